@@ -36,7 +36,7 @@ export async function main(print: (line: string) => void = console.log): Promise
     server.calls.map(({ args }) => args["article"]),
     ["tea", "cake", "gold"],
   );
-  print("650 cents, three calls, one of them an error of the tool's: all as expected");
+  print("650 cents, three calls, one of them a tool error: all as expected");
 }
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) await main();

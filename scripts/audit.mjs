@@ -43,7 +43,7 @@ export function judgeAdvisories({ production, everything, accepted, today }) {
   }
   const reported = new Set(everything.map(({ id }) => id));
   for (const { id } of accepted)
-    if (!reported.has(id)) notes.push(`${id} is accepted, but nothing has it any more: take it off the list`);
+    if (!reported.has(id)) notes.push(`${id} is accepted, but no longer reported: remove it from the list`);
   return { failures, notes };
 }
 

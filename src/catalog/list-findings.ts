@@ -4,7 +4,7 @@ import type { ListItem } from "./safety/scan.js";
 import type { ServerLists } from "./server-lists.js";
 
 /** Maximum number of warnings in full. */
-const MAX_TOLD = 20;
+const MAX_WARNINGS = 20;
 
 /** One line for each withheld or sanitised tool. */
 export function listFindings({ tools: { tools, withheld } }: ServerLists): string[] {
@@ -29,10 +29,10 @@ export const itemFindings = (refused: ReadonlyMap<ListItem, string>): string[] =
     "entries are left out of its lists",
   );
 
-function some<Item>(items: readonly Item[], tell: (item: Item) => string, what: string): string[] {
-  const told = items.slice(0, MAX_TOLD).map(tell);
-  const rest = items.length - told.length;
-  return rest === 0 ? told : [...told, `${rest} more ${what}`];
+function some<Item>(items: readonly Item[], describe: (item: Item) => string, what: string): string[] {
+  const lines = items.slice(0, MAX_WARNINGS).map(describe);
+  const rest = items.length - lines.length;
+  return rest === 0 ? lines : [...lines, `${rest} more ${what}`];
 }
 
 /** Invisible characters in the texts of a tool. */

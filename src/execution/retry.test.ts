@@ -81,7 +81,7 @@ describe("what is repeated", () => {
     ],
     ["an abort", new ToolportError({ code: "ABORTED", what: "x", retryable: true, outcome: "unsent" })],
     ["what is not retryable", new ConnectionError({ code: "BAD_RESPONSE", what: "x", outcome: "unsent" })],
-    ["an error of nobody's", new Error("x")],
+    ["an error of another kind", new Error("x")],
   ])("never %s", async (_name, outcome) => {
     const next = inTurn(outcome as Error);
     await setup()

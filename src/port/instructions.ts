@@ -71,15 +71,15 @@ interface Section {
 
 /** Short texts stay whole; long texts share the remaining length. */
 function cutFairly(sections: readonly Section[], maxChars: number): string[] {
-  let room = maxChars - 2 * Math.max(0, sections.length - 1);
+  let remaining = maxChars - 2 * Math.max(0, sections.length - 1);
   const kept = new Map<Section, string>();
   const shortestFirst = [...sections].sort((a, b) => lengthOf(a) - lengthOf(b));
   for (const [index, section] of shortestFirst.entries()) {
-    const share = Math.floor(room / (sections.length - index));
+    const share = Math.floor(remaining / (sections.length - index));
     const whole = section.heading + section.text;
     const cut = whole.length <= share ? whole : cutTo(section, share);
     kept.set(section, cut);
-    room -= cut.length;
+    remaining -= cut.length;
   }
   return sections.flatMap((section) => kept.get(section) || []);
 }
@@ -87,9 +87,9 @@ function cutFairly(sections: readonly Section[], maxChars: number): string[] {
 const lengthOf = ({ heading, text }: Section): number => heading.length + text.length;
 
 function cutTo({ heading, text }: Section, share: number): string {
-  const room = share - heading.length - CUT.length;
-  if (room < LEAST) return "";
+  const maxText = share - heading.length - CUT.length;
+  if (maxText < LEAST) return "";
   // Do not split a surrogate pair.
-  const end = /[\ud800-\udbff]/.test(text[room - 1] ?? "") ? room - 1 : room;
+  const end = /[\ud800-\udbff]/.test(text[maxText - 1] ?? "") ? maxText - 1 : maxText;
   return heading + text.slice(0, end).trimEnd() + CUT;
 }

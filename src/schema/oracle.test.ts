@@ -95,7 +95,7 @@ describe("hand-written schemas", () => {
         { a: "2024-02-29" },
         { a: "2023-02-29" },
         { b: "a@b.co" },
-        { b: "nobody" },
+        { b: "no-address" },
         { c: "f81d4fae-7dec-11d0-a765-00a0c91e6bf6" },
         { c: "1" },
         { d: "127.0.0.1" },

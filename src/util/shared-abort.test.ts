@@ -15,12 +15,12 @@ it("uses one listener for many callbacks, and none after they are removed", () =
 
 it("calls every remaining callback once", () => {
   const controller = new AbortController();
-  const told: string[] = [];
-  onSharedAbort(controller.signal, () => told.push("a"));
-  const stop = onSharedAbort(controller.signal, () => told.push("b"));
-  onSharedAbort(controller.signal, () => told.push("c"));
+  const called: string[] = [];
+  onSharedAbort(controller.signal, () => called.push("a"));
+  const stop = onSharedAbort(controller.signal, () => called.push("b"));
+  onSharedAbort(controller.signal, () => called.push("c"));
   stop();
   controller.abort();
-  expect(told).toEqual(["a", "c"]);
+  expect(called).toEqual(["a", "c"]);
   expect(getEventListeners(controller.signal, "abort")).toHaveLength(0);
 });

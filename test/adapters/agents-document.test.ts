@@ -20,7 +20,7 @@ const textOf = (block: number) => original[block - 1]!.text;
 const repaired = new Map(CLASS_BLOCKS.map((entry) => [entry.block, repair(textOf(entry.block), entry)]));
 
 describe("the page", () => {
-  it("has no block that is left out here", () => {
+  it("has no block that this file omits", () => {
     const taken = [...CLASS_BLOCKS, ...SIGNATURE_BLOCKS].map(({ block }) => block).sort((a, b) => a - b);
     expect(taken).toEqual(original.map((_, index) => index + 1));
   });
@@ -60,7 +60,7 @@ afterEach(async () => {
   await Promise.all(agents.splice(0).map((agent) => agent.mcp.close()));
 });
 
-/** The class of a block, made into an agent. */
+/** Creates an agent from the class of a block. */
 async function run(block: number): Promise<Agent> {
   const { outputText } = ts.transpileModule(repaired.get(block)!, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
@@ -87,13 +87,13 @@ const ask = (agent: Agent, path = "/", method = "GET", body?: object): Promise<R
 
 function watchStates(agent: Agent): MCPConnectionState[] {
   const seen: MCPConnectionState[] = [];
-  // What the method of the page says at every moment that something changes.
+  // The result of the page's method at every change.
   agent.mcp.toolport.on("state", ({ server }) => seen.push(agent.getMcpServers().servers[server]!.state));
   return seen;
 }
 
 describe.each([1, 2])("block %i: connect", (block) => {
-  it("to a server that is open to all", async () => {
+  it("to a server without authorization", async () => {
     servers.weather = weatherUrl;
     const agent = await run(block);
     const seen = watchStates(agent);
@@ -106,7 +106,7 @@ describe.each([1, 2])("block %i: connect", (block) => {
     expect((await ask(agent, "/elsewhere")).status).toBe(404);
   });
 
-  it("to a server that wants a login", async () => {
+  it("to a server that requires a login", async () => {
     servers.weather = bench.url;
     const agent = await run(block);
     const seen = watchStates(agent);
@@ -153,7 +153,7 @@ it.each([7, 8])("block %i: disconnect", async (block) => {
   });
 });
 
-it.each([11, 12])("block %i: the state of everything", async (block) => {
+it.each([11, 12])("block %i: the state of all servers", async (block) => {
   const agent = await run(block);
   const { id } = await agent.addMcpServer("Weather API", weatherUrl);
   const state = (await (await ask(agent, "/mcp-state")).json()) as MCPServersState;
@@ -186,14 +186,14 @@ it.each([21, 22])("block %i: a model with the tools", async (block) => {
   const name = `${id}__forecast`;
   model = scriptedAiSdkModel([[{ name, args: { city: "San Francisco" } }], "Foggy, as ever"]);
   const before = weather.calls.length;
-  // Without `stopWhen` a call ends the turn: its result is there, its text is not.
+  // Without `stopWhen` a call ends the turn: there is a tool result, but no text.
   expect(await (await ask(agent)).text()).toBe("");
   expect(weather.calls.slice(before)).toMatchObject([{ name: "forecast", args: { city: "San Francisco" } }]);
   expect(await (await ask(agent)).text()).toBe("Foggy, as ever");
   expect(model.doGenerateCalls[0]!.tools).toMatchObject([{ name, description: "The weather of a city" }]);
 });
 
-it.each([23, 24])("block %i: where the browser goes after a login", async (block) => {
+it.each([23, 24])("block %i: the redirect after a login", async (block) => {
   const agent = await run(block);
   const connect = () => agent.addMcpServer("Weather API", bench.url, HOME);
   const { authUrl } = await connect();
@@ -230,7 +230,7 @@ describe.each([25, 26])("block %i: errors", (block) => {
     }),
   );
 
-  it("anything else is thrown", () =>
+  it("other errors are thrown", () =>
     answering(500, async (agent) => {
       await expect(ask(agent)).rejects.toMatchObject({
         name: "ConnectionError",

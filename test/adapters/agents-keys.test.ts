@@ -1,4 +1,4 @@
-/** The key in the bindings of an agent's Worker: what is sealed with it, and what is said when it is missing. */
+/** The key in the bindings of an agent's Worker: which records are encrypted with it, and the errors without it. */
 import { Agent } from "toolport/agents";
 import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from "vitest";
@@ -25,7 +25,7 @@ afterEach(async () => {
   object.close();
 });
 
-/** An agent on the storage of the same object. */
+/** Another agent on the storage of the same object. */
 async function wake(env?: Record<string, unknown>): Promise<Agent> {
   const agent = new Agent({ id: { toString: () => "0123" }, storage: object.storage }, env);
   agents.push(agent);
@@ -48,7 +48,7 @@ it.each([
   expect(Object.keys(second.getMcpServers().servers)).toEqual([id]);
 });
 
-it("stores in clear without a key, and says so", async () => {
+it("stores plain text without a key, and warns", async () => {
   const agent = await wake({});
   await agent.addMcpServer("Weather", url());
   expect(agent.mcp.toolport.snapshot().sealed).toBe(false);
@@ -56,7 +56,7 @@ it("stores in clear without a key, and says so", async () => {
   expect((await wake()).getMcpServers().tools).toHaveLength(1);
 });
 
-it("has nothing to say about sealing where nothing is saved", async () => {
+it("does not warn about plain text if nothing is saved", async () => {
   const agent = new Agent();
   agents.push(agent);
   expect(agent.mcp.toolport.snapshot().sealed).toBeNull();
@@ -83,7 +83,7 @@ it.each([
   expect((await wake({ TOOLPORT_STORE_KEY: KEY })).getMcpServers().tools).toHaveLength(1);
 });
 
-it("is KEY_MISMATCH at the first server when the key is unusable, and keeps nothing of the server", async () => {
+it("fails with KEY_MISMATCH at the first server if the key is unusable, and saves nothing", async () => {
   const agent = await wake({ TOOLPORT_STORE_KEY: "c2hvcnQ=" });
   await expect(agent.addMcpServer("Weather", url())).rejects.toMatchObject({ code: "KEY_MISMATCH" });
   expect(agent.getMcpServers().servers).toEqual({});

@@ -1,6 +1,6 @@
 /**
- * The written list of what is changed in the code blocks of Cloudflare's page before they are run: the import, names that
- * the page takes for granted, and local servers in place of hosts that it only names. Nothing else.
+ * All changes to the code blocks of Cloudflare's page before they run: the import, names that the page uses without
+ * declaring them, and local servers in place of the hosts that it names.
  */
 import type { ReadmeBlock, Repair } from "./readme-repairs.js";
 
@@ -21,7 +21,7 @@ const weather: Repair = {
 };
 const server: Repair = { ...weather, from: '"https://mcp.example.com/mcp"', to: "servers.other" };
 
-/** Every block with a class in it, by the number it has in the fixture. */
+/** Every block with a class, by its number in the fixture. */
 export const CLASS_BLOCKS: readonly ReadmeBlock[] = [
   { block: 1, repairs: [entryPoint, weather] },
   { block: 2, repairs: [entryPoint, weather] },
@@ -39,12 +39,12 @@ export const CLASS_BLOCKS: readonly ReadmeBlock[] = [
   { block: 26, repairs: [entryPoint, missingImport, server] },
 ];
 
-/** A block that shows a type, and what of ours must be exactly that type. */
+/** A block that shows a type, and our type that must equal it. */
 export interface SignatureBlock {
   readonly block: number;
-  /** Ours, as a type. */
+  /** Our type. */
   readonly ours: string;
-  /** A method, as it stands in a class; a bare type; or a declared one, with its name. */
+  /** A method as written in a class, a bare type, or a declared type with its name. */
   readonly shows: { readonly method: string } | "type" | { readonly name: string };
 }
 
@@ -69,7 +69,7 @@ export const SIGNATURE_BLOCKS: readonly SignatureBlock[] = [
   method(20, "McpClientManager", "getAITools"),
 ];
 
-/** What the page's types are called where they come from. */
+/** The original names of the page's types. */
 const NAMES = `import type {
   Client, ClientOptions, Prompt, Resource, ResourceTemplateType as ResourceTemplate, ServerCapabilities, Tool,
 } from "@modelcontextprotocol/client";
@@ -80,7 +80,7 @@ import { expectTypeOf } from "vitest";
 `;
 const RESULTS = `import type { MCPConnectionResult, MCPDiscoverResult, MCPServersState } from "toolport/agents";\n`;
 
-/** A program that compiles only if the documented type and ours are the same. */
+/** A program that compiles only if the documented type equals ours. */
 export function toTypeTest(text: string, { ours, shows }: SignatureBlock): string {
   const equal = (documented: string) => `expectTypeOf<${ours}>().toEqualTypeOf<${documented}>();\n`;
   if (shows === "type") return `${NAMES}type Documented = ${text};\n${equal("Documented")}`;

@@ -1,4 +1,4 @@
-/** Requests to an agent: hosts, logins that come back, restarts, and agents that share a store. */
+/** Requests to an agent: hosts, login callbacks, restarts, and agents that share a store. */
 import { memoryStore } from "toolport";
 import { Agent, McpClientManager, withMcp } from "toolport/agents";
 import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
@@ -36,7 +36,7 @@ function keep<Kept extends { mcp: McpClientManager }>(agent: Kept): Kept {
 
 const redirectOf = (authUrl: string | undefined) => new URL(authUrl!).searchParams.get("redirect_uri");
 
-/** A foreign class without any MCP code. */
+/** A class without any MCP code. */
 class Plain {
   readonly seen: string[] = [];
   readonly label: string;
@@ -54,28 +54,28 @@ class Plain {
 }
 
 describe("withMcp", () => {
-  class HelpDesk extends withMcp(Plain) {
+  class HelpCenter extends withMcp(Plain) {
     override async onRequest(request: Request): Promise<Response> {
       await super.onRequest(request);
       return Response.json(await this.addMcpServer("Protected", bench.url));
     }
   }
 
-  it("gives any class servers, and keeps what it was", async () => {
-    const agent = keep(new HelpDesk("desk"));
-    expect([agent.label, HelpDesk.kind, agent instanceof Plain]).toEqual(["desk", "plain", true]);
+  it("adds servers to any class and keeps its own members", async () => {
+    const agent = keep(new HelpCenter("label"));
+    expect([agent.label, HelpCenter.kind, agent instanceof Plain]).toEqual(["label", "plain", true]);
     expect(await agent.addMcpServer("Open", http.url)).toMatchObject({ state: "ready" });
     expect(Object.keys(agent.mcp.getAITools())).toHaveLength(1);
     expect(agent.getMcpServers().tools).toMatchObject([{ name: "forecast" }]);
   });
 
   it.each(["fetch", "onRequest"] as const)(
-    "answers a browser that comes back before %s of a subclass sees it",
+    "handles the login callback before %s of a subclass",
     async (entrance) => {
-      const agent = keep(new HelpDesk("desk"));
+      const agent = keep(new HelpCenter("label"));
       const answer = await agent[entrance](new Request(`${HOME}/ask`));
       const { authUrl, id } = (await answer.json()) as { authUrl: string; id: string };
-      expect(redirectOf(authUrl)).toBe(`${HOME}/agents/help-desk/default/callback`);
+      expect(redirectOf(authUrl)).toBe(`${HOME}/agents/help-center/default/callback`);
 
       const page = await agent[entrance](new Request(await logIn(authUrl)));
       expect(page.status).toBe(200);
@@ -92,7 +92,7 @@ describe("withMcp", () => {
     },
   );
 
-  it("sees methods that are the class's own properties, too", async () => {
+  it("also wraps methods that are own properties of the instance", async () => {
     class Own {
       seen = 0;
       fetch = async (_request: Request) => {
@@ -107,7 +107,7 @@ describe("withMcp", () => {
     expect(own.seen).toBe(1);
   });
 
-  it("takes the host from the request that is being answered, not from another one meanwhile", async () => {
+  it("takes the host from the current request, not from a concurrent one", async () => {
     const waiting = new Map<string, () => void>();
     class Slow extends withMcp(Plain) {
       override async onRequest(request: Request): Promise<Response> {
@@ -128,17 +128,17 @@ describe("withMcp", () => {
     ]);
   });
 
-  it("has no login without a host to come back to", async () => {
-    const agent = keep(new HelpDesk("desk"));
+  it("offers no login if it knows no host for the callback", async () => {
+    const agent = keep(new HelpCenter("label"));
     expect(await failure(agent.addMcpServer("Protected", bench.url))).toMatchObject({
       code: "AUTH_REQUIRED",
     });
     const { authUrl } = await agent.addMcpServer("Protected", bench.url, "app.example.com", "/my/agents/");
-    expect(redirectOf(authUrl)).toBe("https://app.example.com/my/agents/help-desk/default/callback");
+    expect(redirectOf(authUrl)).toBe("https://app.example.com/my/agents/help-center/default/callback");
   });
 
-  it("does not change a server with a token of the program", async () => {
-    const agent = keep(new HelpDesk("desk"));
+  it("does not change a server with a token from the program", async () => {
+    const agent = keep(new HelpCenter("label"));
     const transport = { headers: { Authorization: "Bearer wrong" } };
     const added = agent.addMcpServer("Protected", bench.url, HOME, undefined, { transport });
     expect(await failure(added)).toMatchObject({ name: "AuthError", authUrl: undefined });
@@ -157,7 +157,7 @@ describe("an agent", () => {
     }
   }
 
-  it("is started once, and again only if that failed", async () => {
+  it("starts once, and again only after a failure", async () => {
     const agent = keep(new MyAgent(undefined, { KEY: "k" }));
     const ask = () => agent.fetch(new Request(`${HOME}/`));
     await expect(ask()).rejects.toThrow("not yet");
@@ -168,7 +168,7 @@ describe("an agent", () => {
     expect(agent.starts).toBe(2);
   });
 
-  it("is called by the name of its Durable Object", async () => {
+  it("uses the name of its Durable Object", async () => {
     const id = { name: "ada/1", toString: () => "0123" };
     const agent = keep(new Agent({ id }));
     expect(agent.name).toBe("ada/1");
@@ -178,7 +178,7 @@ describe("an agent", () => {
     expect(back.status).toBe(200);
   });
 
-  it("wakes up in a Durable Object with its servers, their names and tools, and without a login", async () => {
+  it("restores its servers, their names and tools in a Durable Object, without a new login", async () => {
     const { storage, close } = openDurableObjectStorage();
     const ctx = { id: { name: "ada", toString: () => "0123" }, storage };
     const first = new Agent(ctx);
@@ -242,7 +242,7 @@ describe("an agent", () => {
     expect(await store.list("")).toEqual([]);
   });
 
-  it("is authenticating after a restart, not ready, if its login was revoked", async () => {
+  it("is authenticating after a restart if its login was revoked", async () => {
     const store = memoryStore();
     const first = new McpClientManager({ store });
     const callback = `${HOME}/callback`;
@@ -263,7 +263,7 @@ describe("an agent", () => {
     expect(second.isCallbackRequest(new Request(`${HOME}/elsewhere`))).toBe(false);
   });
 
-  it("stays apart from others that share its store", async () => {
+  it("is separate from other agents that share its store", async () => {
     const store = memoryStore();
     class Shared extends Agent {
       constructor(readonly user: string) {
@@ -293,7 +293,7 @@ describe("an agent", () => {
   });
 });
 
-describe("the address to come back to", () => {
+describe("the callback URL", () => {
   it.each([
     ["app.example.com", "https://app.example.com/agents/my-agent/x/callback"],
     ["https://app.example.com/base/", "https://app.example.com/base/agents/my-agent/x/callback"],

@@ -57,7 +57,7 @@ const executeOf = (mcp: McpClientManager, name: string) =>
 const call = { toolCallId: "1", messages: [] as [] };
 
 describe("addMcpServer", () => {
-  it("is the same server for the same name and URL, also in parallel calls", async () => {
+  it("returns the same server for the same name and URL, also in parallel calls", async () => {
     const agent = makeAgent();
     const opened: string[] = [];
     agent.mcp.toolport.on("state", ({ to }) => void (to === "connected" && opened.push(to)));
@@ -72,7 +72,7 @@ describe("addMcpServer", () => {
     expect(Object.keys(agent.getMcpServers().servers)).toEqual([first.id]);
   });
 
-  it("is another server under another name or at another address", async () => {
+  it("creates another server for another name or URL", async () => {
     const agent = makeAgent();
     const ids = [
       (await agent.addMcpServer("Weather", http.url)).id,
@@ -85,7 +85,7 @@ describe("addMcpServer", () => {
     expect(servers[ids[2]!]!.server_url).toBe(http.url);
   });
 
-  it("has the same id again after it was removed, so that names of tools stay", async () => {
+  it("reuses the id of a removed server, so that tool names stay the same", async () => {
     const agent = makeAgent();
     const { id } = await agent.addMcpServer("Weather", http.url);
     await agent.removeMcpServer(id);
@@ -104,7 +104,7 @@ describe("addMcpServer", () => {
     expect(new Set(headersSeen.map((each) => each.get("x-key")))).toEqual(new Set(["k1"]));
   });
 
-  it("takes new headers over, under the same id", async () => {
+  it("uses new headers under the same id", async () => {
     const agent = makeAgent();
     const add = (key: string) =>
       agent.addMcpServer("Weather", http.url, undefined, undefined, { transport: { headers: { key } } });
@@ -135,7 +135,7 @@ describe("addMcpServer", () => {
     ).toEqual([...["failed", "ready", "ready", "ready"]]);
   });
 
-  it("tries a server again that failed", async () => {
+  it("retries a failed server", async () => {
     const agent = makeAgent();
     const late = createTestServer({ tools: { late: { handler: () => "late" } } });
     let isUp = false;
@@ -151,7 +151,7 @@ describe("addMcpServer", () => {
     }
   });
 
-  it("refuses an invalid URL, and saves nothing", async () => {
+  it("rejects an invalid URL and saves nothing", async () => {
     const store = memoryStore();
     const mcp = manage({ store });
     await expect(mcp.addServer("Weather", "nonsense")).rejects.toMatchObject({ code: "INVALID_CONFIG" });
@@ -168,7 +168,7 @@ describe("options.client", () => {
     getValidator: () => (input) => ({ valid: true, data: input as never, errorMessage: undefined }),
   };
 
-  it("brings a validator, which checks the arguments of this server alone", async () => {
+  it("sets a validator that checks the arguments of this server only", async () => {
     const agent = makeAgent();
     const withValidator = (name: string, jsonSchemaValidator: jsonSchemaValidator) =>
       agent.addMcpServer(name, http.url, undefined, undefined, { client: { jsonSchemaValidator } });
@@ -185,7 +185,7 @@ describe("options.client", () => {
     expect((await forecast(usual, { city: "Oslo" })).text).toBe("fog in Oslo");
   });
 
-  it("is given to the SDK's client as well", async () => {
+  it("is also passed to the SDK's client", async () => {
     const promising = createTestServer({
       tools: { promise: { outputSchema: city, handler: () => ({ structuredContent: { city: 7 } }) } },
     });
@@ -228,7 +228,7 @@ describe("options.client", () => {
 });
 
 describe("getAITools", () => {
-  it("is there at once, with names that begin with the id and that every provider takes", async () => {
+  it("returns at once, with names that start with the id and are valid for every provider", async () => {
     const agent = makeAgent();
     expect(agent.mcp.getAITools()).toEqual({});
     const [one, other] = [await agent.addMcpServer("a", http.url), await agent.addMcpServer("b", http.url)];
@@ -241,7 +241,7 @@ describe("getAITools", () => {
     expect(agent.getMcpServers().tools.map(({ name }) => name)).toContain("odd name!");
   });
 
-  it("leaves out servers that are down, and has them again when they are back", async () => {
+  it("omits disconnected servers, and includes them again after a reconnect", async () => {
     const agent = makeAgent();
     const { id } = await agent.addMcpServer("a", http.url);
     await agent.mcp.closeConnection(id);
@@ -274,13 +274,13 @@ describe("the manager", () => {
     expect(http.sessionIds).toEqual([]);
   });
 
-  it("finds a registered server by name and address", async () => {
+  it("finds a registered server by name and URL", async () => {
     const mcp = manage();
     await mcp.registerServer("weather", plain(http.url));
     expect(await mcp.addServer("Weather", http.url)).toEqual({ id: "weather", state: "ready" });
   });
 
-  it("replaces a server that is registered anew at another address", async () => {
+  it("replaces a server that is registered again with another URL", async () => {
     const mcp = manage();
     await mcp.registerServer("weather", plain("http://127.0.0.1:9/mcp"));
     const failed = await mcp.connectToServer("weather");

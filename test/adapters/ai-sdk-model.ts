@@ -11,7 +11,7 @@ const usage = {
 type Streamed = Awaited<ReturnType<MockLanguageModelV3["doStream"]>>["stream"];
 type StreamPart = Streamed extends ReadableStream<infer Part> ? Part : never;
 
-/** Says the turns one after the other, as a stream or not. */
+/** Returns the turns in order, streamed or not. */
 export function scriptedAiSdkModel(turns: readonly ScriptedTurn[]): MockLanguageModelV3 {
   let next = 0;
   const content = () => {

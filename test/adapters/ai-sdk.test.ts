@@ -88,7 +88,7 @@ describe("an agent with the tools of four servers", () => {
 
 describe("a call", () => {
   test.each(["generateText", "streamText"])(
-    "that is aborted in the middle of %s reaches the server",
+    "that is aborted during %s is cancelled on the server",
     async (way) => {
       await using workshop = openWorkshop();
       const { started, stopped } = workshop.waiting();
@@ -108,7 +108,7 @@ describe("a call", () => {
     },
   );
 
-  test("carries the id that the model gave it, and the context of the program", async () => {
+  test("carries the model's call id and the program's context", async () => {
     const seen: unknown[] = [];
     await using workshop = openWorkshop({
       interceptors: [
@@ -124,7 +124,7 @@ describe("a call", () => {
     expect(seen).toEqual([{ "toolport/tool-call-id": "1-0", mine: 1 }, { user: "ada" }]);
   });
 
-  test("shows progress as preliminary results when asked to", async () => {
+  test("reports progress as preliminary results on request", async () => {
     await using workshop = openWorkshop();
     const tools = await toAiSdkTools(workshop.toolport, { progress: true, only: ["lab__boil"] });
     const model = scriptedAiSdkModel([[{ name: "lab__boil", args: {} }], "done"]);
@@ -153,7 +153,7 @@ describe("a call", () => {
 });
 
 describe("schemas", () => {
-  test("are those of the servers, or what a provider takes if it is named", async () => {
+  test("are the server's own, or those for the named provider", async () => {
     await using workshop = openWorkshop();
     const [info] = await workshop.toolport.tools({ only: ["math__add"] });
     const tools = await toAiSdkTools(workshop.toolport, { only: ["math__add"] });
@@ -166,7 +166,7 @@ describe("schemas", () => {
     expect(await asSchema(derived["math__add"]!.inputSchema).jsonSchema).toMatchObject({ type: "OBJECT" });
   });
 
-  test("of the caller's give tools their types, and hold answers to them", async () => {
+  test("from the caller type the tools and validate the results", async () => {
     await using workshop = openWorkshop();
     const inputSchema = z.object({ a: z.number(), b: z.number() });
     const tools = await toAiSdkTools(workshop.toolport, {
@@ -206,7 +206,7 @@ test.each([
   expect(["math__add", "lab__fail", "lab__boil"].map((name) => tools[name]?.needsApproval)).toEqual(expected);
 });
 
-test("approval by a function, and a call that waits for it is not made", async () => {
+test("a function decides about approval, and a call without approval is not made", async () => {
   await using workshop = openWorkshop();
   const tools = await toAiSdkTools(workshop.toolport, {
     needsApproval: ({ server }, input) => server === "math" && (input as { a: number }).a > 100,

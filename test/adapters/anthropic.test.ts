@@ -1,4 +1,4 @@
-/** Anthropic's own client and Toolport, streaming and not, against a local double. */
+/** Anthropic's client with Toolport, streaming and not, against a local double. */
 import Anthropic from "@anthropic-ai/sdk";
 import { runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
 import { expect, test } from "vitest";
@@ -6,7 +6,7 @@ import { startModelDouble } from "./model-double.js";
 import { anthropicProblems } from "./provider-rules.js";
 import { AGENT_SCRIPT, openWorkshop, PIXEL } from "./workshop.js";
 
-test.each([false, true])("calls alone and in pairs, failures and an image (stream: %s)", async (stream) => {
+test.each([false, true])("single and parallel calls, failures and an image (stream: %s)", async (stream) => {
   await using workshop = openWorkshop();
   await using double = await startModelDouble(AGENT_SCRIPT);
   const { toolport } = workshop;
@@ -59,7 +59,7 @@ test.each([false, true])("calls alone and in pairs, failures and an image (strea
   ]);
 });
 
-test("blocks of other kinds are left alone, and no call means nothing to append", async () => {
+test("ignores blocks of other kinds; without a call there is nothing to append", async () => {
   await using workshop = openWorkshop();
   expect(await runAnthropicToolCalls(workshop.toolport, { content: [{ type: "text" }] })).toEqual([]);
   expect(await runAnthropicToolCalls(workshop.toolport, { content: "Hello" })).toEqual([]);

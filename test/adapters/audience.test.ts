@@ -1,4 +1,4 @@
-/** Content for the user alone does not reach a model, in any adapter, unless the program says so. */
+/** Content for the user only does not reach the model in any adapter, unless the program allows it. */
 import type { ToolMessage } from "@langchain/core/messages";
 import { createToolport, type Toolport } from "toolport";
 import { toAiSdkContent, toAiSdkTools } from "toolport/ai-sdk";
@@ -59,7 +59,7 @@ const langchain = async (name: string, rule: Rule): Promise<ToolMessage> => {
   return tool.invoke({ type: "tool_call", id: "1", name: tool.name, args: {} });
 };
 
-/** What the model gets. */
+/** The content that the model gets. */
 const ADAPTERS: Record<string, (name: string, rule: Rule) => Promise<unknown>> = {
   chat: (name, rule) =>
     runOpenAIToolCalls(
@@ -84,7 +84,7 @@ const ADAPTERS: Record<string, (name: string, rule: Rule) => Promise<unknown>> =
   "AI SDK": async (name, rule) => {
     const tool = (await toAiSdkTools(port, rule))[`s__${name}`]!;
     const output: unknown = await tool.execute!({}, { toolCallId: "1", messages: [] });
-    // The program gets all of it.
+    // The program gets everything.
     expect(output).toMatchObject(ANSWERS[name]!);
     return tool.toModelOutput!({ toolCallId: "1", input: {}, output });
   },
@@ -100,13 +100,16 @@ const ADAPTERS: Record<string, (name: string, rule: Rule) => Promise<unknown>> =
 describe.each(Object.keys(ADAPTERS))("%s", (adapter) => {
   const given = async (name: string, rule: Rule = {}) => JSON.stringify(await ADAPTERS[adapter]!(name, rule));
 
-  it.each(["mixed", "resource"])("hides it from the model, and passes on the rest (%s)", async (name) => {
-    const content = await given(name);
-    expect(content).not.toContain(SECRET);
-    expect(content).toContain("for everyone");
-  });
+  it.each(["mixed", "resource"])(
+    "hides it from the model and passes on all other content (%s)",
+    async (name) => {
+      const content = await given(name);
+      expect(content).not.toContain(SECRET);
+      expect(content).toContain("for everyone");
+    },
+  );
 
-  it("hands it on with audience: ignore", async () => {
+  it("passes it on with audience: ignore", async () => {
     expect(await given("mixed", { audience: "ignore" })).toContain(SECRET);
   });
 
@@ -117,30 +120,33 @@ describe.each(Object.keys(ADAPTERS))("%s", (adapter) => {
     expect(failed).not.toContain(SECRET);
   });
 
-  it("hands on data, which has no audience", async () => {
+  it("passes on data, which has no audience", async () => {
     const content = await given("data");
     expect(content).toMatch(/sum\\*":5/);
     expect(content).not.toContain(SECRET);
   });
 
-  it.each(["both", "model", "empty", "odd"])("hands on what is also for the model (%s)", async (name) => {
-    expect(await given(name)).toContain("for everyone");
-  });
+  it.each(["both", "model", "empty", "odd"])(
+    "passes on content that is also for the model (%s)",
+    async (name) => {
+      expect(await given(name)).toContain("for everyone");
+    },
+  );
 });
 
 describe("LangChain", () => {
-  it("makes an artifact of it", async () => {
+  it("turns it into an artifact", async () => {
     const message = await langchain("mixed", {});
     expect(message).toMatchObject({ content: "for everyone", artifact: [secret] });
   });
 
-  it("reads a named resource for the program, and not for the model", async () => {
+  it("reads a linked resource for the program, not for the model", async () => {
     const message = await langchain("named", {});
     expect(JSON.stringify(message.content)).not.toContain(SECRET);
     expect(JSON.stringify(message.artifact)).toContain(SECRET);
   });
 
-  it("keeps it out of the exception, whose message the model reads", async () => {
+  it("is not in the exception, whose message the model reads", async () => {
     const tools = await toLangChainTools(port);
     const tool = tools.find(({ name }) => name === "s__failed")!;
     const error = await failure<ToolException>(tool.invoke({}));
@@ -148,7 +154,7 @@ describe("LangChain", () => {
     expect(error.content).toEqual([secret]);
   });
 
-  it("takes the option at the top and from a server, which wins", async () => {
+  it("accepts the option at the top level and for a server, which takes precedence", async () => {
     const ask = async (top: Rule, own: Rule) => {
       await using client = new MultiServerMCPClient({
         ...top,
@@ -162,13 +168,13 @@ describe("LangChain", () => {
     expect(await ask({}, { audience: "ignore" })).toContain(SECRET);
   });
 
-  it("refuses any other word for it", () => {
+  it("rejects any other value", () => {
     const config = { mcpServers: { s: server.entry }, audience: "all" as "ignore" };
     expect(() => new MultiServerMCPClient(config)).toThrow(/respect/);
   });
 });
 
-it("leaves the result as it is", async () => {
+it("does not change the result", async () => {
   const result = await port.callTool("s__mixed");
   expect(result.content).toEqual([open, secret]);
   expect(result.text).toBe(`for everyone\n${SECRET}`);
@@ -177,7 +183,7 @@ it("leaves the result as it is", async () => {
 describe('{ type: "resource", uri }, the uri beside the type', () => {
   const result = { content: [{ type: "resource", uri: "file:///notes/a.md" }] };
 
-  it("is named to the model", () => {
+  it("is named in the text for the model", () => {
     const words = "Resource: file:///notes/a.md";
     expect(toOpenAIContent(result)).toEqual([{ type: "text", text: words }]);
     expect(toAnthropicContent(result)).toEqual([{ type: "text", text: words }]);
@@ -186,7 +192,7 @@ describe('{ type: "resource", uri }, the uri beside the type', () => {
     expect(toLangChainContent(result, { outputHandling: "content" })[0]).toBe(words);
   });
 
-  it("may carry its text or its bytes", () => {
+  it("may include its text or bytes", () => {
     const texts = [{ type: "resource", uri: "x://a", text: "Hi", mimeType: "text/plain" }];
     expect(toAnthropicContent({ content: texts })).toEqual([{ type: "text", text: "Resource: x://a\nHi" }]);
     const bytes = [{ type: "resource", uri: "x://a.pdf", blob: "JVBERi0xLjQK" }];

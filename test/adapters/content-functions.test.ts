@@ -1,4 +1,4 @@
-/** `toOpenAIContent` and its siblings: from a result to a provider's content, wherever the result comes from. */
+/** `toOpenAIContent` and its siblings convert a result of any origin to a provider's content. */
 import { ToolMessage } from "@langchain/core/messages";
 import { tool } from "@langchain/core/tools";
 import type { Client } from "@modelcontextprotocol/client";
@@ -34,7 +34,7 @@ const WORDS = "Resource: x://a.md\n# A";
 const LINK = "Resource: https://example.com/b (b)";
 const text = (value: string) => ({ type: "text", text: value });
 
-describe("a result with everything", () => {
+describe("a result with all kinds of content", () => {
   it("as content of OpenAI's chat API", () => {
     const content = toOpenAIContent(RESULT);
     expect(content).toEqual([
@@ -59,7 +59,7 @@ describe("a result with everything", () => {
     ]);
   });
 
-  it("as output of OpenAI's responses API, which takes no audio", () => {
+  it("as output of OpenAI's responses API, which does not accept audio", () => {
     const output = toOpenAIContent(RESULT, { api: "responses" });
     expect(output.map(({ type }) => type)).toEqual([
       ...["input_text", "input_image", "input_text", "input_file", "input_text", "input_text", "input_text"],
@@ -68,7 +68,7 @@ describe("a result with everything", () => {
     expect(responsesRefusals([{ output }])).toEqual([]);
   });
 
-  it("as content of Anthropic's API, which takes no audio", () => {
+  it("as content of Anthropic's API, which does not accept audio", () => {
     const content = toAnthropicContent(RESULT);
     expect(content.slice(0, 4)).toEqual([
       text("Hello"),
@@ -133,14 +133,14 @@ describe("a result with everything", () => {
 describe("a failure", () => {
   const failed = { content: [ANSWER[0], ANSWER[1]], isError: true };
 
-  it("is said in words where the API has no field for it", () => {
+  it("is described in text if the API has no field for it", () => {
     expect(toOpenAIContent(failed)[0]).toEqual(text("Error:"));
     expect(toOpenAIContent(failed, { api: "responses" })[0]).toEqual({ type: "input_text", text: "Error:" });
     expect(toGeminiContent(failed)[0]).toEqual({ text: "Error:" });
     expect(toAiSdkContent(failed).type).toBe("error-text");
   });
 
-  it("is text for Anthropic, which refuses anything else beside is_error", () => {
+  it("is text for Anthropic, which rejects other content with is_error", () => {
     const content = toAnthropicContent(failed);
     expect(content).toEqual([text("Hello"), text("[image, image/png, 70 bytes, left out]")]);
     const block = { type: "tool_result", is_error: true, content };
@@ -157,7 +157,7 @@ describe("results of every origin", () => {
     expect(toAnthropicContent(result)).toEqual([text(said)]);
   });
 
-  it("callTool, inside a tool of LangChain's own", async () => {
+  it("callTool, inside a LangChain tool", async () => {
     const server = createTestServer({ tools: { paint: { handler: () => ANSWER as TestToolAnswer } } });
     await using toolport = createToolport({ mcpServers: { s: server.memory() } });
     const paint = tool(async () => toLangChainContent(await toolport.callTool("s__paint")), {
@@ -181,7 +181,7 @@ describe("results of every origin", () => {
     expect(toAnthropicContent(await task.result())).toMatchObject([{ type: "image" }]);
   });
 
-  it("the MCP SDK's own client, whose types fit", async () => {
+  it("the MCP SDK's client, whose types match", async () => {
     const server = createTestServer({ tools: { say: { handler: () => "Hi" } } });
     await using toolport = createToolport({ mcpServers: { s: server.memory() } });
     const client: Client = await toolport.client("s");
@@ -191,7 +191,7 @@ describe("results of every origin", () => {
   });
 });
 
-describe("what servers get wrong and can be put right", () => {
+describe("mistakes of servers that are corrected", () => {
   const image = (data: string, mimeType?: string) => ({
     content: [{ type: "image", data, ...(mimeType !== undefined && { mimeType }) }],
   });
@@ -219,7 +219,7 @@ describe("what servers get wrong and can be put right", () => {
   });
 
   it.each(["AAAA", "not valid at all", "hello\nworld", "QUJD=", "-_-_", "=", "====", "QQ=A"])(
-    "but no words are taken for base64: %j never stops a conversion",
+    "data that may not be base64 never fails a conversion: %j",
     (data) => {
       for (const convert of [toOpenAIContent, toAnthropicContent, toGeminiContent, toLangChainContent])
         expect(convert({ content: [{ type: "image", data, mimeType: "image/png" }] })).toBeDefined();
@@ -230,7 +230,7 @@ describe("what servers get wrong and can be put right", () => {
     },
   );
 
-  it("reads 15 MB of base64 without filling the stack", () => {
+  it("reads 15 MB of base64 without a stack overflow", () => {
     const data = PIXEL.slice(0, 40) + "A".repeat(20_000_000);
     expect(toContentParts([{ type: "image", data, mimeType: "image/png" }])[0]).toMatchObject({
       kind: "image",
@@ -240,7 +240,7 @@ describe("what servers get wrong and can be put right", () => {
   });
 });
 
-it("strictContent refuses what is malformed, and says so", () => {
+it("strictContent rejects malformed content with an error", () => {
   const result = { content: [{ type: "image", data: "!", mimeType: "image/png" }], server: "art" };
   expect(() => toOpenAIContent(result, { strictContent: true })).toThrow(
     expect.objectContaining({
@@ -264,7 +264,7 @@ describe("audio for OpenAI's chat API", () => {
     return messages;
   };
 
-  it("is a note, since most models refuse a request that holds it", async () => {
+  it("becomes a note, since most models reject a request with audio", async () => {
     expect(await run("audio/wav")).toEqual([
       { role: "tool", tool_call_id: "1", content: "[audio, audio/wav, 12 bytes, left out]" },
     ]);
@@ -273,14 +273,14 @@ describe("audio for OpenAI's chat API", () => {
   it.each([
     ["audio/wav", "wav"],
     ["audio/mpeg", "mp3"],
-  ])("follows in a message of the user's where that is wanted (%s)", async (mimeType, format) => {
+  ])("follows in a user message if configured (%s)", async (mimeType, format) => {
     expect((await run(mimeType, "message"))[1]).toEqual({
       role: "user",
       content: [text("What s__hum answered:"), { type: "input_audio", input_audio: { data: WAV, format } }],
     });
   });
 
-  it("is a note in a format that no model takes", async () => {
+  it("becomes a note in a format that no model accepts", async () => {
     expect(await run("audio/flac", "message")).toHaveLength(1);
   });
 });

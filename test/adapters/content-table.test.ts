@@ -1,4 +1,4 @@
-/** One table: every kind of content a tool can answer with, and what each provider is given of it. */
+/** A table of every kind of content in a tool result, and its form for each provider. */
 import { createToolport } from "toolport";
 import { toAiSdkMessages, toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicMessages } from "toolport/anthropic";
@@ -53,7 +53,7 @@ const LINK_NOTE = "Resource: file:///b.txt (b)";
 const NEXT = " (in the next user message)";
 const said = (name: string) => `What s__${name} answered:`;
 
-/** The text alone where nothing else is asked. */
+/** Expected messages of each provider for one tool result. */
 const chat = (content: string) => [{ role: "tool", tool_call_id: "1", content }];
 const item = (output: unknown) => [{ type: "function_call_output", call_id: "1", output }];
 const claude = (content: unknown, isError?: true, ...beside: object[]) => [
@@ -124,7 +124,7 @@ const TABLE: Record<string, Row> = {
   },
   audio: {
     ...same("audio", AUDIO_NOTE),
-    // A function's response may not hold it, but the content may.
+    // Not allowed in a function response, but allowed in the content.
     gemini: gemini("audio", { output: "[audio, audio/wav, 4 bytes] (after the responses)" }, undefined, [
       ...[{ text: said("audio") }, ...inline("audio/wav", WAV)],
     ]),
@@ -241,7 +241,7 @@ const PROVIDERS: Record<keyof Row, (port: Port, kind: string, strictContent?: bo
   };
 const NAMES = Object.keys(PROVIDERS) as (keyof Row)[];
 
-describe.each(KINDS)("an answer with %s", (kind) => {
+describe.each(KINDS)("a result with %s", (kind) => {
   test.each(NAMES)("for %s", async (provider) => {
     await using port = open();
     expect(await PROVIDERS[provider](port, kind)).toEqual(TABLE[kind]![provider]);
@@ -256,7 +256,7 @@ describe("strictContent", () => {
     gemini: ["link"],
     aiSdk: ["link"],
   };
-  test.each(NAMES)("makes an error of what %s cannot take, and of nothing else", async (provider) => {
+  test.each(NAMES)("is an error for content that %s does not accept, and only for that", async (provider) => {
     await using port = open();
     const refused: string[] = [];
     for (const kind of KINDS)

@@ -1,4 +1,4 @@
-/** The clients of the frameworks for each provider, against an address of the test's. */
+/** The frameworks' clients for each provider, with a base URL from the test. */
 import { createAnthropic } from "@ai-sdk/anthropic";
 import { createGoogleGenerativeAI } from "@ai-sdk/google";
 import { createOpenAI } from "@ai-sdk/openai";
@@ -14,14 +14,14 @@ const apiKey = "test";
 const QUESTION = "What can you do?";
 
 export interface FrameworkClient {
-  /** Sends the tools, some at a time; `rename` gives the tools other names than the port did. */
+  /** Sends the tools in batches; `rename` changes the names that the port gave them. */
   send(toolport: Toolport, options: SendOptions): Promise<void>;
 }
 
 export interface SendOptions {
   readonly url: string;
   readonly schema?: SchemaForm;
-  /** How many tools a request has. @default all */
+  /** Tools per request. @default all */
   readonly size?: number;
   readonly strict?: boolean;
   readonly rename?: (name: string) => string;

@@ -1,4 +1,4 @@
-/** Google's own client and Toolport, streaming and not, with both forms of schemas, against a local double. */
+/** Google's client with Toolport, streaming and not, with both forms of schemas, against a local double. */
 import { type Content, GoogleGenAI, type Part } from "@google/genai";
 import { runGeminiToolCalls, toGeminiTools } from "toolport/gemini";
 import { expect, test } from "vitest";
@@ -11,7 +11,7 @@ test.each([
   { stream: true, schema: "json" },
   { stream: false, schema: "openapi" },
 ] as const)(
-  "calls alone and in pairs, failures and an image (stream: $stream, $schema)",
+  "single and parallel calls, failures and an image (stream: $stream, $schema)",
   async ({ stream, schema }) => {
     await using workshop = openWorkshop();
     await using double = await startModelDouble(AGENT_SCRIPT);
@@ -65,7 +65,7 @@ test.each([
   },
 );
 
-test("a whole response is read too, ids are given back, and models before Gemini 3 get images beside", async () => {
+test("accepts a whole response, returns ids, and sends images separately to models before Gemini 3", async () => {
   await using workshop = openWorkshop();
   const response = {
     candidates: [

@@ -1,4 +1,4 @@
-/** Agents of LangChain and LangGraph with a scripted model, over servers of three transports, one of which is killed on the way. */
+/** Agents of LangChain and LangGraph with a scripted model, with servers over three transports, one of which is killed during the run. */
 import { AIMessage, type BaseMessage, HumanMessage, ToolMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
 import { type DynamicStructuredTool, tool } from "@langchain/core/tools";
@@ -15,7 +15,7 @@ interface Agent {
 
 type Script = { name: string; args: Record<string, unknown> }[][];
 
-/** Calls the tools of each step, then says "done". */
+/** Calls the tools of each step, then answers "done". */
 function scripted(script: Script) {
   const model = fakeModel();
   for (const [step, calls] of script.entries()) {

@@ -1,4 +1,4 @@
-/** Callers with headers of their own, and hooks that add headers: each call carries what it should, on few connections. */
+/** Callers with their own headers, and hooks that add headers: each call carries the right ones, over few connections. */
 import { MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { describe, expect, it } from "vitest";
@@ -7,7 +7,7 @@ import { startRecordingProxy } from "../support/recording-proxy.js";
 
 const header = ({ request }: TestToolContext, name: string) => request.http?.req?.headers.get(name) ?? "none";
 
-/** Says who called, by the headers of the request that brought the call. */
+/** Returns the caller, read from the headers of the request. */
 const createWhoAmI = (era: "legacy" | "modern" | "both" = "legacy") =>
   createTestServer({
     era,
@@ -20,7 +20,7 @@ const createWhoAmI = (era: "legacy" | "modern" | "both" = "legacy") =>
 const bearer = (user: string) => ({ headers: { Authorization: `Bearer ${user}` } });
 
 describe.each(["legacy", "modern"] as const)("callers of a %s server", (era) => {
-  it("A, B, A again: each tool sends its own caller's headers for as long as it is held", async () => {
+  it("A, B, A again: each tool keeps sending the headers of its own caller", async () => {
     await using server = createWhoAmI(era);
     const http = await server.http();
     await using client = new MultiServerMCPClient({ mcpServers: { app: { url: http.url } } });
@@ -34,14 +34,14 @@ describe.each(["legacy", "modern"] as const)("callers of a %s server", (era) => 
       expect(said).toEqual(["Bearer A", "Bearer B", "Bearer A", "none"]);
     }
     expect(ofB!.name).toBe("whoami");
-    // Three callers, three sessions (the modern era has none), however many calls.
+    // Three callers have three sessions (none in the modern era), whatever the number of calls.
     expect(sessions).toBe(era === "legacy" ? 3 : 0);
     expect(http.sessionIds.length).toBe(sessions);
   });
 });
 
 describe("a caller", () => {
-  it("is the same by the content of its headers, in any case and order", async () => {
+  it("is identified by the content of its headers, in any case and order", async () => {
     await using server = createWhoAmI();
     const http = await server.http();
     await using client = new MultiServerMCPClient({ app: { url: http.url } });
@@ -50,7 +50,7 @@ describe("a caller", () => {
     expect(http.sessionIds.length).toBe(1);
   });
 
-  it("has headers that win over the configured ones, which stay otherwise", async () => {
+  it("has headers that override the configured ones; the other configured ones stay", async () => {
     await using server = createWhoAmI();
     const { url } = await server.http();
     await using client = new MultiServerMCPClient({
@@ -60,7 +60,7 @@ describe("a caller", () => {
     expect([await whoami!.invoke({}), await tenant!.invoke({})]).toEqual(["Bearer A", "t1"]);
   });
 
-  it("shares local processes between callers, and its tools have their own names", async () => {
+  it("shares local processes with other callers, and its tools have the usual names", async () => {
     await using server = createWhoAmI();
     const stdio = await server.stdio();
     const http = await server.http();
@@ -78,7 +78,7 @@ describe("a caller", () => {
     expect(await remote[0]!.invoke({})).toBe("Bearer A");
   });
 
-  it("reads and lists resources with its own headers", async () => {
+  it("lists and reads resources with its own headers", async () => {
     await using server = createTestServer({
       era: "legacy",
       resources: { "app://me": { title: "Me", text: "you" } },
@@ -101,22 +101,19 @@ describe("a caller", () => {
 });
 
 describe("headers from beforeToolCall", () => {
-  it.each(["legacy", "modern"] as const)(
-    "work with a URL alone and open no new session (%s)",
-    async (era) => {
-      await using server = createWhoAmI(era);
-      const http = await server.http();
-      let user = "";
-      await using client = new MultiServerMCPClient({
-        mcpServers: { app: { url: http.url } },
-        beforeToolCall: () => ({ headers: { Authorization: `Bearer ${user}` } }),
-      });
-      const [whoami] = await client.getTools();
-      const sessions = http.sessionIds.length;
-      for (user of ["A", "B", "C", "D", "E"]) expect(await whoami!.invoke({})).toBe(`Bearer ${user}`);
-      expect(http.sessionIds.length).toBe(sessions);
-    },
-  );
+  it.each(["legacy", "modern"] as const)("work with only a URL and open no new session (%s)", async (era) => {
+    await using server = createWhoAmI(era);
+    const http = await server.http();
+    let user = "";
+    await using client = new MultiServerMCPClient({
+      mcpServers: { app: { url: http.url } },
+      beforeToolCall: () => ({ headers: { Authorization: `Bearer ${user}` } }),
+    });
+    const [whoami] = await client.getTools();
+    const sessions = http.sessionIds.length;
+    for (user of ["A", "B", "C", "D", "E"]) expect(await whoami!.invoke({})).toBe(`Bearer ${user}`);
+    expect(http.sessionIds.length).toBe(sessions);
+  });
 
   it("keep the caller's other headers", async () => {
     await using server = createWhoAmI();
@@ -145,7 +142,7 @@ describe("headers from beforeToolCall", () => {
     expect(server.calls.length).toBe(3);
   });
 
-  it("are refused where there is nothing to carry them", async () => {
+  it("are rejected for a transport without headers", async () => {
     await using server = createWhoAmI();
     const { command, args } = await server.stdio();
     await using client = new MultiServerMCPClient({

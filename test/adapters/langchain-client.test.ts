@@ -43,7 +43,7 @@ describe("bad configuration is a ZodError with paths", () => {
     ],
     ["a missing URL", { mcpServers: { w: { transport: "http" } } }, ["mcpServers", "w", "url"]],
     [
-      "an argument that is no text",
+      "an argument that is not a string",
       { mcpServers: { m: { command: "x", args: ["a", 1] } } },
       ["mcpServers", "m", "args", 1],
     ],
@@ -61,12 +61,12 @@ describe("bad configuration is a ZodError with paths", () => {
       ["mcpServers", "a", "defaultToolTimeout"],
     ],
     [
-      "a target that is none",
+      "an unknown target",
       { mcpServers: { a: { ...GONE, outputHandling: { image: "model" } } } },
       ["mcpServers", "a", "outputHandling", "image"],
     ],
     [
-      "an option of Toolport's",
+      "an option of Toolport",
       { mcpServers: { a: GONE }, toolport: { timeoutMs: -1 } },
       ["toolport", "timeoutMs"],
     ],
@@ -75,7 +75,7 @@ describe("bad configuration is a ZodError with paths", () => {
     expect(issue).toMatchObject({ path, code: expect.any(String), message: expect.any(String) });
   });
 
-  it("names all problems at once and no secret", () => {
+  it("lists all problems at once, without secrets", () => {
     const issues = issuesOf({
       mcpServers: { a: { url: "no" }, b: { url: "http://127.0.0.1/mcp", headers: { Authorization: 7 } } },
     });
@@ -85,7 +85,7 @@ describe("bad configuration is a ZodError with paths", () => {
     ]);
   });
 
-  it("does not mind fields of other programs, and says when there is no server", () => {
+  it("accepts fields of other programs, and rejects a configuration without servers", () => {
     const client = new MultiServerMCPClient({
       mcpServers: { a: { ...GONE, autoApprove: ["x"], disabled: false } as never },
     });
@@ -95,7 +95,7 @@ describe("bad configuration is a ZodError with paths", () => {
 });
 
 describe("a client", () => {
-  it("has the defaults of the README, and a copy of its configuration", () => {
+  it("has the defaults of the README and copies its configuration", () => {
     const client = new MultiServerMCPClient({ mcpServers: { a: { ...GONE, args: ["x"] } } });
     expect(client.config).toMatchObject({
       throwOnLoadError: true,
@@ -108,7 +108,7 @@ describe("a client", () => {
     expect(client.config.mcpServers["a"]).toMatchObject({ args: ["x"] });
   });
 
-  it("connects once and gives tools by server, flat, and of the servers named", async () => {
+  it("connects once and returns tools by server, as a flat list, and of named servers", async () => {
     await using server = createMath();
     const http = await server.http();
     await using client = new MultiServerMCPClient({ one: { url: http.url }, two: server.memory() });
@@ -136,7 +136,7 @@ describe("a client", () => {
     ]);
   });
 
-  it("lists and reads resources, and gives the SDK's client", async () => {
+  it("lists and reads resources, and returns the SDK's client", async () => {
     await using server = createMath();
     await using client = new MultiServerMCPClient({ math: server.memory() });
     const pi = { uri: "math://pi", name: "Pi", mimeType: "text/plain" };
@@ -154,7 +154,7 @@ describe("a client", () => {
     expect(await failure(client.readResource("unknown", "x"))).toMatchObject({ serverName: "unknown" });
   });
 
-  it("leaves nothing behind, and may be used again after close", async () => {
+  it("leaves nothing behind after close, and can be used again", async () => {
     const before = takeLeakSnapshot();
     const server = createMath();
     const { command, args } = await server.stdio();
@@ -192,7 +192,7 @@ describe("a server that cannot be connected", () => {
     expect(isUnauthorized(error)).toBe(true);
   });
 
-  it("is skipped if configured, and tried again the next time", async () => {
+  it("is skipped if configured, and retried the next time", async () => {
     await using server = createMath();
     let isUp = false;
     const { url } = await server.http({
@@ -227,7 +227,7 @@ describe("a server that cannot be connected", () => {
 });
 
 describe("deferTools", () => {
-  it("offers the search and the call in place of all tools", async () => {
+  it("offers search_tools and call_tool instead of all tools", async () => {
     await using server = createMath();
     await using client = new MultiServerMCPClient({
       mcpServers: { math: server.memory() },
@@ -239,7 +239,7 @@ describe("deferTools", () => {
   });
 });
 
-describe("notifications that servers seldom send", () => {
+describe("rare notifications of servers", () => {
   it("reach their hooks", async () => {
     const [clientEnd, serverEnd] = createLinkedTransports();
     serverEnd.onmessage = (message) => {

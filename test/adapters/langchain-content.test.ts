@@ -1,4 +1,4 @@
-/** The adapter contract: every kind of MCP content, in both block formats, on both ways, at every level of precedence. */
+/** The adapter contract: every kind of MCP content, in both block formats, as content and artifact, at every level of precedence. */
 import { ToolMessage } from "@langchain/core/messages";
 import type { ContentBlock } from "@modelcontextprotocol/server";
 import { createToolport } from "toolport";
@@ -67,7 +67,7 @@ const resources: Record<string, object> = {
   "note://large": { uri: "note://large", text: "x".repeat(2_000) },
 };
 
-/** Answers with whatever it is asked for, also with what the SDK's server would refuse to send. */
+/** Returns any requested content, including content that the SDK's server would reject. */
 const createEcho = (era: "legacy" | "modern" = "legacy") =>
   startJsonRpcServer(
     {
@@ -120,11 +120,11 @@ describe("content for the model", () => {
     ["audio", [audio], [blocks.audio], [blocks.audio]],
     ["a resource with text", [noteText], [blocks.noteText], [blocks.noteText]],
     ["a resource with bytes", [noteBlob], [blocks.noteBlob], [blocks.noteBlob]],
-    ["a resource that only names itself", [bare], [blocks.here], [blocks.here]],
+    ["a resource with only a URI", [bare], [blocks.here], [blocks.here]],
     ["a link", [link], [blocks.link], [blocks.link]],
     ["nothing", [], [], []],
     [
-      "a mixture, in its order",
+      "mixed content, in order",
       [text, image, noteText],
       [{ type: "text", text: "hello" }, blocks.imageUrl, blocks.noteText],
       [{ type: "text", source_type: "text", text: "hello" }, blocks.image, blocks.noteText],
@@ -146,10 +146,10 @@ describe("artifacts", () => {
     ["audio", [audio], [audio], [blocks.audio]],
     ["a resource with text", [noteText], [noteText], [blocks.noteText]],
     ["a resource with bytes", [noteBlob], [noteBlob], [blocks.noteBlob]],
-    ["a resource that only names itself", [bare], [here], [blocks.here]],
+    ["a resource with only a URI", [bare], [here], [blocks.here]],
     ["a link", [link], [link], [blocks.link]],
     [
-      "a mixture, in its order",
+      "mixed content, in order",
       [image, noteText, link],
       [image, noteText, link],
       [blocks.image, blocks.noteText, blocks.link],
@@ -165,7 +165,7 @@ describe("artifacts", () => {
 });
 
 describe("by default", () => {
-  it("resources are set aside and everything else is content, so a lone text stays a string", async () => {
+  it("resources become artifacts and everything else content; a single text stays a string", async () => {
     const message = await map({ content: [text, noteText] });
     expect(message).toMatchObject({ content: "hello", artifact: [noteText] });
   });
@@ -195,11 +195,11 @@ describe("by default", () => {
   });
 });
 
-describe("a resource that only names itself", () => {
+describe("a resource with only a URI", () => {
   const large = { type: "resource", resource: { uri: "note://large" } } as ContentBlock;
   const missing = { type: "resource", resource: { uri: "note://nowhere" } } as ContentBlock;
 
-  it("is left as it is when it is over the cap", async () => {
+  it("stays unchanged if it is over the size limit", async () => {
     const limits = { maxResourceBytes: 1_000 };
     expect((await map({ content: [large] }, limits)).artifact).toEqual([large]);
     expect((await map({ content: [large] }, { ...limits, outputHandling: "content" })).content).toBe(
@@ -210,7 +210,7 @@ describe("a resource that only names itself", () => {
     ]);
   });
 
-  it("is left as it is when it cannot be read, and the answer still counts", async () => {
+  it("stays unchanged if it cannot be read, and the call still succeeds", async () => {
     expect(await map({ content: [text, missing] })).toMatchObject({ content: "hello", artifact: [missing] });
   });
 });
@@ -218,7 +218,7 @@ describe("a resource that only names itself", () => {
 describe("isError", () => {
   const answer: Answer = { content: [text, image], structuredContent: { code: 7 }, isError: true };
 
-  it("throws a ToolException that keeps the answer", async () => {
+  it("throws a ToolException with the result", async () => {
     const error = await failure<ToolException>(map(answer));
     expect(error).toBeInstanceOf(ToolException);
     expect(error).toMatchObject({
@@ -231,20 +231,17 @@ describe("isError", () => {
     });
   });
 
-  it.each([false, true])(
-    "is a message of status error where that is wanted (standard: %s)",
-    async (standard) => {
-      const message = await map(answer, { toolErrors: "message", standard });
-      expect(message).toBeInstanceOf(ToolMessage);
-      expect(message).toMatchObject({
-        status: "error",
-        tool_call_id: "call-1",
-        name: "echo__echo",
-        content: [{ type: "text", text: "hello" }, standard ? blocks.image : blocks.imageUrl],
-        artifact: [{ type: "mcp_structured_content", data: { code: 7 } }],
-      });
-    },
-  );
+  it.each([false, true])("is a message with status error if configured (standard: %s)", async (standard) => {
+    const message = await map(answer, { toolErrors: "message", standard });
+    expect(message).toBeInstanceOf(ToolMessage);
+    expect(message).toMatchObject({
+      status: "error",
+      tool_call_id: "call-1",
+      name: "echo__echo",
+      content: [{ type: "text", text: "hello" }, standard ? blocks.image : blocks.imageUrl],
+      artifact: [{ type: "mcp_structured_content", data: { code: 7 } }],
+    });
+  });
 });
 
 describe("outputHandling", () => {
@@ -255,7 +252,7 @@ describe("outputHandling", () => {
     artifact: (message.artifact as { type: string }[]).map(({ type }) => type),
   });
 
-  /** The README's own example: camera and microphone. */
+  /** The example of the README: camera and microphone. */
   async function ask(top: OutputHandling | undefined, own: OutputHandling | undefined) {
     await using server = await createEcho();
     const { url } = server.entry;
@@ -288,13 +285,13 @@ describe("outputHandling", () => {
       { content: ["text", "image_url", "file"], artifact: ["audio", "resource"] },
     ],
     [
-      "one word for all at the top",
+      "one value for all at the top level",
       "artifact",
       { text: "content" },
       { content: ["text"], artifact: ["image", "audio", "resource", "resource_link"] },
     ],
     [
-      "one word for all of a server",
+      "one value for all of a server",
       { text: "artifact" },
       "content",
       { content: ["text", "image_url", "audio", "file", "file"], artifact: [] },

@@ -17,7 +17,7 @@ interface Result {
   __interrupt__?: { value?: unknown }[];
 }
 
-/** Only what is used here; the real type depends on the tools and the middleware. */
+/** Only the members used here; the real type depends on the tools and the middleware. */
 interface Agent {
   invoke(input: unknown, config?: unknown): Promise<Result>;
 }
@@ -39,7 +39,7 @@ const createServer = () =>
     },
   });
 
-/** Calls the tools of each step, then says "done". */
+/** Calls the tools of each step, then answers "done". */
 function scripted(steps: Calls[]) {
   const model = fakeModel();
   for (const [step, calls] of steps.entries())
@@ -103,7 +103,7 @@ describe.each(KINDS)("createAgent %s", (_kind, middleware) => {
     expect(server.calls.length).toBe(1);
   });
 
-  it("keeps arguments that a hook adds, and answers with what a hook returns", async () => {
+  it("sends arguments that a hook adds, and returns the hook's result", async () => {
     await using server = createServer();
     const shared = new ToolMessage({ id: "same", content: "from the hook", tool_call_id: "id", name: "x" });
     const seen: unknown[] = [];
@@ -128,12 +128,12 @@ describe.each(KINDS)("createAgent %s", (_kind, middleware) => {
     ["no message", () => new Command({ update: {} }), "3"],
     ["no update", () => new Command({}), "3"],
     [
-      "a message of no call",
+      "a message without a call",
       () => new Command({ update: { messages: [new ToolMessage({ content: "m", tool_call_id: "id" })] } }),
       "m",
     ],
     [
-      "a single message of no call",
+      "a single message without a call",
       () => new Command({ update: { messages: new ToolMessage({ content: "m", tool_call_id: "" }) } }),
       "m",
     ],
@@ -154,7 +154,7 @@ describe.each(KINDS)("createAgent %s", (_kind, middleware) => {
     expect(messages.at(-1)?.content).toBe("done");
   });
 
-  it("leaves a command alone that answers the call itself", async () => {
+  it("does not change a command that answers the call itself", async () => {
     await using server = createServer();
     const hooks: Hooks = {
       afterToolCall: (_result, _state, config) => ({
@@ -180,7 +180,7 @@ describe.each(KINDS)("createAgent %s", (_kind, middleware) => {
     expect(messages.map(({ content }) => content)).toEqual(["go", "go", "own", "by command", "done"]);
   });
 
-  it("goes on after a hook has interrupted one of two calls, and makes each call once", async () => {
+  it("continues after a hook interrupted one of two calls, and makes each call once", async () => {
     await using server = createServer();
     const hooks: Hooks = {
       beforeToolCall: ({ args }) => {
@@ -203,7 +203,7 @@ describe.each(KINDS)("createAgent %s", (_kind, middleware) => {
     expect(server.calls.length).toBe(2);
   });
 
-  // LangChain takes the calls beside a rejected one out of the conversation.
+  // LangChain removes the other calls of a message with a rejected one.
   it.each<[string, object[], unknown[][], number]>([
     [
       "approved one call and made another invalid",
@@ -231,7 +231,7 @@ describe.each(KINDS)("createAgent %s", (_kind, middleware) => {
     expect(server.calls.length).toBe(sent);
   });
 
-  it("tells the model about a failure where failures are messages", async () => {
+  it("reports a failure to the model if failures are messages", async () => {
     await using server = createServer();
     const steps = [[{ name: "fail", args: {} }, add(1, 2)]];
     const hooks: Hooks = { toolErrors: "message", prefixToolNameWithServerName: false };

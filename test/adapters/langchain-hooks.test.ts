@@ -46,7 +46,7 @@ async function clientOf(server: TestServer, config: Omit<ClientConfig, "mcpServe
 }
 
 describe("beforeToolCall", () => {
-  it("sees the call and puts its arguments over the model's", async () => {
+  it("gets the call, and its arguments override the model's", async () => {
     await using server = createEcho();
     const seen: unknown[] = [];
     await using client = await clientOf(server, {
@@ -60,7 +60,7 @@ describe("beforeToolCall", () => {
     expect(seen).toEqual([[{ name: "echo", serverName: "app", args: { a: 1, b: 2 } }, {}, "t"]]);
   });
 
-  it("sees the state of the graph", async () => {
+  it("gets the state of the graph", async () => {
     await using server = createEcho();
     const states: Record<string, unknown>[] = [];
     await using client = await clientOf(server, {
@@ -79,7 +79,7 @@ describe("beforeToolCall", () => {
   it.each<[string, (args: Record<string, unknown>) => { args: unknown } | undefined]>([
     ["returns them", () => ({ args: { injected: true } })],
     [
-      "writes them into the arguments and returns these",
+      "changes the given arguments and returns them",
       (args) => ({ args: Object.assign(args, { injected: true }) }),
     ],
     ["writes them into the arguments", (args) => void Object.assign(args, { injected: true })],
@@ -92,7 +92,7 @@ describe("beforeToolCall", () => {
     expect(JSON.parse(await closed!.invoke({ path: "/a" }))).toEqual({ path: "/a", injected: true });
   });
 
-  it("what it changes or removes is checked, what the model made up is refused", async () => {
+  it("its changes are checked, and arguments that the model invented are rejected", async () => {
     await using server = createEcho();
     let change: Record<string, unknown> = { depth: "3" };
     await using client = await clientOf(server, { beforeToolCall: () => ({ args: change }) });
@@ -124,7 +124,7 @@ describe("beforeToolCall", () => {
 describe("afterToolCall", () => {
   const call = { type: "tool_call" as const, id: "call-1", name: "echo", args: { a: 1 } };
 
-  it("sees the answer and may leave it as it is", async () => {
+  it("gets the result and may leave it unchanged", async () => {
     await using server = createEcho();
     const seen: unknown[] = [];
     await using client = await clientOf(server, { afterToolCall: (result) => void seen.push(result) });
@@ -133,7 +133,7 @@ describe("afterToolCall", () => {
     expect(seen).toEqual([{ name: "echo", serverName: "app", args: { a: 1 }, result: ['{"a":1}', []] }]);
   });
 
-  it("may put a text, or content and artifact, in its place", async () => {
+  it("may replace it with a text, or with content and artifact", async () => {
     await using server = createEcho();
     let result: string | [string, { type: string }[]] = "a text";
     await using client = await clientOf(server, { afterToolCall: () => ({ result }) });
@@ -144,7 +144,7 @@ describe("afterToolCall", () => {
   });
 
   it.each(["", "id", "call-2"])(
-    "may put a message in its place, which gets the call's id (instead of %j), name and status",
+    "may replace it with a message, which gets the call's id (instead of %j), name and status",
     async (tool_call_id) => {
       await using server = createEcho();
       const message = new ToolMessage({ content: "m", tool_call_id, name: "other", artifact: { a: 1 } });
@@ -160,13 +160,13 @@ describe("afterToolCall", () => {
         name: "mcp__echo",
         tool_call_id: "call-1",
       });
-      // The hook's own message may stand for other calls as well.
+      // The hook may use the same message for other calls: it must not change.
       expect(message).toMatchObject({ tool_call_id, name: "other" });
       expect(await echo!.invoke({ a: 1 })).toBe("m");
     },
   );
 
-  it("may say by a message's status that the call failed", async () => {
+  it("may mark the call as failed with the status of a message", async () => {
     await using server = createEcho();
     const message = new ToolMessage({ content: "m", tool_call_id: "id", status: "error" });
     await using client = await clientOf(server, { afterToolCall: () => ({ result: message }) });
@@ -174,7 +174,7 @@ describe("afterToolCall", () => {
     expect(await echo!.invoke(call)).toMatchObject({ status: "error", tool_call_id: "call-1" });
   });
 
-  it("may return a LangGraph command, which the graph obeys", async () => {
+  it("may return a LangGraph command, which the graph executes", async () => {
     await using server = createEcho();
     await using client = await clientOf(server, {
       afterToolCall: ({ result: [content] }) => ({
@@ -204,8 +204,8 @@ describe("afterToolCall", () => {
   });
 });
 
-describe("LangGraph's own signals", () => {
-  it("pass through a hook as they are", async () => {
+describe("LangGraph's control-flow exceptions", () => {
+  it("pass through a hook unchanged", async () => {
     await using server = createEcho();
     const interrupt = Object.assign(new Error("ask a human"), { is_bubble_up: true });
     await using client = await clientOf(server, {
@@ -234,7 +234,7 @@ describe("notifications of servers", () => {
   });
 
   it.each(["legacy", "modern"] as const)(
-    "log messages of a %s server, once they are asked for",
+    "log messages of a %s server, after they are requested",
     async (era) => {
       await using server = createEcho(era);
       const seen: unknown[] = [];
@@ -253,7 +253,7 @@ describe("notifications of servers", () => {
   );
 
   it.each(["legacy", "modern"] as const)(
-    "changed lists of a %s server, after they were read anew",
+    "changed lists of a %s server, after they were read again",
     async (era) => {
       await using server = createEcho(era);
       const reported: string[] = [];
@@ -270,7 +270,7 @@ describe("notifications of servers", () => {
       });
       await client.getTools();
       expect(reported).toEqual(["initialized app true"]);
-      // A modern server is listened to a moment later.
+      // The subscription of a modern server opens slightly later.
       await waitFor(async () => {
         await server.update({ tools: { fresh: { handler: () => "new" } }, resources: {}, prompts: {} });
         return reported.includes("tools") && reported.includes("resources") && reported.includes("prompts");
@@ -279,7 +279,7 @@ describe("notifications of servers", () => {
     },
   );
 
-  it("changed resources and requests taken back", async () => {
+  it("updated resources and cancelled requests", async () => {
     await using server = createEcho();
     const reported: unknown[] = [];
     await using client = await clientOf(server, {

@@ -51,7 +51,7 @@ describe("a tool that cannot be offered", () => {
     expect(names(await opened.client.getTools("other"))).toEqual(["fine"]);
   });
 
-  it("is left out if you say so, and listed with its reason", async () => {
+  it("is omitted if configured, and listed with the reason", async () => {
     await using opened = await clientOf([good, bad, worse, { name: 7 }], { throwOnLoadError: false });
     expect(opened.client.withheldTools).toEqual([]);
     expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
@@ -60,14 +60,14 @@ describe("a tool that cannot be offered", () => {
       { server: "mixed", name: "worse", reason: expect.any(String) },
       { server: "mixed", name: "7", reason: expect.any(String) },
     ]);
-    // Another caller's lists are the same here, and each tool is named once.
+    // Other callers have the same lists, and each tool is listed once.
     await opened.client.getTools(["mixed"], { headers: { "x-user": "ada" } });
     expect(opened.client.withheldTools.length).toBe(3);
     await opened.client.close();
     expect(opened.client.withheldTools).toEqual([]);
   });
 
-  it("goes by onConnectionError: ignored, or handed to a function, it costs only itself", async () => {
+  it("follows onConnectionError: ignored or passed to a function, it does not affect other tools", async () => {
     const onConnectionError = vi.fn();
     for (const policy of ["ignore", onConnectionError] as const) {
       await using opened = await clientOf([good, bad], { onConnectionError: policy });
@@ -83,7 +83,7 @@ describe("a tool that cannot be offered", () => {
     ]);
   });
 
-  it("is not missed where your own rules leave it out", async () => {
+  it("is not an error if your own filters exclude it", async () => {
     for (const entry of [{ only: ["good"] }, { except: ["b*"] }]) {
       await using opened = await clientOf([good, bad], {}, entry);
       expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
@@ -93,13 +93,13 @@ describe("a tool that cannot be offered", () => {
   });
 });
 
-it("a tool that is listed twice is offered once, and is no error", async () => {
+it("a tool that is listed twice is offered once, without an error", async () => {
   await using opened = await clientOf([good, good]);
   expect(names(await opened.client.getTools())).toEqual(["good", "fine"]);
   expect(opened.client.withheldTools).toMatchObject([{ name: "good", reason: "Listed twice" }]);
 });
 
-it("a tool that your scan refuses is left out on purpose, and is no error", async () => {
+it("a tool that your scan rejects is omitted without an error", async () => {
   await using opened = await clientOf([good, { ...good, name: "odd" }], {
     toolport: { scan: (_server, { name }) => (name === "odd" ? "I do not like it" : undefined) },
   });
@@ -107,8 +107,8 @@ it("a tool that your scan refuses is left out on purpose, and is no error", asyn
   expect(opened.client.withheldTools).toMatchObject([{ name: "odd", isRefused: true }]);
 });
 
-it("loadMcpTools throws by default, and leaves it out if you say so", async () => {
-  // The SDK's own client refuses such a list; a client that checks less hands it on.
+it("loadMcpTools throws by default, and omits it if configured", async () => {
+  // The SDK's client rejects such a list; a client with fewer checks passes it on.
   const lenient = {
     listTools: async () => ({ tools: [good, bad] }),
     callTool: async () => ({ content: [] }),
@@ -118,7 +118,7 @@ it("loadMcpTools throws by default, and leaves it out if you say so", async () =
   expect(names(await loadMcpTools("mixed", lenient, { throwOnLoadError: false }))).toEqual(["good"]);
 });
 
-it("toLangChainTools throws only if you ask for it, and only about what you ask for", async () => {
+it("toLangChainTools throws only if configured, and only for the selected tools", async () => {
   await using server = await serve(good, bad);
   await using other = createTestServer({ tools: { fine: { handler: () => "fine" } } });
   await using toolport = createToolport({ mcpServers: { mixed: server.entry, other: other.memory() } });

@@ -1,4 +1,4 @@
-/** OAuth by an `authProvider` against a local authorization server: refreshed once, retried after 401, reported when a login is needed. */
+/** OAuth with an `authProvider` against a local authorization server: one refresh, a retry after 401, an error if a login is needed. */
 import {
   auth,
   type OAuthClientProvider,
@@ -12,7 +12,7 @@ import { describe, expect, it } from "vitest";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
 import { failure } from "../support/failure.js";
 
-/** Keeps everything in memory; what a browser would be sent to is noted. */
+/** Stores everything in memory and records the login pages. */
 class MemoryProvider implements OAuthClientProvider {
   readonly redirectUrl = "http://127.0.0.1/callback";
   readonly clientMetadata = { redirect_uris: [this.redirectUrl], client_name: "test" };
@@ -22,7 +22,7 @@ class MemoryProvider implements OAuthClientProvider {
   #verifier = "";
   #discovery: OAuthDiscoveryState | undefined;
 
-  /** With a server: a user has authorized there before. */
+  /** With a server: a user has already authorized there. */
   constructor(server?: OAuthTestServer) {
     if (server === undefined) return;
     this.#tokens = { ...server.issue(), issuer: server.issuer };
@@ -91,7 +91,7 @@ describe.each([
     );
   });
 
-  it("a connection that begins with an expired token is made after a refresh", async () => {
+  it("a connection that starts with an expired token opens after a refresh", async () => {
     await using server = await startOAuthServer(definition(era), { transport });
     const provider = new MemoryProvider(server);
     server.expireAccessTokens();
@@ -107,7 +107,7 @@ describe.each([
     );
   });
 
-  it("says which server wants authorization, and goes on once the user has agreed", async () => {
+  it("names the server that requires authorization, and continues after the login", async () => {
     await using server = await startOAuthServer(definition(era), { transport });
     const provider = new MemoryProvider();
     await withClient(
@@ -136,7 +136,7 @@ describe.each([
 });
 
 describe("a tool", () => {
-  it("whose token can no longer be refreshed throws a ToolException that says so, and asks the user once", async () => {
+  it("whose token cannot be refreshed throws a ToolException that says so, and asks the user once", async () => {
     await using server = await startOAuthServer(definition("legacy"));
     const provider = new MemoryProvider(server);
     await withClient(server, provider, async (client) => {
@@ -153,7 +153,7 @@ describe("a tool", () => {
     });
   });
 
-  it("of a caller uses that caller's provider", async () => {
+  it("of a caller uses the caller's provider", async () => {
     await using server = await startOAuthServer(definition("legacy"));
     const [ada, bob] = [new MemoryProvider(server), new MemoryProvider(server)];
     await using client = new MultiServerMCPClient({ safe: { url: server.url } });

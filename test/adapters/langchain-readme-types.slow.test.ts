@@ -4,7 +4,7 @@ import { checkSnippets } from "../docs/check-snippets.js";
 import { original, repaired } from "./readme-blocks.js";
 import { README_BLOCKS } from "./readme-repairs.js";
 
-/** What the blocks use without making it: stand-ins, a browser's store, and the class that a later block writes. */
+/** Names that the blocks use without declaring them: stand-ins, a browser's storage, and the class of a later block. */
 const AMBIENT = `import type { OAuthClientProvider } from "@modelcontextprotocol/sdk/client/auth.js";
 declare global {
   const servers: Record<"math" | "filesystem" | "data" | "image" | "everything", { command: string; args: string[] }> &
@@ -16,7 +16,7 @@ declare global {
 `;
 
 describe("the README", () => {
-  it("has no TypeScript block that is left out here", () => {
+  it("has no TypeScript block that this file omits", () => {
     const typed = original.flatMap(({ language }, index) =>
       /^ts|^typescript/.test(language) ? [index + 1] : [],
     );
@@ -29,7 +29,7 @@ describe("the README", () => {
       line: 1,
       text,
     }));
-    // The README is written for a project without `strict`: it narrows neither `find` nor `catch`.
+    // The README assumes a project without `strict`: it narrows neither `find` nor `catch`.
     expect(checkSnippets(snippets, { ambient: AMBIENT, compilerOptions: { strict: false } })).toEqual([]);
   });
 });

@@ -83,7 +83,7 @@ afterAll(async () => {
 
 const clients: MultiServerMCPClient[] = [];
 
-/** Not every block closes its client: in a program the end of the process does. */
+/** Some blocks do not close their client: in a program the end of the process does. */
 class TrackedClient extends MultiServerMCPClient {
   constructor(...parameters: ConstructorParameters<typeof MultiServerMCPClient>) {
     super(...parameters);
@@ -113,7 +113,7 @@ interface Outcome {
   readonly warnings: unknown[][];
 }
 
-/** Runs a block as a module of its own, with its stand-ins at hand. */
+/** Runs a block as a separate module, with its stand-ins in scope. */
 async function run(block: number, names: Record<string, unknown> = {}): Promise<Outcome> {
   const { outputText } = ts.transpileModule(repaired.get(block)!, {
     compilerOptions: { module: ts.ModuleKind.CommonJS, target: ts.ScriptTarget.ES2022 },
@@ -135,7 +135,7 @@ async function run(block: number, names: Record<string, unknown> = {}): Promise<
   const AsyncFunction = (async () => {}).constructor as new (
     ...parts: string[]
   ) => (...values: unknown[]) => Promise<void>;
-  // Results of the block's own are handed out, so that they can be looked at.
+  // Export the variables of the block, so that the test can check them.
   const results =
     "for (const name of ['result', 'directResult', 'quickResult', 'normalResult', 'out']) { try { exports[name] ??= eval(name); } catch {} }";
   await new AsyncFunction(...Object.keys(scope), `${outputText}\n${results}`)(...Object.values(scope));
@@ -161,14 +161,14 @@ describe("run", () => {
     expect(new Set(weatherHeaders)).toEqual(new Set(["Bearer token123"]));
   });
 
-  it("block 4: a client of the program's own, of SDK v1", async () => {
+  it("block 4: a custom client of SDK v1", async () => {
     const { logged, errors } = await run(4);
     expect(errors).toEqual([]);
     const [response] = logged[0] as [{ messages: { content: unknown }[] }];
     expect(response.messages.at(-1)!.content).toBe("It is 96");
   });
 
-  it("block 5: what a server tells while it works", async () => {
+  it("block 5: notifications during a call", async () => {
     const { logged } = await run(5, {
       served: () => vi.waitFor(() => expect(logLines).toHaveLength(2)),
       console: { log: (line: unknown) => logLines.push(line) },
@@ -179,7 +179,7 @@ describe("run", () => {
     );
   });
 
-  it("block 5: a list that changes is reported with the server's name", async () => {
+  it("block 5: a changed list is reported with the server's name", async () => {
     const server = serve({ tools: { one: { handler: () => "1" } }, era: "legacy" });
     const stdio = await server.stdio();
     const lines: unknown[] = [];
@@ -200,7 +200,7 @@ describe("run", () => {
     expect(requestIds).toEqual([expect.stringMatching(/^[0-9a-f-]{36}$/)]);
   });
 
-  it("blocks 7, 8 and 9: whose output goes where", async () => {
+  it("blocks 7, 8 and 9: output handling by server", async () => {
     const { clientConfig } = (await run(7)).exports as { clientConfig: ClientConfig };
     await using client = new MultiServerMCPClient(clientConfig);
     expect((await client.getTools()).length).toBe(2);
@@ -213,12 +213,12 @@ describe("run", () => {
     expect(handlingOf("microphone")).toMatchObject(microphone as object);
   });
 
-  it("block 10: a timeout of the server and one of all", async () => {
+  it("block 10: a timeout for one server and one for all", async () => {
     const outcome = await run(10);
     expect(outcome.exports["result"]).toBe("processed huge_file.csv");
   });
 
-  it("block 11: timeouts of single calls", async () => {
+  it("block 11: timeouts for single calls", async () => {
     const outcome = await run(11);
     expect(outcome.exports).toMatchObject({
       result: "processed huge_file.csv",
@@ -228,7 +228,7 @@ describe("run", () => {
     });
   });
 
-  it("block 12: OAuth, with a refresh of the token it has stored", async () => {
+  it("block 12: OAuth, with a refresh of the stored token", async () => {
     oauth.expireAccessTokens();
     const outcome = await run(12);
     const client = outcome.exports["client"] as MultiServerMCPClient;
@@ -238,18 +238,18 @@ describe("run", () => {
     expect(localStorage.getItem("mcp_redirect")).toBeNull();
   });
 
-  it.each([13, 14])("block %i: a server that is brought back", async (block) => {
+  it.each([13, 14])("block %i: a server with reconnect settings", async (block) => {
     const entry = (await run(block)).exports["block"] as Connection;
     await using client = new MultiServerMCPClient({ entry });
     expect((await client.getTools()).length).toBeGreaterThan(0);
   });
 
-  it("block 15: nothing fails", async () => {
+  it("block 15: no errors", async () => {
     const outcome = await run(15);
     expect(outcome.errors).toEqual([]);
   });
 
-  it("block 15: each kind of error is reported in its own way", async () => {
+  it("block 15: a separate message for each kind of error", async () => {
     const reported = async (math: object) =>
       (await run(15, { servers: { ...servers, math } })).errors.map(String);
     expect(await reported({ command: "no-such-server", args: [] })).toEqual([
@@ -278,7 +278,7 @@ describe("run", () => {
     }
   });
 
-  it("block 17: a server that is not there is left out", async () => {
+  it("block 17: a missing server is skipped", async () => {
     const { tools, workingClient, brokenClient } = (await run(17)).exports as {
       tools: { name: string }[];
       workingClient: unknown;
@@ -289,7 +289,7 @@ describe("run", () => {
     expect(brokenClient).toBeUndefined();
   });
 
-  it("block 18: a function decides which server may be missing", async () => {
+  it("block 18: a function decides which servers are optional", async () => {
     const critical = (await run(18)).exports["client"] as MultiServerMCPClient;
     await expect(critical.getTools()).rejects.toThrow(
       "Critical server critical-server failed: MCPClientError",

@@ -123,7 +123,7 @@ const SHORT: Table = {
   "a parent run": ({ echo }) => inside(EVERYTHING, () => echo.invoke(call())),
   "a timeout of the parent run": async ({ wait }) => {
     let running: unknown;
-    // The parent does not wait for the tool.
+    // The parent run does not wait for the tool.
     await outcomeOf(inside({ timeout: SHORT_MS }, () => (running = wait.invoke(call({})))));
     return running;
   },
@@ -191,7 +191,7 @@ const NORMAL: Table = {
   ],
 };
 
-/** What LangChain writes to the console; how long a run took differs from run to run. */
+/** LangChain's console output, without the durations of runs. */
 async function logged(watcher: Watcher, run: () => unknown): Promise<unknown> {
   const log = vi.spyOn(console, "log").mockImplementation((line: unknown) => {
     watcher.seen.push(String(line).replace(/\d+ms/, "ms"));
@@ -212,7 +212,7 @@ const outcomeOf = (running: unknown): Promise<unknown> =>
     ({ name, message, cause }) => ({ name, code: cause?.code, message }),
   );
 
-/** All that can be seen of a run, and how often LangChain's own code was in it. */
+/** Everything visible of a run, and the number of runs through LangChain's code. */
 async function observe(given: Table[string], receiver: (tool: Tool) => Tool) {
   const [options, run] = Array.isArray(given) ? given : [{}, given];
   const contexts: unknown[] = [];
@@ -236,18 +236,18 @@ async function observe(given: Table[string], receiver: (tool: Tool) => Tool) {
 }
 
 const asItIs = (tool: Tool) => tool;
-/** What only inherits from a tool is not the one that was made, and goes LangChain's way. */
+/** An object that only inherits from a tool is not the tool itself, and uses LangChain's code. */
 const inheriting = (tool: Tool) => Object.create(tool) as Tool;
 
-describe("the short way and LangChain's own", () => {
-  it.each(Object.entries(SHORT))("give the same for %s", async (_what, given) => {
+describe("the direct path and LangChain's code", () => {
+  it.each(Object.entries(SHORT))("give the same result for %s", async (_what, given) => {
     const [short, normal] = [await observe(given, asItIs), await observe(given, inheriting)];
     expect(short.seen).toEqual(normal.seen);
     expect(short.seen.outcome).toStrictEqual(normal.seen.outcome);
     expect(short.ownCalls).toBe(0);
   });
 
-  it.each(Object.entries(NORMAL))("are one and the same for %s", async (_what, given) => {
+  it.each(Object.entries(NORMAL))("are the same code for %s", async (_what, given) => {
     const [either, normal] = [await observe(given, asItIs), await observe(given, inheriting)];
     expect(either.seen).toEqual(normal.seen);
     expect(either.ownCalls).toBe(normal.ownCalls);

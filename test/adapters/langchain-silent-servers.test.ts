@@ -1,4 +1,4 @@
-/** `onConnectionError: "ignore"` with a server that never answers: it costs one connect timeout, and reconnects in the background. */
+/** `onConnectionError: "ignore"` with a server that never responds: the client waits one connect timeout, then reconnects in the background. */
 import { type ClientConfig, MultiServerMCPClient } from "toolport/langchain";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, expect, it, vi } from "vitest";
@@ -8,7 +8,7 @@ const CONNECT_MS = 5_000;
 const names = (tools: { name: string }[]) => tools.map(({ name }) => name);
 
 beforeEach(() => {
-  // Sockets are real; nothing that waits goes on unless a test moves the clock.
+  // Sockets are real; timers fire only when a test advances the clock.
   vi.useFakeTimers({
     toFake: ["setTimeout", "clearTimeout", "setInterval", "clearInterval", "performance", "Date"],
   });
@@ -22,12 +22,12 @@ afterEach(() => {
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
-/** Lets sockets work until the condition holds; the clock does not advance. */
+/** Runs the event loop until the condition holds, without advancing the clock. */
 async function settle(condition: () => boolean | Promise<boolean>): Promise<void> {
   while (!(await condition())) await turn();
 }
 
-/** One server that is silent until `speak()` is called, and one that is well. */
+/** One server that does not respond before `speak()` is called, and one that works. */
 async function start(config: Omit<ClientConfig, "mcpServers"> = {}) {
   const late = createTestServer({ era: "legacy", tools: { late: { handler: () => "late" } } });
   const well = createTestServer({ tools: { well: { handler: () => "well" } } });
@@ -45,7 +45,7 @@ async function start(config: Omit<ClientConfig, "mcpServers"> = {}) {
   const client = new MultiServerMCPClient({
     onConnectionError: "ignore",
     ...config,
-    // One request and then silence, so that attempts can be counted.
+    // Reads one request and does not respond, so that attempts can be counted.
     mcpServers: { silent: { url, protocol: "legacy" }, well: well.memory() },
     toolport: { connectTimeoutMs: CONNECT_MS, ...config.toolport },
   });
@@ -55,7 +55,7 @@ async function start(config: Omit<ClientConfig, "mcpServers"> = {}) {
     speak: () => {
       isSilent = false;
     },
-    /** Waits until an attempt is under way that has begun since `from` requests. */
+    /** Waits until an attempt starts after the first `from` requests. */
     attempted: (from: number) => settle(() => asked > from),
     async [Symbol.asyncDispose]() {
       ended.abort();
@@ -78,17 +78,17 @@ async function failOnce(scene: Scene, load = () => scene.client.getTools()): Pro
   return names(await loading);
 }
 
-/** Lets the wait before the next attempt pass, and not more: the clock must not run on while the attempt is made. */
+/** Advances the clock exactly to the next attempt: it must not advance during the attempt. */
 async function toAttempt(scene: Scene, waitMs: number): Promise<void> {
   const asked = scene.asked();
   await vi.advanceTimersByTimeAsync(waitMs);
   await scene.attempted(asked);
 }
 
-/** The attempt under way runs out of time. */
+/** Lets the current attempt time out. */
 const runOut = () => vi.advanceTimersByTimeAsync(CONNECT_MS);
 
-it("costs its connect timeout once, and comes back in the background", async () => {
+it("delays by its connect timeout once, and reconnects in the background", async () => {
   await using scene = await start();
   const { client } = scene;
   const startedAt = performance.now();
@@ -107,7 +107,7 @@ it("costs its connect timeout once, and comes back in the background", async () 
   expect(performance.now()).toBe(stoodAt);
   expect(scene.asked()).toBe(asked);
 
-  // Still silent at the next attempt, and no call waits while that is under way.
+  // No response to the next attempt either, and no call waits for it.
   await toAttempt(scene, 1_000);
   expect(names(await client.getTools())).toEqual(["well"]);
   await runOut();
@@ -117,7 +117,7 @@ it("costs its connect timeout once, and comes back in the background", async () 
   expect(names(await client.getTools())).toEqual(["late", "well"]);
 });
 
-it("waits longer before every further attempt", async () => {
+it("waits longer before each further attempt", async () => {
   await using scene = await start();
   expect(await failOnce(scene)).toEqual(["well"]);
   for (const waitMs of [1_000, 2_000, 4_000, 8_000]) {
@@ -130,7 +130,7 @@ it("waits longer before every further attempt", async () => {
   }
 });
 
-it("is handed to your function every time, at once", async () => {
+it("is passed to your function every time, at once", async () => {
   const seen: string[] = [];
   await using scene = await start({
     onConnectionError: ({ serverName, error }) => void seen.push(`${serverName}: ${error.name}`),
@@ -141,7 +141,7 @@ it("is handed to your function every time, at once", async () => {
   expect(seen).toEqual(Array(3).fill("silent: MCPClientError"));
 });
 
-it("costs every caller with connections of its own one timeout", async () => {
+it("delays every caller with its own connections by one timeout", async () => {
   await using scene = await start();
   const asAda = () => scene.client.getTools([], { headers: { "x-user": "ada" } });
   expect(await failOnce(scene)).toEqual(["well"]);
@@ -149,20 +149,20 @@ it("costs every caller with connections of its own one timeout", async () => {
   expect(names(await asAda())).toEqual(["well"]);
 });
 
-it("is awaited again if failures are thrown", async () => {
+it("is awaited again if errors are thrown", async () => {
   await using scene = await start({ onConnectionError: "throw" });
   expect(await failure(failOnce(scene))).toMatchObject({ serverName: "silent" });
   expect(await failure(failOnce(scene))).toMatchObject({ serverName: "silent" });
 });
 
-it("is left alone after close", async () => {
+it("is not contacted after close", async () => {
   await using scene = await start();
   await failOnce(scene);
   await scene.client.close();
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("is not tried again when it is closed during an attempt", async () => {
+it("is not retried if the client is closed during an attempt", async () => {
   await using scene = await start();
   await failOnce(scene);
   await toAttempt(scene, 1_000);
@@ -171,7 +171,7 @@ it("is not tried again when it is closed during an attempt", async () => {
   expect(vi.getTimerCount()).toBe(0);
 });
 
-it("does not hold up deferred tools while it is tried again", async () => {
+it("does not delay deferred tools during a reconnect", async () => {
   await using scene = await start({ toolport: { deferTools: true, connectTimeoutMs: CONNECT_MS } });
   expect(await failOnce(scene)).toEqual(["search_tools", "call_tool"]);
   await toAttempt(scene, 1_000);

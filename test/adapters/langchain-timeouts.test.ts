@@ -11,7 +11,7 @@ const SHORT = 150;
 const server = createTestServer({
   era: "legacy",
   tools: {
-    /** Works for `ms`, telling its progress if asked to. */
+    /** Takes `ms`, and reports progress on request. */
     work: {
       handler: async ({ ms, steps = 1 }, { signal, progress }) => {
         for (let step = 1; step <= Number(steps) && !signal.aborted; step += 1) {
@@ -56,13 +56,13 @@ async function expectTimeout(call: Promise<unknown>, ms: number): Promise<void> 
 }
 
 describe("a timeout", () => {
-  it("of the top level applies by default", async () => {
+  it("at the top level applies by default", async () => {
     await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }), SHORT),
     );
   });
 
-  it("of the server wins over the top level's, be it shorter or longer", async () => {
+  it("of the server overrides the top level, shorter or longer", async () => {
     await withTool({ defaultToolTimeout: LONG }, { defaultToolTimeout: SHORT }, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }), SHORT),
     );
@@ -71,7 +71,7 @@ describe("a timeout", () => {
     });
   });
 
-  it("of withConfig wins over both, be it shorter or longer", async () => {
+  it("of withConfig overrides both, shorter or longer", async () => {
     await withTool({ defaultToolTimeout: LONG }, { defaultToolTimeout: LONG }, (tool) =>
       expectTimeout(tool.withConfig({ timeout: SHORT }).invoke({ ms: LONG }), SHORT),
     );
@@ -80,7 +80,7 @@ describe("a timeout", () => {
     });
   });
 
-  it("of invoke wins over both, be it shorter or longer", async () => {
+  it("of invoke overrides both, shorter or longer", async () => {
     await withTool({ defaultToolTimeout: LONG }, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }, { timeout: SHORT }), SHORT),
     );
@@ -89,7 +89,7 @@ describe("a timeout", () => {
     });
   });
 
-  it("is total: progress does not put it off", async () => {
+  it("is total: progress does not extend it", async () => {
     await withTool({}, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG, steps: 1_000 }, { timeout: SHORT }), SHORT),
     );
@@ -98,7 +98,7 @@ describe("a timeout", () => {
     );
   });
 
-  it("of zero is not set, for the server and for all", async () => {
+  it("of zero counts as unset, for the server and for all", async () => {
     await withTool({ defaultToolTimeout: 0 }, { defaultToolTimeout: 0 }, async (tool) => {
       expect(await tool.invoke({ ms: 100 })).toBe("done");
     });
@@ -107,7 +107,7 @@ describe("a timeout", () => {
     );
   });
 
-  it("goes on counting when the agent's own run has a longer one", async () => {
+  it("still applies if the agent's run has a longer one", async () => {
     await withTool({ defaultToolTimeout: SHORT }, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }, { metadata: { timeoutMs: LONG } }), SHORT),
     );
@@ -115,7 +115,7 @@ describe("a timeout", () => {
 });
 
 describe("the limits of the port", () => {
-  it("name the options of this API as well", async () => {
+  it("name the options of this API in their errors", async () => {
     await withTool({ toolport: { timeoutMs: SHORT } }, {}, async (tool) => {
       const { message } = await failure<ToolException>(tool.invoke({ ms: LONG }));
       expect(message).toContain(`${SHORT} ms`);
@@ -124,15 +124,15 @@ describe("the limits of the port", () => {
     });
   });
 
-  it("count silence: a tool that reports progress goes on, although no hook listens", async () => {
-    // This is why every call carries a progress token.
+  it("apply to silence: a tool that reports progress continues, even without a hook", async () => {
+    // Therefore every call carries a progress token.
     await withTool({ toolport: { timeoutMs: 400 } }, {}, async (tool) => {
       expect(await tool.invoke({ ms: 1_200, steps: 24 })).toBe("done");
     });
   });
 
-  it("give the same text when the port is the first to end the call", async () => {
-    // LangChain's own clock does not run for a number in the metadata.
+  it("give the same message if the port ends the call first", async () => {
+    // LangChain starts no timer for a number in the metadata.
     await withTool({}, {}, (tool) =>
       expectTimeout(tool.invoke({ ms: LONG }, { metadata: { timeoutMs: SHORT } }), SHORT),
     );
@@ -150,7 +150,7 @@ describe("a signal", () => {
     });
   });
 
-  it("that is a timer of the caller ends with the caller's reason", async () => {
+  it("with a timeout of the caller ends with the caller's reason", async () => {
     await withTool({}, {}, async (tool) => {
       const signal = AbortSignal.timeout(50);
       const error = await failure(tool.invoke({ ms: LONG }, { signal, timeout: LONG }));

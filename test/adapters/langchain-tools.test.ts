@@ -1,4 +1,4 @@
-/** The tools themselves: real structured tools, with schemas that every model takes, however they were loaded. */
+/** The tools: real structured tools with schemas that every model accepts, however they were loaded. */
 import { AIMessage, HumanMessage } from "@langchain/core/messages";
 import { DynamicStructuredTool, ToolInputParsingException } from "@langchain/core/tools";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
@@ -17,7 +17,7 @@ import { describe, expect, it } from "vitest";
 import { failure } from "../support/failure.js";
 import { refusals } from "../support/provider-refusals.js";
 
-/** Unions, references in a circle and newer keywords: what some models refuse. */
+/** Unions, circular references and newer keywords, which some models reject. */
 const schema = {
   $schema: "https://json-schema.org/draft/2020-12/schema",
   type: "object",
@@ -62,7 +62,7 @@ const createServer = () =>
   });
 
 describe("a tool", () => {
-  it("is a real structured tool with everything the server says about it", async () => {
+  it("is a real structured tool with all metadata of the server", async () => {
     await using server = createServer();
     await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
     const [make] = await toLangChainTools(toolport);
@@ -83,7 +83,7 @@ describe("a tool", () => {
     expect(make!.metadata!["inputSchema"]).toEqual(schema);
   });
 
-  it("has the schema of the server if that is asked for", async () => {
+  it("has the server's schema on request", async () => {
     await using server = createServer();
     await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
     const [make] = await toLangChainTools(toolport, { schema: "source" });
@@ -94,7 +94,7 @@ describe("a tool", () => {
     expect(error.message).toContain('"source"');
   });
 
-  it("has a schema of its own, which may be changed or replaced", async () => {
+  it("has its own schema object, which may be changed or replaced", async () => {
     await using server = createServer();
     await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
     const [one, other] = (await Promise.all([toLangChainTools(toolport), toLangChainTools(toolport)])).map(
@@ -119,7 +119,7 @@ describe("a tool", () => {
     expect(JSON.stringify(make!.metadata)).not.toContain("$defs");
   });
 
-  it("checks arguments by the schema as it stands, and by its draft", async () => {
+  it("checks arguments against the current schema, by its draft", async () => {
     await using server = createServer();
     await using toolport = createToolport({ mcpServers: { shop: server.memory() } });
     const [make] = await toLangChainTools(toolport);
@@ -143,7 +143,7 @@ describe("a tool", () => {
     expect(server.calls.length).toBe(1);
   });
 
-  it("takes part in callbacks and in streamed events", async () => {
+  it("runs callbacks and emits streamed events", async () => {
     await using server = createServer();
     await using toolport = createToolport({ mcpServers: { shop: server.memory() }, prefix: false });
     const [make, , fail] = await toLangChainTools(toolport);
@@ -167,7 +167,7 @@ describe("a tool", () => {
     expect(chunks).toEqual(['{"id":2}']);
   });
 
-  it("that cannot be converted fails all of them, or is left out", async () => {
+  it("that cannot be converted fails the whole list, or is omitted", async () => {
     const odd = {
       ...{ name: "odd", server: "s", sourceName: "odd", inputSchema: { type: "object" } },
       get description(): string {
@@ -209,7 +209,7 @@ describe.each([
     };
   }
 
-  it("gives the same tools as a port would", async () => {
+  it("returns the same tools as a port", async () => {
     await using loaded = await load();
     const [make] = loaded.tools;
     expect(loaded.tools.map(({ name }) => name)).toEqual(["make", "work", "fail"]);
@@ -220,7 +220,7 @@ describe.each([
     expect(await failure(make!.invoke({}))).toMatchObject({ cause: { code: "INVALID_ARGUMENTS" } });
   });
 
-  it("takes the options of a client", async () => {
+  it("accepts the options of a client", async () => {
     const seen: unknown[] = [];
     await using loaded = await load({
       prefixToolNameWithServerName: true,
@@ -245,7 +245,7 @@ describe.each([
     ]);
   });
 
-  it("tells failures, ends calls, and leaves the client open", async () => {
+  it("reports failures, cancels calls, and does not close the client", async () => {
     await using loaded = await load();
     const [make, , fail] = loaded.tools;
     expect(await failure(fail!.invoke({}))).toMatchObject({
@@ -262,7 +262,7 @@ describe.each([
 });
 
 describe("toLangChainMessages", () => {
-  it("converts a prompt, with pictures and files", async () => {
+  it("converts a prompt with images and files", async () => {
     await using server = createTestServer({
       prompts: {
         review: {
@@ -288,7 +288,7 @@ describe("toLangChainMessages", () => {
     ]);
   });
 
-  it("refuses content that would leave a hole", () => {
+  it("rejects content that it cannot convert", () => {
     const image = { type: "image", data: "aW1n", mimeType: "image/png" } as const;
     const zip = { uri: "file:///a.zip", mimeType: "application/zip", blob: "emlw" };
     const refuse = (role: "user" | "assistant", content: ContentBlock) =>
@@ -296,7 +296,7 @@ describe("toLangChainMessages", () => {
     refuse("user", { type: "hologram" } as unknown as ContentBlock);
     refuse("user", { type: "resource", resource: zip });
     refuse("user", { type: "resource", resource: { ...zip, mimeType: undefined } });
-    // An assistant speaks text, and nothing else.
+    // Assistant messages contain text only.
     refuse("assistant", image);
     refuse("assistant", { type: "resource", resource: zip });
     const note = { uri: "note://1", mimeType: "text/plain", text: "noted" };

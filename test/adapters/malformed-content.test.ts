@@ -1,4 +1,4 @@
-/** Malformed content of a real server, through every adapter: a note for each item, counted, and nothing that is refused. */
+/** Malformed content of a real server through every adapter: a note for each item, a count, and nothing that a provider rejects. */
 import { createToolport, type Toolport } from "toolport";
 import { toAiSdkContent, toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicContent } from "toolport/anthropic";
@@ -23,14 +23,14 @@ const SVG = base64('<svg xmlns="http://www.w3.org/2000/svg"/>');
 interface Row {
   readonly name: string;
   readonly item: unknown;
-  /** What the model reads in its place. */
+  /** The text for the model in its place. */
   readonly note: string;
-  /** Fine by the protocol's rules; only providers refuse it. */
+  /** Valid in the protocol; only providers reject it. */
   readonly isWellFormed?: true;
 }
 
 const ROWS: Row[] = [
-  // These six vanished without a word.
+  // Earlier versions dropped these six silently.
   { name: "null", item: null, note: "[content left out: it is null]" },
   { name: "a number", item: 42, note: "[content left out: it is a number]" },
   { name: "a bare string", item: "hello", note: "[content left out: it is a string]" },
@@ -153,9 +153,9 @@ afterAll(async () => {
 const open = () => createToolport({ mcpServers: { s: server.entry } });
 
 interface Seen {
-  /** What the provider's published rules refuse. */
+  /** Violations of the provider's published rules. */
   readonly refusals: string[];
-  /** All that the model reads, in order. */
+  /** All text for the model, in order. */
   readonly text: string;
 }
 type Count = { onLeftOut: (leftOut: { note: string }) => void };
@@ -243,7 +243,7 @@ describe.each(ROWS.map((row, index) => ({ ...row, tool: `s__row${index}` })))("$
     expect(leftOut).toEqual([row.note]);
   });
 
-  it("is counted in the result and in the snapshot, and warned of once", async () => {
+  it("is counted in the result and in the snapshot, with one warning", async () => {
     await using fresh = open();
     const warnings: string[] = [];
     fresh.on("warning", ({ message }) => void warnings.push(message));
@@ -258,7 +258,7 @@ describe.each(ROWS.map((row, index) => ({ ...row, tool: `s__row${index}` })))("$
   });
 });
 
-it("counts a flood of items that are no blocks, and keeps a hundred of them", async () => {
+it("counts many items that are not content blocks, and keeps a hundred of them", async () => {
   await using flood = await startJsonRpcServer({
     "tools/list": () => ({ tools: [{ name: "flood", inputSchema: { type: "object" } }] }),
     "tools/call": () => ({

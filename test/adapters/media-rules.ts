@@ -1,15 +1,15 @@
-/** What each provider's published rules say about media in answers to tool calls, as checks that name what is refused. */
-// biome-ignore lint/suspicious/noExplicitAny: messages of four APIs, looked at by the rules of each
+/** Checks media in tool results against each provider's published rules. Each check returns its violations. */
+// biome-ignore lint/suspicious/noExplicitAny: messages of four APIs, checked by the rules of each
 type Body = any;
 
-/** Real decoders refuse anything else; https://datatracker.ietf.org/doc/html/rfc4648#section-4 */
+/** Real decoders reject anything else: https://datatracker.ietf.org/doc/html/rfc4648#section-4 */
 const isBase64 = (data: unknown): boolean =>
   typeof data === "string" &&
   data.length > 0 &&
   data.length % 4 === 0 &&
   Buffer.from(data, "base64").toString("base64") === data;
 
-/** The type that the bytes have; undefined: not an image at all. */
+/** The image type of the bytes; undefined: not an image. */
 function imageType(data: string): string | undefined {
   const bytes = Buffer.from(data, "base64");
   if (bytes.subarray(0, 4).toString("latin1") === "\x89PNG") return "image/png";
@@ -127,7 +127,7 @@ export function geminiRefusals(contents: Body[]): string[] {
   return problems;
 }
 
-/** What any of the providers behind a framework would refuse: images by the lists above, URLs that are not public. */
+/** What a provider behind a framework would reject: images not listed above, URLs that are not public. */
 export function frameworkRefusals(blocks: Body[]): string[] {
   return blocks.flatMap((block: Body) => {
     const { type } = block;

@@ -1,4 +1,4 @@
-/** A local double of the providers' APIs: what models say is scripted, what clients send is written down as it was sent. */
+/** A local double of the providers' APIs with scripted responses. It records requests as sent. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { LLMock } from "@copilotkit/aimock";
@@ -8,10 +8,10 @@ export interface ScriptedCall {
   readonly args: unknown;
 }
 
-/** One turn of the model's: calls to make, or its last words. */
+/** One turn of the model: calls, or the final text. */
 export type ScriptedTurn = readonly ScriptedCall[] | string;
 
-// biome-ignore lint/suspicious/noExplicitAny: bodies of four APIs, looked at by the rules of each
+// biome-ignore lint/suspicious/noExplicitAny: bodies of four APIs, checked by the rules of each
 export type RequestBody = any;
 
 export interface ModelDouble extends AsyncDisposable {
@@ -20,7 +20,7 @@ export interface ModelDouble extends AsyncDisposable {
   readonly requests: readonly RequestBody[];
 }
 
-/** Says the turns one after the other, whatever it is asked and in whichever API. */
+/** Returns the turns in order, for any request in any API. */
 export async function startModelDouble(turns: readonly ScriptedTurn[]): Promise<ModelDouble> {
   const mock = new LLMock({ port: 0 });
   let next = 0;
@@ -36,7 +36,7 @@ export async function startModelDouble(turns: readonly ScriptedTurn[]): Promise<
   });
   await mock.start();
   const requests: RequestBody[] = [];
-  // The double's own journal holds requests in one form for all APIs; the rules to check are about the wire.
+  // The journal of the double has one form for all APIs, but the rules apply to the requests on the wire.
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = [];
     for await (const chunk of request) chunks.push(chunk as Buffer);

@@ -1,4 +1,4 @@
-/** OpenAI's own client and Toolport, in both of its APIs, streaming and not, against a local double. */
+/** OpenAI's client with Toolport, in both APIs, streaming and not, against a local double. */
 import OpenAI from "openai";
 import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { describe, expect, test } from "vitest";
@@ -59,7 +59,7 @@ const KINDS = [
 ];
 
 describe.each(KINDS)("stream: $stream, strict: $strict", (kind) => {
-  test("a chat with calls alone and in pairs, failures and an image", async () => {
+  test("a chat with single and parallel calls, failures and an image", async () => {
     await using workshop = openWorkshop();
     await using double = await startModelDouble(AGENT_SCRIPT);
     expect(await chat(workshop, double, kind)).toBe("All done");
@@ -88,7 +88,7 @@ describe.each(KINDS)("stream: $stream, strict: $strict", (kind) => {
     });
   });
 
-  test("responses with calls alone and in pairs, failures and an image", async () => {
+  test("responses with single and parallel calls, failures and an image", async () => {
     await using workshop = openWorkshop();
     await using double = await startModelDouble(AGENT_SCRIPT);
     expect(await respond(workshop, double, kind)).toBe("All done");
@@ -112,7 +112,7 @@ describe.each(KINDS)("stream: $stream, strict: $strict", (kind) => {
   });
 });
 
-test("what strict mode made the model say is taken back before the call", async () => {
+test("values that strict mode forces the model to send are removed before the call", async () => {
   await using workshop = openWorkshop();
   const { toolport, servers } = workshop;
   const tools = await toOpenAITools(toolport, { strict: true, only: ["math__add"] });
@@ -128,7 +128,7 @@ test("what strict mode made the model say is taken back before the call", async 
   expect(servers.math.calls[0]?.args).not.toHaveProperty("round");
 });
 
-test("a schema that strict mode cannot say is sent without it, and reported", async () => {
+test("a schema that strict mode cannot express is sent without it, and reported", async () => {
   await using workshop = openWorkshop();
   const reports: string[] = [];
   const onChange = ({

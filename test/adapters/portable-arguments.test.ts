@@ -1,4 +1,4 @@
-/** Arguments that a model wrote for the portable form of a schema reach the server as its own schema asks for them. */
+/** Arguments for the portable form of a schema are converted back to the form of the server's schema. */
 
 import { AIMessage } from "@langchain/core/messages";
 import { fakeModel } from "@langchain/core/testing";
@@ -15,7 +15,7 @@ import { scriptedAiSdkModel } from "./ai-sdk-model.js";
 
 type Args = Record<string, unknown>;
 
-/** What a server asks for, what a model sends for it, and what the server gets. */
+/** The server's schema, the model's arguments, and the arguments that the server gets. */
 const CASES: readonly { title: string; schema: Args; sent: Args; got: Args }[] = [
   {
     title: "names that a provider refuses",
@@ -89,7 +89,7 @@ describe.each(CASES)("$title", ({ schema, sent, got }) => {
   const start = () =>
     createTestServer({ tools: { it: { inputSchema: schema, handler: (args) => JSON.stringify(args) } } });
 
-  it("come back through LangChain", async () => {
+  it("are converted through LangChain", async () => {
     await using server = start();
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, prefix: false });
     const [tool] = await toLangChainTools(toolport);
@@ -97,7 +97,7 @@ describe.each(CASES)("$title", ({ schema, sent, got }) => {
     expect(JSON.parse(await tool!.invoke(sent))).toEqual(got);
   });
 
-  it("come back through an agent of LangChain", async () => {
+  it("are converted through a LangChain agent", async () => {
     await using server = start();
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, prefix: false });
     const model = fakeModel()
@@ -108,7 +108,7 @@ describe.each(CASES)("$title", ({ schema, sent, got }) => {
     expect(server.calls.map(({ args }) => args)).toEqual([got]);
   });
 
-  it("come back through the AI SDK", async () => {
+  it("are converted through the AI SDK", async () => {
     await using server = start();
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, prefix: false });
     const model = scriptedAiSdkModel([[{ name: "it", args: sent }], "Done"]);
@@ -140,7 +140,7 @@ describe("arguments", () => {
     };
   };
 
-  it("are checked against the server's schema, which says more than the portable form", async () => {
+  it("are checked against the server's schema, which is stricter than the portable form", async () => {
     await using opened = await open();
     const [tool] = await toLangChainTools(opened.toolport);
     expect(tool!.schema).toEqual({
@@ -152,7 +152,7 @@ describe("arguments", () => {
     expect(await failure(tool!.invoke({ max_size: 3 }))).toMatchObject({
       cause: { code: "INVALID_ARGUMENTS", issues: [{ path: '$["max-size"]' }] },
     });
-    // Programs that know the server's names may use them.
+    // Programs may use the server's own names.
     expect(await tool!.invoke({ "max-size": 1 })).toBe("done");
   });
 
@@ -190,7 +190,7 @@ describe("arguments", () => {
 });
 
 describe("the option schema", () => {
-  it("gives the server's own schemas to a client of LangChain, or is refused by name", async () => {
+  it("gives the server's schemas to a LangChain client; an invalid value is rejected by name", async () => {
     await using server = createTestServer({ tools: { it: { inputSchema: CLOSED, handler: () => "done" } } });
     await using client = new MultiServerMCPClient({ mcpServers: { s: server.memory() }, schema: "source" });
     const [tool] = await client.getTools();
@@ -200,7 +200,7 @@ describe("the option schema", () => {
     expect(make).toThrow(/must be one of "source", "plain", "portable"/);
   });
 
-  it("gives the server's own schemas to the AI SDK, and keeps them with every tool", async () => {
+  it("gives the server's schemas to the AI SDK, and keeps them with every tool", async () => {
     await using server = createTestServer({ tools: { it: { inputSchema: CLOSED, handler: () => "done" } } });
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, prefix: false });
     const schemaOf = (tools: Awaited<ReturnType<typeof toAiSdkTools>>) =>

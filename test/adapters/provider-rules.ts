@@ -1,4 +1,4 @@
-/** What each provider's published rules say about requests with tools, as checks that name what is wrong. */
+/** Checks requests with tools against each provider's published rules. Each check returns its violations. */
 import { type RuleTarget, requestRefusals, type SentTool } from "../support/provider-refusals.js";
 import type { RequestBody } from "./model-double.js";
 

@@ -1,6 +1,6 @@
 /**
- * The written list of what is changed in the code blocks of the README of `@langchain/mcp-adapters` before they are run:
- * the import, slips of the README's own, and local stand-ins for servers, keys and stores that it only names.
+ * All changes to the code blocks of the README of `@langchain/mcp-adapters` before they run: the import, mistakes of the
+ * README, and local stand-ins for the servers, keys and stores that it names.
  */
 
 export interface Repair {
@@ -57,7 +57,7 @@ const nameless = (type: string): Repair => ({
   to: `import type { ClientConfig, Connection, OutputHandling } from "toolport/langchain";\nexport const block: ${type} = {`,
 });
 
-/** Every TypeScript block of the README, in its order. */
+/** Every TypeScript block of the README, in order. */
 export const README_BLOCKS: readonly ReadmeBlock[] = [
   {
     block: 2,
@@ -214,7 +214,7 @@ export const README_BLOCKS: readonly ReadmeBlock[] = [
   },
 ];
 
-/** Applies the repairs; each must find what it is there for. */
+/** Applies the repairs; throws if one does not match. */
 export function repair(text: string, { block, repairs }: ReadmeBlock): string {
   let repaired = text;
   for (const { why, from, to } of repairs) {

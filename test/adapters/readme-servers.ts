@@ -1,4 +1,4 @@
-/** What stands in for the servers that the README of `@langchain/mcp-adapters` names. */
+/** Local stand-ins for the servers that the README of `@langchain/mcp-adapters` names. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import type { createTestServer } from "toolport/testing";
@@ -27,7 +27,7 @@ export const dataTools = {
   normal: { handler: ({ input }: Record<string, unknown>) => `did ${input}` },
 };
 
-/** What a server can tell while it works. */
+/** Notifications that a server can send during a call. */
 export const everythingTools: NonNullable<Parameters<typeof createTestServer>[0]["tools"]> = {
   longRunningOperation: {
     handler: async (_args, { progress, request }) => {
@@ -38,7 +38,7 @@ export const everythingTools: NonNullable<Parameters<typeof createTestServer>[0]
   },
 };
 
-/** An address on which nothing listens. */
+/** A URL without a listener. */
 export async function closedUrl(): Promise<string> {
   const server = createServer();
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

@@ -1,4 +1,4 @@
-/** One schema for every rule of the providers that a tool can break, and the client that sends it as it is. */
+/** One schema for every provider rule that a tool can break, and the client that sends it unchanged. */
 import type { RuleTarget } from "../support/provider-refusals.js";
 import type { CLIENTS } from "./framework-clients.js";
 
@@ -8,11 +8,11 @@ export interface RefusedSchema {
   readonly rule: string;
   readonly client: keyof typeof CLIENTS;
   readonly schema?: Record<string, unknown>;
-  /** So many tools in place of one schema. */
+  /** A number of tools instead of one schema. */
   readonly tools?: number;
   readonly rename?: (name: string) => string;
   readonly strict?: true;
-  /** The number of tools and their sizes are the caller's: no form of the schema helps. */
+  /** The caller chooses the number and size of tools: no form of the schema helps. */
   readonly onlyRefused?: true;
 }
 
@@ -53,7 +53,7 @@ const onlyDialect = { $schema: "http://json-schema.org/draft-07/schema#" };
 export const REFUSED_SCHEMAS: readonly RefusedSchema[] = [
   { target: "openai", rule: "more than 128 tools", client: "ChatOpenAI", tools: 129, onlyRefused: true },
   { target: "openai", rule: "tool name", client: "ChatOpenAI", rename: badName },
-  openAI("root is no object", onlyDialect),
+  openAI("root is not an object", onlyDialect),
   openAI("object without properties", { type: "object" }),
   openAI("oneOf at the root", { type: "object", oneOf: union }),
   openAI("anyOf at the root", object({ id: text }, { anyOf: union, required: ["id"] })),
@@ -79,7 +79,7 @@ export const REFUSED_SCHEMAS: readonly RefusedSchema[] = [
   },
 
   { target: "anthropic", rule: "tool name", client: "@ai-sdk/anthropic", rename: badName },
-  anthropic("root is no object", onlyDialect),
+  anthropic("root is not an object", onlyDialect),
   anthropic("oneOf at the root", { type: "object", oneOf: union }),
   anthropic("anyOf at the root", { anyOf: union }),
   anthropic("allOf at the root", { type: "object", allOf: union.slice(1) }),
@@ -112,7 +112,7 @@ export const REFUSED_SCHEMAS: readonly RefusedSchema[] = [
   gemini("property name", object({ "a-b": text, "": text })),
   gemini("fields beside anyOf", object({ a: { anyOf: [text, { type: "number" }], description: "both" } })),
 
-  // Not by a provider, but by what a client does to it: names that are deleted, null beside two types, recursion.
+  // Broken by a client, not rejected by a provider: deleted names, null beside two types, recursion.
   gemini(
     "undeclared required name",
     object({ strict: { type: "boolean" }, a: text }, { required: ["strict"] }),

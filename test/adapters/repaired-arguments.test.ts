@@ -1,4 +1,4 @@
-/** Arguments that a model got slightly wrong, through the adapters: repaired by default, as the options of a run say otherwise. */
+/** Slightly wrong arguments through the adapters: repaired by default, or handled as the options of the run say. */
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls } from "toolport/anthropic";
 import { toLangChainTools } from "toolport/langchain";

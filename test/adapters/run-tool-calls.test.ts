@@ -14,7 +14,7 @@ interface Call {
 }
 interface PlainAdapter {
   names(toolport: Toolport): Promise<string[]>;
-  /** The texts of the answers. */
+  /** The texts of the tool messages. */
   run(
     toolport: Toolport,
     calls: Call[],
@@ -76,12 +76,12 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
     const inside = { name: "call_tool", args: { name: "math__add", arguments: { a: 2, b: 3 } } };
     const answers = await run(toolport, [inside, ADD, { name: "call_tool", args: {} }]);
     expect(answers[0]).toMatch(/sum\\*":5/);
-    // A tool that was found may be called by its name as well.
+    // The model may also call a found tool by its name.
     expect(answers[1]).toMatch(/sum\\*":5/);
     expect(answers[2]).toContain("name must be the name of a tool");
   });
 
-  test("runs only what was offered", async () => {
+  test("runs only offered tools", async () => {
     await using workshop = openWorkshop();
     const { toolport, servers } = workshop;
     const options = { servers: ["math"] };
@@ -91,14 +91,14 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
     expect(servers.lab.calls).toEqual([]);
   });
 
-  test("leaves the tools of the program's own to the program", async () => {
+  test("leaves the program's own tools to the program", async () => {
     await using workshop = openWorkshop();
     expect(await run(workshop.toolport, [MINE, ADD], { unknownTools: "skip" })).toHaveLength(1);
     expect(await run(workshop.toolport, [MINE], { unknownTools: "skip" })).toEqual([]);
     expect(await run(workshop.toolport, [MINE])).toEqual([expect.stringContaining("TOOL_NOT_FOUND")]);
   });
 
-  test("tells the program of calls that could not be made, and lets it end the run", async () => {
+  test("reports failed calls to the program, which may end the run", async () => {
     await using workshop = openWorkshop();
     const { toolport } = workshop;
     const reported: string[] = [];
@@ -114,7 +114,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
     expect(await failure(end)).toMatchObject({ code: "TOOL_NOT_FOUND" });
   });
 
-  test("ends with the caller's reason when it is aborted, and the server is notified", async () => {
+  test("ends with the caller's reason after an abort, and notifies the server", async () => {
     await using workshop = openWorkshop();
     const { started, stopped } = workshop.waiting();
     const stop = new AbortController();
@@ -127,7 +127,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
     await stopped;
   });
 
-  test("tells the model when a server cannot be reached, and answers the other calls", async () => {
+  test("reports an unreachable server to the model, and answers the other calls", async () => {
     await using workshop = openWorkshop();
     const { servers } = workshop;
     await using toolport = createToolport({
@@ -144,7 +144,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
   });
 });
 
-test("the AI SDK is given search_tools and call_tool when tools are deferred", async () => {
+test("the AI SDK gets search_tools and call_tool when tools are deferred", async () => {
   await using workshop = openWorkshop({ deferTools: true });
   const tools = await toAiSdkTools(workshop.toolport);
   expect(Object.keys(tools)).toEqual(["search_tools", "call_tool"]);

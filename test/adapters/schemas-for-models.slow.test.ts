@@ -1,4 +1,4 @@
-/** Schemas that every model takes: the clients of both frameworks send tools to stand-ins that refuse what the providers refuse. */
+/** Schemas that every model accepts: the clients of both frameworks send tools to stand-ins with the rules of the providers. */
 import { readdirSync, readFileSync } from "node:fs";
 import { createToolport, type ServerEntry, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
@@ -31,7 +31,7 @@ const serve = (schemas: Schemas): ServerEntry => {
   return createTestServer({ tools: Object.fromEntries(tools) }).memory();
 };
 
-/** One tool for every schema that a rule refuses. */
+/** One tool for every schema that a rule rejects. */
 const cases = (): Schemas =>
   Object.fromEntries(
     REFUSED_SCHEMAS.flatMap(({ schema }, index) => (schema === undefined ? [] : [[`case_${index}`, schema]])),
@@ -54,14 +54,14 @@ describe("the tools of real servers and of every case", () => {
     await standIn[Symbol.asyncDispose]();
   });
 
-  it("are all there", async () => {
+  it("are complete", async () => {
     const listed = collected.flatMap(({ tools }) => tools).length;
     expect(listed).toBe(695);
     expect(await toolport.tools()).toHaveLength(listed + Object.keys(cases()).length);
   });
 
   it.each(Object.entries(CLIENTS))(
-    "are sent by %s, none refused and none dropped",
+    "are sent by %s; none is rejected or dropped",
     async (_name, client) => {
       const before = { requests: standIn.requests.length, refused: standIn.refused.length };
       await client.send(toolport, { url: standIn.url, size: MOST_TOOLS }).catch(() => {});
@@ -73,14 +73,14 @@ describe("the tools of real servers and of every case", () => {
   );
 });
 
-describe("every published refusal", () => {
+describe("every published rule", () => {
   let standIn: ProviderStandIn;
   beforeAll(async () => {
     standIn = await startProviderStandIn();
   });
   afterAll(() => standIn[Symbol.asyncDispose]());
 
-  /** The rules that refused what was sent. */
+  /** The rules that rejected the request. */
   async function refusedBy(
     { client, strict, rename }: RefusedSchema,
     schemas: Schemas,
@@ -97,7 +97,7 @@ describe("every published refusal", () => {
   const title = ({ target, rule }: RefusedSchema) => [`${target}: ${rule}`, rule] as const;
 
   it.each(REFUSED_SCHEMAS.map((given) => [...title(given), given] as const))(
-    "is met with the server's own schema, and not by default (%s)",
+    "is violated by the server's own schema, and not by default (%s)",
     async (_title, rule, given) => {
       const tool = { it: given.schema ?? { type: "object", properties: { a: { type: "string" } } } };
       const schemas = given.tools === undefined ? tool : countedTools(given.tools);
@@ -111,7 +111,7 @@ describe("every published refusal", () => {
   it("has a case and a source", () => {
     const sent: RuleTarget[] = ["openai", "openai-strict", "anthropic", "gemini-openapi"];
     const covered = new Set(REFUSED_SCHEMAS.map(({ target, rule }) => `${target} ${rule}`));
-    // Strict mode has the rules of its API besides its own.
+    // Strict mode has its own rules in addition to those of its API.
     const ownRules = sent.flatMap((target) =>
       SCHEMA_RULES[target]
         .filter(({ id }) => target !== "openai-strict" || id.startsWith("strict: "))
@@ -121,13 +121,13 @@ describe("every published refusal", () => {
     for (const { source } of Object.values(SCHEMA_RULES).flat()) expect(source).toMatch(/^https:\/\//);
   });
 
-  it("of Gemini's other field is met by some schema too", () => {
+  it("of Gemini's other field is violated by some schema, too", () => {
     const found = new Set(
       Object.values(cases()).flatMap((schema) =>
         schemaRefusals("gemini-json", schema).map(({ rule }) => rule),
       ),
     );
-    expect([...found].sort()).toEqual(["enum value", "invalid 2020-12", "keyword", "root is no object"]);
+    expect([...found].sort()).toEqual(["enum value", "invalid 2020-12", "keyword", "root is not an object"]);
   });
 });
 

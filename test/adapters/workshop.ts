@@ -1,4 +1,4 @@
-/** Four servers that together do everything an adapter must cope with, and the script of an agent that uses them. */
+/** Four servers with everything that an adapter must handle, and the script of an agent that uses them. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import type { ScriptedTurn } from "./model-double.js";
@@ -16,7 +16,7 @@ const NUMBERS = {
 export interface Workshop extends AsyncDisposable {
   readonly toolport: Toolport;
   readonly servers: Readonly<Record<"math" | "lab" | "art" | "many", TestServer>>;
-  /** Set while `lab__wait` runs; its result says whether the server got the cancellation. */
+  /** Set while `lab__wait` runs; its result is whether the server got the cancellation. */
   waiting(): { readonly started: Promise<void>; readonly stopped: Promise<unknown> };
 }
 
@@ -36,7 +36,7 @@ export function openWorkshop(options: ToolportOptions = {}): Workshop {
           annotations: { readOnlyHint: true },
           handler: ({ a, b }) => ({ structuredContent: { sum: Number(a) + Number(b) } }),
         },
-        /** A map of anything, which strict mode cannot say. */
+        /** A map with any values, which strict mode cannot express. */
         search: {
           inputSchema: {
             type: "object",
@@ -48,7 +48,7 @@ export function openWorkshop(options: ToolportOptions = {}): Workshop {
     }),
     lab: createTestServer({
       tools: {
-        /** Answers when two have come: calls that are made one after the other never do. */
+        /** Responds when two calls have arrived: sequential calls would wait forever. */
         meet: {
           inputSchema: { type: "object", properties: { who: { type: "string" } }, required: ["who"] },
           handler: async ({ who }) => {
@@ -121,7 +121,7 @@ export function openWorkshop(options: ToolportOptions = {}): Workshop {
   };
 }
 
-/** One call, two at once, a failure and a tool that is not there, a picture, the end. */
+/** One call, two parallel calls, a failure and an unknown tool, an image, the final text. */
 export const AGENT_SCRIPT: readonly ScriptedTurn[] = [
   [{ name: "math__add", args: { a: 2, b: 3 } }],
   [

@@ -57,7 +57,7 @@ test("keeps a server that fails to connect, and exits with the code of its error
   using sandbox = createSandbox();
   const added = await sandbox.run("add", "gone", "--", "no-such-program-here");
   expect(added.code).toBe(4);
-  expect(added.stderr).toContain("gone was added, but is failed");
+  expect(added.stderr).toContain("gone was added, but its state is failed");
   expect(added.stderr).toContain("Next: toolport doctor gone");
 });
 

@@ -35,7 +35,7 @@ async function setUp() {
 }
 
 test(
-  "--no-browser --json tells the page, waits, and the login is there for the next command",
+  "--no-browser --json prints the login page, waits, and saves the login for the next command",
   LONG,
   async () => {
     await using setup = await setUp();

@@ -1,4 +1,4 @@
-/** The rules of derivation on random schemas, which are stranger than those of real servers. */
+/** The rules of schema derivation on random schemas, which cover more than those of real servers. */
 import { describe, expect, it } from "vitest";
 import { RULE_TARGETS } from "../support/provider-refusals.js";
 import { createSeededRandom } from "../support/random.js";

@@ -115,10 +115,10 @@ export function makeInstance(root: unknown, random: Random, options: InstanceOpt
         ? schema["items"]
         : [];
     const [min, max] = [Number(schema["minItems"] ?? 0), Number(schema["maxItems"] ?? 4)];
-    const room = depth > 12 ? 0 : Math.max(0, Math.min(max, 4) - min);
+    const extra = depth > 12 ? 0 : Math.max(0, Math.min(max, 4) - min);
     const size = Math.max(
       min,
-      prefix.length > 0 && random.below(4) > 0 ? prefix.length : min + random.below(room + 1),
+      prefix.length > 0 && random.below(4) > 0 ? prefix.length : min + random.below(extra + 1),
     );
     return Array.from({ length: Math.min(size, 60) }, (_, index) =>
       make(prefix[index] ?? schema["items"], depth + 1),

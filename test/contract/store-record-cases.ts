@@ -160,14 +160,14 @@ export const recordCases: readonly StoreCase[] = [
       const version = (await store.put("a", 1, { ttlMs: 400 }))!;
       const isThere = (await other.get("a")) !== undefined;
       that(isThere || Date.now() - before >= 400, "it is there at first");
-      await until(async () => (await other.get("a")) === undefined, "the record is gone");
-      that(Date.now() - before >= 390, "it was not gone too soon");
+      await until(async () => (await other.get("a")) === undefined, "the record has expired");
+      that(Date.now() - before >= 390, "it did not expire too early");
       same(await store.list(""), []);
       same(await store.get("a"), undefined);
       same(await store.delete("a", { ifVersion: version }), false);
       same(await store.delete("a"), false);
       same(await store.put("a", 2, { ifVersion: version }), undefined);
-      that((await store.put("a", 2, { ifVersion: 0 }))! > version, "it can be made anew");
+      that((await store.put("a", 2, { ifVersion: 0 }))! > version, "it can be created again");
       same((await other.get("a"))?.value, 2);
     },
   },
@@ -178,7 +178,7 @@ export const recordCases: readonly StoreCase[] = [
       await store.put("a", 2);
       await store.put("b", 1);
       await store.put("b", 2, { ttlMs: 50 });
-      await until(async () => (await store.get("b")) === undefined, "the record is gone");
+      await until(async () => (await store.get("b")) === undefined, "the record has expired");
       same((await store.get("a"))?.value, 2);
       same(await store.list(""), ["a"]);
     },

@@ -26,7 +26,7 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "many-processes.ts": "a process died, a new one serves ada: 2 logins for 2 users",
   "many-servers.ts": "HELLO FROM 2026, says child",
   "openai.ts": "model: Take an umbrella to Oslo",
-  "own-tests.ts": "650 cents, three calls, one of them an error of the tool's: all as expected",
+  "own-tests.ts": "650 cents, three calls, one of them a tool error: all as expected",
   "resources.ts": "read again: Shop closes at 6",
   "registry.ts": "Oslo: rain",
   "per-user.ts": "100 of 100 calls reached the inbox of their user",

@@ -128,7 +128,7 @@ export interface StandIn {
 }
 
 const address = (from: string, name: string): StandIn => ({
-  why: `An address that is only named; a local server (${name}) stands in for it`,
+  why: `An example address; a local server (${name}) replaces it`,
   from: `"${from}"`,
   to: `local.${name}`,
 });

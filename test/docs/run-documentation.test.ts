@@ -12,8 +12,8 @@ const NEEDS: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a registry", /McpRegistryClient/],
   ["a login", /callbackUrl|finishAuth|oauth:/],
   ["servers at their URLs", /toolport\/agents"|MultiServerMCPClient|StreamableHTTPClientTransport/],
-  ["a test runner, a recording, or ports of its own", /"vitest"|recordServer|serveStdio/],
-  ["a class of its own", /^export class/m],
+  ["a test runner, a recording, or its own ports", /"vitest"|recordServer|serveStdio/],
+  ["its own class", /^export class/m],
   ["a task or a skill of a server", /task: |\.tasks\(|\.task\(|\.skills\(/],
 ];
 

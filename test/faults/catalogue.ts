@@ -67,7 +67,7 @@ export const FAULTS = {
   X04: { inject: "patterns that do not compile everywhere", bound: "100 ms" },
   X05: { inject: "a pattern that takes for ever", bound: "1 s" },
   X06: { inject: "remote $ref; $id used twice", bound: "100 ms" },
-  X08: { inject: "names and schemas that are none" },
+  X08: { inject: "invalid names and schemas" },
   X10: { inject: "output that does not match its schema" },
   // Content garbage
   C02: { inject: "64 and 100 MB of text on every transport; a legal 9.9 MiB in 4 KiB chunks", bound: "2 s" },
@@ -79,7 +79,7 @@ export const FAULTS = {
   A05: { inject: "server rejects every token; always insufficient_scope", bound: "2 s" },
   A06: { inject: "metadata names an evil authorization server", bound: "1 s" },
   A07: { inject: "wrong issuer, iss, state; no PKCE", bound: "1 s" },
-  A08: { inject: "authorization endpoints that are no web page", bound: "1 s" },
+  A08: { inject: "authorization endpoints that are not web pages", bound: "1 s" },
   A09: { inject: "private addresses in every metadata field, redirects, rebinding", bound: "1 s" },
   A11: { inject: "metadata of 5 MB, HTML, silence, 1,000 authorization servers", bound: "10 s" },
   A13: { inject: "callback: wrong path, replay, script, two tabs, busy port, no callback", bound: "5 min" },
@@ -93,7 +93,7 @@ export const FAULTS = {
   D06: { inject: "Redis and PostgreSQL: down, dying, slow, failing over, refusing", bound: "5 s" },
   D07: { inject: "open mode, symlink, other owner, wrong key", bound: "1 s" },
   // Configuration
-  K01: { inject: "files that are no configuration, or a dangerous one" },
+  K01: { inject: "files without a configuration, or with a dangerous one" },
   K03: { inject: "approved configuration changed" },
   K05: { inject: "servers removed, renamed, reloaded under load" },
   // Load

@@ -196,7 +196,7 @@ faultCase(
 /** How a call to a server that is being removed may fail. */
 const GONE = ["CLOSED", "TOOL_NOT_FOUND", "UNKNOWN_SERVER"];
 
-faultCase("K05", "removed during a call: the call settles and the server is gone", async (harness) => {
+faultCase("K05", "removed during a call: the call settles and the server is removed", async (harness) => {
   const pids = join(harness.folder, "pids");
   await using web = createTestServer({ tools: { hang: { handler: () => new Promise<never>(() => {}) } } });
   const http = await web.http();

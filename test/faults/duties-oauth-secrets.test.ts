@@ -1,4 +1,4 @@
-/** Duties towards credentials: bound to who issued them (S8), sealed where they lie (S13). */
+/** Duties towards credentials: bound to their issuer (S8), encrypted in storage (S13). */
 import { readdirSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { inspect } from "node:util";
@@ -23,7 +23,7 @@ beforeAll(warmUpOAuth, 60_000);
 
 faultCase(
   "S8",
-  "another authorization server: registered anew, nothing of the old one is sent",
+  "another authorization server: registered again, nothing of the old one is sent",
   async (harness) => {
     const bench = await openBench(harness);
     const other = await openBench(harness);

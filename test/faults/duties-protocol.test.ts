@@ -123,7 +123,7 @@ faultCase("S19", "no resultType means complete", async (harness) => {
 const STATES = ['{"n":1e3,  "x":null, "é":"\\u00e9 ü 💡"}', "{ not json", "", " \n\t ", "\u0000\u2028"];
 
 for (const state of STATES) {
-  faultCase("S19", `requestState comes back byte for byte: ${JSON.stringify(state)}`, async (harness) => {
+  faultCase("S19", `requestState is returned byte for byte: ${JSON.stringify(state)}`, async (harness) => {
     const { toolport, calls } = await openTool(harness, ({ params }) =>
       "requestState" in params
         ? { content }

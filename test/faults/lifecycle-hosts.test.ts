@@ -80,7 +80,7 @@ faultCase(
     const server = faultProcess(harness);
     const host = await open(harness, "last-call", { it: server.entry });
     await host.exited;
-    expect(host.heard("answered")).toBe("done");
+    expect(host.reported("answered")).toBe("done");
     for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
   },
   elsewhere,
@@ -99,7 +99,7 @@ faultCase(
     await server.resourceUpdated("t://a");
     // It unsubscribes at the first update, and then nothing keeps it running.
     await endsWithin(host, FIVE_SECONDS);
-    expect(host.heard("updated")).toBe("t://a");
+    expect(host.reported("updated")).toBe("t://a");
   },
   elsewhere,
 );
@@ -158,13 +158,13 @@ faultCase(
     const host = await startHost("cluster-host.mjs", [JSON.stringify(server.entry)]);
     harness.atEnd(() => host.kill("SIGKILL"));
     const members = host.report as Members;
-    host.tell("kill");
+    host.send("kill");
     await waitForExit(members.killed, FIVE_SECONDS);
     expect([members.primary, members.kept].filter(isAlive)).toHaveLength(2);
-    host.tell("end");
+    host.send("end");
     await harness.within(FIVE_SECONDS, host.exited);
     expect(await host.exited).toEqual({ code: 0, signal: null });
-    expect(host.heard("ended")).toBe("still here");
+    expect(host.reported("ended")).toBe("still here");
     for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
   },
   elsewhere,

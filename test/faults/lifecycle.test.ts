@@ -145,7 +145,7 @@ async function openSettled(harness: FaultHarness, entry: ServerEntry): Promise<T
   return toolport;
 }
 
-faultCase("Y03", "while connecting: the process is gone", async (harness) => {
+faultCase("Y03", "while connecting: the process has exited", async (harness) => {
   const server = faultProcess(harness, "--silent");
   const toolport = await openSettled(harness, server.entry);
   const abort = new AbortController();
@@ -157,7 +157,7 @@ faultCase("Y03", "while connecting: the process is gone", async (harness) => {
   await waitForExit(server.pids()[0]!, HALF_A_SECOND);
 });
 
-faultCase("Y03", "while connecting: the socket is gone", async (harness) => {
+faultCase("Y03", "while connecting: the socket is closed", async (harness) => {
   const server = harness.keep(createTestServer({ tools }));
   const http = await server.http({ intercept: () => new Promise<never>(() => {}) });
   const toolport = await openSettled(harness, http.entry);

@@ -229,7 +229,7 @@ const WRONG: Record<string, Wrong> = {
     (request, response) => response.writeHead(200, json("klingon")).end(answer(request)),
     ["HTTP 200", "charset=klingon", "unknown character set"],
   ],
-  "UTF-16 that is none": [
+  "invalid UTF-16": [
     (request, response) => response.writeHead(200, json("utf-16le")).end(answer(request)),
     ["HTTP 200", "charset=utf-16le", "not valid JSON"],
   ],

@@ -34,7 +34,7 @@ async function expectNoneLeft(family: readonly number[]): Promise<void> {
   const left = () => family.filter(isAlive);
   await waitFor(() => left().length === 0, {
     timeoutMs: 3_000,
-    label: () => `${left()} of ${family} to be gone`,
+    label: () => `${left()} of ${family} to exit`,
   });
 }
 
@@ -132,9 +132,9 @@ async function connectFifty(harness: FaultHarness, many: object): Promise<{ host
 
 async function expectCleanEnd(host: Host): Promise<void> {
   const family = host.family();
-  host.tell("close");
+  host.send("close");
   expect(await host.exited).toEqual({ code: 0, signal: null });
-  expect(host.heard("closed")).toEqual({ rejections: [] });
+  expect(host.reported("closed")).toEqual({ rejections: [] });
   expect(family.filter(isAlive)).toEqual([]);
 }
 

@@ -1,4 +1,4 @@
-/** Servers that write text that is no message, answer in batches, send endless requests, or send a million items. */
+/** Servers that write text that is not a message, answer in batches, send endless requests, or send a million items. */
 import type { ToolportError } from "toolport";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";

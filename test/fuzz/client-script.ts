@@ -12,7 +12,7 @@ export type ClientStep =
 
 export const SERVER = "it";
 
-/** Short limits, so that silence costs little; no retries, so that a step is a step. */
+/** Short timeouts, so that silence takes little time; no retries, so that each step is one request. */
 export const QUICK = {
   timeoutMs: 60,
   maxTimeoutMs: 120,
@@ -21,11 +21,11 @@ export const QUICK = {
   retry: false,
   breaker: false,
 } as const;
-/** Shorter than the fifteen seconds that a server has for its lists. */
+/** Shorter than the default limit of 15 s for lists. */
 const PATIENCE = { timeoutMs: 100 };
 export const RECONNECT = { maxAttempts: 2, delayMs: 1 };
 
-/** Nothing may take longer than this, however busy the machine is. */
+/** Maximum time of any step, also on a busy machine. */
 const SETTLED_MS = 5_000;
 
 export const clientScript: fc.Arbitrary<ClientStep[]> = fc.array(
@@ -63,7 +63,7 @@ export const clientScript: fc.Arbitrary<ClientStep[]> = fc.array(
   { maxLength: 14, size: "+1" },
 );
 
-/** Runs the script; every promise settles, in time, with an answer of its own or a typed error. */
+/** Runs the script. Every promise must settle in time, with its own result or a typed error. */
 export async function runClientScript(
   toolport: Toolport,
   steps: readonly ClientStep[],
@@ -106,7 +106,7 @@ function begin(
   }
 }
 
-/** An answer to another call would be recognised by its text. */
+/** The text identifies the call, so that a result of another call is detected. */
 async function callEcho(toolport: Toolport, text: string, abortAfterMs: number | undefined): Promise<void> {
   const controller = new AbortController();
   if (abortAfterMs !== undefined) setTimeout(() => controller.abort(REASON), abortAfterMs);
@@ -131,7 +131,7 @@ async function checked(promise: Promise<unknown>, what: string): Promise<void> {
   }
 }
 
-/** The server behaves again: so does everything else. */
+/** After the server works again, the client must work too. */
 export async function expectHealed(toolport: Toolport): Promise<void> {
   await waitFor(
     async () => {

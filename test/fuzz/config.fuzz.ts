@@ -1,5 +1,5 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: variables of configuration files
-/** Any text as a configuration file: servers or a `ConfigError`, never anything else, and no secret in a word of it. */
+/** Any text as a configuration file gives servers or a `ConfigError`, and its messages contain no secret. */
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
@@ -12,7 +12,7 @@ import { canonicalJson } from "../../src/catalog/safety/canonical-json.js";
 import { almost, oddText, wireValue } from "./arbitraries.js";
 import { fuzzModel } from "./fuzz-model.js";
 
-/** Stands where secrets stand: in values of variables, headers, queries, passwords. */
+/** The secret in values of variables, headers, queries and passwords. */
 const CANARY = "canary5e1f";
 const folder = mkdtempSync(join(tmpdir(), "fuzz-config-"));
 afterAll(() => rmSync(folder, { recursive: true, force: true }));
@@ -125,7 +125,7 @@ const document = almost(
   { maxKeys: 3 },
 );
 
-/** Right, or with a few characters taken out, put in or doubled. */
+/** Valid, or with a few characters removed, inserted or doubled. */
 const text = fc.oneof(
   { weight: 6, arbitrary: document.map(canonicalJson) },
   {
@@ -149,7 +149,7 @@ function mutate(before: string, [place, inserted]: [number, string]): string {
   return before.slice(0, at) + inserted + before.slice(inserted === "" ? at + 1 : at);
 }
 
-/** Tables of one level, which is all that programs write. */
+/** Tables of one level: programs write no others. */
 function toToml(value: Record<string, unknown>): string {
   return Object.entries((value["mcp_servers"] ?? value["mcpServers"] ?? {}) as Record<string, unknown>)
     .map(([name, fields]) => {
@@ -209,7 +209,7 @@ fuzzModel(
       };
       const loaded = await attempt(() => loadConfig(file, options));
       if (loaded !== undefined) await use(loaded);
-      if (onProblem === "report") expect(loaded, "a bad server costs only itself").toBeDefined();
+      if (onProblem === "report") expect(loaded, "a bad server affects only itself").toBeDefined();
       rmSync(file);
     },
   ),

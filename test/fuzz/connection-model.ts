@@ -1,4 +1,4 @@
-/** The connection as it should be, in a few lines, and the commands that are given to it and to the real one. */
+/** A small model of a connection, and the commands that run on both the model and the real connection. */
 import type fc from "fast-check";
 import type { Toolport } from "toolport";
 import { ToolportError } from "toolport";
@@ -7,7 +7,7 @@ import type { ConnectionStatus } from "../../src/connection/connection-state.js"
 import type { MemoryWorld, WorldMode } from "../support/memory-world.js";
 import { waitFor } from "../support/wait-for.js";
 
-/** States in which a connection comes to rest; the others pass by themselves. */
+/** Stable states; the others change without a command. */
 type Resting = Extract<ConnectionStatus, "idle" | "ready" | "failed" | "closed">;
 
 export interface ConnectionModel {
@@ -28,7 +28,7 @@ const REASON = new Error("changed my mind");
 const stateOf = ({ toolport }: RealConnection): ConnectionStatus | undefined =>
   toolport.snapshot().servers[SERVER]?.state;
 
-/** Both say the same, and there is a connection exactly where there should be one. */
+/** Model and connection have the same state, and a transport is open exactly when it should be. */
 async function expectSame(model: ConnectionModel, real: RealConnection): Promise<void> {
   const wanted = model.status === "ready" ? 1 : 0;
   const said = () => `${stateOf(real)} with ${real.world.live.size} open, not ${model.status} with ${wanted}`;
@@ -39,7 +39,7 @@ async function expectSame(model: ConnectionModel, real: RealConnection): Promise
   });
 }
 
-/** Whether it worked. Failures are typed. */
+/** True if it succeeded. Errors must be typed. */
 async function outcome(promise: Promise<unknown>): Promise<boolean> {
   try {
     await promise;
@@ -65,7 +65,7 @@ function command(
   };
 }
 
-/** A mute server is only asked by those who give up by themselves. */
+/** A server that never responds is only used by commands with their own timeout. */
 const answersOrRefuses = ({ mode, status }: Readonly<ConnectionModel>) =>
   mode !== "mute" || status === "ready";
 const speaks = ({ mode }: Readonly<ConnectionModel>) => mode !== "mute";
@@ -76,7 +76,7 @@ export const setMode = (mode: WorldMode): Command =>
     world.mode = mode;
   });
 
-/** As often as wanted at once: one connection is made. */
+/** Any number of parallel calls open one connection. */
 export const connect = (times: number): Command =>
   command(
     `connect x${times}`,
@@ -120,19 +120,19 @@ export const disconnect = (times: number): Command =>
     model.status = "closed";
   });
 
-/** The server dies; it is brought back unasked if it can be. */
+/** The server dies; Toolport reconnects in the background if it can. */
 export const kill: Command = command(
   "kill",
   async (model, { world }) => {
     world.kill();
     if (model.status === "ready") model.status = model.mode === "up" ? "ready" : "failed";
-    // The new one must be there before it can be compared with the old one.
+    // Wait for the new connection before comparing.
     await new Promise((resolve) => setImmediate(resolve));
   },
   speaks,
 );
 
-/** Unanswered calls that the caller aborts. */
+/** Calls without a response, which the caller aborts. */
 export const abortCall = (afterMs: number): Command =>
   command(
     `abort call after ${afterMs} ms`,

@@ -1,4 +1,4 @@
-/** Whatever a server sends as content, every adapter makes something of it, and nothing throws. */
+/** Every adapter converts any content of a server without throwing. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import { toModelOutput } from "../../src/adapters/ai-sdk/content.js";
@@ -36,7 +36,7 @@ const sizes = fc.record({
 
 const CALL = {} as ToolCall;
 
-/** Endlessly nested values are refused before a recursive function gets them. */
+/** Deeply nested values are rejected before a recursive function gets them. */
 function read(raw: Record<string, unknown>): ToolResult | undefined {
   try {
     return toToolResult(raw, "server");

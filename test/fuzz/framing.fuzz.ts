@@ -1,4 +1,4 @@
-/** However a stream is cut into chunks, the same messages and events come out, and memory stays within its cap. */
+/** Any split of a stream into chunks gives the same messages and events, within the memory limit. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import { EventFrames } from "../../src/transports/http/events/event-frames.js";
@@ -55,7 +55,7 @@ const field = fc.oneof(
 );
 const eventStream = fc
   .tuple(
-    // A byte order mark counts at the beginning only.
+    // A byte order mark is only valid at the start.
     fc.constantFrom("", "\ufeff"),
     fc.array(fc.tuple(field, fc.constantFrom("\n", "\r", "\r\n", "\n\n", "\r\r", "\r\n\r\n")), {
       maxLength: 12,
@@ -86,7 +86,7 @@ fuzzModel(
   "event framing",
   fc.property(eventStream, cuts, (bytes, places) => {
     const whole = readEvents([bytes]);
-    // A line feed that comes after its carriage return counts for the next event: right at the limit that may decide.
+    // A line feed after its carriage return counts towards the next event, which matters exactly at the limit.
     fc.pre(
       JSON.stringify([readEvents([bytes], MAX_BYTES - 1), readEvents([bytes], MAX_BYTES + 1)]) ===
         JSON.stringify([whole, whole]),

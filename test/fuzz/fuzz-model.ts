@@ -1,4 +1,4 @@
-/** Declares a fuzzer: a property with a share of the time, its runs counted, its failures reported with their seed. */
+/** Declares a fuzzer: a property with a share of the time. Counts its runs and reports failures with their seed. */
 import { appendFileSync } from "node:fs";
 import { inspect } from "node:util";
 import fc from "fast-check";
@@ -8,10 +8,10 @@ import { waitFor } from "../support/wait-for.js";
 const SECONDS = Number(process.env["FUZZ_SECONDS"] ?? 600);
 const SEED = Number(process.env["FUZZ_SEED"] ?? Date.now() % 2 ** 31);
 const PATH = process.env["FUZZ_PATH"];
-/** Figures of each model go here, one line of JSON each; set by the script. */
+/** File for the figures of each model, one line of JSON each; set by the script. */
 const FIGURES = process.env["FUZZ_FIGURES"];
 
-/** Shares of the whole time, in hundredths. All models together make a hundred. */
+/** Share of the total time in percent. All models add up to 100. */
 const SHARES = {
   "wire over memory": 20,
   "wire over stdio": 12,
@@ -27,11 +27,11 @@ const SHARES = {
 
 export type ModelName = keyof typeof SHARES;
 
-/** For `fc.commands`: which of the commands were really run is part of what has to be repeated. */
+/** For `fc.commands`: the path of the commands that ran, which is needed to repeat a failure. */
 export const REPLAY_PATH = process.env["FUZZ_REPLAY_PATH"];
 
 /**
- * One fuzzer. It ends when its time is over or at the first failure. `count` says how much was tried, if a run is more than one.
+ * Runs one fuzzer until its time is over or it fails. `count` returns the number of cases in a run, if it is more than one.
  *
  * @example
  * ```ts
@@ -64,12 +64,12 @@ export function fuzzModel<Values>(
   });
 }
 
-/** A scenario takes well under a second; nothing in it may hang. */
+/** A scenario takes well under a second; a longer one has hung. */
 const SCENARIO_MS = 10_000;
-/** Most scenarios at once. */
+/** Maximum number of parallel scenarios. */
 const AT_ONCE = 8;
 
-/** For scenarios that mostly wait: runs several at once, and reports uncaught errors. */
+/** Runs several scenarios in parallel, because they mostly wait, and reports uncaught errors. */
 export function fuzzTogether<Scenario>(
   name: ModelName,
   scenario: fc.Arbitrary<Scenario>,
@@ -105,7 +105,7 @@ function tell<Values>(name: ModelName, result: fc.RunDetails<Values>): string {
   ].join("\n");
 }
 
-/** An uncaught exception would end a program: here it fails its run. */
+/** An uncaught exception, which would end a program, fails the run. */
 async function catchingAll(run: () => Promise<void>): Promise<void> {
   const uncaught: unknown[] = [];
   const note = (error: unknown) => void uncaught.push(error);
@@ -113,7 +113,7 @@ async function catchingAll(run: () => Promise<void>): Promise<void> {
   process.on("unhandledRejection", note);
   try {
     await run();
-    // A rejection counts as unhandled only when the promises of its turn are done.
+    // Node reports an unhandled rejection only after the microtasks of its turn.
     await new Promise((resolve) => setImmediate(resolve));
   } finally {
     process.off("uncaughtException", note);
@@ -122,7 +122,7 @@ async function catchingAll(run: () => Promise<void>): Promise<void> {
   if (uncaught.length > 0) throw new Error("Uncaught error", { cause: uncaught[0] });
 }
 
-/** Fails if `promise` takes longer; nothing may hang. */
+/** Rejects if `promise` takes too long. */
 export async function within<Value>(ms: number, what: string, promise: Promise<Value>): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

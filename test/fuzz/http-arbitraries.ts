@@ -1,10 +1,10 @@
-/** What may happen to one HTTP exchange: statuses, types, bodies, event streams, and connections that break. */
+/** Arbitrary HTTP responses: statuses, types, bodies, event streams and broken connections. */
 import type { ServerResponse } from "node:http";
 import fc from "fast-check";
 import { canonicalJson } from "../../src/catalog/safety/canonical-json.js";
 import { oddText } from "./arbitraries.js";
 
-/** Answers a request whose honest messages are given, as JSON texts. */
+/** Responds to a request; gets the correct messages as JSON texts. */
 export type Exchange = (response: ServerResponse, texts: readonly string[]) => void;
 
 function named(what: string, run: Exchange): Exchange {

@@ -1,4 +1,4 @@
-/** Schemas of servers: honest ones, strange ones, and ones that are only called so. */
+/** Arbitrary schemas of servers: valid, unusual and invalid ones. */
 import fc from "fast-check";
 import { makeUpRoot } from "../contract/made-up-schemas.js";
 import { createSeededRandom } from "../support/random.js";
@@ -118,7 +118,7 @@ const { schema } = fc.letrec<{ schema: unknown }>((tie) => {
   };
 });
 
-/** Any schema at all; most describe an object, as a tool's has to. */
+/** Any schema; most describe an object, as the schema of a tool must. */
 export const anySchema: fc.Arbitrary<unknown> = fc.oneof(
   { weight: 3, arbitrary: schema },
   {
@@ -148,7 +148,7 @@ const toolFields = almost({
   _meta: wireValue,
 });
 
-/** An entry of `tools/list`, or something in its place. */
+/** An entry of `tools/list`, or an arbitrary value. */
 export const listedTool: fc.Arbitrary<unknown> = fc.oneof(
   {
     weight: 5,

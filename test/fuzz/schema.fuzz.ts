@@ -1,4 +1,4 @@
-/** No schema of a server's throws, hangs, or is changed; what is made of it is JSON and holds still when it is made again. */
+/** No schema of a server causes an exception or a hang, or is modified. Derived schemas are JSON and idempotent. */
 import fc from "fast-check";
 import { expect } from "vitest";
 import { definitionHash } from "../../src/catalog/safety/definition-hash.js";
@@ -18,7 +18,7 @@ import { wireValue } from "./arbitraries.js";
 import { fuzzModel } from "./fuzz-model.js";
 import { anySchema, listedTool } from "./schema-arbitraries.js";
 
-/** The bound of the product is 250 ms of a free machine; a busy one is given ten times as much. */
+/** The documented bound is 250 ms on an idle machine; a busy one gets ten times as much. */
 const MAX_MS = 2_500;
 
 function timed<Value>(what: string, run: () => Value): Value {
@@ -75,7 +75,7 @@ fuzzModel(
     expect(issues.length).toBeLessThanOrEqual(20);
     for (const issue of issues) expect(typeof issue.path === "string" && issue.message !== "").toBe(true);
     const again = await validator.validate(schema as JsonSchema, value);
-    // What is found slow is not tried again for a while: only then may the answer differ.
+    // A slow schema is not checked again for a while: only then may the results differ.
     if (!JSON.stringify(again).includes("too slow") && !JSON.stringify(again).includes("too long"))
       expect(again).toEqual(issues);
   }),

@@ -1,11 +1,11 @@
-/** What may stand in place of an honest answer: the right one, nothing, twice, with the wrong id, or something else. */
+/** Arbitrary replies to a request: the right one, none, two, one with the wrong id, or anything else. */
 import fc from "fast-check";
 import { almost, contentBlock, oddText, wireValue } from "./arbitraries.js";
 import { listedTool } from "./schema-arbitraries.js";
 
 type Message = Record<string, unknown>;
 
-/** What becomes of one answer: the messages that are sent, in order, and whether the server dies of it. */
+/** The messages that are sent in place of one reply, in order, or "die" if the server ends instead. */
 export type AnswerPlan = (
   honest: Message | undefined,
   request: { id: unknown; method: string },
@@ -17,7 +17,7 @@ const errorObject = almost({
   data: wireValue,
 });
 
-/** Results of every method, near what they should be. */
+/** Almost valid results of every method. */
 const result = almost({
   resultType: fc.constantFrom("complete", "task", "input_required", "odd"),
   protocolVersion: fc.constantFrom("2025-11-25", "2024-11-05", "9999-01-01"),
@@ -51,7 +51,7 @@ const result = almost({
   _meta: wireValue,
 });
 
-/** Said by a server of its own accord. */
+/** Messages that a server sends without a request. */
 export const unasked: fc.Arbitrary<Message> = almost({
   jsonrpc: fc.constantFrom("2.0", "1.0"),
   id: fc.oneof(fc.integer(), oddText, fc.constantFrom("toolport-1", "toolport-2", null)),
@@ -91,7 +91,7 @@ export const unasked: fc.Arbitrary<Message> = almost({
 const answered = (body: fc.Arbitrary<Message>): fc.Arbitrary<AnswerPlan> =>
   body.map((fields) => named(fields, (_, { id }) => [{ jsonrpc: "2.0", id, ...fields }]));
 
-/** So that a counterexample shows what was answered. */
+/** Shows the replies in a counterexample. */
 function named(what: unknown, plan: AnswerPlan): AnswerPlan {
   return Object.assign(plan, { [fc.toStringMethod]: () => fc.stringify(what) });
 }
@@ -130,5 +130,5 @@ export const answerPlan: fc.Arbitrary<AnswerPlan> = fc.oneof(
   },
 );
 
-/** One plan for each answer in turn; when they are used up, everything is honest. */
+/** One plan for each reply in order; after the last one, replies are correct. */
 export const answerPlans: fc.Arbitrary<AnswerPlan[]> = fc.array(answerPlan, { maxLength: 16, size: "+1" });

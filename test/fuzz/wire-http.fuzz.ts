@@ -1,4 +1,4 @@
-/** Mutated answers over real sockets: JSON, event streams, statuses, sessions and breaks, in any order. */
+/** Mutated responses over real sockets: JSON, event streams, statuses, sessions and broken connections, in any order. */
 import type { ServerResponse } from "node:http";
 import fc from "fast-check";
 import { createToolport } from "toolport";

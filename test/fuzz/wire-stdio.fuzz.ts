@@ -1,4 +1,4 @@
-/** Mutated bytes over the pipes of a real process: garbage between lines, lines in pieces, and deaths, in any order. */
+/** Mutated bytes over the pipes of a real process: garbage between lines, split lines and exits, in any order. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { createServer, type Socket } from "node:net";
 import { tmpdir } from "node:os";
@@ -14,7 +14,7 @@ import { clientScript, expectHealed, QUICK, RECONNECT, runClientScript, SERVER }
 import { fuzzTogether } from "./fuzz-model.js";
 import { answerPlans } from "./wire-arbitraries.js";
 
-/** Written before an answer. */
+/** Written before a reply. */
 const noise = fc.oneof(
   { weight: 4, arbitrary: fc.constant(Buffer.alloc(0)) },
   {
@@ -83,7 +83,7 @@ fuzzTogether("wire over stdio", scenario, async ({ era, plans, noises, pieces, s
   await new Promise<void>((resolve) => listener.listen(path, resolve));
   const toolport = createToolport({
     ...QUICK,
-    // A process takes its time to start.
+    // Starting a process takes time.
     connectTimeoutMs: 2_000,
     mcpServers: {
       [SERVER]: { command: process.execPath, args: ["-e", STDIO_BRIDGE, path], restart: RECONNECT },

@@ -94,7 +94,7 @@ test("fails on any advisory in shipped packages and on severe ones in tools; acc
     "FAIL  GHSA-late (moderate) shipped, production: Trouble GHSA-late; was accepted until 2020-01-01, look at it again",
     "note  GHSA-mid (moderate) tool, development: Trouble GHSA-mid",
     "FAIL  GHSA-big (high) tool, development: Trouble GHSA-big",
-    "note  GHSA-gone is accepted, but nothing has it any more: take it off the list",
+    "note  GHSA-gone is accepted, but no longer reported: remove it from the list",
     "Advisories: 5. Against the rule in SECURITY.md: 3.",
   ])
     expect(said.split("\n")).toContain(line);

@@ -52,7 +52,7 @@ describe("without a change", () => {
   });
 
   test.each<[string, Record<string, unknown>, (entry: ServerEntry) => Parameters<typeof createToolport>[0]]>([
-    ["ttlMs of the server's", { ttlMs: 150 }, (s) => ({ mcpServers: { s } })],
+    ["ttlMs of the server", { ttlMs: 150 }, (s) => ({ mcpServers: { s } })],
     ["cache: { ttlMs } of the port", {}, (s) => ({ mcpServers: { s }, cache: { ttlMs: 150 } })],
     ["cache: { ttlMs } of the entry", {}, (s) => ({ mcpServers: { s: { ...s, cache: { ttlMs: 150 } } } })],
   ])("%s bounds how long lists are kept", async (_case, extra, optionsFor) => {

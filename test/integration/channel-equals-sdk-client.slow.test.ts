@@ -1,4 +1,4 @@
-/** Our own request channel and the SDK's client say the same about every kind of answer: only the way differs. */
+/** Our own request channel and the SDK's client give the same result for every kind of answer. */
 import { createToolport, type Progress, type Toolport } from "toolport";
 import { createTestServer, type TestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
@@ -6,8 +6,8 @@ import { waitFor } from "../support/wait-for.js";
 
 const MIB = 1024 * 1024;
 
-/** A result in the form that both can give. */
-interface Told {
+/** A result in a form that both clients can produce. */
+interface Comparable {
   content?: unknown;
   structuredContent?: unknown;
   isError?: boolean;
@@ -19,27 +19,27 @@ interface Told {
 type Ask = (
   args: Record<string, unknown>,
   options?: { signal?: AbortSignal; onProgress?: (progress: Progress) => void },
-) => Promise<Told>;
+) => Promise<Comparable>;
 
-/** The result of the SDK's client, in our form. */
-const told = (result: {
+/** Converts a result of either client. */
+const comparable = (result: {
   content?: unknown;
   structuredContent?: unknown;
   isError?: unknown;
   _meta?: unknown;
-}): Told => ({
+}): Comparable => ({
   content: result.content,
   structuredContent: result.structuredContent,
   isError: result.isError === true,
   meta: result._meta,
 });
 
-const throughLane =
+const throughChannel =
   (toolport: Toolport, tool: string): Ask =>
   (args, options) =>
     toolport
       .callTool(`it__${tool}`, args, options)
-      .then(told, (error: { rpcCode?: unknown; data?: unknown }) => {
+      .then(comparable, (error: { rpcCode?: unknown; data?: unknown }) => {
         if (options?.signal?.aborted) throw error;
         return { rpcCode: error.rpcCode, data: error.data };
       });
@@ -51,7 +51,7 @@ const throughClient =
     const options = { ...(signal && { signal }), ...(onProgress && { onprogress: onProgress }) };
     return client
       .callTool({ name: tool, arguments: args }, options)
-      .then(told, (error: { code?: unknown; data?: unknown }) => {
+      .then(comparable, (error: { code?: unknown; data?: unknown }) => {
         if (signal?.aborted) throw error;
         return { rpcCode: error.code, data: error.data };
       });
@@ -128,10 +128,10 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
       await using toolport = createToolport({ mcpServers: { it: (await server[way]()).entry } });
       await toolport.connect();
       expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready", era, transport: way });
-      await compare([throughLane(toolport, tool), throughClient(toolport, tool)], server);
+      await compare([throughChannel(toolport, tool), throughClient(toolport, tool)], server);
     }
 
-    test.each<[string, Record<string, unknown>, Told]>([
+    test.each<[string, Record<string, unknown>, Comparable]>([
       [
         "text",
         { text: "héllo\u2028🔥" },
@@ -195,7 +195,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
       await both("large", async ([channel, client]) => {
         const args = { bytes: 4 * MIB };
         const [ours, theirs] = [await channel!(args), await client!(args)];
-        const text = (answer: Told) => (answer.content as { text: string }[])[0]!.text;
+        const text = (answer: Comparable) => (answer.content as { text: string }[])[0]!.text;
         expect(text(ours).length).toBe(2 * MIB);
         // Not by toEqual: a difference of megabytes would take minutes to print.
         expect(text(ours) === text(theirs)).toBe(true);

@@ -37,12 +37,12 @@ describe("statuses", () => {
   ])("%i with Retry-After %s", async (status, retryAfter, expected) => {
     const server = await start((_request, response) => {
       response.writeHead(status, retryAfter === undefined ? {} : { "retry-after": retryAfter });
-      response.end("\u001b[31mno\u0007\nroom");
+      response.end("\u001b[31mno\u0007\nspace");
     });
     const { transport } = await setup.streamable(`${server.url}/mcp`);
     const error = await transport.send(call(1)).catch((thrown) => thrown);
     expect(error).toMatchObject(expected);
-    expect(error.what).toBe(`The server answered with HTTP ${status}: no room`);
+    expect(error.what).toBe(`The server answered with HTTP ${status}: no space`);
   });
 
   it("removes echoed secrets from the message", async () => {

@@ -1,4 +1,4 @@
-/** Two users of one port at a protected server, many calls: no token ever crosses. */
+/** Two users of one port at a protected server, many calls: no token is mixed up. */
 import { createToolport, type Toolport } from "toolport";
 import { expect, test } from "vitest";
 import { interleaveUsers, USERS } from "../support/interleave-users.js";
@@ -14,7 +14,7 @@ const open = (bench: OAuthBench, more: object = {}) =>
 async function logInAs(toolport: Toolport, user: string): Promise<void> {
   const { state, authUrl } = (await toolport.as(user).connect()).servers["a"] ?? {};
   expect(state).toBe("authenticating");
-  // The callback knows by itself whose login it ends.
+  // The state of the callback identifies the login.
   const response = await toolport.handleOAuthCallback(new Request(await logIn(authUrl as string, user)));
   expect(response.status).toBe(200);
 }
@@ -29,6 +29,6 @@ test(`${CALLS} interleaved calls of two users, tokens expiring in between: none 
   expect(Object.fromEntries(bench.resource.calls)).toEqual({ ada: CALLS / 2, grace: CALLS / 2 });
   expect(bench.countTokens("refresh_token")).toBe(2);
   expect(bench.revokedFamilies).toEqual([]);
-  // One client for the application; the users are the authorization server's.
+  // One client for the application; the authorization server knows the users.
   expect(bench.countPaths("/reg")).toBe(1);
 }, 60_000);

@@ -56,7 +56,7 @@ async function logInTo({ toolport }: OpenPort): Promise<void> {
 }
 
 describe("SQLite", () => {
-  test("locked by another: valid tokens are used, an expired one waits for a typed error, and later all is well", async () => {
+  test("locked by another: valid tokens are used, an expired one waits for a typed error, and everything works again later", async () => {
     await using bench = await startOAuthBench();
     using place = makeSqlitePlace();
     await using port = openPort(bench, sqliteStore(place.at, { key: place.key, busyTimeoutMs: 200 }));

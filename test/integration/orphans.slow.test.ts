@@ -85,7 +85,7 @@ describe.skipIf(process.platform === "win32").concurrent("the end of the host", 
     using host = await startStubborn("close");
     expect(await host.exited).toEqual({ code: 0, signal: null });
     await expectNoneLeft(host.family, 0);
-    expect((host.heard("closed") as { ms: number }).ms).toBeLessThan(5_000);
+    expect((host.reported("closed") as { ms: number }).ms).toBeLessThan(5_000);
   });
 });
 

@@ -31,13 +31,13 @@ test("the store cannot be read: every tool is withheld with the reason, until th
   const warnings: string[] = [];
   toolport.on("warning", ({ server: name, message }) => warnings.push(`${name}: ${message}`));
   expect(await names(toolport)).toEqual([]);
-  const reason = expect.stringMatching(/could not be compared .*The disk is in trouble/);
+  const reason = expect.stringMatching(/could not be compared .*The disk failed/);
   expect(toolport.snapshot().withheldTools).toEqual([
     { server: "s", name: "one", reason, isRefused: true },
     { server: "s", name: "two", reason, isRefused: true },
     { server: "other", name: "three", reason, isRefused: true },
   ]);
-  expect(warnings).toContainEqual(expect.stringMatching(/^s: .*withheld.*The disk is in trouble/));
+  expect(warnings).toContainEqual(expect.stringMatching(/^s: .*withheld.*The disk failed/));
   expect(await failure(toolport.callTool("s__one"))).toMatchObject({
     code: "TOOL_WITHHELD",
     next: expect.stringContaining("store"),
@@ -89,7 +89,7 @@ test("the store cannot be written: pinned tools are compared, new ones are withh
     {
       server: "s",
       name: "three",
-      reason: expect.stringContaining("The disk is in trouble"),
+      reason: expect.stringContaining("The disk failed"),
       isRefused: true,
     },
   ]);
@@ -164,6 +164,6 @@ test("warn: tools are offered, and a warning says that they were not compared", 
   toolport.on("warning", ({ message }) => warnings.push(message));
   expect(await names(toolport)).toEqual(["one"]);
   expect(warnings.filter((message) => message.includes("compared"))).toEqual([
-    expect.stringMatching(/The disk is in trouble/),
+    expect.stringMatching(/The disk failed/),
   ]);
 });

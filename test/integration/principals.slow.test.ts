@@ -3,7 +3,7 @@ import { createToolport, type Toolport } from "toolport";
 import { expect, test } from "vitest";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 
-/** Calls of two users in turn, many at a time; returns how many answers were the other one's. */
+/** Interleaved calls of two users; returns how many answers belonged to the other user. */
 async function interleave(toolport: Toolport, calls: number): Promise<number> {
   const users = ["ada", "grace"].map((user) => ({
     user,

@@ -44,7 +44,7 @@ describe("a server that is stopped during a call", () => {
   });
 });
 
-describe("a server that writes text that is no message", () => {
+describe("a server that writes text that is not a message", () => {
   test.each([
     ["garbage on its standard output", ["--garbage"]],
     ["a progress display without line ends", ["--stdout-progress"]],

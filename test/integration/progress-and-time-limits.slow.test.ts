@@ -136,7 +136,7 @@ test.each<[string, { global: number; server?: number; call?: number }, number]>(
   ["the port's", { global: 100 }, 100],
   ["the server's before the port's", { global: 60_000, server: 100 }, 100],
   ["the call's before the server's", { global: 60_000, server: 60_000, call: 100 }, 100],
-  ["a longer one of the call's", { global: 50, server: 50, call: 200 }, 200],
+  ["a longer one of the call", { global: 50, server: 50, call: 200 }, 200],
 ])("which timeout applies: %s", async (_case, { global, server, call }, expectedMs) => {
   await using scene = await open(["memory", "modern"], {
     timeoutMs: global,

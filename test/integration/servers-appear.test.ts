@@ -89,17 +89,17 @@ test("in another process, over SQLite", async () => {
   const toolport = createToolport({ store });
   await toolport.connect({ servers: [] });
   await toolport.add("a", { url });
-  await waitFor(() => host.heard("servers:a"), { ...SOON, label: () => `a in ${host.said.join("; ")}` });
-  host.tell(`add b ${otherUrl}`);
+  await waitFor(() => host.reported("servers:a"), { ...SOON, label: () => `a in ${host.said.join("; ")}` });
+  host.send(`add b ${otherUrl}`);
   await appears(toolport, "a", "b");
-  host.tell("remove a");
+  host.send("remove a");
   await appears(toolport, "b");
   await toolport.remove("b");
   await waitFor(() => host.said.includes("servers: []"), {
     ...SOON,
     label: () => `no server in ${host.said.join("; ")}`,
   });
-  host.tell("end");
+  host.send("end");
   expect(await host.exited).toMatchObject({ code: 0 });
   await toolport.close();
   await store.close();

@@ -61,8 +61,8 @@ async function start(
   };
 }
 
-// Alone, because it looks at all processes and sockets.
-test("a busy process goes with its connection when that is closed meanwhile, and nothing is left", async () => {
+// Not in parallel, because it checks all processes and sockets.
+test("a busy process is ended when its connection is closed meanwhile, and nothing is left", async () => {
   const before = takeLeakSnapshot();
   const { toolport, until, call, snapshot } = await start("stdio");
   const blocked = failure(call("block", { ms: 60_000 }, SHORT));

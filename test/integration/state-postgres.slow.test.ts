@@ -86,7 +86,7 @@ describe.skipIf(withoutPostgres)("the store in postgres", () => {
     expect((await store.get("a"))?.value).toBe("before");
   });
 
-  test("refuses a write under a lease that another transaction is about to grant anew", async () => {
+  test("refuses a write under a lease that another transaction is about to grant again", async () => {
     const store = open();
     const version = await store.put("fenced", "before");
     const lease = await store.lease("l", { ttlMs: 60_000 });

@@ -201,7 +201,7 @@ describe("a locked file", () => {
     clearInterval(ticker);
     expect(error).toMatchObject({ name: "StateError", code: "BUSY", retryable: true });
     expect(ms).toBeGreaterThan(4_900);
-    // The event loop went on: a thousand turns on a quiet machine.
+    // The event loop was not blocked: a thousand turns on an idle machine.
     expect(turns).toBeGreaterThan(50);
     expect((await store.get("token"))?.value).toBe("the token");
     await holder.kill();

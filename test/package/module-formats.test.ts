@@ -20,11 +20,11 @@ const entryPoints = Object.keys(manifest.exports)
   .map((path) => path.replace(/^\./, manifest.name));
 const PROGRAM = fileURLToPath(new URL("./programs/agent.ts", import.meta.url));
 
-/** What a user installs besides Toolport; its own dependencies and peers come from package.json. */
+/** Packages that a user installs besides Toolport. Its dependencies and peers come from package.json. */
 const INSTALLED = ["langchain", "@types/node", "@types/pg", "zod"];
 
 interface Project {
-  /** Version of TypeScript, exact. */
+  /** Exact version of TypeScript. */
   readonly typescript: "5.9.3" | "6.0.3";
   readonly type: "commonjs" | "module";
   readonly options: Readonly<Record<string, unknown>>;
@@ -72,7 +72,7 @@ const COMMON = {
 };
 
 let home: string;
-/** Where Toolport is installed. */
+/** The folder where Toolport is installed. */
 let unpacked: string;
 
 beforeAll(async () => {
@@ -90,7 +90,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-/** The compiler in this version: the one that is installed, or one of the registry's, kept in `.cache/`. */
+/** The compiler in this version: the installed one, or one from the registry, saved in `.cache/`. */
 async function compilerOf(version: Project["typescript"]): Promise<string> {
   if (version === ts.version) return join(root, "node_modules/typescript");
   const { fetchTool } = await import("../../scripts/fetch-tool.mjs" as string);
@@ -109,7 +109,7 @@ async function makeProject({ type, options }: Project, folder: string): Promise<
   ]);
 }
 
-/** Errors in Toolport's own declarations, which `skipLibCheck` would hide, and the files they were looked for in. */
+/** Errors in Toolport's own declarations, which `skipLibCheck` would hide, and the checked files. */
 function checkDeclarations(folder: string, { options }: Project) {
   const file = join(folder, "entry-points.ts");
   const json = { ...COMMON, ...options, skipLibCheck: false, noEmit: true };
@@ -139,7 +139,7 @@ describe.each(Object.entries(PROJECTS))("%s", (name, project) => {
     const compiler = join(await compilerOf(project.typescript), "bin/tsc");
     const compiled = await run(process.execPath, [compiler], { cwd: folder }).catch((error) => error);
     expect(compiled.stdout).toBe("");
-    // Without the Node feature that lets `require` load ESM: the CommonJS build has to do without it.
+    // Disables `require` of ESM in Node: the CommonJS build must work without it.
     const flags = project.type === "commonjs" ? ["--no-experimental-require-module"] : [];
     const { stdout, stderr } = await run(process.execPath, [...flags, "out/program.js"], { cwd: folder });
     expect(stderr).toBe("");
@@ -160,7 +160,7 @@ describe.each(Object.entries(PROJECTS))("%s", (name, project) => {
   }, 120_000);
 
   it.runIf(project.typescript === ts.version)(
-    "finds declarations of its own format for every entry point, without an error in any",
+    "finds declarations in its own format for every entry point, without errors",
     () => {
       const { errors, declarations } = checkDeclarations(folder, project);
       const extension = project.type === "commonjs" ? ".d.cts" : ".d.ts";

@@ -35,10 +35,10 @@ interface Ended {
 
 let home: string;
 let project: string;
-/** The program that npm has linked. */
+/** The program that npm linked. */
 let toolport: string;
 
-/** Runs a program to its end. A program that hangs is ended, and has no exit code. */
+/** Runs a program to its end. A program that hangs is killed and has no exit code. */
 async function run(
   command: string,
   args: readonly string[],
@@ -56,7 +56,7 @@ async function run(
   return { code, stdout, stderr };
 }
 
-/** A user's environment, in which `node` is this one. */
+/** The environment of a user, with this `node` first in the PATH. */
 async function userOf(node: string, name: string): Promise<Record<string, string>> {
   const folder = join(home, name);
   await mkdir(folder);
@@ -79,7 +79,7 @@ beforeAll(async () => {
 
 afterAll(() => rm(home, { recursive: true, force: true }));
 
-it("installs nothing that is only needed for development, and no optional package", async () => {
+it("installs no development dependency and no optional package", async () => {
   const names = await readdir(join(project, "node_modules"));
   expect(names).toEqual(expect.arrayContaining(["toolport", "@modelcontextprotocol", "zod"]));
   expect(
@@ -87,7 +87,7 @@ it("installs nothing that is only needed for development, and no optional packag
   ).toEqual([]);
 });
 
-it("demo ends with an error when its servers cannot start", async () => {
+it("demo exits with an error when its servers cannot start", async () => {
   const sdk = join(project, "node_modules/@modelcontextprotocol/server");
   await rename(sdk, `${sdk}-away`);
   try {
@@ -126,7 +126,7 @@ describe.each(NODES)("Node %i", (major) => {
     expect([ok, code, stderr]).toEqual([true, 0, ""]);
   }, 90_000);
 
-  it("runs list and call, and keeps the user's consent from one to the other", async () => {
+  it("runs list and call, and keeps the user's consent between them", async () => {
     expect((await run(node, [toolport, "call", "notes.add_note", "text=hello"], env)).code).toBe(2);
     const listed = await run(node, [toolport, "list", "--yes", "--json"], env);
     expect([listed.code, listed.stderr]).toEqual([0, ""]);
@@ -149,7 +149,7 @@ describe.each(NODES)("Node %i", (major) => {
   }, 30_000);
 });
 
-/** The server that `npx -y` would fetch: installed in the project, it needs no registry. */
+/** The server that `npx -y` would fetch. It is installed in the project, so no registry is needed. */
 async function provideFilesystemServer(): Promise<void> {
   const target = join(project, "node_modules", FILESYSTEM_SERVER);
   await symlink(join(root, "node_modules", FILESYSTEM_SERVER), target, "junction").catch(ignoreExisting);
@@ -162,7 +162,7 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-/** As TypeScript compiles it. Nothing listens at the address of the second server, as in the README. */
+/** The compiled JavaScript. The URL of the second server has no listener, as in the README. */
 async function firstExample(): Promise<string> {
   const [, example = ""] = /```ts\n(.*?)```/s.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
   expect(example).toContain("https://example.com/mcp");

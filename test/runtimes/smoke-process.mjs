@@ -1,4 +1,4 @@
-/** The smoke test as a process of Bun, Deno or Node: `<runtime> smoke-process.mjs <servers as JSON>`. It ends by itself. */
+/** The smoke test as a process of Bun, Deno or Node: `<runtime> smoke-process.mjs <servers as JSON>`. It must exit without `process.exit`. */
 import * as toolport from "../../dist/index.js";
 import { smoke } from "./smoke-steps.mjs";
 

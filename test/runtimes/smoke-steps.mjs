@@ -1,11 +1,11 @@
-/** What every runtime must be able to do, in plain JavaScript that needs nothing but what is handed over. */
+/** The steps that every runtime must pass, in plain JavaScript without imports. */
 
 /**
- * Goes through a server over HTTP: connect, list, call, read, refuse, close.
+ * Tests a server over HTTP: connect, list, call, read, reject, close.
  *
- * @param toolport the public entry point, as the runtime has loaded it
+ * @param toolport the public entry point, loaded by the runtime
  * @param {{ era: "legacy" | "modern", url: string }} server made by scripts/smoke-runtimes.mjs
- * @returns what was checked, one line each
+ * @returns one line for each check
  */
 export async function smoke({ createToolport, memoryStore, ToolportError }, { era, url }) {
   const done = [];
@@ -21,7 +21,7 @@ export async function smoke({ createToolport, memoryStore, ToolportError }, { er
   try {
     const { servers } = await toolport.connect();
     check("connected", servers.it.error?.message ?? servers.it.state, "ready");
-    check("a server that is not there costs only itself", servers.gone.state, "failed");
+    check("a missing server affects only itself", servers.gone.state, "failed");
     check("the era found", toolport.snapshot().servers.it.era, era);
     const tools = await toolport.tools();
     check("tools", tools.map(({ name }) => name).sort(), ["it__fail", "it__greet", "it__slow"]);

@@ -1,4 +1,4 @@
-/** Arguments as models write them, each with its outcome: what `fixtures/argument-cases.json` holds. */
+/** Arguments as models write them, each with its outcome, from `fixtures/argument-cases.json`. */
 import { readFileSync } from "node:fs";
 
 export interface ArgumentCase {
@@ -6,13 +6,13 @@ export interface ArgumentCase {
   readonly title: string;
   readonly schema: Record<string, unknown>;
   readonly arguments: Record<string, unknown>;
-  /** What an interceptor adds after the check. */
+  /** Added by an interceptor after the check. */
   readonly added?: Record<string, unknown>;
   readonly expect: {
     readonly outcome: "sent" | "warned" | "repaired" | "refused";
     readonly arguments?: Record<string, unknown>;
     readonly repairs?: readonly { path: string; change: string; to?: string }[];
-    /** The path of one of the problems that are reported. */
+    /** The path of one reported problem. */
     readonly issue?: string;
   };
 }

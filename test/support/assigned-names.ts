@@ -1,4 +1,4 @@
-/** Lists of tools to name, and what holds for every list of names. */
+/** Lists of tools to name, and the rules for every list of names. */
 import { expect } from "vitest";
 import { assignNames, type NameOptions } from "../../src/catalog/names/assign-names.js";
 import { RESERVED_NAMES } from "../../src/catalog/names/name-owners.js";
@@ -7,7 +7,7 @@ import type { SourceTool } from "../../src/catalog/source-tool.js";
 
 export type Listed = readonly [server: string, tool: string];
 
-/** What providers say they take. */
+/** Names that providers accept, by their documentation. */
 export const PROVIDERS = {
   openai: /^[a-zA-Z0-9_-]{1,64}$/,
   anthropic: /^[a-zA-Z0-9_-]{1,128}$/,
@@ -24,7 +24,7 @@ export const toEntry = ([server, sourceName]: Listed) => ({
 export const assign = (tools: readonly Listed[], options: Partial<NameOptions> = {}) =>
   assignNames(tools.map(toEntry), { prefix: true, additionalToolNamePrefix: "", ...options });
 
-/** Every promise that holds for any list of names. */
+/** Checks all guarantees for a list of names. */
 export function expectSound(names: readonly string[]): void {
   for (const name of names) {
     for (const [provider, rule] of Object.entries(PROVIDERS)) expect(name, provider).toMatch(rule);

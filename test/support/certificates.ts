@@ -1,4 +1,4 @@
-/** Certificates for tests, made when they are needed by the `openssl` program: none is kept in the repository. */
+/** Creates certificates for tests with `openssl`. The repository contains none. */
 import { execFileSync, spawnSync } from "node:child_process";
 import { readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
@@ -9,13 +9,13 @@ export interface Certificate {
 }
 
 export interface Certificates {
-  /** File with the authority that signed them, for `NODE_EXTRA_CA_CERTS`. */
+  /** File with the signing authority, for `NODE_EXTRA_CA_CERTS`. */
   readonly authorityFile: string;
-  /** For 127.0.0.1 and localhost, in order. */
+  /** Valid, for 127.0.0.1 and localhost. */
   readonly good: Certificate;
-  /** As `good`, but its time is over. */
+  /** Like `good`, but expired. */
   readonly expired: Certificate;
-  /** In order, for another host. */
+  /** Valid, for another host. */
   readonly otherHost: Certificate;
   /** For 127.0.0.1, self-signed. */
   readonly selfSigned: Certificate;
@@ -41,7 +41,7 @@ distinguished_name = name
 [name]
 `;
 
-/** Makes all of them in `folder`, which the caller removes. */
+/** Creates all of them in `folder`, which the caller removes. */
 export function makeCertificates(folder: string): Certificates {
   const openssl = (...args: string[]) =>
     execFileSync("openssl", args, { cwd: folder, stdio: ["ignore", "ignore", "pipe"] });
@@ -77,7 +77,7 @@ export function makeCertificates(folder: string): Certificates {
     );
   }
 
-  /** By the authority, for a host, from yesterday (or long ago) to tomorrow (or not so long ago). */
+  /** Signed by the authority for a host, valid from yesterday to tomorrow, or expired. */
   function sign(name: string, host: string, [from, to]: readonly [string, string]): Certificate {
     const san = `subjectAltName=${host}`;
     openssl(
@@ -125,5 +125,5 @@ export function makeCertificates(folder: string): Certificates {
   };
 }
 
-/** As ASN.1 writes it: `20260102030405Z`. */
+/** In ASN.1 format: `20260102030405Z`. */
 const date = (at: number): string => `${new Date(at).toISOString().replace(/\D/g, "").slice(0, 14)}Z`;

@@ -1,4 +1,4 @@
-/** A channel over linked transports in memory, with what passed at either end. */
+/** A channel over linked transports in memory that records the messages at both ends. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { RequestChannel } from "../../src/protocol/request-channel.js";
 import { createLinkedTransports } from "../../src/transports/memory/linked-transports.js";
@@ -16,15 +16,15 @@ export interface ChannelRig {
   readonly inner: ServerTransport;
   readonly server: Transport;
   readonly channel: RequestChannel;
-  /** What the server received. */
+  /** Messages that the server received. */
   readonly arrived: ChannelMessage[];
-  /** What reached the SDK's client. */
+  /** Messages that reached the SDK's client. */
   readonly passed: ChannelMessage[];
-  /** Sent by the server. */
+  /** Sends a message from the server. */
   reply(message: ChannelMessage): Promise<void>;
 }
 
-/** Started at both ends; somebody listens at the client's. */
+/** Both ends are started, and the client end has a message listener. */
 export async function openChannelRig(): Promise<ChannelRig> {
   const [inner, server] = createLinkedTransports();
   const channel = new RequestChannel(inner, "it");
@@ -38,5 +38,5 @@ export async function openChannelRig(): Promise<ChannelRig> {
   return { inner, server, channel, arrived, passed, reply };
 }
 
-/** Everything sent before has been delivered, both ways. */
+/** Resolves when all earlier messages are delivered in both directions. */
 export const delivered = () => new Promise<void>((resolve) => setImmediate(resolve));

@@ -1,4 +1,4 @@
-/** The real program as a process, each time in a home of its own: files of this machine's user are never seen. */
+/** Runs the real program as a process with a temporary home, so that it does not read files of this machine's user. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { mkdir, readFile, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -9,7 +9,7 @@ import { createCommandLinePlace, type Ended, ended } from "./command-line.js";
 export interface SandboxRunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Sees the process as soon as it is there. */
+  /** Gets the process as soon as it is started. */
   readonly onStart?: (child: ChildProcess) => void;
 }
 
@@ -17,20 +17,20 @@ export interface CliSandbox extends Disposable {
   /** The program's file. */
   readonly main: string;
   readonly home: string;
-  /** A folder that is a project, where the program is run. */
+  /** The project folder, which is the working directory. */
   readonly project: string;
-  /** Toolport's own file of this user. */
+  /** Toolport's own file for this user. */
   readonly ownFile: string;
   readonly statePath: string;
   readonly env: Readonly<Record<string, string>>;
   run(...args: string[]): Promise<Ended>;
   runWith(options: SandboxRunOptions, ...args: string[]): Promise<Ended>;
-  /** Writes a file, JSON unless it is a text, by its path from `home` or `project`: `home/.cursor/mcp.json`. */
+  /** Writes a string, or a value as JSON, to a path such as `home/.cursor/mcp.json` or `project/…`. */
   write(path: string, content: unknown): Promise<string>;
   read(path: string): Promise<string>;
 }
 
-/** Makes the program once for a test file; gives back what makes a sandbox. */
+/** Builds the program once for a test file and returns a function that creates sandboxes. */
 export function useProgram(): () => CliSandbox {
   let source: ({ folder: string } & Disposable) | undefined;
   beforeAll(async () => {

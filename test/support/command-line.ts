@@ -1,4 +1,4 @@
-/** The program `toolport` with its own home, project and state: as a process, or within this one. */
+/** Runs `toolport` with a temporary home, project and state, as a process or in this process. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { EventEmitter } from "node:events";
 import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
@@ -12,33 +12,33 @@ export interface Ended {
   readonly code: number | null;
   readonly stdout: string;
   readonly stderr: string;
-  /** Stdout as it was written. */
+  /** Raw stdout. */
   readonly bytes: Buffer;
-  /** Stdout as the one JSON document that it should be. */
+  /** Stdout parsed as one JSON document. */
   json<Document = Record<string, unknown>>(): Document;
-  /** The one line of stderr that says what went wrong. */
+  /** The error line of stderr. */
   error(): Record<string, unknown> & { code: string; message: string; next: string };
 }
 
 export interface RunOptions {
   readonly input?: string;
   readonly env?: Readonly<Record<string, string>>;
-  /** Stdout is a terminal (within this process). @default false */
+  /** Stdout is a terminal (only in this process). @default false */
   readonly isTerminal?: boolean;
-  /** Options of Node itself. */
+  /** Options for Node. */
   readonly nodeArgs?: readonly string[];
 }
 
-/** Where a command line is run. */
+/** The environment of a command line. */
 export interface CommandLinePlace extends Disposable {
-  /** The project's folder, where the program is run. */
+  /** The project folder, which is the working directory. */
   readonly project: string;
   readonly home: string;
-  /** The environment it gets. */
+  /** Its environment variables. */
   readonly env: Readonly<Record<string, string>>;
   /** Writes the project's `toolport.json`. */
   configure(mcpServers: Readonly<Record<string, unknown>>): void;
-  /** Runs it within this process: the whole program but its start, and many times as quick. */
+  /** Runs it in this process: everything except the start of the program, and much faster. */
   run(args: readonly string[], options?: Omit<RunOptions, "nodeArgs">): Promise<Ended>;
 }
 
@@ -73,17 +73,17 @@ export function createCommandLinePlace(): CommandLinePlace {
   };
 }
 
-/** The same, and the program as a process of its own. */
+/** Can also run the program as a separate process. */
 export interface CommandLineBench extends CommandLinePlace {
   /** The program's file. */
   readonly main: string;
   /** Runs it as a process to its end. */
   spawn(args: readonly string[], options?: RunOptions): Promise<Ended>;
-  /** Starts it and returns the process, which the caller has to end. */
+  /** Starts it and returns the process, which the caller must end. */
   start(args: readonly string[], options?: RunOptions): ChildProcess;
 }
 
-/** Makes the program from the sources, so that no build has to come first. */
+/** Compiles the program from the sources, so that no build is needed. */
 export async function createCommandLineBench(): Promise<CommandLineBench> {
   const source = await transpileEverything();
   const place = createCommandLinePlace();
@@ -109,7 +109,7 @@ export async function createCommandLineBench(): Promise<CommandLineBench> {
   };
 }
 
-/** What a process wrote and how it ended. */
+/** Output and exit code of a process. */
 export function ended(child: ChildProcess): Promise<Ended> {
   const [stdout, stderr] = [new Collected(), new Collected()];
   child.stdout?.pipe(stdout);

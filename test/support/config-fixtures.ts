@@ -1,11 +1,11 @@
-/** The configuration files in `test/fixtures/configs`, one of each program, and how a test loads them. */
+/** The configuration files in `test/fixtures/configs`, one for each program, and functions that load them. */
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { type DialectKind, type LoadConfigOptions, loadConfig } from "../../src/node/index.js";
 
 export interface ConfigFixture {
   readonly kind: DialectKind;
-  /** Seen from the folder of fixtures: a file, or a project's folder. */
+  /** A file or project folder, relative to the folder of fixtures. */
   readonly path: string;
 }
 
@@ -30,7 +30,7 @@ export const fixtures: readonly ConfigFixture[] = [
 
 export const fixtureFolder = fileURLToPath(new URL("../fixtures/configs", import.meta.url));
 
-/** Nothing of the machine the test runs on. */
+/** Excludes everything of this machine. */
 export const surroundings: LoadConfigOptions = {
   home: "/home/ada",
   cwd: "/home/ada/projects/shop",
@@ -39,7 +39,7 @@ export const surroundings: LoadConfigOptions = {
   inputs: { "api-key": "PASS" },
 };
 
-/** What loading gives, as plain text: folders by name, places in one line. */
+/** The loaded result as plain data: folders by name, places in one line. */
 export async function loadFixture({ path }: ConfigFixture): Promise<unknown> {
   const { mcpServers, sources, warnings } = await loadConfig(join(fixtureFolder, path), surroundings);
   const places = Object.entries(sources).map(([name, { file, line, kind, scope, extra }]) => [

@@ -2,7 +2,7 @@
 import { AIMessage, type BaseMessage, ToolMessage } from "@langchain/core/messages";
 
 /**
- * Everything that a provider would refuse; empty if the conversation is well formed.
+ * Everything that a provider would reject; empty if the conversation is well formed.
  *
  * - Every tool call is answered exactly once, before any other message.
  *   OpenAI: https://platform.openai.com/docs/guides/function-calling ("An assistant message with 'tool_calls' must be followed

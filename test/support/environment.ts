@@ -1,4 +1,4 @@
-/** Variables of this process, set for a test and put back after it. */
+/** Sets environment variables for a test and restores them afterwards. */
 import { afterEach } from "vitest";
 
 const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].flatMap((name) => [
@@ -6,7 +6,7 @@ const PROXY_VARIABLES = ["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NO_PROXY"].f
   name.toLowerCase(),
 ]);
 
-/** Sets variables until the end of the test; all others about proxies are unset. */
+/** Sets variables until the end of the test, and unsets all other proxy variables. */
 export function useProxyVariables(): (variables: Readonly<Record<string, string>>) => void {
   const before = new Map<string, string | undefined>();
   const set = (name: string, value: string | undefined) => {

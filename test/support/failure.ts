@@ -1,7 +1,7 @@
-/** The error that a call is expected to end in. */
+/** The expected error of a call. */
 import type { ToolportError } from "toolport";
 
-/** Resolves with what the promise rejects with; rejects if it does not. */
+/** Resolves with the rejection of the promise; rejects if the promise resolves. */
 export const failure = <Failure = ToolportError>(promise: Promise<unknown>): Promise<Failure> =>
   promise.then(
     () => Promise.reject(new Error("Expected a failure")),

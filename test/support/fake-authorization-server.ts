@@ -1,4 +1,4 @@
-/** The scripted authorization server on a port, with a protected endpoint; a test may script any of its answers. */
+/** A scripted authorization server with a protected endpoint. A test may replace any response. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import {
@@ -10,7 +10,7 @@ import {
 
 export type { SeenRequest } from "../fixtures/servers/authorization-server.mjs";
 
-/** An answer, or a function that writes it. */
+/** A response, or a function that writes it. */
 type ScriptResult = ScriptedAnswer | ((response: ServerResponse) => void) | undefined;
 type Script = (request: SeenRequest) => ScriptResult | Promise<ScriptResult>;
 
@@ -18,7 +18,7 @@ export interface FakeAuthorizationServer extends AuthorizationServerState, Async
   /** The protected endpoint. */
   readonly mcpUrl: URL;
   readonly requests: SeenRequest[];
-  /** Answers some requests in the server's place. */
+  /** Responds to some requests instead of the server. */
   script: Script | undefined;
   /** Requests with this method and path. */
   count(method: string, path: string): number;
@@ -32,7 +32,7 @@ export interface FakeServerOptions {
   readonly host?: string;
   /** Path of the protected endpoint. @default "/mcp" */
   readonly resourcePath?: string;
-  /** Answers every path that is not OAuth's, if the token is good. @default `{ ok: true }` at the endpoint, else 404 */
+  /** Responds to every path outside OAuth if the token is valid. @default `{ ok: true }` at the endpoint, else 404 */
   readonly serveProtected?: (request: SeenRequest, response: ServerResponse) => void;
 }
 

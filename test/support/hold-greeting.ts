@@ -1,17 +1,17 @@
-/** A way to PostgreSQL on which its readiness and what it says next arrive together, as they may on a busy machine. */
+/** A proxy to PostgreSQL that delivers `ReadyForQuery` together with the next message, as may happen on a busy machine. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 
 export interface HeldGreeting extends AsyncDisposable {
   readonly port: number;
-  /** Resolves when the server has called its first connection ready, and the client does not know it yet. */
+  /** Resolves when the server has sent `ReadyForQuery` on its first connection, before the client gets it. */
   readonly held: Promise<void>;
 }
 
 /** `ReadyForQuery`, idle. */
 const READY = Buffer.from("Z\0\0\0\x05I", "latin1");
 
-/** Passes connections on to a port of 127.0.0.1; the first has to wait for its readiness until the server says more. */
+/** Forwards connections to a port of 127.0.0.1. On the first one `ReadyForQuery` is held until the next message. */
 export async function holdGreeting(target: number): Promise<HeldGreeting> {
   const sockets = new Set<Socket>();
   let tellHeld = () => {};

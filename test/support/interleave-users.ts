@@ -1,9 +1,9 @@
-/** Two users of one port who call in turn, to see whether one ever gets what is the other's. */
+/** Interleaves calls of two users of one port, to detect results for the wrong user. */
 import type { Toolport } from "toolport";
 
 export const USERS = ["ada", "grace"] as const;
 
-/** Calls the tool that says who one is, sixteen calls at a time; how many were answered for the other user. */
+/** Calls the tool that returns the current user, sixteen calls at a time. Returns the number of results for the other user. */
 export async function interleaveUsers(toolport: Toolport, tool: string, calls: number): Promise<number> {
   let made = 0;
   let crossed = 0;

@@ -1,7 +1,7 @@
 /** Joins two sockets, as a proxy does. */
 import type { Socket } from "node:net";
 
-/** What one receives, the other sends; when one ends or fails, so does the other. */
+/** Pipes two sockets into each other; when one ends or fails, the other is closed. */
 export function joinSockets(left: Socket, right: Socket): void {
   for (const [one, other] of [
     [left, right],

@@ -1,4 +1,4 @@
-/** The leak check itself: it must see what is left, and be silent when nothing is. */
+/** The leak check reports leaks, and nothing else. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
@@ -35,11 +35,11 @@ async function startShell(...args: string[]) {
 }
 
 describe("leaks", () => {
-  it("sees a process and its grandchild, and that they are gone", async () => {
+  it("finds a process and its grandchild, and notices when they have exited", async () => {
     const before = takeLeakSnapshot();
     const mark = `leak-${process.pid}`;
     const shell = await startShell(mark);
-    // Between fork and exec a child still bears its parent's command line, and with it the mark.
+    // Between fork and exec a child still has its parent's command line, including the mark.
     await waitFor(() => processTree(shell.pid)[0]?.command === "sleep 60");
     expect(countChildren() - before.children.size).toBe(2);
     expect(findProcesses(mark).map(({ pid }) => pid)).toEqual([shell.pid]);
@@ -52,7 +52,7 @@ describe("leaks", () => {
     await waitForNoLeaks(before);
   });
 
-  it("overlooks a process that bears the guardian's mark", async () => {
+  it("ignores a process with the guardian's mark", async () => {
     const before = takeLeakSnapshot();
     const child = spawn(process.execPath, ["-e", "setTimeout(() => {}, 60_000)", GUARDIAN_MARK], {
       stdio: "ignore",
@@ -65,7 +65,7 @@ describe("leaks", () => {
     await once(child, "close");
   });
 
-  it("sees a listening socket, a timer and a listener on process", async () => {
+  it("finds a listening socket, a timer and a listener on process", async () => {
     const before = takeLeakSnapshot();
     const server = createServer().listen(0, "127.0.0.1");
     await once(server, "listening");
@@ -84,7 +84,7 @@ describe("leaks", () => {
     await waitForNoLeaks(before);
   });
 
-  it("says what it waited for, and why it was not met", async () => {
+  it("reports what it waited for and the last error", async () => {
     const broken = () => {
       throw new Error("not yet");
     };

@@ -1,4 +1,4 @@
-/** Takes stock of what a process holds (children, sockets, timers, listeners) so that a test can prove nothing was left. */
+/** Lists the resources of a process (children, sockets, timers, listeners), so that a test can detect leaks. */
 
 import { readdirSync, readlinkSync } from "node:fs";
 import { afterEach, beforeEach } from "vitest";
@@ -10,9 +10,9 @@ export { waitFor } from "./wait-for.js";
 /** Environment or command-line mark of a process that outlives single connections on purpose (the guardian). */
 export const GUARDIAN_MARK = "toolport-guardian";
 
-/** What this process holds at one moment. */
+/** Resources of this process at one moment. */
 export interface LeakSnapshot {
-  /** Command lines of live descendants, by pid, the guardian left out. */
+  /** Command lines of live descendants, by pid, without the guardian. */
   readonly children: ReadonlyMap<number, string>;
   /** `process.getActiveResourcesInfo()` counted by kind: `Timeout`, `TCPSocketWrap`, `PipeWrap` … */
   readonly resources: Readonly<Record<string, number>>;
@@ -22,7 +22,7 @@ export interface LeakSnapshot {
   readonly listeners: Readonly<Record<string, number>>;
 }
 
-/** Number of live descendant processes, the guardian left out. */
+/** Number of live descendant processes, without the guardian. */
 export function countChildren(): number {
   return childrenOf(process.pid).size;
 }
@@ -56,7 +56,7 @@ export function listenersOf(emitter: Pick<NodeJS.EventEmitter, "eventNames" | "l
   return counts;
 }
 
-/** Takes stock now. */
+/** Lists the current resources. */
 export function takeLeakSnapshot(): LeakSnapshot {
   return {
     children: childrenOf(process.pid),
@@ -67,8 +67,8 @@ export function takeLeakSnapshot(): LeakSnapshot {
 }
 
 /**
- * Throws one error that names everything `after` holds beyond `before`. Some things are let go a tick late (a socket after its
- * FIN, a process after its exit): use {@link waitForNoLeaks} where that may be the case.
+ * Throws one error that lists all resources of `after` that are not in `before`. Some resources are released a tick late (a
+ * socket after its FIN, a process after its exit): use {@link waitForNoLeaks} for those.
  */
 export function expectNoLeaks(before: LeakSnapshot, after: LeakSnapshot = takeLeakSnapshot()): void {
   const leaks = [
@@ -82,7 +82,7 @@ export function expectNoLeaks(before: LeakSnapshot, after: LeakSnapshot = takeLe
   if (leaks.length > 0) throw new Error(`Left behind:\n  ${leaks.join("\n  ")}`);
 }
 
-/** Polls until nothing is left behind; rejects with the list of what is after `timeoutMs`. */
+/** Polls until there are no leaks; after `timeoutMs` it rejects with a list of them. */
 export async function waitForNoLeaks(before: LeakSnapshot, { timeoutMs = 5_000 } = {}): Promise<void> {
   try {
     await waitFor(
@@ -90,7 +90,7 @@ export async function waitForNoLeaks(before: LeakSnapshot, { timeoutMs = 5_000 }
         expectNoLeaks(before);
         return true;
       },
-      { timeoutMs, label: "everything to be let go" },
+      { timeoutMs, label: "all resources to be released" },
     );
   } catch {
     expectNoLeaks(before);
@@ -121,7 +121,7 @@ function countBy(names: readonly string[]): Record<string, number> {
   return counts;
 }
 
-/** Fails every test that leaves something behind. The returned function makes the same check during a test. */
+/** Fails every test that leaks. The returned function runs the same check during a test. */
 export function checkLeaksAfterEach(): () => Promise<void> {
   let before: LeakSnapshot;
   beforeEach(() => {

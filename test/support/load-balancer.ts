@@ -8,11 +8,11 @@ export interface LoadBalancer extends AsyncDisposable {
   readonly url: string;
   /** Ports of the processes behind it; may be changed at any time. */
   readonly ports: number[];
-  /** Called with the process that got a request, right afterwards. */
+  /** Called with the port of the process right after it got a request. */
   onForwarded: ((port: number) => void) | undefined;
 }
 
-/** The header that names the process that has answered, by its port. */
+/** The response header with the port of the process. */
 export const ANSWERED_BY = "x-answered-by";
 
 export async function startLoadBalancer(): Promise<LoadBalancer> {

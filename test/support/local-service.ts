@@ -1,4 +1,4 @@
-/** A database server started for one test file: on a free port, in a directory of its own, to be stopped, killed and paused. */
+/** A database server for one test file, on a free port with a temporary directory. It can be stopped, killed and paused. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { chownSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
@@ -8,21 +8,21 @@ import { isAlive, processTree } from "./processes.js";
 import { freePort } from "./program-on-port.js";
 import { waitFor } from "./wait-for.js";
 
-/** A server that a test may put through anything; its data and its port stay the same from one start to the next. */
+/** A server that a test controls. Data and port stay the same across restarts. */
 export interface LocalService extends AsyncDisposable {
   readonly port: number;
   /** Starts it again after `stop()` or `kill()`. */
   start(): Promise<void>;
-  /** Asks it to end, and waits until it is gone. */
+  /** Stops it and waits until it has exited. */
   stop(): Promise<void>;
-  /** Ends it and its children without a warning. */
+  /** Kills it and its children. */
   kill(): Promise<void>;
-  /** Freezes it: connections stay open, without answers. */
+  /** Pauses it: connections stay open without responses. */
   pause(): void;
   resume(): void;
 }
 
-/** How one kind of server is run. */
+/** How to run one kind of server. */
 export interface ServiceProgram {
   readonly name: string;
   readonly command: string;
@@ -30,22 +30,22 @@ export interface ServiceProgram {
   /** Runs once, before the first start. */
   readonly prepare?: (folder: string) => Promise<void>;
   readonly isReady: (port: number) => Promise<boolean>;
-  /** The signal that ends it and its children at once, as a crash does. @default "SIGKILL" */
+  /** The signal that ends it and its children at once, like a crash. @default "SIGKILL" */
   readonly crashSignal?: NodeJS.Signals;
   readonly user?: { readonly uid: number; readonly gid: number } | undefined;
 }
 
-/** Where the program is, or undefined: looked for in `folders` and on the PATH. */
+/** Path of the program in `folders` or on the PATH, or undefined. */
 export function findProgram(name: string, folders: readonly string[] = []): string | undefined {
   const places = [...folders, ...(process.env.PATH ?? "").split(delimiter)];
   return places.map((place) => join(place, name)).find((path) => existsSync(path));
 }
 
-/** True if a suite that needs a program should skip itself; where services are required it fails instead. */
+/** True if a suite is skipped because a program is missing. If services are required, it runs and fails instead. */
 export const mayBeSkipped = (program: string | undefined): boolean =>
   program === undefined && !process.env.TOOLPORT_REQUIRE_SERVICES;
 
-/** A user other than root, for servers that refuse root; undefined when this is not root. */
+/** A user other than root, for servers that refuse to run as root; undefined if this process is not root. */
 export function otherThanRoot(names: readonly string[]): ServiceProgram["user"] {
   if (process.getuid?.() !== 0) return undefined;
   const users = readFileSync("/etc/passwd", "utf8")
@@ -55,7 +55,7 @@ export function otherThanRoot(names: readonly string[]): ServiceProgram["user"] 
   return found && { uid: Number(found[2]), gid: Number(found[3]) };
 }
 
-/** Runs a program to its end, and rejects with what it said if that is not a success. */
+/** Runs a program to its end; rejects with its output if it fails. */
 export async function runToEnd(command: string, args: readonly string[], user?: ServiceProgram["user"]) {
   const child = spawn(command, args, { ...user, stdio: ["ignore", "pipe", "pipe"] });
   const words = collectWords(child);
@@ -73,7 +73,7 @@ function collectWords(child: ChildProcess): () => string {
   return () => words.trim();
 }
 
-/** Starts the server and waits until it answers. */
+/** Starts the server and waits until it responds. */
 export async function startLocalService(program: ServiceProgram): Promise<LocalService> {
   const { name, command, args, user, crashSignal = "SIGKILL" } = program;
   const folder = mkdtempSync(join(tmpdir(), `toolport-${name}-`));
@@ -89,7 +89,7 @@ export async function startLocalService(program: ServiceProgram): Promise<LocalS
     for (const pid of pids) {
       try {
         process.kill(pid, what);
-      } catch {} // gone meanwhile
+      } catch {} // has exited meanwhile
     }
   };
   const killNow = () => signal(everyone(), "SIGKILL");

@@ -1,11 +1,11 @@
-/** A server in this process that a fuzzer holds in its hand: up, down or mute, and killed at any moment. */
+/** A server in this process that a fuzzer controls: up, down, silent, or killed at any moment. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { createLinkedTransports } from "toolport";
 
 export type WorldMode = "up" | "down" | "mute";
 type Params = Record<string, unknown>;
 
-/** What a fuzzer may say instead of the honest answer; undefined: say nothing. */
+/** Replaces the correct reply; undefined: no reply. */
 export type Answerer = (
   request: { id: unknown; method: string; params: Params },
   world: MemoryWorld,
@@ -18,9 +18,9 @@ const tools = ["echo", "hang"].map((name) => ({ name, inputSchema: { type: "obje
 
 export class MemoryWorld {
   mode: WorldMode = "up";
-  /** Connections ever asked for. */
+  /** Number of connections so far. */
   opened = 0;
-  /** Ends of connections that are open. */
+  /** Open connections. */
   readonly live = new Set<Transport>();
   readonly #era: "legacy" | "modern";
   readonly #answer: Answerer;
@@ -42,7 +42,7 @@ export class MemoryWorld {
     return client;
   };
 
-  /** As a crash does: every connection ends. */
+  /** Closes every connection, like a crash. */
   kill(): void {
     for (const end of this.live) end.close().catch(() => {});
   }
@@ -52,7 +52,7 @@ export class MemoryWorld {
     for (const end of this.live) end.send(message as JSONRPCMessage).catch(() => {});
   }
 
-  /** The right answer to a request; undefined to `hang`, which never has one. */
+  /** The correct reply to a request; undefined for `hang`, which never gets one. */
   honest({ id, method, params }: { id: unknown; method: string; params: Params }): unknown {
     const result = this.#result(method, params);
     if (result === "none") return undefined;

@@ -1,4 +1,4 @@
-/** A proxy for names that only it can resolve: every host it is asked for is 127.0.0.1. It records what it is sent. */
+/** A proxy that resolves every host name to 127.0.0.1 and records its requests. */
 
 import { once } from "node:events";
 import { createServer, request as httpRequest, type IncomingHttpHeaders } from "node:http";
@@ -8,15 +8,15 @@ import { joinSockets } from "./join-sockets.js";
 export interface NameProxy extends AsyncDisposable {
   readonly url: string;
   readonly host: string;
-  /** What it was asked for: method, target and header fields. */
+  /** Requests: method, target and header fields. */
   readonly seen: {
     readonly method: string;
     readonly target: string;
     readonly headers: IncomingHttpHeaders;
   }[];
-  /** Answers CONNECT with this status instead. @default 200 */
+  /** Status of the response to CONNECT. @default 200 */
   status: number;
-  /** Connections open now. */
+  /** Number of open connections. */
   readonly open: number;
 }
 
@@ -27,7 +27,7 @@ export async function startNameProxy(): Promise<NameProxy> {
     const { method = "", url = "", headers } = request;
     seen.push({ method, target: url, headers });
     const { port, pathname, search } = new URL(url);
-    // Hop-by-hop fields end here.
+    // Hop-by-hop fields are not forwarded.
     const { "proxy-authorization": _, ...fields } = headers;
     const inner = httpRequest(
       { host: "127.0.0.1", port, path: `${pathname}${search}`, method, headers: fields },

@@ -1,4 +1,4 @@
-/** The bench itself, tried with the SDK's own client: what it refuses, what it counts, and what it does to thieves. */
+/** Tests of the OAuth bench with the SDK's client: what it rejects, counts and revokes. */
 import {
   auth,
   Client,
@@ -12,7 +12,7 @@ import { logIn } from "./oauth-browser.js";
 
 const CALLBACK = "http://127.0.0.1:4545/callback";
 
-/** The least that the SDK's flow needs, in memory. */
+/** The minimum that the SDK's flow needs, in memory. */
 function createProvider() {
   const kept: {
     client?: unknown;
@@ -67,7 +67,7 @@ async function connect(bench: OAuthBench, provider: OAuthClientProvider) {
   return client;
 }
 
-test("a whole login, a call that knows who asks, and a refresh after the token was expired", async () => {
+test("a complete login, a call as the user, and a refresh after the token expired", async () => {
   await using bench = await startOAuthBench();
   const { provider, kept } = await logInWithSdk(bench);
   const client = await connect(bench, provider);
@@ -86,7 +86,7 @@ test("a whole login, a call that knows who asks, and a refresh after the token w
   await client.close();
 });
 
-test("a refresh token used twice costs the whole family", async () => {
+test("a reused refresh token revokes all tokens of the login", async () => {
   await using bench = await startOAuthBench();
   const { provider, kept } = await logInWithSdk(bench);
   const stolen = kept.tokens;

@@ -6,27 +6,27 @@ import { isProof } from "./oauth-proof-check.js";
 import { type OAuthResource, startOAuthResource } from "./oauth-resource.js";
 import { createOAuthStorage } from "./oauth-storage.js";
 
-/** A request to the token endpoint, without anything secret. */
+/** A request to the token endpoint, without secrets. */
 export interface TokenRequest {
   readonly grant: string;
   readonly resource: string | undefined;
   readonly status: number;
-  /** OAuth's word for what was wrong. */
+  /** The OAuth error code. */
   readonly error: string | undefined;
 }
 
-/** What to do with a token request instead of answering it: nothing (the connection is cut), or this OAuth error. */
+/** Replaces the response to a token request: the connection is cut, or this OAuth error is sent. */
 export type TokenFate = "drop" | "invalid_grant" | "temporarily_unavailable";
 
-/** Where a token request is: not looked at yet, or answered (tokens rotated) with the answer not sent. */
+/** Phase of a token request: not processed yet, or processed (tokens rotated) with the response not sent. */
 export type TokenPhase = "arrived" | "answered";
 
 export interface OAuthBenchOptions {
-  /** Life of access tokens in seconds. @default 3600 */
+  /** Lifetime of access tokens in seconds. @default 3600 */
   readonly accessTokenSeconds?: number;
-  /** Registered beforehand. */
+  /** Clients registered in advance. */
   readonly clients?: readonly ClientMetadata[];
-  /** What the server asks for in its challenge and its metadata. @default "tools:read" */
+  /** The scope in the server's challenge and metadata. @default "tools:read" */
   readonly scope?: string;
 }
 
@@ -40,31 +40,31 @@ export interface OAuthBench extends AsyncDisposable {
   readonly tokenRequests: TokenRequest[];
   /** Requests to the authorization server, as `METHOD /path?query`. */
   readonly requestLines: string[];
-  /** Every secret that went through the token endpoint, with its name. */
+  /** Every secret that passed through the token endpoint, with its name. */
   readonly secrets: ReadonlyMap<string, string>;
-  /** Grants revoked because a refresh token or a code came twice. */
+  /** Grants revoked because a refresh token or a code was reused. */
   readonly revokedFamilies: string[];
-  /** May be changed while it runs. */
+  /** May be changed at any time. */
   accessTokenSeconds: number;
-  /** Sees every token request; what it waits for, the request waits for; what it returns becomes of the request. */
+  /** Called for every token request, which waits for it. Its result replaces the response. */
   onTokenRequest:
     | ((phase: TokenPhase, remotePort: number) => TokenFate | undefined | Promise<TokenFate | undefined>)
     | undefined;
-  /** The protected server refuses good tokens too: as worthless, or as too narrow. */
+  /** The protected server also rejects valid tokens: as invalid, or for insufficient scope. */
   refusal: "invalid_token" | "insufficient_scope" | undefined;
-  /** Token requests that asked for this kind of grant, or all. */
+  /** Token requests with this grant type, or all. */
   countTokens(grant?: string): number;
   countPaths(path: string): number;
-  /** Makes every access token given so far worthless. */
+  /** Invalidates every access token so far. */
   expireAccessTokens(): void;
   /** Revokes all grants of this user, or of all users. */
   revokeGrants(user?: string): void;
   grantsOf(user: string): string[];
-  /** Clients that registered themselves, as they described themselves. */
+  /** Metadata of dynamically registered clients. */
   readonly clients: readonly object[];
-  /** Access tokens that the protected server takes at this moment. */
+  /** Access tokens that the protected server currently accepts. */
   readonly liveAccessTokens: number;
-  /** Those among them that are bound to a key (DPoP). */
+  /** Those that are bound to a key (DPoP). */
   readonly boundAccessTokens: number;
 }
 
@@ -247,7 +247,7 @@ function configuration(getResourceServerInfo: ResourceServerInfo): Configuration
   };
 }
 
-/** The provider warns of its keys and pages for development, which is what they are used for here, and of old runtimes. */
+/** Suppresses the provider's warnings about development keys, development pages and old runtimes. */
 async function quietly<T>(make: () => Promise<T>): Promise<T> {
   const { warn, info } = console;
   console.warn = console.info = () => {};

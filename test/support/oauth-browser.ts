@@ -1,6 +1,6 @@
-/** What a user with a browser does at an authorization URL, without a browser. */
+/** Simulates a user with a browser at an authorization URL. */
 
-/** One browser: it keeps its cookies, so the second login in it may need no password. */
+/** One browser with cookies, so a second login may need no password. */
 class OAuthBrowser {
   readonly #cookies = new Map<string, string>();
   readonly #user: string;
@@ -9,12 +9,12 @@ class OAuthBrowser {
     this.#user = user;
   }
 
-  /** Logs in, agrees to everything, and returns the address the user is sent back to, which is not opened. */
+  /** Logs in, agrees to everything, and returns the callback URL without opening it. */
   logIn(authorizationUrl: string | URL): Promise<URL> {
     return this.#answer(authorizationUrl, (page, base) => this.#submit(page, base));
   }
 
-  /** Cancels on the first page, and returns the address the user is sent back to, which is not opened. */
+  /** Cancels on the first page, and returns the callback URL without opening it. */
   refuse(authorizationUrl: string | URL): Promise<URL> {
     return this.#answer(authorizationUrl, (page, base) => {
       const cancel = /href="([^"]+\/abort)"/.exec(page)?.[1];

@@ -33,7 +33,7 @@ export const PRIVATE_HOSTS = [
   "169.254.169.254",
 ] as const;
 
-/** The fields of the metadata that lead somewhere, each with an address put in. */
+/** Metadata fields with URLs, and functions that set them to an address. */
 export const ADDRESS_FIELDS = {
   resource_metadata: (origin) => ({ resourceMetadata: `${origin}/.well-known/oauth-protected-resource` }),
   authorization_servers: (origin) => ({ authorizationServers: [origin] }),
@@ -45,7 +45,7 @@ export const ADDRESS_FIELDS = {
 export type AddressField = keyof typeof ADDRESS_FIELDS;
 export const addressFields = Object.keys(ADDRESS_FIELDS) as AddressField[];
 
-/** What is asked on the way to a login, in this order, and may answer with a redirect. */
+/** Requests before a login, in order, whose response may be a redirect. */
 export const REDIRECTING_PATHS = [
   "/.well-known/oauth-protected-resource/mcp",
   "/.well-known/oauth-authorization-server",
@@ -53,7 +53,7 @@ export const REDIRECTING_PATHS = [
   "/token",
 ] as const;
 
-/** Login pages that no browser may be sent to. */
+/** Login pages that no browser may open. */
 export const WILD_LOGIN_PAGES = [
   "javascript:alert(document.cookie)",
   "JaVaScRiPt:alert(1)//https://example.com/",
@@ -85,11 +85,11 @@ export const WILD_LOGIN_PAGES = [
 
 export interface LoginAttempt {
   readonly report: ConnectReport["servers"][string];
-  /** What came of the callback, if there was a login page to come back from: an error, or nothing. */
+  /** The error of the callback, if there was a login page and the callback failed. */
   readonly finished: unknown;
 }
 
-/** Connects, and carries a login to its end where one is offered. */
+/** Connects, and completes the login if one is offered. */
 export async function tryToLogIn(
   server: HostileServer,
   lies: Lies,
@@ -110,10 +110,10 @@ export async function tryToLogIn(
 
 export const REBINDING_HOST = "rebinding.example";
 
-/** Passes for public; given with the wrong family, so that the connection fails before a packet is sent. */
+/** Counts as public; returned with the wrong family, so that the connection fails before a packet is sent. */
 const PUBLIC = "8.8.8.8";
 
-/** What the resolver says at the first look, the second, and so on. */
+/** Results of the first lookup, the second, and so on. */
 export const REBINDINGS: Readonly<Record<string, readonly string[]>> = {
   "private at once": ["127.0.0.1"],
   "private at the second look": [PUBLIC, "127.0.0.1"],
@@ -122,11 +122,11 @@ export const REBINDINGS: Readonly<Record<string, readonly string[]>> = {
 };
 
 export interface RebindingResolver extends Disposable {
-  /** Begins anew with these answers for {@link REBINDING_HOST}. */
+  /** Starts again with these results for {@link REBINDING_HOST}. */
   answer(addresses: readonly string[]): void;
 }
 
-/** Stands in for the system's resolver, for one name. */
+/** Replaces the system's resolver for one name. */
 export function installRebindingResolver(): RebindingResolver {
   const { lookup } = dns;
   let answers: readonly string[] = [];

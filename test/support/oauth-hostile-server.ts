@@ -1,21 +1,21 @@
-/** A server that asks for authorization and lies about where to get it, and a canary that no client may reach. */
+/** A server that requires authorization and sends false URLs for it, and a canary that no client may reach. */
 import type { IncomingHttpHeaders, ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
 import { createServer as createSocketServer, type Server as SocketServer } from "node:net";
 import { startFakeAuthorizationServer } from "./fake-authorization-server.js";
 
-/** False statements, by field; a field left out is honest. */
+/** False values by field; omitted fields are correct. */
 export interface Lies {
   /** In the challenge of the 401. */
   readonly resourceMetadata?: string;
   readonly authorizationServers?: readonly string[];
-  /** Overrides the honest metadata of the authorization server; undefined removes a field. */
+  /** Overrides the correct metadata of the authorization server; undefined removes a field. */
   readonly metadata?: Readonly<Record<string, unknown>>;
-  /** Overrides the honest metadata of the resource. */
+  /** Overrides the correct metadata of the resource. */
   readonly resource?: Readonly<Record<string, unknown>>;
   /** Redirects this path. */
   readonly redirect?: { readonly path: string; readonly status: number; readonly to: string };
-  /** Answers this path in any way. */
+  /** Handles requests to this path. */
   readonly answer?: { readonly path: string; readonly with: (response: ServerResponse) => void };
 }
 
@@ -27,7 +27,7 @@ export interface HostileServer extends AsyncDisposable {
   readonly seen: { readonly line: string; readonly headers: IncomingHttpHeaders; readonly body: string }[];
 }
 
-/** Starts on a free port of `host`, which differs from the canary's. It gives out tokens, and accepts none. */
+/** Starts on a free port of `host`, which differs from the canary's. It issues tokens, but accepts none. */
 export async function startHostileServer(host = "127.0.0.3"): Promise<HostileServer> {
   const fake = await startFakeAuthorizationServer({ host });
   const honestUrl = fake.resourceMetadataUrl;
@@ -59,7 +59,7 @@ export async function startHostileServer(host = "127.0.0.3"): Promise<HostileSer
   return hostile;
 }
 
-/** Removes what a server need not offer. */
+/** Removes optional fields. */
 const LESS_METADATA = {
   revocation_endpoint: undefined,
   authorization_response_iss_parameter_supported: undefined,

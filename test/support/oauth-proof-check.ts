@@ -1,4 +1,4 @@
-/** What a protected server does with the proof of a DPoP-bound token (RFC 9449): signature, key, method, address, token. */
+/** Verifies the proof of a DPoP-bound token (RFC 9449): signature, key, method, URL, token. */
 import { createHash, createPublicKey, type JsonWebKey, verify } from "node:crypto";
 
 const hash = (text: string) => createHash("sha256").update(text).digest("base64url");
@@ -6,11 +6,11 @@ const read = (part: string | undefined) => JSON.parse(Buffer.from(part ?? "", "b
 
 export interface BoundToken {
   readonly value: string;
-  /** Thumbprint of the key it is bound to. */
+  /** Thumbprint of the bound key. */
   readonly jkt: string;
 }
 
-/** True if the proof belongs to this request and this token, and was not seen before. */
+/** True if the proof matches this request and token, and was not used before. */
 export function isProof(proof: string, token: BoundToken, request: Request, seen: Set<string>): boolean {
   const [head, body, signature] = proof.split(".");
   const { alg, typ, jwk } = read(head) as { alg: string; typ: string; jwk: JsonWebKey };

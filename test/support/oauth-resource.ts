@@ -4,26 +4,26 @@ import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotoc
 import { listenOnLoopback } from "../../src/testing/listen-on-loopback.js";
 import { sendWebResponse, toWebRequest } from "../../src/testing/web-request.js";
 
-/** What the check of a token found out. */
+/** The result of a token check. */
 export interface TokenHolder {
   readonly user: string;
   readonly scopes: ReadonlySet<string>;
 }
 
 export interface ResourceOptions {
-  /** The authorization servers it names. */
+  /** Its authorization servers. */
   readonly issuers: () => readonly string[];
-  /** Undefined: the token is no good. */
+  /** Undefined: the token is invalid. */
   readonly check: (authorization: string, request: Request) => Promise<TokenHolder | undefined>;
-  /** What every request needs. */
+  /** Scopes that every request needs. */
   readonly needs: string;
-  /** What it says that it needs. */
+  /** Scopes that its challenge and metadata name. */
   readonly scope: string;
-  /** Tools that need more, by name. */
+  /** Tools that need more scopes, by name. */
   readonly widerScopes: Readonly<Record<string, string>>;
 }
 
-/** One request as the server saw it. */
+/** One request as received. */
 export interface SeenAtResource {
   readonly method: string;
   readonly path: string;
@@ -36,9 +36,9 @@ export interface OAuthResource {
   /** The protected endpoint; also the identifier of the resource. */
   readonly url: string;
   readonly seen: SeenAtResource[];
-  /** Where it sends requests for the endpoint, by 307. */
+  /** Redirects requests for the endpoint to this URL, with status 307. */
   redirect: string | undefined;
-  /** Tool calls that were run, by user. */
+  /** Executed tool calls, by user. */
   readonly calls: Map<string, number>;
   close(): Promise<void>;
 }
@@ -103,7 +103,7 @@ export async function startOAuthResource(options: ResourceOptions): Promise<OAut
   const listener = createServer((incoming, response) => {
     serve(incoming, response).catch(() => response.destroy());
   });
-  // A client that closes idle connections by itself is never a moment too late, however busy the machine is.
+  // The server never closes idle connections, so that no request arrives on a socket that it is closing.
   listener.keepAliveTimeout = 0;
   const listening = await listenOnLoopback(listener);
   const origin = `http://${listening.address}`;

@@ -1,4 +1,4 @@
-/** One server's OAuth against the fake authorization server, as a transport would drive it. */
+/** OAuth of one server against the fake authorization server, used like a transport uses it. */
 import { createServerOAuth, type OAuthContext, type ServerOAuth } from "../../src/auth/server-oauth.js";
 import type { OAuthOptions } from "../../src/config/oauth-options.js";
 import { AuthError } from "../../src/errors/auth-error.js";
@@ -63,7 +63,7 @@ export function createOAuthRig(fake: FakeAuthorizationServer, given: RigOptions 
   return { oauth, store: context.store, context, warnings, call, failure, logIn };
 }
 
-/** A rig whose user is logged in, and whose token the server has taken. */
+/** A rig with a logged-in user whose token the server has accepted. */
 export async function logInRig(fake: FakeAuthorizationServer, given?: RigOptions): Promise<OAuthRig> {
   const rig = createOAuthRig(fake, given);
   await rig.logIn();
@@ -71,7 +71,7 @@ export async function logInRig(fake: FakeAuthorizationServer, given?: RigOptions
   return rig;
 }
 
-/** A clock that the test moves. */
+/** A clock that the test advances. */
 export function createClock() {
   let time = Date.now();
   return { now: () => time, pass: (ms: number) => (time += ms) };

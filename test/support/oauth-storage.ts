@@ -1,7 +1,7 @@
-/** Where the authorization server of the tests keeps everything: plain maps that a test may look into and change. */
+/** Storage of the tests' authorization server: plain maps that a test may read and change. */
 import type { Adapter, AdapterPayload } from "oidc-provider";
 
-/** Everything of one model, by id. */
+/** All records of one model, by id. */
 type Table = Map<string, AdapterPayload>;
 
 export interface OAuthStorage {

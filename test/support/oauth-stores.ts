@@ -1,4 +1,4 @@
-/** The stores that several processes can share, each started for one test file. */
+/** Stores that several processes can share, each started for one test file. */
 import { randomBytes } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -10,7 +10,7 @@ import { sqliteStore } from "toolport/sqlite";
 import { startPostgres, withoutPostgres } from "./postgres-service.js";
 import { startRedis, withoutRedis } from "./redis-service.js";
 
-/** Enough to open the store in any process. */
+/** Data that opens the store in any process. */
 export interface StorePlace {
   readonly kind: "sqlite" | "redis" | "postgres";
   /** Path or URL. */
@@ -19,20 +19,20 @@ export interface StorePlace {
 }
 
 export interface SharedStore extends AsyncDisposable {
-  /** A new, empty place. */
+  /** Creates a new, empty location. */
   makePlace(): StorePlace | Promise<StorePlace>;
 }
 
 export interface SharedStoreKind {
   readonly name: string;
-  /** There is no such database here, and none is required. */
+  /** True if the database is not installed and not required. */
   readonly missing: boolean;
   start(): Promise<SharedStore>;
 }
 
 const makeKey = () => randomBytes(32).toString("base64");
 
-/** An empty directory with a SQLite file to come. */
+/** An empty directory for a SQLite file. */
 export function makeSqlitePlace(): StorePlace & { folder: string } & Disposable {
   const folder = mkdtempSync(join(tmpdir(), "toolport-oauth-"));
   return {
@@ -74,7 +74,7 @@ export const sharedStoreKinds: readonly SharedStoreKind[] = [
       const service = await startRedis();
       let database = 0;
       return {
-        // Redis has sixteen databases that know nothing of each other.
+        // Redis has sixteen separate databases.
         makePlace: () => ({
           kind: "redis",
           at: service.url.replace(/\/0$/, `/${database++}`),

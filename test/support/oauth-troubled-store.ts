@@ -1,8 +1,8 @@
-/** A real store that begins to fail when a test says so, as a full or read-only disk would. */
+/** A real store that a test can make fail, like a full or read-only disk. */
 import { StateError, type StateErrorCode, type Store } from "toolport";
 
 export interface TroubledStore extends Store {
-  /** What fails from now on, and how; undefined: nothing. */
+  /** Operations that fail from now on, and their error; undefined: none. */
   trouble: { readonly code: StateErrorCode; readonly what: "writes" | "everything" } | undefined;
 }
 
@@ -10,7 +10,7 @@ export function createTroubledStore(store: Store): TroubledStore {
   const check = (kind: "read" | "write") => {
     const { trouble } = troubled;
     if (trouble !== undefined && (kind === "write" || trouble.what === "everything"))
-      throw new StateError({ code: trouble.code, what: "The disk is in trouble", next: "Look at the disk" });
+      throw new StateError({ code: trouble.code, what: "The disk failed", next: "Check the disk" });
   };
   const troubled: TroubledStore = {
     trouble: undefined,

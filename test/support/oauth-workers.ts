@@ -1,4 +1,4 @@
-/** Processes that share a store with the test, each with a port of its own. */
+/** Processes that share a store with the test, each with its own port. */
 import { type ChildProcess, fork } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
@@ -8,7 +8,7 @@ import type { StorePlace } from "./oauth-stores.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/oauth-worker.mjs", import.meta.url));
 
-/** How a call went: an answer or an error. */
+/** The outcome of a call: a result or an error. */
 export interface WorkerCall {
   readonly text?: string;
   readonly error?: { name: string; code: string; message: string; authUrl?: string };
@@ -24,9 +24,9 @@ export interface OAuthWorker {
   readonly pid: number;
   connect(): Promise<Record<string, WorkerReport>>;
   call(tool: string, options?: { times?: number; principal?: string }): Promise<WorkerCall[]>;
-  /** A browser comes back to this process. */
+  /** Sends the login callback to this process. */
   callback(url: URL | string): Promise<{ status: number; body: string }>;
-  /** Closes port and store; resolves with the exit code when the process has ended by itself. */
+  /** Closes port and store; resolves with the exit code when the process has exited. */
   close(): Promise<number | null>;
   kill(): Promise<void>;
 }
@@ -40,7 +40,7 @@ export interface WorkerSource extends Disposable {
   start(settings: WorkerSettings): Promise<OAuthWorker>;
 }
 
-/** Transpiles everything once; the processes it starts are ended with it. */
+/** Transpiles everything once; disposing it ends its processes. */
 export async function prepareWorkers(): Promise<WorkerSource> {
   const source = await transpileEverything();
   const children = new Set<ChildProcess>();

@@ -34,7 +34,7 @@ class StorageContextManager implements ContextManager {
   disable = () => this;
 }
 
-/** What the usual propagators write: trace context, and something that is not of W3C's making. */
+/** Writes trace context and baggage, and a header that is not a W3C standard. */
 const propagator: TextMapPropagator = {
   inject(active, carrier, setter) {
     const span = trace.getSpanContext(active);
@@ -49,7 +49,7 @@ const propagator: TextMapPropagator = {
   fields: () => ["traceparent", "baggage"],
 };
 
-/** A measurement as it was exported. */
+/** An exported measurement. */
 export interface Measured {
   name: string;
   unit: string;
@@ -59,16 +59,16 @@ export interface Measured {
 }
 
 export interface TestTelemetry {
-  /** Spans that have ended, in the order of their beginning. */
+  /** Ended spans, in the order of their start. */
   spans(): ReadableSpan[];
   measured(): Promise<Measured[]>;
   dispose(): Promise<void>;
 }
 
-/** Registers everything globally; `dispose` takes it off again. */
+/** Registers everything globally; `dispose` removes it. */
 export function registerOpenTelemetry(): TestTelemetry {
   const spanExporter = new InMemorySpanExporter();
-  // Clocks are too coarse to say which of two spans began first.
+  // The clock is too coarse to order spans by start time.
   const begun: string[] = [];
   const order: SpanProcessor = {
     onStart: (span) => void begun.push(span.spanContext().spanId),

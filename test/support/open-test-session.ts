@@ -1,4 +1,4 @@
-/** Opens a session below the port, for tests of what the port only passes through. */
+/** Opens a session without a port, for tests of the protocol layer. */
 import { parseServerEntry } from "../../src/config/parse-servers.js";
 import type { ServerEntry } from "../../src/config/server-entry.js";
 import { openSession } from "../../src/protocol/open-session.js";
@@ -15,7 +15,7 @@ import { CLIENT_INFO } from "../../src/util/version.js";
 export interface OpenTestSession extends AsyncDisposable {
   readonly session: Session;
   readonly serverRequests: ServerRequests;
-  /** What was reported, in order. */
+  /** Reports, in order. */
   readonly reports: unknown[];
   /** Every message on the wire. */
   readonly wire: { readonly direction: "sent" | "received"; readonly message: Record<string, unknown> }[];

@@ -1,9 +1,9 @@
-/** A stand-in for OpenAI's chat completions: a scripted model that says it is one. */
+/** A local stand-in for OpenAI's chat completions with a scripted model. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { json } from "node:stream/consumers";
 
-/** What the model does at each step: calls a tool, or says something. */
+/** A step of the model: a tool call or a text. */
 export type ScriptedStep = { readonly call: string; readonly args: object } | string;
 
 export interface OpenAiDouble extends AsyncDisposable {
@@ -13,7 +13,7 @@ export interface OpenAiDouble extends AsyncDisposable {
   readonly requests: { readonly tools?: { readonly function: { readonly name: string } }[] }[];
 }
 
-/** The step is chosen by how many tool results the conversation has, so that every run begins anew. */
+/** The number of tool results in the conversation selects the step, so that every run starts at the first. */
 export async function startOpenAiDouble(script: readonly ScriptedStep[]): Promise<OpenAiDouble> {
   const requests: OpenAiDouble["requests"] = [];
   const server = createServer(async (request, response) => {
@@ -28,7 +28,7 @@ export async function startOpenAiDouble(script: readonly ScriptedStep[]): Promis
     const finish_reason = typeof step === "string" ? "stop" : "tool_calls";
     response.writeHead(200, { "content-type": "application/json" }).end(
       JSON.stringify({
-        // LangGraph takes messages of the same id for the same message.
+        // LangGraph treats messages with the same id as the same message.
         id: `scripted-${requests.length}`,
         object: "chat.completion",
         created: 0,

@@ -1,4 +1,4 @@
-/** Toolport as npm packs it, installed into a folder with its dependencies and nothing else. */
+/** Installs the packed Toolport into a folder, with only its dependencies. */
 import { execFile } from "node:child_process";
 import { mkdir, readFile, symlink } from "node:fs/promises";
 import { dirname, join } from "node:path";
@@ -7,7 +7,7 @@ import { root } from "../tree/source-files.js";
 
 const run = promisify(execFile);
 
-/** @param others development packages of this repository that the project has installed too */
+/** @param others development packages of this repository that are installed as well */
 export async function installPacked(folder: string, others: readonly string[] = []): Promise<void> {
   const { name, dependencies } = JSON.parse(await readFile(join(root, "package.json"), "utf8"));
   const modules = join(folder, "node_modules");

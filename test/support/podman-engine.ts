@@ -1,6 +1,6 @@
 /**
- * A real Podman for one test file, with storage and settings of its own, and one image that holds the running Node and the
- * lean server. Nothing is fetched from a registry.
+ * A real Podman for one test file, with its own storage and settings, and one image with the current Node and the lean
+ * server. Nothing is fetched from a registry.
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
@@ -19,25 +19,25 @@ export const LEAN_IMAGE = "localhost/toolport-lean";
 
 export interface Container {
   readonly name: string;
-  /** Of its first process, on the host. */
+  /** Process id of its first process on the host. */
   readonly pid: number;
 }
 
 export interface PodmanEngine extends AsyncDisposable {
-  /** Serves its API on a socket, as a daemon does. */
+  /** Serves its API on a socket, like a daemon. */
   serve(): Promise<AsyncDisposable & { readonly url: string }>;
   /** Containers in any state. */
   containers(): Promise<Container[]>;
-  /** Processes on the host that belong to this engine or its containers. */
+  /** Host processes of this engine and its containers. */
   processes(): Promise<string[]>;
 }
 
-/** The engine, or why it cannot be used here: the suite skips itself by that name. */
+/** The engine, or the reason why it cannot be used; the skipped suite shows the reason in its name. */
 export type FoundPodman = { readonly engine: PodmanEngine } | { readonly refusal: string };
 
 /**
- * Builds the image and runs one container as a probe. Where services are required, a missing Podman throws; a kernel that
- * runs no containers is a refusal in either case, in Podman's words.
+ * Builds the image and runs one container as a probe. If services are required, a missing Podman throws. A kernel that
+ * cannot run containers is always a reason to skip, with Podman's message.
  */
 export async function openPodman(): Promise<FoundPodman> {
   if (mayBeSkipped(program)) return { refusal: "podman was not found" };
@@ -62,7 +62,7 @@ export async function openPodman(): Promise<FoundPodman> {
 function createEngine(podman: string, folder: string, restore: () => void): PodmanEngine {
   const processes = async () => {
     const { stdout } = await run("ps", ["-A", "-o", "pid=,args="]);
-    // Each container's monitor names the folder of the storage.
+    // The command line of each container's monitor contains the storage folder.
     return stdout.split("\n").filter((line) => line.includes(folder) && !line.includes("ps -A"));
   };
   return {
@@ -92,14 +92,14 @@ function createEngine(podman: string, folder: string, restore: () => void): Podm
     async [Symbol.asyncDispose]() {
       await run(podman, ["rm", "-f", "-t", "0", "--all"]).catch(() => {});
       await run(podman, ["rmi", "-f", "--all"]).catch(() => {});
-      await waitFor(async () => (await processes()).length === 0, { label: "all of podman to be gone" });
+      await waitFor(async () => (await processes()).length === 0, { label: "all podman processes to exit" });
       restore();
       rmSync(folder, { recursive: true, force: true });
     },
   };
 }
 
-/** Toolport hands these on to the engine, as it does for users. */
+/** Toolport passes these variables to the engine, as it does for users. */
 function setEnvironment(values: Readonly<Record<string, string>>): () => void {
   const before = Object.keys(values).map((name) => [name, process.env[name]] as const);
   Object.assign(process.env, values);
@@ -129,7 +129,7 @@ async function buildImage(podman: string, folder: string): Promise<void> {
   for (const path of [root, archive]) rmSync(path, { recursive: true });
 }
 
-/** No network, no journal, modest limits, and everything in the folder. */
+/** No network, no journal, small limits, and all files in the folder. */
 function writeSettings(folder: string): void {
   writeFileSync(
     join(folder, "containers.conf"),

@@ -12,7 +12,7 @@ import {
 } from "./local-service.js";
 
 const PASSWORD = "postgres-canary-5c1d";
-/** Debian keeps the server's programs out of the PATH, by version. */
+/** Debian installs the server's programs in folders by version, outside the PATH. */
 const DEBIAN = "/usr/lib/postgresql";
 const folders = existsSync(DEBIAN)
   ? readdirSync(DEBIAN)
@@ -21,14 +21,14 @@ const folders = existsSync(DEBIAN)
   : [];
 const program = findProgram("postgres", folders);
 
-/** True if there is no PostgreSQL here and none is required: the suite names itself as skipped. */
+/** True if PostgreSQL is not installed and not required: the suite is skipped by name. */
 export const withoutPostgres = mayBeSkipped(program);
 
 export interface PostgresService extends LocalService {
-  /** With the password in it. */
+  /** Contains the password. */
   readonly url: string;
   readonly password: string;
-  /** Runs statements on a connection of its own. */
+  /** Runs statements on a separate connection. */
   run(sql: string): Promise<pg.QueryResult>;
 }
 
@@ -48,7 +48,7 @@ export async function startPostgres({
     user,
     args: (port, folder) => [
       ...["-D", join(folder, "data")],
-      // What a crash of the machine would lose does not matter here; a crash of the server loses nothing.
+      // Without fsync only a crash of the machine loses data; a crash of the server does not.
       ...[
         `port=${port}`,
         "listen_addresses=127.0.0.1",

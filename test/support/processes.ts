@@ -1,4 +1,4 @@
-/** Looks at processes through /proc: who is alive, who descends from whom, and waiting for one to be gone. */
+/** Reads processes from /proc: finds live ones and descendants, and waits for exits. */
 import { readdirSync, readFileSync } from "node:fs";
 import { waitFor } from "./wait-for.js";
 
@@ -13,7 +13,7 @@ export interface ProcessInfo {
   readonly command: string;
 }
 
-/** True while `pid` exists and is not merely a zombie that waits for its parent. */
+/** True while `pid` exists and is not a zombie. */
 export function isAlive(pid: number): boolean {
   const found = readProcess(pid);
   if (found) return found.state !== "Z" && found.state !== "X";
@@ -26,13 +26,13 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** Resolves when `pid` is gone; rejects, naming the process, when it is still there after `timeoutMs`. */
+/** Resolves when `pid` has exited; rejects with its command line if it still runs after `timeoutMs`. */
 export async function waitForExit(pid: number, timeoutMs = 5_000): Promise<void> {
   const label = () => `process ${pid} (${readProcess(pid)?.command || "no command line"}) to exit`;
   await waitFor(() => !isAlive(pid), { timeoutMs, intervalMs: 10, label });
 }
 
-/** All live descendants of `pid`, parents before children; `pid` itself is not among them. Linux only. */
+/** All live descendants of `pid`, without itself, parents before children. Linux only. */
 export function processTree(pid: number): ProcessInfo[] {
   const byParent = new Map<number, ProcessInfo[]>();
   for (const found of allProcesses()) {
@@ -52,8 +52,8 @@ export function processTree(pid: number): ProcessInfo[] {
 }
 
 /**
- * Live processes whose command line contains `text`, wherever they hang in the tree: finds children that were handed
- * to init after their parent was killed. Give each test a text of its own, for instance a random argument.
+ * Live processes whose command line contains `text`, anywhere in the process tree: also finds children that init adopted
+ * after their parent was killed. Use a different text in each test, for instance a random argument.
  */
 export function findProcesses(text: string): ProcessInfo[] {
   return allProcesses().filter(
@@ -61,17 +61,17 @@ export function findProcesses(text: string): ProcessInfo[] {
   );
 }
 
-/** What the kernel says about `pid`, or nothing when it does not exist. Linux only. */
+/** The kernel's data about `pid`, or undefined if it does not exist. Linux only. */
 function readProcess(pid: number): ProcessInfo | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The second field is the name in parentheses and may itself hold blanks and parentheses.
+    // The second field is the name in parentheses, which may contain blanks and parentheses.
     const rest = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     const command = readFileSync(`/proc/${pid}/cmdline`, "utf8").split("\0").join(" ").trim();
     const [state = "?", parentPid = "0", processGroup = "0"] = rest;
     return { pid, parentPid: Number(parentPid), processGroup: Number(processGroup), state, command };
   } catch {
-    return undefined; // gone between two reads, or no /proc here
+    return undefined; // exited between two reads, or no /proc
   }
 }
 

@@ -1,4 +1,4 @@
-/** A program that listens on a given port, started for one test and ended with it. */
+/** A program that listens on a given port, for one test. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import type { AddressInfo } from "node:net";

@@ -1,7 +1,7 @@
 /**
- * What the providers refuse in the tools of a request, as they publish it: in their documentation, or in the error messages of
- * their APIs. Every rule names its source. Written without a look at how Toolport derives schemas, and the only copy of these
- * rules: the contract of the derivation and the HTTP stand-ins of the adapters both use it.
+ * Rules of the providers for the tools of a request, from their documentation or the error messages of their APIs. Every rule
+ * names its source. The rules are independent of how Toolport derives schemas, and this is their only copy: the contract of the
+ * derivation and the HTTP stand-ins of the adapters both use it.
  */
 import { ANTHROPIC } from "./provider-rules/anthropic.js";
 import { GEMINI_JSON, GEMINI_MESSAGE, GEMINI_REQUEST } from "./provider-rules/gemini.js";
@@ -19,7 +19,7 @@ import {
 
 export type { SentTool } from "./provider-rules/rule.js";
 
-/** A form that a tool's schema may be sent in. `portable`: refused by none of the others. */
+/** A form of a tool's schema. `portable`: accepted by all the others. */
 export type RuleTarget =
   | "portable"
   | "openai"
@@ -28,7 +28,7 @@ export type RuleTarget =
   | "gemini-json"
   | "gemini-openapi";
 
-/** Toolport's own: the providers read references, but gateways and frameworks between them often do not. */
+/** A rule of Toolport: the providers resolve references, but gateways and frameworks often do not. */
 const NO_REFERENCES: Rule = {
   id: "a reference",
   source: "https://platform.claude.com/docs/en/managed-agents/self-hosted-sandboxes",
@@ -47,7 +47,7 @@ export const SCHEMA_RULES: Readonly<Record<RuleTarget, readonly Rule[]>> = {
   portable: [
     ...OPENAI,
     ...ANTHROPIC,
-    // Frameworks leave `parameters` out when the root has no properties.
+    // Frameworks omit `parameters` when the root has no properties.
     ...GEMINI_MESSAGE.filter(({ id }) => id !== "object without properties"),
     {
       ...GEMINI_MESSAGE.find(({ id }) => id === "object without properties")!,
@@ -62,15 +62,15 @@ export const SCHEMA_RULES: Readonly<Record<RuleTarget, readonly Rule[]>> = {
 export interface Refusal {
   readonly rule: string;
   readonly source: string;
-  /** The tool; undefined: the list as a whole. */
+  /** The tool; undefined: the whole list. */
   readonly tool: string | undefined;
   readonly problem: string;
 }
 
-/** Every form of a schema that has rules here. */
+/** Every form of a schema with rules. */
 export const RULE_TARGETS = Object.keys(SCHEMA_RULES) as RuleTarget[];
 
-/** What a provider would refuse in the tools of one request. */
+/** Violations in the tools of one request. */
 export function requestRefusals(target: RuleTarget, tools: readonly SentTool[]): Refusal[] {
   const rules = SCHEMA_RULES[target];
   const found: Refusal[] = [];
@@ -86,7 +86,7 @@ export function requestRefusals(target: RuleTarget, tools: readonly SentTool[]):
   return found;
 }
 
-/** What a provider would refuse in a tool's parameters. */
+/** Violations in a tool's parameters. */
 export function schemaRefusals(target: RuleTarget, schema: unknown): Refusal[] {
   const found: Refusal[] = [];
   // A Gemini declaration without parameters is a function without arguments.
@@ -101,6 +101,6 @@ export function schemaRefusals(target: RuleTarget, schema: unknown): Refusal[] {
   return found;
 }
 
-/** The same in words, one each. Empty: it takes them. */
+/** The same as texts. Empty: the provider accepts the tools. */
 export const refusals = (target: RuleTarget, schema: unknown): string[] =>
   schemaRefusals(target, schema).map(({ problem }) => problem);

@@ -1,4 +1,4 @@
-/** An HTTP server that takes and refuses tools as OpenAI, Anthropic and Gemini do, and answers every request it takes with a text. */
+/** An HTTP server that accepts and rejects tools like OpenAI, Anthropic and Gemini, and responds to accepted requests with a text. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { type Refusal, type RuleTarget, requestRefusals, type SentTool } from "./provider-refusals.js";
@@ -8,15 +8,15 @@ type Body = any;
 
 export interface ProviderStandIn extends AsyncDisposable {
   readonly url: string;
-  /** The names of the tools of every request, taken or refused. */
+  /** Tool names of every request, accepted or rejected. */
   readonly requests: readonly string[][];
-  /** Why requests were refused. */
+  /** Reasons of rejected requests. */
   readonly refused: readonly Refusal[];
 }
 
 interface Api {
   readonly path: RegExp;
-  /** The tools by the rules that apply to them. */
+  /** The tools of the request, by the form whose rules apply. */
   readonly tools: (body: Body) => readonly (SentTool & { readonly target: RuleTarget })[];
   readonly answer: (body: Body) => unknown;
   readonly error: (message: string) => unknown;

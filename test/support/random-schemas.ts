@@ -1,4 +1,4 @@
-/** Schemas and values made up at random, the same on every run. */
+/** Random schemas and values, the same on every run. */
 import { createSeededRandom } from "./random.js";
 
 /** `alone`: a `$ref` hides its siblings, as in draft-07. */
@@ -6,7 +6,7 @@ export const createRandom = (seed: number, alone = false) => ({ alone, ...create
 export type Random = ReturnType<typeof createRandom>;
 
 const THEN = "then";
-/** Ajv leaves a schema for `__proto__` out; drafts.test.ts looks at that. */
+/** Ajv ignores a schema for `__proto__`; drafts.test.ts covers that. */
 const SCHEMA_KEYS = ["a", "b", "c", "constructor", "x-1"];
 const KEYS = ["a", "b", "c", "__proto__", "constructor", "x-1"];
 const SCALARS = [
@@ -37,7 +37,7 @@ export function randomValue(random: Random, depth = 3): unknown {
   return fromEntries(Array.from({ length: size }, () => [random.pick(KEYS), randomValue(random, depth - 1)]));
 }
 
-/** As JSON.parse does: `__proto__` becomes a property like any other. */
+/** Like JSON.parse: `__proto__` becomes an ordinary property. */
 const fromEntries = (entries: [string, unknown][]): object =>
   JSON.parse(`{${entries.map(([key, item]) => `${JSON.stringify(key)}:${JSON.stringify(item)}`).join(",")}}`);
 
@@ -100,6 +100,6 @@ export function randomSchema(random: Random, depth: number): unknown {
     return random.pick([true, false, {}, { type: "string" }, { type: "number" }]);
   const parts = Array.from({ length: 1 + random.below(3) }, () => random.pick(SHARED)(random, depth));
   const schema = Object.assign({}, ...parts);
-  // Beside a reference the drafts differ, and Ajv reads all of them as the newest.
+  // The drafts differ for keywords beside a reference, but Ajv treats all of them like the newest.
   return "$ref" in schema && random.alone ? { $ref: schema.$ref } : schema;
 }

@@ -1,4 +1,4 @@
-/** A random generator that gives the same numbers on every run (Mulberry32). */
+/** A seeded random generator (Mulberry32). */
 export function createSeededRandom(seed: number) {
   let state = seed;
   const next = () => {

@@ -1,4 +1,4 @@
-/** An HTTP server that writes down every request it gets, for tests that expect none. */
+/** An HTTP server that records every request, for tests that expect none. */
 import { createServer, type IncomingMessage } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -7,11 +7,11 @@ export interface RecordingHttpServer extends AsyncDisposable {
   readonly origin: string;
   /** Method, path, headers and body of every request so far. */
   readonly requests: readonly string[];
-  /** Connections opened so far: a probe that sends nothing counts as well. */
+  /** Number of connections so far, including those without a request. */
   readonly connections: number;
 }
 
-/** Answers every request with 404. */
+/** Responds to every request with 404. */
 export async function startRecordingHttpServer(): Promise<RecordingHttpServer> {
   const requests: string[] = [];
   let connections = 0;

@@ -1,4 +1,4 @@
-/** A reverse proxy on 127.0.0.1 that writes down the headers of what passes. */
+/** A reverse proxy on 127.0.0.1 that records headers. */
 import { createServer, type IncomingHttpHeaders, request } from "node:http";
 import type { AddressInfo } from "node:net";
 
@@ -7,7 +7,7 @@ export interface RecordingProxy extends AsyncDisposable {
   readonly seen: { readonly method: string; readonly headers: IncomingHttpHeaders }[];
 }
 
-/** Passes everything on to `target`, streams included. */
+/** Forwards everything to `target`, including streams. */
 export async function startRecordingProxy(target: string): Promise<RecordingProxy> {
   const seen: RecordingProxy["seen"] = [];
   const { hostname, port } = new URL(target);

@@ -1,4 +1,4 @@
-/** Servers that record every execution of a call, so that a test can tell what ran from what was only sent. */
+/** Servers that record every execution of a call, so that a test can distinguish executed from sent calls. */
 import { readFile } from "node:fs/promises";
 import { join } from "node:path";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -9,7 +9,7 @@ export type Executions = (key: string) => Promise<number>;
 
 const STDIO = "test/fixtures/servers/stdio-recording.mjs";
 
-/** What the stdio server does with a call; see the fixture. */
+/** How the stdio server handles a call; see the fixture. */
 export type StdioAct =
   | "answer"
   | "exit"
@@ -35,23 +35,23 @@ export function recordingStdio(folder: string): {
   };
 }
 
-/** How the HTTP server takes one send of a call. */
+/** How the HTTP server handles one send of a call. */
 export interface HttpReply {
   /** The call is executed first. */
   readonly runs: boolean;
   /** @default 200 */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Answers with this JSON-RPC error. */
+  /** Responds with this JSON-RPC error. */
   readonly code?: number;
-  /** Breaks the connection: before any answer, after its headers, or after an event. */
+  /** Breaks the connection: before the response, after its headers, or after an event. */
   readonly cut?: "socket" | "body" | "stream";
 }
 
 export interface RecordingHttp {
   readonly entry: { url: string };
   readonly executions: Executions;
-  /** How often a call arrived. */
+  /** Number of times a call arrived. */
   sends(key: string): number;
   /** Requests of any kind. */
   asked(method: string): number;
@@ -60,8 +60,8 @@ export interface RecordingHttp {
 }
 
 /**
- * An HTTP server with the tool `bad`. Its arguments `{ key, replies }` say how each send of the call is taken; further sends
- * run the call and answer it.
+ * An HTTP server with the tool `bad`. Its arguments `{ key, replies }` say how it handles each send of the call; it executes and
+ * answers further sends.
  */
 export async function startRecordingHttp(
   options: { era?: "legacy" | "modern"; sessions?: boolean } = {},

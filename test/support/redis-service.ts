@@ -5,18 +5,18 @@ import { findProgram, type LocalService, mayBeSkipped, startLocalService } from 
 const PASSWORD = "redis-canary-7f3a";
 const program = findProgram("redis-server");
 
-/** True if there is no Redis here and none is required: the suite names itself as skipped. */
+/** True if Redis is not installed and not required: the suite is skipped by name. */
 export const withoutRedis = mayBeSkipped(program);
 
 export interface RedisService extends LocalService {
-  /** With the password in it. */
+  /** Contains the password. */
   readonly url: string;
   readonly password: string;
-  /** A plain connection of the test's own; the test closes it. */
+  /** Opens a plain connection, which the test closes. */
   connect(): Redis;
 }
 
-/** Starts a Redis that keeps every write on disk, so that it comes back with its data; or a cluster of one node. */
+/** Starts a Redis that saves every write to disk, so that data survives a restart; or a cluster of one node. */
 export async function startRedis({ isCluster = false } = {}): Promise<RedisService> {
   if (program === undefined)
     throw new Error("redis-server was not found, and TOOLPORT_REQUIRE_SERVICES is set");
@@ -27,7 +27,7 @@ export async function startRedis({ isCluster = false } = {}): Promise<RedisServi
     args: (port, folder) => [
       ...["--port", String(port), "--bind", "127.0.0.1", "--dir", folder, "--requirepass", PASSWORD],
       ...["--save", "", "--appendonly", "yes", "--appendfsync", "always", "--loglevel", "warning"],
-      // A node that never met another does not know its own address.
+      // A single node does not know its own address.
       ...(isCluster ? ["--cluster-enabled", "yes", "--cluster-announce-ip", "127.0.0.1"] : []),
     ],
     async isReady(port) {

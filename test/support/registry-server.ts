@@ -1,4 +1,4 @@
-/** A local MCP registry: the read routes of the OpenAPI file over the fixtures, and failures on demand. */
+/** A local MCP registry with the read routes of the OpenAPI file, the fixtures as data, and failures on demand. */
 import { createHash } from "node:crypto";
 import { readdirSync, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
@@ -9,24 +9,24 @@ import { type Script, type SeenRequest, startScriptedServer } from "../fixtures/
 const fixtures = fileURLToPath(new URL("../fixtures/registry/", import.meta.url));
 const readJson = (path: string) => JSON.parse(readFileSync(join(fixtures, path), "utf8"));
 
-/** The content of a `server.json`, as the fixtures have it. */
+/** The content of a `server.json` in the fixtures. */
 export interface FixtureServer {
   readonly name: string;
   readonly version: string;
   readonly [key: string]: unknown;
 }
 
-/** The 14 examples of the registry's documentation, by the name of their file. */
+/** The 14 examples of the registry's documentation, by file name. */
 export const exampleServers: ReadonlyMap<string, FixtureServer> = new Map(
   readdirSync(join(fixtures, "server-json-examples"))
     .sort()
     .map((file) => [file, readJson(`server-json-examples/${file}`)]),
 );
 
-/** The entries the registry's own development server starts with. */
+/** The initial entries of the registry's development server. */
 export const seedServers: readonly FixtureServer[] = readJson("seed.json");
 
-/** The routes and shapes the registry promises. */
+/** The routes and schemas of the registry. */
 export const openApi = readJson("openapi.json") as {
   readonly paths: Readonly<Record<string, unknown>>;
   readonly components: { readonly schemas: Readonly<Record<string, object>> };
@@ -43,18 +43,18 @@ export interface RegistryRecord {
 export interface RegistryServerOptions {
   /** @default the seed and the examples */
   readonly records?: readonly RegistryRecord[];
-  /** How errors are written. @default "problem" (problem+json) */
+  /** Format of errors. @default "problem" (problem+json) */
   readonly errors?: "problem" | "plain";
-  /** Headers of every good answer. @default none besides `ETag` */
+  /** Headers of every successful response. @default only `ETag` */
   readonly headers?: Readonly<Record<string, string>>;
 }
 
 export interface RegistryTestServer {
   readonly url: string;
   readonly seen: readonly SeenRequest[];
-  /** Changes what is listed. */
+  /** Changes the listed entries. */
   setRecords(records: readonly RegistryRecord[]): void;
-  /** Answers the next requests with this script; with `Infinity` until it is replaced. */
+  /** Uses this script for the next requests; with `Infinity` until it is replaced. */
   intercept(script: Script, times?: number): void;
   close(): Promise<void>;
   [Symbol.asyncDispose](): Promise<void>;
@@ -68,7 +68,7 @@ const allRecords = (): RegistryRecord[] =>
 
 const keyOf = ({ server }: RegistryRecord): string => `${server.name}:${server.version}`;
 
-/** Compared by code units, as the cursor is. */
+/** Compared by code units, like the cursor. */
 const byKey = (one: RegistryRecord, other: RegistryRecord): number => (keyOf(one) < keyOf(other) ? -1 : 1);
 
 export async function startRegistryServer(options: RegistryServerOptions = {}): Promise<RegistryTestServer> {

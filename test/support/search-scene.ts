@@ -1,4 +1,4 @@
-/** A port and a server with one tool, whose arguments can be wrong in many ways. */
+/** A port and a server with one tool with many kinds of arguments. */
 import { createToolport, type ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 
@@ -34,6 +34,6 @@ export async function openSearch(options: Omit<ToolportOptions, "mcpServers"> = 
   };
 }
 
-/** Arguments that can be repaired, and what they become. */
+/** Repairable arguments, and their repaired form. */
 export const MESSY = { query: "x", limit: "5", after: null };
 export const REPAIRED = { query: "x", limit: 5 };

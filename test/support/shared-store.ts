@@ -1,4 +1,4 @@
-/** What a store on a database server goes through, the same for every server: faults, and many processes. */
+/** Tests that every store on a database server runs: faults, and many processes. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { cpSync, mkdtempSync, rmSync } from "node:fs";
@@ -12,10 +12,10 @@ import { transpileSource } from "../fixtures/transpiled-source.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/hosts/store-worker.mjs", import.meta.url));
 
-/** Longest time in which a store has to say that its server is in trouble. */
+/** Maximum time until a store reports a problem of its server. */
 const TROUBLE_MS = 5_000;
 
-/** The error of a call on a server in trouble: typed, in time, and without the password anywhere in it. */
+/** The error of a call during a server problem: typed, in time, and without the password. */
 export async function troubleOf(call: Promise<unknown>, password: string): Promise<ToolportError> {
   const startedAt = performance.now();
   const error = await call.then(
@@ -29,7 +29,7 @@ export async function troubleOf(call: Promise<unknown>, password: string): Promi
   return error;
 }
 
-/** The source as JavaScript, in the repository or, so that no package is found, outside of it. */
+/** The source as JavaScript, inside the repository, or outside so that no package is found. */
 export function storeSource({ withPackages = true } = {}) {
   const source = transpileSource([
     "util",
@@ -46,7 +46,7 @@ export function storeSource({ withPackages = true } = {}) {
   return { folder, remove: () => rmSync(folder, { recursive: true, force: true }) };
 }
 
-/** Runs one process to its end; rejects if that is not a good one. Returns what it wrote. */
+/** Runs one process to its end and returns its output; rejects if it fails. */
 export async function runWorker(args: readonly string[]): Promise<string> {
   const child = spawn(process.execPath, [WORKER, ...args], { stdio: ["ignore", "pipe", "pipe"] });
   let [output, errors] = ["", ""];
@@ -61,7 +61,7 @@ export async function runWorker(args: readonly string[]): Promise<string> {
   return output;
 }
 
-/** Eight processes add one to the same number, `total` times in all; returns the number and what it took. */
+/** Eight processes increment the same number, `total` times in all. Returns the number and the figures of the run. */
 export async function countTogether(
   { kind, url, total, folder }: { kind: string; url: string; total: number; folder: string },
   store: (name: string) => Store,

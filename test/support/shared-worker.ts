@@ -1,4 +1,4 @@
-/** Runs around every test file that shares its worker with others: the next file finds time, variables and folder as they were. */
+/** Runs around every test file that shares its worker, and restores time, variables and working directory for the next file. */
 import { afterAll, expect, vi } from "vitest";
 
 const { cwd } = process;

@@ -1,4 +1,4 @@
-/** Starts `test/fixtures/servers/single-thread.mjs` over any transport, in a process of its own. */
+/** Starts `test/fixtures/servers/single-thread.mjs` over any transport, in a separate process. */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createInterface } from "node:readline";
@@ -13,7 +13,7 @@ export const TRANSPORTS: readonly SingleThreadTransport[] = ["stdio", "http", "s
 export interface SingleThreadServer extends AsyncDisposable {
   /** For `mcpServers`. */
   readonly entry: ServerEntry;
-  /** Where it listens; 0 over stdio. */
+  /** Its port; 0 over stdio. */
   readonly port: number;
 }
 
@@ -23,7 +23,7 @@ const ENTRIES = {
   websocket: (port: number): ServerEntry => ({ transport: "websocket", url: `ws://127.0.0.1:${port}/` }),
 };
 
-/** Over stdio the client starts the process; every other transport gets one that listens already. */
+/** Over stdio the client starts the process; for other transports it is already listening. */
 export async function startSingleThreadServer(
   transport: SingleThreadTransport,
   flags: readonly string[] = [],
@@ -60,7 +60,7 @@ export interface ServerStats {
   readonly connections: number;
 }
 
-/** What the server counted, as it answers itself; `toolport` knows it by `name`. */
+/** Calls the server's tool `stats`; `name` is the server's name in `toolport`. */
 export async function statsOf(toolport: Toolport, name = "it"): Promise<ServerStats> {
   return JSON.parse((await toolport.callTool(`${name}__stats`)).text) as ServerStats;
 }

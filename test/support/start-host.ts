@@ -1,4 +1,4 @@
-/** Starts a host program that uses the built package, and waits until it says that it is ready. */
+/** Starts a host program that uses the built package, and waits until it reports that it is ready. */
 import { spawn } from "node:child_process";
 import { existsSync } from "node:fs";
 import { createInterface } from "node:readline";
@@ -13,16 +13,16 @@ export const hostPath = (name: string): string =>
 
 export interface Host {
   readonly pid: number;
-  /** What it said when it was ready. */
+  /** The data of its `ready` line. */
   readonly report: unknown;
   readonly exited: Promise<{ code: number | null; signal: string | null }>;
   /** Its lines on stdout so far. */
   readonly said: readonly string[];
-  /** What it said after this word. */
-  heard(word: string): unknown;
-  /** Its descendants now, guardians included. */
+  /** The JSON after this word in its output. */
+  reported(word: string): unknown;
+  /** Its current descendants, including guardians. */
   family(): number[];
-  tell(line: string): void;
+  send(line: string): void;
   kill(signal: NodeJS.Signals): void;
 }
 
@@ -35,7 +35,7 @@ export async function startHost(program: string, args: readonly string[]): Promi
     child.once("exit", (code, signal) => resolve({ code, signal }));
   });
   const said: string[] = [];
-  const heard = (word: string): unknown => {
+  const reported = (word: string): unknown => {
     const line = said.find((one) => one.startsWith(`${word} `));
     return line === undefined ? undefined : JSON.parse(line.slice(word.length + 1));
   };
@@ -48,12 +48,12 @@ export async function startHost(program: string, args: readonly string[]): Promi
   });
   return {
     pid: child.pid as number,
-    report: heard("ready"),
+    report: reported("ready"),
     exited,
     said,
-    heard,
+    reported,
     family: () => processTree(child.pid as number).map(({ pid }) => pid),
-    tell: (line) => void child.stdin.write(`${line}\n`),
+    send: (line) => void child.stdin.write(`${line}\n`),
     kill: (signal) => void child.kill(signal),
   };
 }

@@ -1,4 +1,4 @@
-/** A temporary folder for each test of a store that is a file, and the processes that share the file. */
+/** A temporary folder for each test of a file store, and the processes that share the file. */
 import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -9,11 +9,11 @@ export interface StateFolder {
   readonly hosts: ReturnType<typeof createStateHosts>;
   /** Empty at the start of each test. */
   readonly folder: string;
-  /** Where the store of this test goes. */
+  /** Path of this test's store. */
   readonly path: string;
 }
 
-/** Makes a folder before each test, and removes all of them at the end. */
+/** Creates a folder before each test, and removes all of them at the end. */
 export function useStateFolder(fileName: string): StateFolder {
   const hosts = createStateHosts();
   const folders: string[] = [];

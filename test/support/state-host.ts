@@ -1,4 +1,4 @@
-/** Starts processes that work on a store in a file, from the source as it is. */
+/** Starts processes that use a file store, from the current sources. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath, pathToFileURL } from "node:url";
@@ -9,17 +9,17 @@ const script = fileURLToPath(new URL("../fixtures/hosts/state-sqlite-host.mjs", 
 /** A running host. */
 export interface StateHost {
   readonly process: ChildProcess;
-  /** All complete lines it has written so far. */
+  /** All complete output lines so far. */
   lines(): string[];
   /** Resolves at its first line. */
   readonly begun: Promise<void>;
-  /** Resolves when it has ended, with its last line as JSON; rejects if it failed. */
+  /** Resolves at its exit with its last line as JSON; rejects if it failed. */
   result<T>(): Promise<T>;
-  /** Ends it by force, and waits for that. */
+  /** Kills it and waits for its exit. */
   kill(): Promise<void>;
 }
 
-/** Transpiles the stores; `start` runs one host on it, `prefix` in front of its command line. */
+/** Transpiles the stores; `start` runs one host, with `prefix` in front of its command line. */
 export function createStateHosts() {
   const stores = ["local", "file", "sqlite"].map((name) => `state/stores/${name}`);
   const source = transpileSource(["state", "state/stores", ...stores, "errors", "util"]);

@@ -1,4 +1,4 @@
-/** One round of kill -9: processes write to a store and are killed at a random moment; nothing they reported is lost. */
+/** One round of kill -9: processes write to a store and are killed at a random moment; no reported write is lost. */
 import { DatabaseSync } from "@photostructure/sqlite";
 import { type StoreWarning, sqliteStore } from "toolport/sqlite";
 import { expect } from "vitest";

@@ -1,15 +1,15 @@
-/** A plain TCP proxy on 127.0.0.1 that a test makes slow, points elsewhere, cuts, or lets forget its connections. */
+/** A plain TCP proxy on 127.0.0.1 that a test can delay, redirect, reset, or make drop its connections silently. */
 import { once } from "node:events";
 import { type AddressInfo, connect, createServer, type Socket } from "node:net";
 import { Transform } from "node:stream";
 
 export interface TcpProxy extends AsyncDisposable {
   readonly port: number;
-  /** Where new connections go. */
+  /** Target port of new connections. */
   target: number;
-  /** What everything waits, in each direction, on its way. @default 0 */
+  /** Delay of all data in each direction. @default 0 */
   delayMs: number;
-  /** Resets every connection there is. */
+  /** Resets every open connection. */
   cut(): void;
   /**
    * Drops every connection silently, as a NAT router does: neither side is notified. Data that a client sends later is
@@ -18,7 +18,7 @@ export interface TcpProxy extends AsyncDisposable {
   forget(then: "silent" | "reset"): void;
 }
 
-/** Passes every connection on to a port of 127.0.0.1. */
+/** Forwards every connection to a port of 127.0.0.1. */
 export async function startTcpProxy(target: number): Promise<TcpProxy> {
   const sockets = new Set<Socket>();
   const forget = new Set<(then: "silent" | "reset") => void>();
@@ -67,7 +67,7 @@ export async function startTcpProxy(target: number): Promise<TcpProxy> {
   return proxy;
 }
 
-/** Holds every piece for as long as the delay is when it comes, in order. */
+/** Delays every chunk by the delay at its arrival, in order. */
 function delayed(delayMs: () => number): Transform {
   return new Transform({
     transform(chunk, _encoding, done) {

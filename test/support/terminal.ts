@@ -1,16 +1,16 @@
-/** A real terminal for a program, by way of `script`; undefined where there is none. */
+/** Runs a program in a real terminal with `script`. */
 import { type ChildProcessWithoutNullStreams, spawn, spawnSync } from "node:child_process";
 import { waitFor } from "./wait-for.js";
 
-/** Whether this machine can lend a terminal. */
+/** Whether `script` is available. */
 export const hasTerminal =
   process.platform === "linux" && spawnSync("script", ["-qec", "true", "/dev/null"]).status === 0;
 
 export interface Terminal {
-  /** Everything that was shown so far, escape sequences included. */
+  /** All output so far, including escape sequences. */
   readonly shown: string;
   type(text: string): void;
-  /** Resolves when the text is there. */
+  /** Resolves when the output contains the text. */
   waitForText(text: string | RegExp, timeoutMs?: number): Promise<void>;
   /** The exit code of the program. */
   readonly ended: Promise<number | null>;

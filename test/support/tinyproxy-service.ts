@@ -6,13 +6,13 @@ import { findProgram, type LocalService, mayBeSkipped, startLocalService } from 
 
 const program = findProgram("tinyproxy", ["/usr/bin", "/usr/sbin"]);
 
-/** True if there is no tinyproxy here and none is required: the suite names itself as skipped. */
+/** True if tinyproxy is not installed and not required: the suite is skipped by name. */
 export const withoutTinyproxy = mayBeSkipped(program);
 
 export interface TinyproxyOptions {
-  /** Refuse requests without these credentials (HTTP 407). @default no credentials are needed */
+  /** Rejects requests without these credentials (HTTP 407). @default no credentials are needed */
   readonly credentials?: { readonly user: string; readonly password: string };
-  /** Hosts that it refuses (HTTP 403), as regular expressions. @default none */
+  /** Rejected hosts (HTTP 403), as regular expressions. @default none */
   readonly refuses?: readonly string[];
 }
 
@@ -20,7 +20,7 @@ export interface Tinyproxy extends LocalService {
   /** Without credentials. */
   readonly url: string;
   readonly host: string;
-  /** The request lines it has seen: `CONNECT host:port HTTP/1.1`, `GET http://host/path HTTP/1.1`. */
+  /** The request lines so far: `CONNECT host:port HTTP/1.1`, `GET http://host/path HTTP/1.1`. */
   requests(): string[];
 }
 

@@ -8,7 +8,7 @@ import { joinSockets } from "./join-sockets.js";
 
 export interface TlsFront {
   readonly port: number;
-  /** Bytes that clients sent through, decrypted. */
+  /** Number of decrypted bytes from clients. */
   readonly bytes: number;
   close(): Promise<void>;
 }
@@ -25,7 +25,7 @@ export async function startTlsFront(certificate: Certificate, target: number): P
     joinSockets(socket, behind);
     socket.on("close", () => sockets.delete(socket));
   });
-  // A client that does not like the certificate leaves in the middle of the handshake.
+  // A client that rejects the certificate disconnects during the handshake.
   server.on("tlsClientError", () => {});
   server.listen(0, "127.0.0.1");
   await once(server, "listening");

@@ -1,11 +1,11 @@
-/** Calls, results and failures to drive single steps of the pipeline with. */
+/** Calls, results and failures for tests of single pipeline steps. */
 import { ConnectionError } from "../../src/errors/connection-error.js";
 import { ToolCallError } from "../../src/errors/tool-call-error.js";
 import type { CallTarget } from "../../src/execution/call-target.js";
 import type { CallHandler, ResolvedCall, ToolCall } from "../../src/execution/tool-call.js";
 import type { ToolResult } from "../../src/execution/tool-result.js";
 
-/** A target with those parts that a single step reads. */
+/** A target with the members that a single step reads. */
 export const targetOf = (changes: Partial<CallTarget> = {}): CallTarget =>
   ({
     isTrusted: false,
@@ -40,7 +40,7 @@ export function resultOf(text: string, changes: Partial<ToolResult> = {}): ToolR
   return { text, content, isError: false, server: "a", attempts: 1, durationMs: 1, ...changes };
 }
 
-/** Answers with the outcomes in order and repeats the last one; errors are thrown. */
+/** Returns the outcomes in order and repeats the last one; throws errors. */
 export function inTurn(...outcomes: (ToolResult | Error)[]): CallHandler & { calls: ToolCall[] } {
   const calls: ToolCall[] = [];
   const handler: CallHandler = async (call) => {
@@ -52,7 +52,7 @@ export function inTurn(...outcomes: (ToolResult | Error)[]): CallHandler & { cal
   return Object.assign(handler, { calls });
 }
 
-/** The server could not be reached: nothing was sent. */
+/** The server was unreachable: nothing was sent. */
 export const unreachable = (changes: { retryAfterMs?: number; status?: number } = {}): ConnectionError =>
   new ConnectionError({
     code: changes.status === undefined ? "UNREACHABLE" : "HTTP_STATUS",
@@ -62,7 +62,7 @@ export const unreachable = (changes: { retryAfterMs?: number; status?: number } 
     ...changes,
   });
 
-/** The server may have run it. */
+/** The server may have run the call. */
 export const timedOut = (): ToolCallError =>
   new ToolCallError({ code: "TIMEOUT", what: "No answer in time", retryable: true });
 

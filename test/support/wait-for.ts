@@ -1,4 +1,4 @@
-/** Polls for what has no event to wait for. */
+/** Polls for conditions without an event. */
 
 /** Options of {@link waitFor}. */
 export interface WaitForOptions {
@@ -6,7 +6,7 @@ export interface WaitForOptions {
   readonly timeoutMs?: number;
   /** @default 20 */
   readonly intervalMs?: number;
-  /** What is waited for, for the message of the error. */
+  /** Description of the condition for the error message. */
   readonly label?: string | (() => string);
 }
 

@@ -9,23 +9,23 @@ import type { StorePlace } from "./oauth-stores.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/web-worker.mjs", import.meta.url));
 
-/** How a process stands with the servers, by `user/server`; what it never connected is not there. */
+/** States of the servers in a process, by `user/server`; servers that it never connected are missing. */
 export type WorkerConnections = Readonly<Record<string, { state: string; opened: number }>>;
 
 export interface WebWorker {
   readonly pid: number;
   readonly port: number;
   connections(): Promise<WorkerConnections>;
-  /** Ends it without a warning. */
+  /** Kills it. */
   kill(): Promise<void>;
-  /** Resolves with the exit code when the process has ended by itself. */
+  /** Closes it and resolves with the exit code. */
   close(): Promise<number | null>;
 }
 
-/** What a user gets to see. */
+/** The response for a user. */
 export interface WebAnswer {
   readonly status: number;
-  /** The port of the process that answered; undefined if none did. */
+  /** The port of the process that responded; undefined if none did. */
   readonly by: number | undefined;
   readonly text?: string;
   readonly code?: string;
@@ -35,11 +35,11 @@ export interface WebAnswer {
 export interface WebCluster extends AsyncDisposable {
   readonly balancer: LoadBalancer;
   readonly workers: readonly WebWorker[];
-  /** One more process behind the balancer. */
+  /** Starts another process behind the balancer. */
   start(): Promise<WebWorker>;
-  /** A request of one user, wherever the balancer sends it. */
+  /** Sends a request of one user to the balancer. */
   call(user: string, tool: string): Promise<WebAnswer>;
-  /** A browser follows a link. */
+  /** Opens a URL like a browser. */
   visit(url: URL): Promise<Pick<WebAnswer, "status" | "by">>;
 }
 

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { root } from "../tree/source-files.js";
 import { installPacked } from "./packed-package.js";
 
-/** What is used of the tools that scripts/fetch-tool.mjs fetches. */
+/** The used parts of the tools that scripts/fetch-tool.mjs fetches. */
 interface Esbuild {
   build(options: object): Promise<{ warnings: { text: string }[]; outputFiles: { text: string }[] }>;
 }
@@ -45,11 +45,11 @@ export async function openMiniflare(options: object): Promise<Miniflare> {
 
 export interface WorkerProject extends AsyncDisposable {
   readonly folder: string;
-  /** The Worker as one module, and what the bundler warned of. */
+  /** The Worker as one module, and the warnings of the bundler. */
   bundle(entry?: string): Promise<{ text: string; warnings: string[] }>;
 }
 
-/** A project of a user's: the Worker, the packed Toolport, and these other packages. */
+/** A user's project: the Worker, the packed Toolport, and other packages. */
 export async function createWorkerProject(others: readonly string[]): Promise<WorkerProject> {
   const folder = await realpath(await mkdtemp(join(tmpdir(), "toolport-worker-")));
   await cp(join(root, "test/fixtures/workers"), folder, { recursive: true });
@@ -82,17 +82,17 @@ export interface RunningWorker extends AsyncDisposable {
   rpc(name: string, method: string, ...args: unknown[]): Promise<never>;
   mixed(name: string, method: string, ...args: unknown[]): Promise<never>;
   fetch: Miniflare["dispatchFetch"];
-  /** Lets an agent rest and removes it from memory, as the platform does with idle ones. Its WebSockets stay open. */
+  /** Evicts an idle agent from memory, as the platform does. Its WebSockets stay open. */
   evict(name: string, className?: "MyAgent" | "Mixed"): Promise<void>;
-  /** Ends the process, and starts another one on the same storage. */
+  /** Restarts the process with the same storage. */
   restart(bindings?: Readonly<Record<string, string>>): Promise<void>;
-  /** What the Worker has written to its console. */
+  /** Console output of the Worker. */
   readonly logged: string[];
 }
 
 export interface RunOptions {
   readonly script: string;
-  /** Where the storage of the objects is kept. */
+  /** Folder of the objects' storage. */
   readonly folder: string;
   readonly flags?: readonly string[];
   readonly bindings?: Readonly<Record<string, string>>;

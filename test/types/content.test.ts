@@ -14,7 +14,7 @@ import type {
 import { ToolException } from "toolport/langchain";
 import { describe, expectTypeOf, test } from "vitest";
 
-/** Only compiled: what a program does with the answer of a tool. */
+/** Only compiled: how a program uses a tool result. */
 function describeBlock(block: ToolResult["content"][number]): string | number {
   if (block.type === "text") return block.text.trim();
   if (block.type === "image" || block.type === "audio") return `${block.mimeType}, ${block.data.length}`;
@@ -40,19 +40,19 @@ describe("a block of content", () => {
     expectTypeOf<Extract<ContentBlock, { type: "resource_link" }>>().toEqualTypeOf<ResourceLink>();
   });
 
-  test("stays what it is in a list that was filtered", () => {
+  test("keeps its type in a filtered list", () => {
     const texts = (result: ToolResult) => result.content.filter((block) => block.type === "text");
     expectTypeOf(texts).returns.toEqualTypeOf<TextContent[]>();
   });
 
-  test("is typed the same in a LangChain error", () => {
+  test("has the same type in a LangChain error", () => {
     const texts = (error: ToolException) =>
       error.content.map((block) => (block.type === "text" ? block.text : ""));
     expectTypeOf(texts).returns.toEqualTypeOf<string[]>();
     expectTypeOf(ToolException).not.toBeNever();
   });
 
-  test("takes what the SDK calls content, and nothing that lacks its fields", () => {
+  test("accepts the SDK's content, and rejects blocks without required fields", () => {
     expectTypeOf<CallToolResult["content"][number]>().toExtend<ContentBlock>();
     expectTypeOf<{ type: "text" }>().not.toExtend<ContentBlock>();
     expectTypeOf<{ type: "image"; data: string }>().not.toExtend<ContentBlock>();

@@ -129,7 +129,7 @@ async function program() {
 }
 
 describe("types of toolport/langchain", () => {
-  test("are those that programs for the peer rely on", () => {
+  test("match those of the peer", () => {
     expectTypeOf(program).returns.resolves.toHaveProperty("tools").toEqualTypeOf<DynamicStructuredTool[]>();
     expectTypeOf<DynamicStructuredTool>().toExtend<StructuredToolInterface>();
     expectTypeOf<MCPResource>().toEqualTypeOf<{
@@ -140,7 +140,7 @@ describe("types of toolport/langchain", () => {
     }>();
   });
 
-  test("take no option that is misspelt or of the wrong kind", () => {
+  test("reject misspelt options and wrong types", () => {
     expectTypeOf<{ mcpServers: Record<string, { command: number }> }>().not.toExtend<ClientConfig>();
     expectTypeOf<{ defaultToolTimeout: number }>().not.toExtend<Connection>();
     expectTypeOf<{ url: string; command: string }>().not.toExtend<Connection>();

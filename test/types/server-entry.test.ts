@@ -8,7 +8,7 @@ declare const provider: AuthProvider;
 declare const oauthProvider: OAuthClientProvider;
 declare const makeTransport: () => Promise<Transport>;
 
-/** Only compiled: what a user may write. */
+/** Only compiled: valid entries. */
 const written = () =>
   ({
     files: { command: "npx", args: ["-y", "@modelcontextprotocol/server-filesystem", "."] },
@@ -29,12 +29,12 @@ const written = () =>
   }) satisfies Record<string, ServerEntry>;
 
 describe("a server entry", () => {
-  test("takes every documented shape", () => {
+  test("accepts every documented form", () => {
     expectTypeOf(written).returns.toExtend<Record<string, ServerEntry>>();
     expectTypeOf<LoadedConfig["mcpServers"]>().toEqualTypeOf<Record<string, ServerEntry>>();
   });
 
-  test("takes nothing else", () => {
+  test("rejects everything else", () => {
     expectTypeOf<{ command: number }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ transport: "carrier-pigeon"; url: string }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ command: string; protocol: "modern" }>().not.toExtend<ServerEntry>();
@@ -42,7 +42,7 @@ describe("a server entry", () => {
     expectTypeOf<{ image: string; args: string }>().not.toExtend<ServerEntry>();
   });
 
-  test("says in one way how to reach the server", () => {
+  test("has exactly one way to reach the server", () => {
     expectTypeOf<Record<never, never>>().not.toExtend<ServerEntry>();
     expectTypeOf<{ timeoutMs: number }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ transport: "http" }>().not.toExtend<ServerEntry>();
@@ -53,9 +53,9 @@ describe("a server entry", () => {
     expectTypeOf<{ url: string; sseUrl: string }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ url: string; endpoint: string }>().not.toExtend<ServerEntry>();
     expectTypeOf<{ transport: typeof makeTransport; command: string }>().not.toExtend<ServerEntry>();
-    // @ts-expect-error an empty entry leads nowhere
+    // @ts-expect-error an empty entry has no server
     const empty: ServerEntry = {};
-    // @ts-expect-error a server is a process or has an address
+    // @ts-expect-error a server is a process or has a URL
     const both: ServerEntry = { url: "https://example.com/mcp", command: "npx" };
     const ports = () => [
       // @ts-expect-error the same in the options of a port
@@ -66,7 +66,7 @@ describe("a server entry", () => {
     expectTypeOf([empty, both, ports]).not.toBeNever();
   });
 
-  test("has an address that needs no check when it is typed as a server over HTTP", () => {
+  test("has a defined URL when it is typed as an HTTP entry", () => {
     expectTypeOf<HttpServerEntry["url"]>().toEqualTypeOf<string | URL>();
   });
 });

@@ -69,7 +69,7 @@ describe.each([
     await expect(worker.rpc(era, "call", "forecast", {})).rejects.toThrow("INVALID_ARGUMENTS");
   });
 
-  it("answers requests, also of an agent that is no Durable Object", async () => {
+  it("handles requests, also in an agent that is not a Durable Object", async () => {
     const answer = await worker.fetch(`http://localhost/agents/my-agent/asked/x?server=${urls.modern}`);
     expect(await answer.json()).toMatchObject({ state: "ready" });
     const mixed = await worker.fetch(`http://localhost/mixed/x?server=${urls.legacy}`);
@@ -78,7 +78,7 @@ describe.each([
     expect(await alone.json()).toEqual({ servers: ["Alone"], tools: ["forecast"] });
   });
 
-  it("knows its servers and tools when RPC wakes it up", async () => {
+  it("restores its servers and tools when RPC wakes it up", async () => {
     await worker.rpc("rpc", "add", "Weather", urls.modern);
     await worker.mixed("rpc", "add", "Weather", urls.legacy);
     await worker.evict("rpc");
@@ -92,18 +92,18 @@ describe.each([
     expect(await worker.rpc("rpc", "call", "forecast", { city: "Rome" })).toBe("fog in Rome");
   });
 
-  it("knows them when an alarm wakes it up", async () => {
+  it("restores them when an alarm wakes it up", async () => {
     await worker.rpc("alarm", "add", "Weather", urls.modern);
     const instance = await worker.rpc("alarm", "wakeLater");
     await worker.evict("alarm");
-    // Asking the object would wake it up.
+    // A request to the object would wake it up.
     await waitFor(() => worker.logged.includes("alarm"));
     const seen = (await worker.rpc("alarm", "seenByAlarm")) as { instance: string };
     expect(seen).toEqual({ ...weather, instance: expect.any(String) });
     expect(seen.instance).not.toBe(instance);
   });
 
-  it("knows them when a WebSocket message wakes it up", async () => {
+  it("restores them when a WebSocket message wakes it up", async () => {
     await worker.rpc("socket", "add", "Weather", urls.modern);
     const upgrade = { headers: { upgrade: "websocket" } };
     const { webSocket } = await worker.fetch("http://localhost/agents/my-agent/socket/ws", upgrade);
@@ -117,7 +117,7 @@ describe.each([
     webSocket?.close();
   });
 
-  it("has a new login after one was refused, and nothing in its storage of a server that was removed", async () => {
+  it("offers a new login after a refused one, and stores nothing of a removed server", async () => {
     const name = `refused-${flags.length}`;
     const { authUrl } = (await worker.rpc(name, "add", "Protected", bench.url, "localhost:8787")) as {
       authUrl: string;
@@ -134,7 +134,7 @@ describe.each([
     expect(await worker.rpc(name, "records")).toEqual([]);
   });
 
-  it("has servers, tools and logins again after a restart of the process", async () => {
+  it("restores servers, tools and logins after a restart of the process", async () => {
     const name = `login-${flags.length}`;
     const { authUrl } = (await worker.rpc(name, "add", "Protected", bench.url, "localhost:8787")) as {
       authUrl: string;

@@ -1,4 +1,4 @@
-/** Agents in workerd that are unusual: without SQL storage, or with a start of their own. */
+/** Unusual agents in workerd: without SQL storage, or with their own start method. */
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, expect, it } from "vitest";
 import {
@@ -30,11 +30,11 @@ afterAll(async () => {
 
 const ask = async (path: string) => (await miniflare.dispatchFetch(`http://localhost${path}`)).json();
 
-it("works without SQL storage, and keeps its servers in memory", async () => {
+it("works without SQL storage, with its servers in memory", async () => {
   expect(await ask("/no-sql")).toEqual({ names: ["Kept in memory"] });
 });
 
-it("fails the event whose start failed, and starts anew with the next; RPC waits for what the start adds", async () => {
+it("fails the event whose start failed, and starts again with the next; RPC waits for servers that the start adds", async () => {
   expect(await ask("/starting")).toEqual({ error: expect.stringContaining("The first start fails") });
   expect(await ask("/starting")).toEqual({ names: ["Added at the start"] });
 });

@@ -1,4 +1,4 @@
-/** Logins of an agent in workerd are sealed with `TOOLPORT_STORE_KEY` of the Worker's bindings, and never stored in clear without it. */
+/** Logins of an agent in workerd are encrypted with `TOOLPORT_STORE_KEY` of the Worker's bindings; without a key they are plain text, with a warning. */
 import { randomBytes } from "node:crypto";
 import { mkdtemp, readdir, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
@@ -48,7 +48,7 @@ const tokens = () => [...bench.secrets.keys(), ...bench.secrets.values()].filter
 const leaked = (text: string) => tokens().filter((token) => text.includes(token));
 const recordsOf = async (name: string) => ((await worker.rpc(name, "records")) as string[]).join("\n");
 
-/** Every file below the storage of all objects, write-ahead logs included. */
+/** Every storage file of all objects, including write-ahead logs. */
 async function filesText(): Promise<string> {
   const files = await readdir(folder, { recursive: true, withFileTypes: true });
   const texts = files
@@ -57,7 +57,7 @@ async function filesText(): Promise<string> {
   return (await Promise.all(texts)).join("\n");
 }
 
-it("stores in clear without a key, says so once, and seals all of it once there is one", async () => {
+it("stores plain text without a key, warns once, and encrypts everything when there is a key", async () => {
   await logInto("ada");
   expect(await worker.rpc("ada", "snapshot")).toMatchObject({ sealed: false });
   expect(leaked(await recordsOf("ada")).length).toBeGreaterThan(0);
@@ -72,7 +72,7 @@ it("stores in clear without a key, says so once, and seals all of it once there 
   expect(await recordsOf("ada")).not.toContain('"kid\\":\\"none');
 });
 
-it("seals with the first key of a list and reads with the others; no key is in any file", async () => {
+it("encrypts with the first key of a list and decrypts with the others; no key is in any file", async () => {
   await logInto("bob");
   await worker.restart(keys(`${second}, ${first}`));
   expect(await worker.rpc("bob", "reconnect")).toBe("connected");
@@ -101,7 +101,7 @@ it.each([
   expect(await recordsOf("bob")).toBe(before);
 });
 
-it("has everything again when the key is back", async () => {
+it("restores everything when the key is available again", async () => {
   await worker.restart(keys(second));
   expect(await worker.rpc("bob", "seen")).toMatchObject({ servers: ["Another", "Protected"] });
   expect(await worker.rpc("bob", "reconnect", "Protected")).toBe("connected");

@@ -1,4 +1,4 @@
-/** A user's Worker project: it compiles with the real types of the runtime, and needs no package that it does not use. */
+/** A user's Worker project: it compiles with the real types of the runtime, and requires no package that it does not use. */
 import { execFile } from "node:child_process";
 import { readFile, rm, writeFile } from "node:fs/promises";
 import { join } from "node:path";
@@ -46,7 +46,7 @@ it("is bundled and runs without the package `ai`, which only `getAITools` needs"
   }
 });
 
-/** The example of docs/agents.md with a key of its own, as a Worker that adds a server and shows what is stored. */
+/** The example of docs/agents.md with its own key, as a Worker that adds a server and returns its stored records. */
 async function sealedWorker(): Promise<string> {
   const page = await readFile(join(root, "docs/agents.md"), "utf8");
   const blocks = [...page.matchAll(/```ts\n([\s\S]*?)```/g)].map(([, text]) => text ?? "");
@@ -68,7 +68,7 @@ export default {
 `;
 }
 
-it("runs the documented example with a key of its own", async () => {
+it("runs the documented example with its own key", async () => {
   const { text } = await project.bundle("sealed-worker.ts");
   const server = createTestServer({ tools: { ping: { handler: () => "pong" } } });
   const miniflare = await openMiniflare({

@@ -1,4 +1,4 @@
-/** The store of a Durable Object keeps the store contract inside workerd, with and without a key. */
+/** The store of a Durable Object passes the store contract inside workerd, with and without a key. */
 import { readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";
 import ts from "typescript";
@@ -34,7 +34,7 @@ interface Module {
   readonly contents: string;
 }
 
-/** The file and all it imports as JavaScript. An import of anything but our own files fails here: workerd has none. */
+/** The file and all its imports as JavaScript. Only our own files may be imported: workerd has no packages. */
 function collectModules(entry: string, seen = new Map<string, Module>()): Module[] {
   const { outputText } = ts.transpileModule(readFileSync(entry, "utf8"), {
     compilerOptions: {

@@ -63,10 +63,10 @@ export function* markedNames(parts: NameParts, identity: string): Generator<stri
 }
 
 /** Shortens a prefix before the tool's own name. */
-function shorten(prefix: string, tool: string, room: number): string {
+function shorten(prefix: string, tool: string, maxLength: number): string {
   const lead = withFirstLetter(prefix + tool).slice(0, -tool.length);
-  const leadRoom = Math.max(Math.min(lead.length, MIN_PREFIX), room - tool.length);
+  const maxLead = Math.max(Math.min(lead.length, MIN_PREFIX), maxLength - tool.length);
   const shortLead =
-    lead.length <= leadRoom ? lead : `${lead.slice(0, leadRoom - SEPARATOR.length)}${SEPARATOR}`;
-  return (shortLead + tool).slice(0, room).replace(/[_-]+$/, "");
+    lead.length <= maxLead ? lead : `${lead.slice(0, maxLead - SEPARATOR.length)}${SEPARATOR}`;
+  return (shortLead + tool).slice(0, maxLength).replace(/[_-]+$/, "");
 }

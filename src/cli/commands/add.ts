@@ -86,7 +86,7 @@ function reportCheck({ name, state, tools, ms, error }: ServerCheck, context: Co
     return;
   }
   const isLogin = state === "authenticating" || error.code === "AUTH_REQUIRED";
-  context.info(`${name} was added, but is ${state}: ${error.message}`, isLogin ? "yellow" : "red");
+  context.info(`${name} was added, but its state is ${state}: ${error.message}`, isLogin ? "yellow" : "red");
   context.info(`Next: toolport ${isLogin ? "auth" : "doctor"} ${shellWord(name)}`);
 }
 

@@ -52,16 +52,16 @@ export const taskCancelled = (where: Where, { status }: TaskState): ToolCallErro
 
 /** The call itself failed. The error is the same as without a task, if the server sends it. */
 export function taskFailed(where: Where, { status, error }: TaskState, cause?: unknown): ToolCallError {
-  const told = cause instanceof ToolCallError ? cause : undefined;
-  const rpcCode = error?.code ?? told?.rpcCode;
+  const callError = cause instanceof ToolCallError ? cause : undefined;
+  const rpcCode = error?.code ?? callError?.rpcCode;
   return over(
     new ToolCallError({
       ...where,
       code: "PROTOCOL",
-      what: `The task failed${said(error?.message ?? status.message ?? told?.what)}`,
+      what: `The task failed${said(error?.message ?? status.message ?? callError?.what)}`,
       retryable: rpcCode === INTERNAL_ERROR,
       rpcCode,
-      data: error?.data ?? told?.data,
+      data: error?.data ?? callError?.data,
       cause,
     }),
   );

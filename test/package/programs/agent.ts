@@ -1,6 +1,6 @@
 /**
- * What a user of LangChain writes, once for every way to find modules: compiled and run by `module-formats.test.ts` against the
- * packed package. It prints what it saw as one line of JSON.
+ * A typical LangChain program. `module-formats.test.ts` compiles and runs it against the packed package, once for every module
+ * resolution. It prints its results as one line of JSON.
  */
 import { existsSync } from "node:fs";
 import { AIMessage, ToolMessage } from "@langchain/core/messages";
@@ -15,7 +15,7 @@ import type { loadConfig } from "toolport/node";
 import { sqliteStore } from "toolport/sqlite";
 import { createTestServer } from "toolport/testing";
 
-/** `true` only for `any`: what a declaration becomes when one of its imports is not found. */
+/** `true` only for `any`, which a declaration becomes when one of its imports is not found. */
 type IsAny<T> = 0 extends 1 & T ? true : false;
 
 const server = createTestServer({
@@ -23,7 +23,7 @@ const server = createTestServer({
     greet: {
       inputSchema: {
         type: "object",
-        // Takes the validator into a script that can be stopped.
+        // The pattern makes the validator run in a script with a time limit.
         properties: { name: { type: "string", pattern: "^(a+|[A-Za-z]+)*$" } },
         required: ["name"],
       },

@@ -1,4 +1,4 @@
-/** What Anthropic refuses. */
+/** Rules of Anthropic. */
 import { type Node, names, type Report, type Rule, VALID_2020_12 } from "./rule.js";
 
 export const ANTHROPIC: readonly Rule[] = [
@@ -10,7 +10,7 @@ export const ANTHROPIC: readonly Rule[] = [
     },
   },
   {
-    id: "root is no object",
+    id: "root is not an object",
     source: "https://docs.claude.com/en/api/messages",
     root: ({ type }, report) => {
       if (type !== "object") report("input_schema.type: Input should be 'object'");

@@ -1,4 +1,4 @@
-/** What Gemini refuses. */
+/** Rules of Gemini. */
 import {
   isNode,
   list,
@@ -36,7 +36,7 @@ const MESSAGE_FIELDS = words(
 );
 const MESSAGE_TYPES = words("string number integer boolean array object null");
 
-/** `parameters`: the message that JSON is read into. Names of types are taken in either case. */
+/** `parameters`: a protocol buffer message read from JSON. Type names are accepted in upper and lower case. */
 export const GEMINI_MESSAGE: readonly Rule[] = [
   {
     id: "root is no OBJECT",
@@ -120,7 +120,7 @@ export const GEMINI_MESSAGE: readonly Rule[] = [
     },
   },
   {
-    // A map has no presence in this message: `properties: {}` and none are the same.
+    // An empty map equals a missing one in this message: `properties: {}` counts as none.
     id: "object without properties",
     source: "https://github.com/browser-use/browser-use/issues/7",
     node: (node, report) => {
@@ -170,10 +170,10 @@ const JSON_KEYWORDS = words(
 /** `parametersJsonSchema`. */
 export const GEMINI_JSON: readonly Rule[] = [
   {
-    id: "root is no object",
+    id: "root is not an object",
     source: JSON_SOURCE,
     root: ({ type }, report) => {
-      if (type !== "object") report("the root is no object");
+      if (type !== "object") report("the root is not an object");
     },
   },
   {

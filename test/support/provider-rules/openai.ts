@@ -1,7 +1,7 @@
-/** What OpenAI refuses. */
+/** Rules of OpenAI. */
 import { isNode, list, type Node, names, type Report, type Rule, typesOf, walk, words } from "./rule.js";
 
-/** Patterns that Python's `re` does not compile, as far as tools have them. */
+/** Patterns used by tools that Python's `re` does not compile. */
 const isPythonPattern = (pattern: string): boolean =>
   !/\\[pPkuzZcCeEgGhHiIjJlLmMoOqQyY](?![0-9a-fA-F]{4})|\(\?<[a-zA-Z]|\[\^?\]/.test(pattern);
 
@@ -21,7 +21,7 @@ export const OPENAI: readonly Rule[] = [
     },
   },
   {
-    id: "root is no object",
+    id: "root is not an object",
     source: "https://github.com/chatanywhere/GPT_API_free/issues/403",
     root: ({ type }, report) => {
       if (type !== "object") report(`schema must be of type "object", got ${JSON.stringify(type)}`);

@@ -1,10 +1,10 @@
-/** How the rules of the providers are written. */
+/** The form of a provider's rule. */
 import { Ajv2020 } from "ajv/dist/2020.js";
 
 export type Node = Record<string, unknown>;
 export type Report = (problem: string) => void;
 
-/** A tool as a request has it. A Gemini declaration may have no schema at all. */
+/** A tool in a request. A Gemini declaration may have no schema. */
 export interface SentTool {
   readonly name: string;
   readonly schema: unknown;
@@ -12,15 +12,15 @@ export interface SentTool {
 
 export interface Rule {
   readonly id: string;
-  /** Where the provider says so. */
+  /** URL of the rule. */
   readonly source: string;
-  /** Looks at the whole list. */
+  /** Checks the whole list. */
   readonly tools?: (tools: readonly SentTool[], report: Report) => void;
-  /** Looks at one tool's name. */
+  /** Checks the name of one tool. */
   readonly name?: (name: string, report: Report) => void;
-  /** Looks at the root of a schema. */
+  /** Checks the root of a schema. */
   readonly root?: (schema: Node, report: Report) => void;
-  /** Looks at every schema inside a schema. */
+  /** Checks every subschema. */
   readonly node?: (node: Node, report: Report, path: string) => void;
 }
 
@@ -39,13 +39,13 @@ export const VALID_2020_12: Rule = {
   id: "invalid 2020-12",
   source: "https://github.com/anthropics/claude-code/issues/63673",
   root: (schema, report) => {
-    // Whatever dialect it names, it is read as this one.
+    // Always read as this dialect, whatever `$schema` says.
     if (metaSchema.validateSchema({ ...schema, $schema: DIALECT }) !== true)
       report(`JSON schema is invalid: ${metaSchema.errorsText(metaSchema.errors)}`);
   },
 };
 
-/** Visits every schema that is an object, and no data. */
+/** Visits every schema that is an object, but no data. */
 export function walk(node: unknown, path: string, visit: (node: Node, path: string) => void): void {
   if (!isNode(node)) return;
   visit(node, path);

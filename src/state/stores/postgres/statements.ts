@@ -54,7 +54,7 @@ const heldLease = (leases: string): string =>
 export function createStatements({ records, leases, sequenceConstant }: QualifiedNames) {
   const next = `nextval(${sequenceConstant})`;
   const write = `text = $3::text, version = ${next}, expires_at = ${after("$4")}, changed_at = ${NOW}`;
-  const told = (durable: boolean) =>
+  const notified = (durable: boolean) =>
     `select version, pg_notify($6::text, case when octet_length($2::text) < 7900 then $2::text else '' end)
      ${durable ? DURABLE : ""} from written`;
   return {
@@ -79,7 +79,7 @@ export function createStatements({ records, leases, sequenceConstant }: Qualifie
         : `insert into ${records} as r (id, key, text, version, expires_at, changed_at)
            select $1::bytea, $2::text, $3::text, ${next}, ${after("$4")}, ${NOW} ${withLease ? "from held" : ""}
            on conflict (id) do update set ${write} where $5::bigint is null or not ${LIVE} returning r.version`;
-      return `with ${held} written as (${written}) ${told(durable)}`;
+      return `with ${held} written as (${written}) ${notified(durable)}`;
     },
 
     /** Parameters: id, key, version or null, channel. */
