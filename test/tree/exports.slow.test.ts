@@ -1,4 +1,4 @@
-/** package.json and the built files agree: every entry point loads in both formats, has its types, and nothing stale lies in dist. */
+/** package.json matches the built files: every entry point loads in both formats and has types, and dist has no stale files. */
 import { execFile } from "node:child_process";
 import { existsSync, readFileSync } from "node:fs";
 import { basename, join } from "node:path";
@@ -11,7 +11,7 @@ const run = promisify(execFile);
 const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const entryPoints = Object.keys(manifest.exports).filter((entry) => entry !== "./package.json");
 
-/** Every string at the leaves of a map of conditions. */
+/** Every target in a map of conditions. */
 function targetsOf(value: unknown): string[] {
   if (typeof value === "string") return [value];
   return Object.values(value ?? {}).flatMap(targetsOf);
@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 
 describe("package.json", () => {
-  it("points only at files that were built", () => {
+  it("points only to built files", () => {
     const { exports, imports, bin, typesVersions } = manifest;
     const targets = [exports, imports, bin, typesVersions].flatMap(targetsOf);
     expect(targets.length).toBeGreaterThan(4);
@@ -43,7 +43,7 @@ describe("package.json", () => {
     ]);
   });
 
-  it("names the same declarations for compilers that read no exports", () => {
+  it("names the same declarations for compilers that do not read `exports`", () => {
     const { ".": rootEntry, "./package.json": _, ...others } = manifest.exports;
     expect({ main: manifest.main, types: manifest.types }).toEqual({
       main: rootEntry.require.default,
@@ -69,7 +69,7 @@ describe("package.json", () => {
 });
 
 describe("dist", () => {
-  it("holds nothing whose source is gone", () => {
+  it("contains no file without a source", () => {
     const dist = join(root, "dist");
     const scripts = [...filesBelow(dist, ".js"), ...filesBelow(dist, ".cjs")];
     const declarations = [...filesBelow(dist, ".d.ts"), ...filesBelow(dist, ".d.cts")];
@@ -83,7 +83,7 @@ describe("dist", () => {
     expect(scripts.filter((file) => isChunk(file) && !text.includes(basename(file)))).toEqual([]);
   });
 
-  it("asks for no ES module in its CommonJS build, so that it runs where `import()` does not", () => {
+  it("loads no ES module in its CommonJS build, so that it runs where `import()` does not", () => {
     const dist = join(root, "dist");
     const found = filesBelow(dist, ".cjs").map((file) =>
       findImports(file, readFileSync(join(dist, file), "utf8")),
@@ -92,9 +92,9 @@ describe("dist", () => {
     expect(found.flat().filter(({ isRequire }) => !isRequire)).toEqual([]);
   });
 
-  // In a process of its own, because the test runner would send `toolport` to the sources. Without the feature of Node that lets
-  // `require` load ESM: only the CommonJS build can answer.
-  it.each(entryPoints)("offers the same by %s, imported and required", async (entry) => {
+  // In a separate process, because the test runner resolves `toolport` to the sources. `require` of ESM is disabled, so that only
+  // the CommonJS build can be loaded.
+  it.each(entryPoints)("has the same exports for %s, imported and required", async (entry) => {
     const name = JSON.stringify(entry.replace(/^\./, manifest.name));
     const script = `import(${name}).then((imported) => process.stdout.write(
       JSON.stringify([imported, require(${name})].map((module) => Object.keys(module).sort()))))`;

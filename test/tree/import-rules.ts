@@ -58,7 +58,7 @@ const PACKAGE_HOMES: readonly {
   },
 ];
 
-/** Where a process, a file, a socket or the clock of a script is the point. */
+/** Folders that work with processes, files, sockets or script time limits. */
 const NODE_HOMES = [
   "transports",
   "schema/bounded",

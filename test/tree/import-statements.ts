@@ -1,17 +1,17 @@
-/** Finds every module a source text asks for: imports, re-exports, `import()` and `require()`, types told from values. */
+/** Finds every module that a source text loads: imports, re-exports, `import()` and `require()`. Separates types from values. */
 import ts from "typescript";
 
-/** One request for another module. */
+/** One import of another module. */
 export interface ImportStatement {
   readonly specifier: string;
   readonly line: number;
   /** `type` is erased by the compiler, `static` is loaded with the file, `dynamic` when the line runs. */
   readonly kind: "type" | "static" | "dynamic";
-  /** Asked for by `require()`, so that a package answers with its CommonJS files. */
+  /** Loaded by `require()`, so that a package resolves to its CommonJS files. */
   readonly isRequire: boolean;
 }
 
-/** All requests in `text`, in the order they stand. */
+/** All imports in `text`, in order. */
 export function findImports(fileName: string, text: string): ImportStatement[] {
   const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
   const found: ImportStatement[] = [];

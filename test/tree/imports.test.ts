@@ -47,7 +47,7 @@ describe("imports of src", () => {
     expect(sources).toContain("errors/toolport-error.ts");
   });
 
-  it("go down only, and packages stay in their modules", () => {
+  it("point to lower layers only, and packages are loaded only in their modules", () => {
     const problems = sources.flatMap((file) =>
       checkImports(file, readFileSync(join(root, "src", file), "utf8")),
     );

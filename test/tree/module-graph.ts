@@ -1,26 +1,26 @@
-/** Walks built modules as a bundler for some runtime would: package exports and imports under conditions, CommonJS included. */
+/** Walks built modules like a bundler for a runtime: package exports and imports under conditions, including CommonJS. */
 import { existsSync, readFileSync, statSync } from "node:fs";
 import { isBuiltin } from "node:module";
 import { dirname, join, resolve } from "node:path";
 import { findImports, type ImportStatement } from "./import-statements.js";
 
-/** How to walk. */
+/** Options of the walk. */
 export interface GraphOptions {
-  /** Export conditions that hold besides `import` or `require`, and `default`. */
+  /** Export conditions besides `import` or `require`, and `default`. */
   readonly conditions: readonly string[];
-  /** Honour the `browser` field of packages that have no `exports`, as bundlers for browsers and Workers do. */
+  /** Use the `browser` field of packages without `exports`, as bundlers for browsers and Workers do. */
   readonly browserField?: boolean;
-  /** Leave out what only a dynamic `import()` would load. */
+  /** Omit modules that only a dynamic `import()` loads. */
   readonly staticOnly?: boolean;
-  /** Do not go through these specifiers. */
+  /** Do not follow these specifiers. */
   readonly skip?: readonly string[];
 }
 
-/** A module reached: its file, or the bare name of a builtin or of a package that is not installed. */
+/** A reachable module: its file, or the bare name of a builtin or of a package that is not installed. */
 export interface ReachedModule {
   readonly id: string;
   readonly kind: "file" | "builtin" | "missing";
-  /** From the entry to this module, both included. */
+  /** The path from the entry to this module, both included. */
   readonly chain: readonly string[];
 }
 
@@ -37,7 +37,7 @@ interface Manifest {
 const manifests = new Map<string, Manifest | undefined>();
 const statements = new Map<string, ImportStatement[]>();
 
-/** Every module reachable from `entry`, each once, by its shortest chain. */
+/** Every module reachable from `entry`, once, with its shortest chain. */
 export function walkModules(entry: string, options: GraphOptions): ReachedModule[] {
   const reached = new Map<string, ReachedModule>();
   const queue: ReachedModule[] = [{ id: entry, kind: "file", chain: [entry] }];
@@ -162,7 +162,7 @@ function findFile(path: string): string | undefined {
 function manifestAbove(file: string): Manifest | undefined {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const manifest = readManifest(folder);
-    // A package.json that only says `type` marks the module system of one folder, not a package.
+    // A package.json with only `type` sets the module system of one folder; it is not a package.
     if (manifest && ("imports" in manifest || "exports" in manifest || "main" in manifest)) return manifest;
     if (folder === dirname(folder)) return undefined;
   }

@@ -1,4 +1,4 @@
-/** Nothing may run a script while it is installed: neither what users install with Toolport nor what only this repository uses. */
+/** No package may run install scripts: neither production nor development dependencies. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -24,7 +24,7 @@ it("no package of the production tree has an install script", () => {
   expect(scripted.map(([path, locked]) => `${path}@${locked.version}`)).toEqual([]);
 });
 
-it("a development package that has one is named, and npm does not run it", () => {
+it("a development package with an install script is listed, and npm does not run it", () => {
   const scripted = Object.entries(lock.packages).filter(
     ([, locked]) => locked.dev && locked.hasInstallScript,
   );

@@ -1,4 +1,4 @@
-/** The packed package: its addresses, and the links of the README and the guides, which npm shows and installs. */
+/** The packed package: its URLs, and the links of the README and the guides. */
 import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import { join, posix } from "node:path";
@@ -25,7 +25,7 @@ function linksOf(page: string): string[] {
   return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
 }
 
-/** Links of a page that lead out of the package, other than to another site. */
+/** Links of a page to files that are not in the package. */
 function deadLinks(page: string): string[] {
   return linksOf(page).filter((target) => {
     if (/^https:\/\//.test(target) || target.startsWith("#")) return false;
@@ -39,21 +39,21 @@ it("README and guides are packed", () => {
   expect(linksOf("README.md").length).toBeGreaterThan(50);
 });
 
-it.each(pages)("every link of %s leads to a file of the package or to another site", (page) => {
+it.each(pages)("every link of %s points to a file of the package or to another site", (page) => {
   expect(deadLinks(page)).toEqual([]);
 });
 
-describe("addresses of package.json", () => {
+describe("URLs of package.json", () => {
   const { homepage, repository, bugs } = manifest;
   const addresses = [homepage, repository.url, bugs.url] as string[];
 
-  it("name one repository, against which npm resolves the links", () => {
+  it("name one repository, which npm uses to resolve links", () => {
     const repositories = addresses.map((url) => /github\.com\/([^/]+\/[^/#.]+)/.exec(url)?.[1]);
     expect(new Set(repositories).size).toBe(1);
     expect(repositories[0]).toMatch(/\/toolport$/);
   });
 
-  it("have one placeholder that a script fills in, and publishing fails before", async () => {
+  it("have one placeholder that a script replaces; publishing fails while it is there", async () => {
     const { setOwner, PLACEHOLDER } = await import("../../scripts/set-owner.mjs" as string);
     const filled = JSON.parse(
       setOwner(JSON.stringify({ homepage: `https://github.com/${PLACEHOLDER}/x#y` }), "acme"),

@@ -1,4 +1,4 @@
-/** The public API is what `test/tree/public-api/` says: a changed name or type is seen in review. */
+/** The public API matches `test/tree/public-api/`, so that changed names and types show up in review. */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
@@ -12,7 +12,7 @@ const entries = Object.fromEntries(
     .map(([entry, { import: esm }]) => [entry.replace(/^\./, manifest.name), esm.types]),
 );
 
-it("is the one that was reviewed; `npx vitest run test/tree/public-api.slow.test.ts -u` writes it anew", async () => {
+it("matches the reviewed one; `npx vitest run test/tree/public-api.slow.test.ts -u` updates it", async () => {
   for (const { entry, lines } of describeEntries(entries)) {
     const file = `./public-api/${entry.replaceAll("/", ".")}.txt`;
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(file);

@@ -1,4 +1,4 @@
-/** Writes down every name that users can import, with its type: what a change may not change by accident. */
+/** Lists every name that users can import, with its type. */
 import { join } from "node:path";
 import ts from "typescript";
 import { root } from "./source-files.js";

@@ -1,4 +1,4 @@
-/** The root entry point must load where there is no Node: walks what a bundler would take from the built files. */
+/** The root entry point must load without Node: walks the built files like a bundler. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -8,7 +8,7 @@ import { root } from "./source-files.js";
 
 const entry = join(root, "dist/index.js");
 const FORMATS = ["index.js", "index.cjs"];
-/** Too heavy to load before something is connected: they may be reached only by a dynamic import. */
+/** Too heavy to load before the first connection: only a dynamic import may reach them. */
 const HEAVY = [
   "@modelcontextprotocol/",
   "@cfworker/",
@@ -34,18 +34,18 @@ describe("toolport's root entry point", () => {
     if (!existsSync(entry)) throw new Error("dist/index.js is missing. Run `npm run build` first.");
   });
 
-  // Bundlers read the `browser` field for Workers too, and most set more conditions than `workerd` alone.
+  // Bundlers use the `browser` field for Workers too, and most set more conditions than `workerd`.
   const runtimes: [string, string[]][] = [
     ["workerd", ["workerd"]],
     ["workerd as wrangler sets them", ["workerd", "worker", "browser"]],
     ["browser", ["browser"]],
   ];
   it.each(FORMATS.flatMap((file) => runtimes.map(([name, conditions]) => [file, name, conditions] as const)))(
-    "reaches no module of Node's from %s under the conditions of %s",
+    "reaches no Node module from %s under the conditions of %s",
     (file, _name, conditions) => {
       const reached = walkModules(join(root, "dist", file), { conditions, browserField: true });
       expect(reached.length).toBeGreaterThan(10);
-      // A dependency of the SDK's has no files for `workerd` without `browser`: not found, but not Node's either.
+      // A dependency of the SDK has no files for `workerd` without `browser`: not found, but not a Node module either.
       const forbidden = reached.filter(
         ({ kind }) => kind === "builtin" || (kind === "missing" && conditions.includes("browser")),
       );
@@ -53,12 +53,12 @@ describe("toolport's root entry point", () => {
     },
   );
 
-  it.each(FORMATS)("reaches Node's modules from %s under Node, so the walk sees them", (file) => {
+  it.each(FORMATS)("reaches Node modules from %s under Node, so the walk finds them", (file) => {
     const reached = walkModules(join(root, "dist", file), { conditions: ["node"] });
     expect(reached.some(({ kind }) => kind === "builtin")).toBe(true);
   });
 
-  it("loads nothing heavy before something is connected", () => {
+  it("loads nothing heavy before the first connection", () => {
     const reached = walkModules(entry, { conditions: ["node"], staticOnly: true, skip: ["#platform"] });
     const heavy = reached.filter(({ id }) =>
       HEAVY.some((name) => id.includes(`/node_modules/${name}${name.endsWith("/") ? "" : "/"}`)),
@@ -113,11 +113,11 @@ describe("the walk", () => {
     ]);
   });
 
-  it("leaves lazy imports and skipped imports out on request", () => {
+  it("omits lazy imports and skipped imports on request", () => {
     expect(unwelcome(from, base, { conditions: ["node"], staticOnly: true, skip: ["#private"] })).toEqual([]);
   });
 
-  it("takes the conditions and the browser field into account", () => {
+  it("uses the conditions and the browser field", () => {
     const chains = unwelcome(from, base, { conditions: ["workerd", "browser"], browserField: true });
     expect(chains).toEqual(["index.js → web.js → node_modules/old/slim.js → not-installed"]);
   });

@@ -1,4 +1,4 @@
-/** What has to be read before anything runs: the root entry point in both formats and the command line, in files and bytes. */
+/** Limits files and bytes that load at start: the root entry point in both formats, and the command line. */
 import { execFileSync } from "node:child_process";
 import { readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
@@ -8,8 +8,8 @@ import { walkModules } from "./module-graph.js";
 import { root } from "./source-files.js";
 
 /**
- * Entry, most files, most kilobytes, most kilobytes when packed. A commit that raises one says why. Line breaks and indentation
- * are a fifth of it; they keep the output of uncaught errors short, and the time of an import is the same without them.
+ * Entry, maximum files, maximum kilobytes, maximum kilobytes compressed. A commit that raises a limit says why. Line breaks and
+ * indentation are a fifth of the size; they keep the output of uncaught errors short and do not change the import time.
  */
 const BUDGETS = [
   ["index.js", 4, 536, 154],
@@ -22,7 +22,7 @@ const filesImported = (entry: string): string[] =>
     .filter(({ kind }) => kind === "file")
     .map(({ id }) => id);
 
-/** A text does not show which calls of `require` run at once. */
+/** The text does not show which calls of `require` run at load time. */
 function filesRequired(entry: string): string[] {
   const script = `require("./dist/${entry}"); process.stdout.write(JSON.stringify(Object.keys(require.cache)))`;
   return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
