@@ -113,7 +113,9 @@ describe("saveOwnConfig", () => {
     "%s belongs to another program",
     async (name) => {
       const failure = saveOwnConfig(join(folder, name), { add: { a: { command: "x" } } });
-      await expect(failure).rejects.toThrow("belongs to another program, whose files Toolport does not change");
+      await expect(failure).rejects.toThrow(
+        "belongs to another program, whose files Toolport does not change",
+      );
       expect(await readdir(folder)).toEqual([]);
     },
   );

@@ -60,7 +60,7 @@ const ALLOWED_USES: readonly { readonly file: string; readonly text: string }[] 
   { file: "examples/langchain-changing-tools.ts", text: "open_door" },
   { file: "scripts/soak/soak-server.cjs", text: '"id":"nobody"' },
   { file: "scripts/schema-servers.mjs", text: 'BROWSERSTACK_USERNAME: "nobody"' },
-  { file: "test/docs/examples.test.ts", text: "open_door" },
+  { file: "test/docs/examples.slow.test.ts", text: "open_door" },
   { file: "test/fixtures/argument-cases.json", text: '"room"' },
   // A published schema of a real server.
   { file: "test/fixtures/schemas/softeria-ms-365-mcp-server.json", text: '"room"' },
