@@ -36,7 +36,7 @@ test.each([
   ],
   [{ command: "npx" }, { command: "npx", cwd: "/srv" }],
   [{ image: "mcp/time" }, { image: "mcp/time", args: ["--local"] }],
-])("%j and %j are not", (left, right) => {
+])("%j and %j are different servers", (left, right) => {
   expect(identify(left)).not.toBe(identify(right));
 });
 
@@ -44,6 +44,6 @@ test.each([
   [{ url: "https://example.com/mcp?key=CANARY", headers: { A: "CANARY" } }],
   [{ command: "npx", args: ["--token=CANARY"], env: { A: "CANARY" } }],
   [{ image: "mcp/time", args: ["CANARY"], env: { A: "CANARY" } }],
-])("%j keeps its secrets", (entry) => {
+])("the identity of %j contains no secrets", (entry) => {
   expect(identify(entry)).not.toContain("CANARY");
 });

@@ -52,7 +52,7 @@ describe("secrets", () => {
     custom: { transport: createTransport },
   });
 
-  test.each([...configs])("%s shows none", (_name, config) => {
+  test.each([...configs])("%s shows no secrets", (_name, config) => {
     const shown = [
       inspect(config),
       inspect(config, { depth: Number.POSITIVE_INFINITY, showHidden: true }),
@@ -71,7 +71,7 @@ describe("secrets", () => {
     expect(inspect(bare, { depth: 9, showHidden: true, customInspect: false })).not.toContain("CANARY");
   });
 
-  test("but those who need them get them", () => {
+  test("are available to the transport", () => {
     const config = configs.get("http") as HttpConfig;
     expect(config.authProvider).toBe(provider);
     expect({ ...config }.authProvider).toBe(provider);

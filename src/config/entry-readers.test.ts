@@ -1,4 +1,4 @@
-/** What a server entry says about its tools and calls. */
+/** Options of a server entry for its tools and calls. */
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../errors/config-error.js";
 import { parseServers } from "./parse-servers.js";
@@ -30,19 +30,19 @@ describe("fallback", () => {
     expect(read({ fallback }, others).fallback).toEqual(expected);
   });
 
-  test("a server that does not exist is noticed at once, with a suggestion", () => {
+  test("an unknown server is rejected, with a suggestion", () => {
     expect(() => parseServers({ a: { command, fallback: "weater" }, weather: { command } })).toThrow(
       /mcpServers\.a\.fallback: names "weater".*did you mean "weather"/s,
     );
   });
 
-  test("not itself", () => {
+  test("a server cannot be its own fallback", () => {
     expect(problems({ fallback: "s" })).toEqual(["mcpServers.s.fallback: names the server itself"]);
   });
 });
 
 describe("cache, limits, filters", () => {
-  test("are taken over", () => {
+  test("are copied to the configuration", () => {
     const filter = () => true;
     const config = read({
       cache: { ttlMs: 5 },
@@ -71,7 +71,7 @@ describe("cache, limits, filters", () => {
     [{ filter: "x" }, "mcpServers.s.filter"],
     [{ fallback: { when: "never" } }, "mcpServers.s.fallback.servers"],
     [{ trustAnnotations: "yes" }, "mcpServers.s.trustAnnotations"],
-  ])("%j is a problem", (entry, path) => {
+  ])("%j is rejected", (entry, path) => {
     expect(problems(entry).some((problem) => problem.startsWith(path))).toBe(true);
     expect(() => read(entry)).toThrow(ConfigError);
   });

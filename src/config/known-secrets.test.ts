@@ -9,7 +9,7 @@ import type { ServerEntry } from "./server-entry.js";
 const of = (entry: ServerEntry) => secretsOf(parseServerEntry("s", entry));
 const URL_ENTRY = { url: "https://example.com/mcp" };
 
-describe("what is secret", () => {
+describe("secrets are", () => {
   test("header values, with their scheme and without; other text stays", () => {
     const headers = { Authorization: "Bearer abcdef123", "X-Key": "key-98765", "X-Short": "1" };
     expect(
@@ -47,7 +47,7 @@ describe("what is secret", () => {
     );
   });
 
-  test("arguments behind options that speak of secrets, and variables of a container", () => {
+  test("arguments after options for secrets, and variables of a container", () => {
     const stdio = of({
       command: "x",
       args: ["--api-key", "abcdef123", "--token=ghijkl456", "--name", "weather"],
@@ -74,7 +74,7 @@ describe("what is secret", () => {
     );
   });
 
-  test("fields that went out, the last few of each name; not those of the protocol", () => {
+  test("headers that were sent, the last few of each name; not those of the protocol", () => {
     const secrets = of({ ...URL_ENTRY, headers: async () => ({}) });
     for (let turn = 0; turn < 10; turn += 1) secrets.note({ authorization: `Bearer token-${turn}-abc` });
     secrets.note({
@@ -87,7 +87,7 @@ describe("what is secret", () => {
     );
   });
 
-  test("addresses that the server gave out", () => {
+  test("addresses that the server sent", () => {
     const secrets = of({ ...URL_ENTRY, headers: {} });
     secrets.noteAddress(new URL("http://127.0.0.1/messages?session=abc%2Fdef&n=1"));
     expect(secrets.foreign("no /messages?session=abc%2Fdef&n=1 and no abc/def here, 1")).toBe(
@@ -95,7 +95,7 @@ describe("what is secret", () => {
     );
   });
 
-  test("the same under another configuration of the same server", () => {
+  test("the same for another configuration of the same server", () => {
     const config = parseServerEntry("s", { ...URL_ENTRY, headers: { "X-Key": "key-98765" } });
     expect(secretsOf(shareSecrets(config, { ...config })).foreign("key-98765")).toBe("[redacted: X-Key]");
   });
@@ -126,7 +126,7 @@ describe("every spelling", () => {
 describe("errors", () => {
   const secrets = of({ command: "x", env: { KEY: "abcdef123", MODE: "server" } });
 
-  test("all they carry, in place; names, codes and the caller's own objects stay", () => {
+  test("are redacted in place; names, codes and objects of the caller stay unchanged", () => {
     const foreign = Object.assign(new TypeError("no abcdef123"), { data: { text: "abcdef123" } });
     const attempt = new ConnectionError({ code: "CLOSED", what: "abcdef123", stderrTail: "abcdef123" });
     const round: Record<string, unknown> = { key: "abcdef123" };
@@ -157,7 +157,7 @@ describe("errors", () => {
     expect(foreign.message).toBe("no abcdef123");
   });
 
-  test("ordinary words leave our own sentences readable, and go from the server's", () => {
+  test("ordinary words stay in messages of Toolport, and are redacted in text of the server", () => {
     const error = new ConnectionError({
       code: "CLOSED",
       what: "The server ended",
@@ -167,7 +167,7 @@ describe("errors", () => {
     expect(error).toMatchObject({ what: "The server ended", stderrTail: "mode [redacted: MODE]" });
   });
 
-  test("what holds no secret is not copied, what is no error comes back as it is", () => {
+  test("values without secrets are not copied, and other values stay unchanged", () => {
     const data = { a: [1, "b"] };
     const error = new ToolCallError({ code: "PROTOCOL", what: "x", data });
     expect(secrets.redactError(error).data).toBe(data);

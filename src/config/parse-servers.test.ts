@@ -22,7 +22,7 @@ const pathsOf = (entry: unknown) => issuesOf(() => one(entry)).map(({ path }) =>
 const url = "https://example.com/mcp";
 const transport = () => ({ start: async () => {}, send: async () => {}, close: async () => {} });
 
-describe("how a server is reached", () => {
+describe("the kind of a server", () => {
   test.each([
     [{ command: "npx" }, "stdio"],
     [{ transport: "stdio", command: "npx" }, "stdio"],
@@ -66,7 +66,7 @@ describe("how a server is reached", () => {
     [{ transport: "stdio" }, "mcpServers.s.command"],
     [{ transport: "docker" }, "mcpServers.s.image"],
     [{ transport: "http" }, "mcpServers.s.url"],
-  ])("%j is a problem of %s", (entry, path) => {
+  ])("%j is rejected at %s", (entry, path) => {
     expect(pathsOf(entry)).toEqual([path]);
   });
   test("a mistyped transport gets a suggestion", () => {
@@ -140,7 +140,7 @@ describe("addresses", () => {
     [{ base_url: "http://localhost:5000/api/", endpoint: "mcp" }, "http://localhost:5000/api/mcp"],
     [{ base_url: "http://localhost:5000", endpoint: "/x?y=1#z" }, "http://localhost:5000/x?y=1"],
     [{ base_url: "http://localhost:5000", transport: "sse" }, "http://localhost:5000/sse"],
-  ])("%j leads to %s", (entry, expected) => {
+  ])("%j has the URL %s", (entry, expected) => {
     expect(one(entry)).toMatchObject({ url: expected });
   });
 
@@ -161,7 +161,7 @@ describe("addresses", () => {
     [{ base_url: "http://localhost", endpoint: "//evil.example" }, "mcpServers.s.endpoint"],
     [{ base_url: "http://localhost", endpoint: "http://evil.example" }, "mcpServers.s.endpoint"],
     [{ base_url: "http://localhost", endpoint: 1 }, "mcpServers.s.endpoint"],
-  ])("%j is a problem of %s", (entry, path) => {
+  ])("%j is rejected at %s", (entry, path) => {
     const issues = issuesOf(() => one(entry));
     expect(issues.map((issue) => issue.path)).toEqual([path]);
     expect(JSON.stringify(issues)).not.toContain("CANARY");
@@ -213,7 +213,7 @@ describe("fields", () => {
     [{ image: "x", mounts: ["/only"] }, "mounts[0]"],
     [{ image: "x", runArgs: [1] }, "runArgs[0]"],
     [{ image: "x", dockerHost: "" }, "dockerHost"],
-  ])("%j: %s is wrong", (entry, field) => {
+  ])("%j is rejected at the field %s", (entry, field) => {
     const issues = issuesOf(() => one(entry));
     expect(issues.map(({ path }) => path)).toEqual([
       field.startsWith("[") ? `mcpServers.s${field}` : `mcpServers.s.${field}`,
@@ -238,7 +238,7 @@ describe("fields", () => {
       { command: "x", enabled: false, logEvents: true },
       { enabled: false, logEvents: true },
     ],
-  ])("%j is taken", (entry, expected) => {
+  ])("%j is accepted", (entry, expected) => {
     expect(one(entry)).toMatchObject(expected);
   });
 
@@ -250,14 +250,14 @@ describe("fields", () => {
     });
   });
 
-  test("an option of another kind of server says whose it is", () => {
+  test("an option of another kind of server is rejected with that kind", () => {
     expect(issuesOf(() => one({ command: "x", url }))[0]?.message).toBe(
       "is not an option of a stdio server (only of http, sse, websocket)",
     );
     expect(issuesOf(() => one({ url, restart: {} }))[0]?.message).toContain('use "reconnect"');
   });
 
-  test("options that others check are let through", () => {
+  test("options that are checked elsewhere are accepted", () => {
     expect(one({ url, fallback: "b" }, { extraKeys: ["fallback"] }).kind).toBe("http");
   });
 
@@ -265,7 +265,7 @@ describe("fields", () => {
     expect(pathsOf(Object.create({ command: "npx" }))).toEqual(["mcpServers.s"]);
   });
 
-  test("a headers function is asked every time, and its errors stay its own", async () => {
+  test("a headers function is called every time, and its errors stay unchanged", async () => {
     let count = 0;
     const { headers } = one({ url, headers: () => ({ "X-Count": String(++count) }) }) as HttpConfig;
     if (headers instanceof SecretRecord) throw new Error("not a function");
@@ -291,21 +291,21 @@ describe("names", () => {
     ["prototype", "mcpServers.prototype"],
     ["__proto__", "mcpServers.__proto__"],
     ["x".repeat(129), `mcpServers["${"x".repeat(64)}…"]`],
-  ])("%j is refused", (name, path) => {
+  ])("%j is rejected", (name, path) => {
     const servers = JSON.parse(`{ ${JSON.stringify(name)}: { "command": "npx" } }`);
     expect(issuesOf(() => parseServers(servers)).map((issue) => issue.path)).toEqual([path]);
     expect(({} as Record<string, unknown>).command).toBeUndefined();
   });
 
   test.each(["weather-eu", "my server", "@scope/x", "天気", "toString", "x".repeat(128)])(
-    "%j is taken",
+    "%j is accepted",
     (name) => {
       expect([...parseServers({ [name]: { command: "npx" } }).keys()]).toEqual([name]);
     },
   );
 });
 
-test("every problem of every server is in one error, with its place", () => {
+test("one error contains every problem of every server, with its path", () => {
   const locate = (path: readonly (string | number)[]) => ({ file: "toolport.json", line: path.length });
   const run = () =>
     parseServers(
@@ -338,11 +338,11 @@ test.each([
     { command: "npx", cwd: "/srv" },
   ],
   [{ command: "bin/x" }, { command: "bin/x", cwd: undefined }],
-])("paths in %j are seen from the file", (entry, expected) => {
+])("paths in %j are relative to the file", (entry, expected) => {
   expect(one(entry, { baseDir: "/etc/app" })).toMatchObject(expected);
 });
 
-test("paths are seen from a Windows directory, too", () => {
+test("paths are relative to a Windows directory, too", () => {
   expect(one({ command: ".\\x.exe", cwd: "../y" }, { baseDir: "C:\\app\\conf" })).toMatchObject({
     command: "C:\\app\\conf\\x.exe",
     cwd: "C:\\app\\y",

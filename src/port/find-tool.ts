@@ -31,16 +31,16 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
   const ending = new AbortController();
   const letGo = signal && onSharedAbort(signal, () => ending.abort(signal.reason));
   try {
-    const everyone = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
+    const allServers = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
     const owners = ownersOf(port, name);
     if (owners.length > 0) {
       // Do not wait for other servers that are slow to connect.
-      everyone.catch(() => {});
+      allServers.catch(() => {});
       await port.bringUp(owners, wait);
       const early = catalog.entry(name);
       if (early !== undefined) return early;
     }
-    await everyone;
+    await allServers;
   } finally {
     // After this call, an abort by its caller must not stop connections that other callers wait for.
     letGo?.();

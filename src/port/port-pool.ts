@@ -80,7 +80,7 @@ export function createPortPool(port: PoolHost): ConnectionPool {
     onSilent: (server, error) => port.pipeline.targets.silent(server, error),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
     onNotification: (server, method, params) => {
-      heard(port, server, { method, uri: params["uri"] });
+      onNotification(port, server, { method, uri: params["uri"] });
       emitter.emit("notification", { server, method, params, principal: principal?.name });
     },
     tap: (config) => {
@@ -105,7 +105,11 @@ function noteAbsence({ catalog }: PoolHost, { server, to, error }: StateChange):
 }
 
 /** Forgets cached resources that a notification reports as changed, and notifies subscribers. */
-function heard(port: PoolHost, server: string, { method, uri }: { method: string; uri: unknown }): void {
+function onNotification(
+  port: PoolHost,
+  server: string,
+  { method, uri }: { method: string; uri: unknown },
+): void {
   if (method === "notifications/resources/list_changed") port.resourceCache.forget(server);
   if (method !== "notifications/resources/updated" || typeof uri !== "string") return;
   port.resourceCache.forget(server, uri);

@@ -1,4 +1,4 @@
-/** Bytes as text and back, on every runtime. */
+/** Encodes and decodes base64 on every runtime. */
 
 /** More arguments than this at once would overflow the stack of some engines. */
 const CHUNK = 0x8000;
@@ -12,7 +12,7 @@ export function toBase64(bytes: Uint8Array): string {
   return btoa(binary);
 }
 
-/** The bytes, or undefined if the text is no base64 (the alphabet for URLs is understood too). */
+/** The bytes, or undefined if the text is not base64 or base64url. */
 export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
   try {
     return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) =>

@@ -6,7 +6,7 @@ import type { Lease, Store } from "./store.js";
 import type { BackendRecord, StoreBackend } from "./store-backend.js";
 import { createWatchers } from "./watchers.js";
 
-/** A store that encrypts what is secret. */
+/** A store that encrypts secrets. */
 export interface SealingStore extends Store {
   /**
    * Encrypts every secret again that uses an older key, and returns their number. Afterwards the older
@@ -15,7 +15,7 @@ export interface SealingStore extends Store {
   reseal(): Promise<number>;
 }
 
-/** What a store needs besides its backend. */
+/** Dependencies of a store in addition to its backend. */
 export interface CreateStoreOptions {
   /** Encrypts secret values. Without one, writing secrets fails. */
   sealer?: Sealer | undefined;
@@ -83,13 +83,13 @@ export function createStore(
           durable: secret,
           lease,
         });
-        if (version !== undefined) watchers.tell(key);
+        if (version !== undefined) watchers.notify(key);
         return version;
       }),
     delete: (key, { ifVersion } = {}) =>
       run(async () => {
         const isDeleted = await backend.delete(checkKey(key), { ifVersion });
-        if (isDeleted) watchers.tell(key);
+        if (isDeleted) watchers.notify(key);
         return isDeleted;
       }),
     list: (prefix) => run(() => backend.list(prefix === "" ? "" : checkKey(prefix))),
@@ -114,12 +114,12 @@ export function createStore(
   };
 }
 
-const NO_KEY = keylessSealer("Give the store a `key`, or set TOOLPORT_STORE_KEY");
+const NO_KEY = keylessSealer("Set the option `key` of the store, or TOOLPORT_STORE_KEY");
 
 /** Databases cannot store lone surrogates, and some cannot store NUL: keys that differ only there would collide. */
 function checkKey(key: string): string {
   if (key === "" || /[\0\p{Cs}]/u.test(key)) {
-    throw new TypeError("A key of a store is a text that is not empty, well-formed and without NUL");
+    throw new TypeError("A key of a store must be a non-empty, well-formed string without NUL");
   }
   return key;
 }

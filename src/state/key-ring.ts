@@ -1,8 +1,8 @@
-/** The keys of a store: one that seals, and older ones that still open what they sealed. */
+/** The keys of a store: the current one seals, older ones still open existing records. */
 import { StateError } from "../errors/state-error.js";
 import { fromBase64, toBase64 } from "./base64.js";
 
-/** 32 bytes, or the same as base64 or as 64 hexadecimal digits. A text may list several, separated by commas. */
+/** 32 bytes, or the same as base64 or as 64 hexadecimal digits. A string may contain several, separated by commas. */
 export type StoreKey = string | Uint8Array;
 
 type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
@@ -22,7 +22,7 @@ const KEY_BYTES = 32;
 export const createStoreKey = (): string => toBase64(crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
 
 /**
- * Makes a ring of one key or several: the first seals, all of them open.
+ * Creates a ring of one key or several: the first seals, all of them open.
  *
  * @example
  * ```ts
@@ -38,7 +38,7 @@ export async function createKeyRing(keys: StoreKey | readonly StoreKey[]): Promi
   return { currentId: first[0], ids: [...byId.keys()], find: (id) => byId.get(id) };
 }
 
-/** A variable of the environment holds several keys as one text. */
+/** An environment variable contains several keys as one string. */
 const listedKeys = (key: StoreKey): StoreKey[] =>
   typeof key === "string" ? key.split(",").filter((text) => text.trim() !== "") : [key];
 
@@ -68,5 +68,5 @@ const unusable = (what: string): StateError =>
   new StateError({
     code: "KEY_MISMATCH",
     what,
-    next: "Give 32 random bytes as base64 or hexadecimal digits, for instance from `openssl rand -base64 32`",
+    next: "Use 32 random bytes as base64 or hexadecimal digits, for instance from `openssl rand -base64 32`",
   });

@@ -1,4 +1,4 @@
-/** The default store: it lives as long as the process. */
+/** The default store, in the memory of the process. */
 import { createStore } from "./create-store.js";
 import { compareKeys } from "./key-order.js";
 import { unkeyedSealer } from "./sealing.js";
@@ -6,7 +6,7 @@ import type { Store } from "./store.js";
 import type { StoreBackend } from "./store-backend.js";
 
 /**
- * A store in memory. Ports that are given the same store share its records.
+ * A store in memory. Ports with the same store share its records.
  *
  * @example
  * ```ts

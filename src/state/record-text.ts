@@ -1,4 +1,4 @@
-/** How a value is written into a record, secret or not, and read back. */
+/** Writes plain and secret values to the text of a record, and reads them. */
 import { StateError } from "../errors/state-error.js";
 import type { SealedText, Sealer } from "./sealing.js";
 
@@ -14,13 +14,13 @@ export async function writeRecordText(
   sealer: Sealer,
 ): Promise<string> {
   const text = JSON.stringify(value) as string | undefined;
-  if (text === undefined) throw new TypeError("A store keeps JSON values only");
+  if (text === undefined) throw new TypeError("A store accepts JSON values only");
   if (secret) return JSON.stringify({ $sealed: await sealer.seal(key, text) });
   // A plain value with the shape of a marker is wrapped, so that it is read back unchanged.
   return isMarked(value) ? JSON.stringify({ $plain: value }) : text;
 }
 
-/** The value behind a stored text. */
+/** The value of a stored text. */
 export async function readRecordText(key: string, text: string, sealer: Sealer): Promise<ReadValue> {
   const stored = parse(text);
   const sealed = sealedPart(stored);
@@ -28,7 +28,7 @@ export async function readRecordText(key: string, text: string, sealer: Sealer):
   return { value: isMarked(stored) ? stored["$plain"] : stored, sealed: false };
 }
 
-/** What is sealed in a stored text, if it is. */
+/** The sealed content of a stored text, if it is sealed. */
 export const readSealedText = (text: string): SealedText | undefined => sealedPart(parse(text));
 
 function sealedPart(stored: unknown): SealedText | undefined {
@@ -55,7 +55,7 @@ function parse(text: string): unknown {
 const damaged = (cause?: unknown): StateError =>
   new StateError({
     code: "CORRUPT",
-    what: "A saved record is not what Toolport wrote",
-    next: "Delete the record; nothing was erased",
+    what: "A saved record has an unknown format",
+    next: "Delete the record; nothing was deleted",
     cause,
   });

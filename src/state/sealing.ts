@@ -13,19 +13,19 @@ export interface SealedText {
 
 /** Seals and opens the texts of one store. */
 export interface Sealer {
-  /** False if it only marks what is secret. */
+  /** False if it only marks secrets without encrypting them. */
   readonly encrypts: boolean;
   seal(recordKey: string, text: string): Promise<SealedText>;
-  /** Throws `KEY_MISMATCH` if the key is not there, `CORRUPT` if the value was changed or moved. */
+  /** Throws `KEY_MISMATCH` if the key is missing, `CORRUPT` if the value was changed or moved. */
   open(recordKey: string, sealed: SealedText): Promise<string>;
-  /** False for what a rotated key sealed. */
+  /** False for values that an older key sealed. */
   isCurrent(sealed: SealedText): Promise<boolean>;
 }
 
 /** Length of the nonce of GCM. */
 const IV_BYTES = 12;
 
-/** A sealer on a key ring that is fetched when it is first needed; a failed fetch is tried again by the next call. */
+/** Creates a sealer. The key ring is loaded on first use; after a failure the next call tries again. */
 export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
   let loading: Promise<KeyRing> | undefined;
   const keys = (): Promise<KeyRing> => {
@@ -111,21 +111,21 @@ const parameters = (iv: Uint8Array<ArrayBuffer>, recordKey: string) => ({
 export const lostKey = (): StateError =>
   new StateError({
     code: "KEY_MISMATCH",
-    what: "Saved values are encrypted, but the store was given no key",
-    next: "Give it the key again (option `key` or TOOLPORT_STORE_KEY); nothing was erased, and nothing is saved in clear",
+    what: "Saved values are encrypted, but the store has no key",
+    next: "Set the key again (option `key` or TOOLPORT_STORE_KEY); nothing was deleted, and nothing is saved unencrypted",
   });
 
 const unknownKey = (kid: string, ids: readonly string[]): StateError =>
   new StateError({
     code: "KEY_MISMATCH",
     what: `A saved value was encrypted with the key ${kid}, this store has ${ids.length === 0 ? "no key" : ids.join(", ")}`,
-    next: "Add the missing key behind the current one (option `key` or TOOLPORT_STORE_KEY, separated by commas); nothing was erased",
+    next: "Add the missing key after the current one (option `key` or TOOLPORT_STORE_KEY, separated by commas); nothing was deleted",
   });
 
 const changed = (kid: string, cause?: unknown): StateError =>
   new StateError({
     code: "CORRUPT",
     what: `A saved value encrypted with the key ${kid} was damaged, changed or moved`,
-    next: "Delete the record and authorize or add the server again; nothing was erased",
+    next: "Delete the record and authorize or add the server again; nothing was deleted",
     cause,
   });

@@ -3,8 +3,8 @@ import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 
 /**
- * The identity of a server: the name of its entry and what the entry leads to. Two names for one address are two
- * servers, and so are two addresses under one name. Fit for a key of a store and a log.
+ * The identity of a server: the name of its entry and its address or command. Two names for one address are two
+ * servers, and so are two addresses under one name. Usable as a key of a store and in a log.
  *
  * @example
  * ```ts
@@ -14,7 +14,7 @@ import type { ServerConfig } from "../config/server-config.js";
 export const serverIdentity = (config: ServerConfig): string =>
   `${encodeURIComponent(config.name)}/${configIdentity(config)}`;
 
-/** How the keys of all records of one kind and one user begin. */
+/** The key prefix of all records of one kind and one user. */
 export const userPrefix = (kind: string, principal: string | undefined): string =>
   `${kind}/${encodeURIComponent(principal ?? "")}/`;
 
@@ -24,7 +24,7 @@ export const serverKey = (kind: string, principal: string | undefined, config: S
 
 /**
  * Whether a record that version 0.1 saved without the name of its entry belongs to this one: no other entry of the
- * user leads to the same place. A record that could belong to several entries is used by none.
+ * user has the same address or command. A record that could belong to several entries is used by none.
  */
 export const isOnlyOne = <Item>(item: Item, all: readonly Item[], placeOf: (item: Item) => string): boolean =>
   !all.some((other) => other !== item && placeOf(other) === placeOf(item));

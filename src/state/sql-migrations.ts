@@ -7,7 +7,7 @@ import type { SqlRunner } from "./sql-runner.js";
  * because the owner of a Durable Object uses the same database.
  *
  * Versions and fences come from one counter that starts with the clock, so that a new file repeats no number of
- * its predecessor. Deletions are kept for a while so that other processes learn of them.
+ * its predecessor. Deletions are kept for a while so that other processes can detect them.
  */
 const MIGRATIONS: readonly (readonly string[])[] = [
   [
@@ -40,7 +40,7 @@ const MIGRATIONS: readonly (readonly string[])[] = [
 export function migrate(runner: SqlRunner): void {
   if (readSchemaVersion(runner) === MIGRATIONS.length) return;
   runner.transaction(() => {
-    // Another process may have done it meanwhile.
+    // Another process may have updated them in the meantime.
     const from = readSchemaVersion(runner);
     if (from === 0) {
       runner.all(
@@ -55,7 +55,7 @@ export function migrate(runner: SqlRunner): void {
   });
 }
 
-/** Number of the last step that was taken; 0 for a new database. */
+/** Number of the last applied step; 0 for a new database. */
 export function readSchemaVersion(runner: SqlRunner): number {
   const tables = runner.all("SELECT name FROM sqlite_master WHERE name = 'toolport_migrations'");
   if (tables.length === 0) return 0;
@@ -68,6 +68,6 @@ export function readSchemaVersion(runner: SqlRunner): number {
 const newer = (version: number): StateError =>
   new StateError({
     code: "UNAVAILABLE",
-    what: `The saved state is of version ${version}, this Toolport knows versions up to ${MIGRATIONS.length}`,
-    next: "Update toolport, or let it keep its state elsewhere; nothing was changed",
+    what: `The saved state has version ${version}, this Toolport supports versions up to ${MIGRATIONS.length}`,
+    next: "Update Toolport, or use another location for its state; nothing was changed",
   });

@@ -2,7 +2,7 @@
 
 /** A stored text with its version. */
 export interface BackendRecord {
-  /** JSON text, exactly as it was put. May be encrypted; a backend never looks inside. */
+  /** JSON text, exactly as it was written. May be encrypted; a backend never parses it. */
   text: string;
   /** Positive, grows with every write of the whole store, so that a recreated record never has an old version. */
   version: number;
@@ -23,13 +23,13 @@ export interface BackendPut {
 }
 
 /**
- * The raw store. Keys are not empty, well-formed Unicode and free of NUL (`createStore` sees to it). A backend connects
- * at first use, throws only `StateError`s, and limits the time of every call; `createStore` does the JSON, the
- * encryption, the watchers and rejects calls after `close()`.
+ * The raw store. Keys are non-empty, well-formed Unicode without NUL (`createStore` ensures this). A backend connects
+ * at first use, throws only `StateError`s, and limits the time of every call; `createStore` adds JSON,
+ * encryption and watchers, and rejects calls after `close()`.
  */
 export interface StoreBackend {
   get(key: string): Promise<BackendRecord | undefined>;
-  /** The new version, or undefined if a condition did not hold. Conditions and write are one atomic step. */
+  /** The new version, or undefined if a condition was not met. Conditions and write are one atomic step. */
   put(key: string, text: string, options: BackendPut): Promise<number | undefined>;
   /** True if a live record was deleted. */
   delete(key: string, options: { ifVersion?: number | undefined }): Promise<boolean>;

@@ -1,4 +1,4 @@
-/** The interface of stores, which hold everything that Toolport saves. */
+/** The interface of stores, which contain everything that Toolport saves. */
 
 /** A value with the version that compare-and-set needs. */
 export interface StoredRecord {
@@ -43,10 +43,10 @@ export interface Lease {
  * ```
  */
 export interface Store {
-  /** Whether secret values are encrypted before they leave the process. Undefined: they never do, or the store does not say. */
+  /** Whether secret values are encrypted before they leave the process. Undefined if they never leave it, or if it is unknown. */
   readonly sealed?: boolean | undefined;
   get(key: string): Promise<StoredRecord | undefined>;
-  /** The new version, or undefined if `ifVersion` or `lease` no longer hold. */
+  /** The new version, or undefined if `ifVersion` or `lease` no longer match. */
   put(key: string, value: unknown, options?: PutOptions): Promise<number | undefined>;
   /** True if a record was deleted. */
   delete(key: string, options?: { ifVersion?: number | undefined }): Promise<boolean>;

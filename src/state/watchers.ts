@@ -6,7 +6,7 @@ import type { StoreBackend } from "./store-backend.js";
 export interface Watchers {
   add(prefix: string, listener: (key: string) => void): () => void;
   /** Reports a write of this store asynchronously, after the current step of the caller. */
-  tell(key: string): void;
+  notify(key: string): void;
   close(): void;
 }
 
@@ -39,7 +39,7 @@ export function createWatchers(backend: Pick<StoreBackend, "watch">): Watchers {
         if (watchers.size === 0) stop();
       };
     },
-    tell(key) {
+    notify(key) {
       if (watchers.size > 0) queueMicrotask(() => notify(key));
     },
     close() {

@@ -84,7 +84,7 @@ test("warns once about a SQLite file that cannot be read without a driver", asyn
   const first = await sandbox.runWith(WITHOUT_SQLITE, "doctor", ...state);
   expect(first.code).toBe(0);
   expect(first.stderr).toMatch(
-    /no SQLite here.*cannot read the state in .*mine\.db.*mine\.json.*@photostructure\/sqlite/,
+    /No SQLite driver was found.*cannot read the state in .*mine\.db.*mine\.json.*@photostructure\/sqlite/,
   );
   expect((await sandbox.runWith(WITHOUT_SQLITE, "state", "path", ...state)).stderr).toBe("");
   expect((await sandbox.run("state", "path", ...state)).stdout).toContain("mine.db");

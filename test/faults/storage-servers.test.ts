@@ -159,7 +159,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
 
   faultCase(
     "D06",
-    `${name} takes no writes (READONLY): valid tokens are used, an expired one waits`,
+    `${name} does not accept writes (READONLY): valid tokens are used, an expired one waits`,
     async (harness) => {
       const store = openStore(service.url, makeKey(harness));
       const rig = await openLoggedIn(harness, store);
@@ -168,7 +168,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
         // Some servers notify their connections a moment later.
         await waitFor(() => store.put("a", 1).then(() => false, Boolean));
         const error = await harness.fails(store.put("a", 1), TROUBLE);
-        expect(error.message).toContain("takes no writes");
+        expect(error.message).toContain("does not accept writes");
         await expectTokensToSurvive(harness, rig, TROUBLE);
       } finally {
         await kind.setReadOnly(service, false);

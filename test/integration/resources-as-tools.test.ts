@@ -124,7 +124,7 @@ describe("the two tools", () => {
     [{ mcpServer: "alice" }, "uri must be"],
     [{ mcpServer: "alice", uri: "file:///inof" }, "Did you mean file:///info?"],
     [{ mcpServer: "alice", uri: "x://y" }, "Call list_resources"],
-    [{ mcpServer: "bob", uri: "file:///diary/{day}" }, "fill in what stands in braces"],
+    [{ mcpServer: "bob", uri: "file:///diary/{day}" }, "replace the names in braces"],
   ])("tell a model what was wrong with %o", async (args, words) => {
     await using port = open();
     const { text, isError } = await port.toolport.callTool("read_resource", args);

@@ -63,7 +63,7 @@ describe.skipIf(withoutPostgres)("the store in postgres", () => {
         ),
       );
       expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-      expect(error.message).toContain("takes no writes");
+      expect(error.message).toContain("does not accept writes");
       // Another process, which finds the tables there, reads as well.
       const value = (await open().get("a"))?.value;
       expect([1, 2]).toContain(value);

@@ -32,7 +32,7 @@ describe.skipIf(withoutRedis)("the store in redis-server", () => {
       expect(await store.list("")).toContain("a");
       const error = await trouble(store.put("a", 2));
       expect(error).toMatchObject({ code: "UNAVAILABLE", retryable: true });
-      expect(error.message).toContain("takes no writes");
+      expect(error.message).toContain("does not accept writes");
     } finally {
       await command("replicaof", "no", "one");
     }

@@ -1,8 +1,8 @@
-/** Progress for a reader that is slower than the server. */
+/** Progress for a consumer that is slower than the server. */
 import { expect, test } from "vitest";
 import { progressResults } from "./progress-results.js";
 
-test("a slow reader misses the oldest progress, gets the newest, and the answer", async () => {
+test("a slow consumer gets the latest progress and the result", async () => {
   const answer = { text: "done", content: [], isError: false, server: "s", attempts: 1, durationMs: 1 };
   const results = progressResults({
     server: "s",

@@ -5,7 +5,7 @@ const schema = JSON.parse(
   '{"type":"object","properties":{"__proto__":{"type":"string"},"b":{"enum":[null,1,{"c":[]}]}},"required":["b"]}',
 );
 
-test("a copy has everything of the original and shares nothing with it", () => {
+test("a copy equals the original and shares no objects with it", () => {
   const frozen = JSON.parse(JSON.stringify(schema), (_key, value) => Object.freeze(value));
   const copy = clonePlain(frozen);
   expect(JSON.stringify(copy)).toBe(JSON.stringify(schema));
@@ -16,7 +16,7 @@ test("a copy has everything of the original and shares nothing with it", () => {
   expect(JSON.stringify(frozen)).toBe(JSON.stringify(schema));
 });
 
-test("what is not plain stays what it is, or goes through the function given", () => {
+test("other values stay unchanged, or are passed to the given function", () => {
   const odd = { when: new Date(0), run: () => 1 };
   expect(clonePlain(odd)).toEqual(odd);
   expect(clonePlain(odd).when).toBe(odd.when);

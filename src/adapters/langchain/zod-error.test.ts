@@ -9,7 +9,7 @@ test.each<[(string | number)[]]>([
   [["mcpServers", "a.b[0]", "headers", 'X-"quoted"']],
   [["mcpServers"]],
   [["mcpServers", "@scope/server", "env"]],
-])("a path comes back as it was: %j", (path) => {
+])("parses a formatted path: %j", (path) => {
   const [root, ...rest] = path;
   const issues = [{ path: formatPath(String(root), rest), message: "wrong" }];
   const error = toZodError(new ConfigError({ code: "INVALID_CONFIG", issues }), false);

@@ -1,4 +1,4 @@
-/** Follows the changes of a shared database and reports every changed key, also those of a time without a connection. */
+/** Follows the changes of a shared database and reports every changed key, including changes while the connection was lost. */
 import { backoffMs } from "../../util/backoff.js";
 import { pause } from "../../util/sleep.js";
 import type { LimitedCall } from "./limited-calls.js";
@@ -32,11 +32,11 @@ export interface ChangeSource {
   limited: LimitedCall;
 }
 
-/** How long the database remembers changes. After a longer gap, every key is reported. */
+/** How long the database stores changes. After a longer gap, every key is reported. */
 export const CHANGE_MEMORY_MS = 3_600_000;
 /** A broken connection does not always close, so it is checked at this interval. */
 const CHECK_EVERY_MS = 15_000;
-/** Two checks: covers what happened since the last one. */
+/** Two checks: covers changes since the last one. */
 const SINCE_LAST_CHECK_MS = 2 * CHECK_EVERY_MS;
 /** Covers the delay of a notice. */
 const JUST_NOW_MS = 10_000;

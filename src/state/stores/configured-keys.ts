@@ -19,6 +19,6 @@ export function configuredSealer(key: StoreKeys | undefined): Sealer {
   const keys = configuredKeys(key);
   if (keys !== undefined) return createSealer(() => createKeyRing(keys));
   return keylessSealer(
-    `Give all processes the same key: the option \`key\`, or ${KEY_VARIABLE} (for instance from \`openssl rand -base64 32\`)`,
+    `Set the same key for all processes: the option \`key\`, or ${KEY_VARIABLE} (for instance from \`openssl rand -base64 32\`)`,
   );
 }

@@ -3,7 +3,7 @@ import { readField } from "../../errors/foreign-error.js";
 import { StateError } from "../../errors/state-error.js";
 import { redactText } from "../../util/redact-text.js";
 
-/** Loads an optional package; the error of a missing one says how to get it. */
+/** Loads an optional package; the error for a missing one says how to install it. */
 export async function loadDriver<T>(name: string, load: () => Promise<T>): Promise<T> {
   try {
     return await load();
@@ -18,8 +18,8 @@ export async function loadDriver<T>(name: string, load: () => Promise<T>): Promi
 }
 
 /**
- * An error of a driver without its properties: some contain the arguments of the command (a password,
- * a stored value) or the row in question.
+ * Copies an error of a driver without its properties: some contain the arguments of the command (a password,
+ * a stored value) or the affected row.
  */
 export function plainCause(error: unknown): Error | undefined {
   const [message, code] = [readField(error, "message"), readField(error, "code")];

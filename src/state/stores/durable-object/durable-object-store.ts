@@ -22,24 +22,24 @@ export interface DurableObjectSqlStorage {
 /** Options of {@link durableObjectStore}. */
 export interface DurableObjectStoreOptions {
   /**
-   * What secret values are encrypted with: 32 bytes, as they are or as base64 or hexadecimal text, for instance a secret of the
+   * Encrypts secret values: 32 bytes, or the same as base64 or hexadecimal text, for instance a secret of the
    * Worker. In a list, or in a text with commas, the first key encrypts and the others still decrypt. A function is called when a
    * key is first needed. No key is ever written to the storage.
-   * @default none: secret values are stored in clear, with one warning
+   * @default none: secret values are stored unencrypted, with one warning
    */
   key?: StoreKeys | (() => Promise<StoreKeys>) | undefined;
-  /** Gets the warning that secret values are stored in clear. @default console */
+  /** Receives the warning that secret values are stored unencrypted. @default console */
   logger?: Pick<Logger, "warn"> | undefined;
 }
 
-/** All handles of one object's storage, so that each reports its writes to the others: no other process ever writes there. */
+/** All handles of the storage of one object, so that each reports its writes to the others. No other process writes there. */
 const listeners = processWide(
   "durable-object-watchers",
   () => new WeakMap<object, Set<(key: string) => void>>(),
 );
 
 /**
- * A store in a Durable Object's own database, in tables whose names begin with `toolport_`.
+ * A store in the database of a Durable Object, in tables whose names begin with `toolport_`.
  *
  * @example
  * ```ts
@@ -60,8 +60,8 @@ export function durableObjectStore(
     ...store,
     async put(recordKey, value, options) {
       const version = await store.put(recordKey, value, options);
-      // What was stored in clear, or under an older key, is sealed with the first secret that is written. A record under a key
-      // that is missing stays as it is: reading it says so.
+      // The first write of a secret also seals records that are unencrypted or use an older key. A record under a missing key
+      // stays unchanged: reading it throws an error.
       if (options?.secret) resealing ??= store.reseal().catch(() => {});
       await resealing;
       return version;
@@ -69,7 +69,7 @@ export function durableObjectStore(
   };
 }
 
-/** Without a key: secrets are stored in clear, unless others are sealed already. In that case the key is missing by mistake. */
+/** Without a key, secrets are stored unencrypted, unless others are already sealed: then the key is missing by mistake. */
 function createClearSealer(run: Run, logger: Pick<Logger, "warn">): Sealer {
   return {
     ...unkeyedSealer,
@@ -85,7 +85,7 @@ function createClearSealer(run: Run, logger: Pick<Logger, "warn">): Sealer {
 /** One warning for all objects of a Worker that run in one isolate. */
 const warned = processWide("durable-object-clear-warning", () => ({ isGiven: false }));
 
-const CLEAR_WARNING = `Toolport: logins and servers of a Durable Object are stored in clear, because ${KEY_VARIABLE} is not set. Set it to 32 random bytes: openssl rand -base64 32 | npx wrangler secret put ${KEY_VARIABLE}`;
+const CLEAR_WARNING = `Toolport: logins and servers of a Durable Object are stored unencrypted, because ${KEY_VARIABLE} is not set. Set it to 32 random bytes: openssl rand -base64 32 | npx wrangler secret put ${KEY_VARIABLE}`;
 
 type Run = <T>(step: (sql: SqlRunner) => T) => Promise<T>;
 
@@ -111,7 +111,7 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
   const others = listeners.get(storage) ?? new Set();
   listeners.set(storage, others);
   let own: ((key: string) => void) | undefined;
-  const tell = (key: string): void => {
+  const notify = (key: string): void => {
     queueMicrotask(() => {
       for (const listener of others) if (listener !== own) listener(key);
     });
@@ -121,12 +121,12 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
     get: (key) => run((sql) => records.getRecord(sql, key)),
     async put(key, text, { ifVersion, ttlMs, lease }) {
       const version = await run((sql) => records.putRecord(sql, { key, text, ifVersion, ttlMs, lease }));
-      if (version !== undefined) tell(key);
+      if (version !== undefined) notify(key);
       return version;
     },
     async delete(key, { ifVersion }) {
       const isDeleted = await run((sql) => records.deleteRecord(sql, key, ifVersion));
-      if (isDeleted) tell(key);
+      if (isDeleted) notify(key);
       return isDeleted;
     },
     list: (prefix) => run((sql) => records.listKeys(sql, prefix)),

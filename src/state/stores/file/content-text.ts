@@ -6,13 +6,13 @@ const FORMAT = 1;
 /** Pairs instead of objects: a key may be `__proto__`. */
 const PARTS = ["records", "deletions", "leases"] as const;
 
-/** The file is not what Toolport wrote. */
+/** The file has an unknown format. */
 export class DamagedContent extends Error {}
 
 /** Characters at the beginning of a text within which two commits differ. */
 export const HEAD_LENGTH = 64;
 
-/** @param commit a UUID of this text's own */
+/** @param commit a unique UUID for this text */
 export function writeContent(content: FileContent, commit: string): string {
   const parts = PARTS.map((part) => [part, [...content[part]]]);
   return JSON.stringify({ toolport: FORMAT, commit, last: content.last, ...Object.fromEntries(parts) });
@@ -20,7 +20,7 @@ export function writeContent(content: FileContent, commit: string): string {
 
 /** Throws {@link DamagedContent}, or a `StateError` for a file of a newer Toolport. */
 export function readContent(text: string, path: string): FileContent {
-  // Nothing was ever written; a new file is made in this state.
+  // A new file is empty.
   if (text === "") return emptyContent();
   const stored = parse(text);
   const { toolport: format, last } = stored;
@@ -49,5 +49,5 @@ const newerFormat = (path: string): StateError =>
   new StateError({
     code: "UNAVAILABLE",
     what: `The state file ${path} was written by a newer Toolport`,
-    next: "Update Toolport, or name another file; nothing was changed",
+    next: "Update Toolport, or use another file; nothing was changed",
   });

@@ -1,4 +1,4 @@
-/** Records in a JSON file that any number of processes of one machine may share. Needs nothing but Node. */
+/** Records in a JSON file that any number of processes of one machine may share. Needs only Node. */
 import { mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { sleep } from "../../../util/sleep.js";
@@ -77,7 +77,7 @@ export function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBacken
     }
   };
   const read = <T>(step: (content: FileContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
-  /** A step that returns undefined or false has changed nothing. */
+  /** A step that returns undefined or false changed nothing. */
   const write = <T>(step: (content: FileContent) => T): Promise<T> =>
     unlessDamaged(() =>
       withLock((lock) => {
@@ -113,7 +113,7 @@ function pollChanges(file: StateFile, onChange: (key: string) => void): () => vo
     try {
       const content = file.read();
       const { last } = content;
-      // A smaller number: the file was deleted or set aside, and is a new one.
+      // A smaller number: the file was deleted or renamed, and this is a new one.
       const keys = seen === undefined || last === seen ? [] : changedKeys(content, last > seen ? seen : 0);
       seen = last;
       for (const key of keys) onChange(key);

@@ -7,35 +7,35 @@ import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { isAlive, leaseHolder } from "../local/lease-holder.js";
 
-/** A lock is held for one synchronous read and write. One this old has lost its owner, even if that cannot be verified. */
+/** A lock lasts for one synchronous read and write. The owner of an older lock is assumed to be dead. */
 const STALE_MS = 10_000;
 const NONCE = /^[0-9a-f-]{36}$/;
 
 export interface FileLock {
-  /** Belongs to this lock alone. */
+  /** Unique for this lock. */
   readonly nonce: string;
-  /** False after another process has taken it over: then nothing may be written any more. */
+  /** False after another process has taken it over: then the caller must not write any more. */
   isHeld(): boolean;
   release(): void;
 }
 
 interface Owner {
-  /** Names one acquisition: its nonce, or the identity of a lock file whose content is lost. */
+  /** Identifies one acquisition: its nonce, or the identity of a lock file whose content is lost. */
   readonly nonce: string;
   readonly isGone: boolean;
 }
 
 /**
- * The lock at `path` if it is free or its owner is gone; undefined: try again. Never waits.
+ * Acquires the lock at `path` if it is free or its owner is dead; undefined to try again. Never waits.
  *
- * @param discard removes what the owner with this nonce was about to write. Called before its lock is taken over: a process that
- * was only stopped finds nothing to commit when it continues.
+ * @param discard removes the unfinished write of the owner with this nonce. Called before its lock is taken over: a process that
+ * was only suspended finds nothing to commit when it continues.
  */
 export function tryLock(path: string, discard: (nonce: string) => void): FileLock | undefined {
   if (readOwner(path)?.isGone === false) return undefined;
   const nonce = crypto.randomUUID();
   const draft = `${path}.${nonce}`;
-  // Written aside and linked, so that a lock file is never seen without its owner.
+  // Written to a temporary file and linked, so that a lock file always names its owner.
   writeFileSync(draft, `${processId()}\n${nonce}`, { flag: "wx", mode: 0o600 });
   try {
     if (!occupy(path, { path, draft, discard })) return undefined;
@@ -53,9 +53,9 @@ export function tryLock(path: string, discard: (nonce: string) => void): FileLoc
 }
 
 /**
- * Puts the draft at `target`. If the owner of `target` is gone, the right to replace it is a lock of its own, named after that
- * owner: of several processes one gets it, and what it compares cannot change before it replaces it. That lock may have lost its
- * owner too.
+ * Links the draft to `target`. If the owner of `target` is dead, replacing it needs a separate lock, named after that
+ * owner: only one process gets it, and `target` cannot change between its check and the replacement. The owner of that lock may be dead
+ * too.
  */
 function occupy(
   target: string,
@@ -84,7 +84,7 @@ function occupy(
   }
 }
 
-/** Removes what killed processes left beside the lock at `path`. Needs the lock: claims on earlier locks mean nothing then. */
+/** Removes files that killed processes left beside the lock at `path`. Requires the lock: claims on earlier locks are void then. */
 export function sweepLock(path: string): void {
   const [folder, base] = [dirname(path), basename(path)];
   for (const name of readdirSync(folder)) {
@@ -104,7 +104,7 @@ function readOwner(path: string): Owner | undefined {
   try {
     const [id = "", nonce = ""] = readFileSync(path, "utf8").split("\n");
     if (NONCE.test(nonce)) return { nonce, isGone: isGone(id) || isOld(path) };
-    // A loss of power may leave an empty file.
+    // A power failure may leave an empty file.
     const { mtimeMs, ino } = statSync(path);
     return { nonce: `${ino}-${Math.floor(mtimeMs)}`, isGone: isOld(path) };
   } catch (error) {

@@ -10,7 +10,7 @@ interface Row {
   readonly text: string;
   readonly version: number;
   readonly writtenAt: number;
-  /** Milliseconds since 1970; undefined: never. */
+  /** Epoch milliseconds; undefined for never. */
   readonly expiresAt?: number | undefined;
 }
 
@@ -20,7 +20,7 @@ interface LeaseRow {
   readonly holder?: string | undefined;
 }
 
-/** Everything in the file. */
+/** The content of the file. */
 export interface FileContent {
   /** The last version or fence. Neither is ever used twice. */
   last: number;

@@ -10,13 +10,13 @@ import { createFileBackend } from "./file-backend.js";
 interface FileStoreOptions {
   /** How long a call waits while other processes write, before it fails with `BUSY`. @default 15000 */
   busyTimeoutMs?: number | undefined;
-  /** Called when a damaged file was set aside, or permissions were corrected. @default Node's process warnings */
+  /** Called when a damaged file was renamed, or permissions were corrected. @default Node's process warnings */
   onWarning?: ((warning: StoreWarning) => void) | undefined;
 }
 
 /**
- * A store in a JSON file, for the command line on a Node without SQLite. It keeps the promises of `sqliteStore`; every write
- * replaces the whole file, so it is made for small state. Keys come from `TOOLPORT_STORE_KEY`, else from the keychain or
+ * A store in a JSON file, for the command line on a Node without SQLite. It has the same guarantees as `sqliteStore`; every write
+ * replaces the whole file, so it is meant for small state. Keys come from `TOOLPORT_STORE_KEY`, else from the keychain or
  * `<path>.key`.
  *
  * @example
@@ -29,7 +29,7 @@ export function fileStore(path: string, options: FileStoreOptions = {}): Sealing
   const file = resolve(path);
   const backend = createFileBackend({ path: file, busyTimeoutMs, onWarning });
   const sealer = createSealer(async () => {
-    // No key is left beside a file that is refused.
+    // Check the file first, so that no key is created for a rejected file.
     inspectPrivateFile(file, onWarning);
     return loadLocalKeys({ key: undefined, keyFile: `${file}.key`, onWarning });
   });

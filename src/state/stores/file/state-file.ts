@@ -1,4 +1,4 @@
-/** The JSON file of a store: read when it has changed, replaced as a whole, set aside when it is damaged. */
+/** The JSON file of a store: read when it has changed, replaced as a whole, renamed when it is damaged. */
 import {
   closeSync,
   fsyncSync,
@@ -18,23 +18,23 @@ import { DamagedContent, HEAD_LENGTH, readContent, writeContent } from "./conten
 import type { FileLock } from "./file-lock.js";
 import { emptyContent, type FileContent } from "./file-records.js";
 
-/** Windows refuses to replace a file while another process reads it. */
+/** Windows does not replace a file while another process reads it. */
 const IN_USE = process.platform === "win32" ? ["EPERM", "EACCES", "EBUSY"] : [];
 
 export interface StateFile {
-  /** What the file holds now. The caller may change the object only to `replace` the file with it. */
+  /** The current content. The caller may change the object only to `replace` the file with it. */
   read(): FileContent;
   /** Replaces the file in one step. Throws `NotReplaced` if the lock was taken over. */
   replace(content: FileContent, lock: FileLock): void;
-  /** Removes what the owner of a lock was about to write. */
+  /** Removes the unfinished write of the owner of a lock. */
   discard(nonce: string): void;
-  /** Renames a damaged file and warns. Needs the lock. */
+  /** Renames a damaged file and warns. Requires the lock. */
   setAside(): void;
-  /** Removes what killed processes left. Needs the lock. */
+  /** Removes files that killed processes left. Requires the lock. */
   sweep(): void;
 }
 
-/** The file is as it was: the lock was taken over, or the file is in use. Trying again is safe. */
+/** The file is unchanged: the lock was taken over, or the file is in use. Trying again is safe. */
 export class NotReplaced extends Error {}
 
 export function createStateFile(
@@ -64,7 +64,7 @@ export function createStateFile(
       return load();
     },
     replace(content, lock) {
-      // The caller has changed the content: it counts again when it is in the file.
+      // The caller changed the content: the cache is valid again after the file is written.
       known = undefined;
       const text = writeContent(content, lock.nonce);
       try {
@@ -93,7 +93,7 @@ export function createStateFile(
       }
       const name = `${path}.corrupt-${new Date().toISOString().replaceAll(/[:.]/g, "-")}`;
       renameSync(path, name);
-      const message = `The state file ${path} was damaged. It was kept as ${name}, and a new one was begun`;
+      const message = `The state file ${path} was damaged. It was renamed to ${name}, and a new one was created`;
       warn({ code: "CORRUPT_SET_ASIDE", message, path: name }, onWarning);
     },
     sweep() {
@@ -109,7 +109,7 @@ function readHead(file: number): string {
   return bytes.toString("latin1", 0, readSync(file, bytes, 0, HEAD_LENGTH, 0));
 }
 
-/** Writes a new file that only this user can read, down to the disk. */
+/** Writes a new file that only this user can read, and flushes it to the disk. */
 function writeDurably(path: string, text: string): void {
   const file = openSync(path, "wx", 0o600);
   try {

@@ -1,10 +1,10 @@
 /** Failures of file operations on a state file, as `StateError`s. */
 import { StateError } from "../../../errors/state-error.js";
 
-/** No space by name, or by cause: a quota, a limit of the file's size. */
+/** Error codes for no space left, a quota, or a limit of the file size. */
 const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
 
-/** What a failed file operation means for the state file `path`. */
+/** Converts the error of a file operation on the state file `path`. */
 export function toFileError(error: unknown, path: string): StateError {
   if (error instanceof StateError) return error;
   return FULL.includes((Object(error) as { code?: unknown }).code as string)
@@ -12,7 +12,7 @@ export function toFileError(error: unknown, path: string): StateError {
     : new StateError({
         code: "UNAVAILABLE",
         what: `The state file ${path} cannot be used`,
-        next: "Check that the file and its directory are there and can be written by this user",
+        next: "Check that the file and its directory exist and that this user can write to them",
         cause: error,
       });
 }
@@ -22,7 +22,7 @@ export const fullError = (path: string, cause: unknown): StateError =>
   new StateError({
     code: "FULL",
     what: `The state file ${path} cannot grow: the disk is full, or a limit is reached`,
-    next: "Free some space; what was saved before is still there",
+    next: "Free some space; the saved records are unchanged",
     retryable: true,
     cause,
   });
@@ -32,7 +32,7 @@ export const busyError = (path: string, cause?: unknown): StateError =>
   new StateError({
     code: "BUSY",
     what: `The state file ${path} was locked by another process for too long`,
-    next: "Find out which process holds it, or try again",
+    next: "Find the process that locks it, or try again",
     retryable: true,
     cause,
   });

@@ -1,4 +1,4 @@
-/** The file beside a database that holds its keys, or says where in the keychain they are. */
+/** The key file beside a database: it contains the keys, or the names of their keychain entries. */
 import {
   closeSync,
   fsyncSync,
@@ -23,10 +23,10 @@ export function readKeyFile(
   return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
 }
 
-/** Makes the file with one line. False if there is one already: of processes that start at once, one wins. */
+/** Creates the file with one line. False if it already exists: only one of several processes succeeds. */
 export function createKeyFile(path: string, line: string): boolean {
   mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-  // Written aside and linked whole, so that no process reads half a key, or finds an empty file after a crash.
+  // Written to a temporary file and linked, so that no process reads a partial key, or an empty file after a crash.
   const draft = `${path}.${crypto.randomUUID()}`;
   const file = openSync(draft, "wx", 0o600);
   try {
@@ -44,7 +44,7 @@ export function createKeyFile(path: string, line: string): boolean {
   return true;
 }
 
-/** The name of a new file is safe only when its directory is. */
+/** The name of a new file is durable only after its directory is flushed. */
 export function syncDirectory(path: string): void {
   if (process.platform === "win32") return;
   const directory = openSync(path, "r");

@@ -1,6 +1,6 @@
-/** The operating system's keychain, where `@napi-rs/keyring` is installed and there is a keychain to reach. */
+/** The keychain of the operating system, if `@napi-rs/keyring` is installed and a keychain is available. */
 
-/** Keeps small secrets under names. Every method throws if the keychain is locked, missing or forbidden. */
+/** Stores small secrets by name. Every method throws if the keychain is locked, missing or forbidden. */
 export interface Keychain {
   read(account: string): Promise<string | undefined>;
   write(account: string, secret: string): Promise<void>;
@@ -19,11 +19,11 @@ interface KeyringPackage {
   };
 }
 
-/** A variable, so that neither TypeScript nor a bundler asks for an optional package. */
+/** A variable, so that neither TypeScript nor a bundler requires the optional package. */
 const PACKAGE: string = "@napi-rs/keyring";
 const SERVICE = "toolport";
 
-/** The keychain, or undefined if the package is not there. */
+/** The keychain, or undefined if the package is not installed. */
 export async function loadKeychain(
   load: () => Promise<unknown> = () => import(PACKAGE),
 ): Promise<Keychain | undefined> {
@@ -33,7 +33,7 @@ export async function loadKeychain(
   } catch {
     return undefined;
   }
-  // The package's other choice on Linux, the kernel's keyring, forgets everything at a restart of the machine.
+  // The package's alternative on Linux, the kernel keyring, loses everything at a reboot.
   const entry = (account: string) =>
     new keyring.AsyncEntry(SERVICE, account, { linux: { store: "secret-service" } });
   return {

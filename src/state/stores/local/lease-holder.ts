@@ -1,12 +1,12 @@
-/** Identifies the process that holds a lease or a lock, so that others need not wait for one that is dead. */
+/** Identifies the process that holds a lease or a lock, so that others do not wait for a dead process. */
 import { readFileSync, readlinkSync } from "node:fs";
 import type { LeaseHolder } from "../../sql-records.js";
 
 let known: LeaseHolder | "unknown" | undefined;
 
 /**
- * This process. Undefined where the death of another process cannot be known for certain: a process id means nothing outside
- * of its own machine, its boot and, in containers, its namespace. A process that is stopped is not dead.
+ * This process. Undefined if the death of another process cannot be determined with certainty: a pid is meaningless outside
+ * its machine, its boot and, in containers, its namespace. A suspended process is not dead.
  */
 export function leaseHolder(): LeaseHolder | undefined {
   known ??= describe() ?? "unknown";
@@ -37,7 +37,7 @@ function readPlace(): string | undefined {
   }
 }
 
-/** True unless there is no process of this id: it may belong to another user. */
+/** False only if there is no process with this pid. The process may belong to another user. */
 export function isAlive(pid: number): boolean {
   try {
     return process.kill(pid, 0);
@@ -46,7 +46,7 @@ export function isAlive(pid: number): boolean {
   }
 }
 
-/** The id was given to another process since, or its process has ended and was not collected by its parent. */
+/** The pid was reused by another process, or the process is a zombie. */
 function isAnother(pid: number, startThen: string | undefined): boolean {
   const stat = readStat(pid);
   if (stat === undefined) return false;
@@ -57,7 +57,7 @@ function isAnother(pid: number, startThen: string | undefined): boolean {
 function readStat(pid: number): { state: string | undefined; start: string | undefined } | undefined {
   try {
     const stat = readFileSync(`/proc/${pid}/stat`, "utf8");
-    // The name of the program, in parentheses, may hold anything.
+    // The name of the program, in parentheses, may contain any characters.
     const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
     return { state: fields[0], start: fields[19] };
   } catch {

@@ -1,4 +1,4 @@
-/** Finds the keys of a store on this machine: configured ones, else its key file and the keychain, made at first use. */
+/** Finds the keys of a store on this machine: configured ones, else its key file and the keychain; creates a key at first use. */
 import { StateError } from "../../../errors/state-error.js";
 import { createKeyRing, createStoreKey, type KeyRing, type StoreKey } from "../../key-ring.js";
 import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "../configured-keys.js";
@@ -7,14 +7,14 @@ import { toFileError } from "./file-error.js";
 import { createKeyFile, readKeyFile } from "./key-file.js";
 import { type Keychain, loadKeychain } from "./keychain.js";
 
-/** How a line of the key file begins that only names an entry of the keychain. */
+/** Prefix of a line in the key file that refers to a keychain entry. */
 const KEYCHAIN_MARK = "keychain:";
 
 interface LocalKeysOptions {
   key: StoreKeys | undefined;
   keyFile: string;
   onWarning?: ((warning: StoreWarning) => void) | undefined;
-  /** For tests: the keychain of this machine otherwise. */
+  /** For tests. @default the keychain of this machine */
   keychain?: (() => Promise<Keychain | undefined>) | undefined;
 }
 
@@ -38,7 +38,7 @@ async function readOrMakeKeys(options: LocalKeysOptions): Promise<string[]> {
   }
 }
 
-/** The keys that the key file holds or names. */
+/** The keys that the key file contains or refers to. */
 async function readKeys({ keyFile, onWarning, keychain }: LocalKeysOptions): Promise<string[] | undefined> {
   const lines = readKeyFile(keyFile, onWarning);
   if (lines === undefined) return undefined;
@@ -53,7 +53,7 @@ async function readKeys({ keyFile, onWarning, keychain }: LocalKeysOptions): Pro
   return Promise.all(lines.map(read));
 }
 
-/** Creates the key and records in the file where it is. If several processes do so, the first one wins. */
+/** Creates the key and writes its location to the file. If several processes do so, the first one wins. */
 async function makeKey({ keyFile, keychain }: LocalKeysOptions): Promise<void> {
   const key = createStoreKey();
   const chain = await (keychain ?? loadKeychain)();
@@ -62,7 +62,7 @@ async function makeKey({ keyFile, keychain }: LocalKeysOptions): Promise<void> {
   if (!isMine && account !== undefined) await chain?.remove(account).catch(() => {});
 }
 
-/** The name under which the keychain holds the key, or undefined if it does not: a machine without a desktop has none. */
+/** The name of the key in the keychain, or undefined if it could not be stored: a headless machine has no keychain. */
 async function keep(key: string, chain: Keychain | undefined): Promise<string | undefined> {
   const account = crypto.randomUUID();
   try {
@@ -77,5 +77,5 @@ const unreachable = (keyFile: string): StateError =>
   new StateError({
     code: "KEY_MISMATCH",
     what: `The key named in ${keyFile} cannot be read from the operating system's keychain`,
-    next: `Unlock the keychain, check that @napi-rs/keyring is installed, or set ${KEY_VARIABLE}; nothing was erased`,
+    next: `Unlock the keychain, check that @napi-rs/keyring is installed, or set ${KEY_VARIABLE}; nothing was deleted`,
   });

@@ -11,8 +11,8 @@ const OTHERS = 0o077;
 type OnWarning = ((warning: StoreWarning) => void) | undefined;
 
 /**
- * Creates the file (0600) and its directory (0700) where they are missing. Takes an existing file back from its group and
- * the world, with a warning; rejects a link, and a file of another user.
+ * Creates the file (0600) and its directory (0700) if they are missing. Removes the permissions of other users from an existing file,
+ * with a warning; rejects a link, and a file of another user.
  */
 export function claimFile(path: string, onWarning: OnWarning): void {
   mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY });
@@ -26,7 +26,7 @@ export function claimFile(path: string, onWarning: OnWarning): void {
   }
 }
 
-/** The checks alone; undefined if there is no such file. Never opens it: that would drop SQLite's locks on it. */
+/** Only checks; undefined if there is no such file. Never opens it: that would drop SQLite's locks on it. */
 export function inspectPrivateFile(path: string, onWarning: OnWarning): Stats | undefined {
   const stats = lstatSync(path, { throwIfNoEntry: false });
   if (stats === undefined) return undefined;
@@ -38,7 +38,7 @@ export function inspectPrivateFile(path: string, onWarning: OnWarning): Stats | 
   if (stats.uid !== user) throw refused(path, "belongs to another user");
   if ((stats.mode & OTHERS) !== 0) {
     chmodSync(path, PRIVATE_FILE);
-    const message = `${path} was open to other users of this machine and no longer is`;
+    const message = `${path} was accessible to other users of this machine; their permissions were removed`;
     warn({ code: "PERMISSIONS_FIXED", message, path }, onWarning);
   }
   return stats;
@@ -48,5 +48,5 @@ const refused = (path: string, why: string): StateError =>
   new StateError({
     code: "UNAVAILABLE",
     what: `The state file ${path} ${why}`,
-    next: "Name a file of this user's own; nothing was changed",
+    next: "Use a file that belongs to this user; nothing was changed",
   });

@@ -11,13 +11,13 @@ export type { StoreKeys } from "../configured-keys.js";
 /** Options of {@link postgresStore}. */
 export interface PostgresStoreOptions {
   /**
-   * Encrypts what is secret: 32 random bytes, as base64 for instance. All processes need the same one. Several: the first
-   * encrypts, all of them decrypt. Without any, secrets are refused.
+   * Encrypts secrets: 32 random bytes, for instance as base64. All processes need the same key. Of several, the first
+   * encrypts and all decrypt. Without a key, writing secrets fails.
    * @default the environment variable TOOLPORT_STORE_KEY
    */
   key?: StoreKeys | undefined;
   /**
-   * Schema of the tables; made if it is not there.
+   * Schema of the tables; created if it does not exist.
    * @default the first one of the connection's search path
    */
   schema?: string | undefined;
@@ -29,8 +29,8 @@ export interface PostgresStoreOptions {
 }
 
 /**
- * Keeps Toolport's state in PostgreSQL (11 or newer) through `pg`. Connects when it is first used, and creates its tables.
- * A pool of your own is used as it is and not ended. Through PgBouncer everything works but `watch()`, which needs its session mode.
+ * Stores Toolport's state in PostgreSQL (11 or newer) through `pg`. Connects when it is first used, and creates its tables.
+ * It never ends your own pool. With PgBouncer, `watch()` requires session mode.
  *
  * @example
  * ```ts

@@ -68,8 +68,8 @@ async function readVersion(client: ClientBase, names: QualifiedNames): Promise<n
   if (version > newest) {
     throw new StateError({
       code: "UNAVAILABLE",
-      what: `The store's tables have version ${version}, this Toolport knows up to ${newest}`,
-      next: "Update Toolport, or give the store other tables (`schema`, `tablePrefix`); nothing was changed",
+      what: `The store's tables have version ${version}, this Toolport supports versions up to ${newest}`,
+      next: "Update Toolport, or use other tables (`schema`, `tablePrefix`); nothing was changed",
     });
   }
   return version;

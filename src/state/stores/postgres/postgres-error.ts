@@ -11,8 +11,8 @@ interface Meaning {
 }
 
 const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
-const full: Meaning = { code: "FULL", what: "has no space left", next: "Look at its disk and memory" };
-const corrupt: Meaning = { code: "CORRUPT", what: "reports damaged data", next: "Look at its log" };
+const full: Meaning = { code: "FULL", what: "has no space left", next: "Check its disk and memory" };
+const corrupt: Meaning = { code: "CORRUPT", what: "reports damaged data", next: "Check its log" };
 const login: Meaning = {
   code: "UNAVAILABLE",
   what: "refused the login",
@@ -23,14 +23,14 @@ const login: Meaning = {
 const STATES: Readonly<Record<string, Meaning>> = {
   "25006": {
     code: "UNAVAILABLE",
-    what: "takes no writes at present",
-    next: "Give the store the address of the primary",
+    what: "does not accept writes at present",
+    next: "Use the address of the primary",
     retryable: true,
   },
   "42501": {
     code: "UNAVAILABLE",
-    what: "does not allow this user what the store needs",
-    next: "Grant it the right to make and use the store's tables",
+    what: "denies this user a permission that the store needs",
+    next: "Grant the user the right to create and use the tables of the store",
   },
   "53300": busy,
   "55P03": busy,
@@ -48,7 +48,7 @@ const sqlState = (error: unknown): string | undefined => {
   return typeof code === "string" && /^[0-9A-Z]{5}$/.test(code) ? code : undefined;
 };
 
-/** The tables are not there any more. */
+/** The tables no longer exist. */
 export const isTableMissing = (error: unknown): boolean => sqlState(error) === "42P01";
 
 /** Converts any error of a call to `place` into a `StateError`. */
@@ -74,7 +74,7 @@ function unknownMeaning(error: unknown, state: string | undefined): Meaning {
   return {
     code: "UNAVAILABLE",
     what: `could not be reached, or the connection was lost${detail}`,
-    next: "Check that it is running and that its address is right",
+    next: "Check that it is running and that its address is correct",
     retryable: true,
   };
 }

@@ -5,7 +5,7 @@ import { StateError } from "../../../errors/state-error.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 
-/** Hands out connections. */
+/** Provides connections. */
 export interface PostgresSource {
   /** The name of the server in messages, without user and password. */
   readonly place: string;
@@ -33,7 +33,7 @@ function trackSockets() {
   let isClosed = false;
   return {
     create(): Socket {
-      if (isClosed) throw new Error("The store was closed meanwhile");
+      if (isClosed) throw new Error("The store was closed in the meantime");
       const socket = new Socket();
       const closed = new Promise<void>((resolve) => {
         socket.once("close", () => {
@@ -44,7 +44,7 @@ function trackSockets() {
       open.set(socket, closed);
       return socket;
     },
-    /** Resolves when all are closed; those that take too long are cut off. */
+    /** Resolves when all are closed; destroys those that take too long. */
     async close() {
       isClosed = true;
       const timer = setTimeout(() => {
@@ -57,9 +57,9 @@ function trackSockets() {
 }
 
 /**
- * Takes one connection out of the pool. What breaks it also rejects its query; but the pool stops listening for errors as it
- * hands it out, and the server may say that it ends it in the very bytes that made it ready. So not by promise: there would
- * be a moment without a listener, and such an error ends the process.
+ * Takes one connection out of the pool. An error of the connection also rejects its query, but the pool removes its error listener
+ * when it returns the connection, and the server may send a fatal error together with the ready message. A promise would leave a
+ * moment without a listener, in which such an error ends the process. So this uses a callback.
  */
 function takeOut(pool: Pool): Promise<PoolClient> {
   return new Promise((resolve, reject) => {
@@ -208,7 +208,7 @@ function placeOf(url: string): string {
     throw new StateError({
       code: "UNAVAILABLE",
       what: "The address given to postgresStore() is not a PostgreSQL URL",
-      next: "Give it a URL such as postgres://localhost/app, or a Pool of pg's",
+      next: "Use a URL such as postgres://localhost/app, or a Pool of pg",
     });
   }
   return parsed.host === "" ? "PostgreSQL" : `PostgreSQL at ${parsed.host}`;

@@ -1,9 +1,9 @@
 /** The SQL of the PostgreSQL store. Every change is one statement; all times come from the server's clock. */
 import { CHANGE_MEMORY_MS } from "../change-feed.js";
 
-/** Where the tables are. */
+/** The location of the tables. */
 export interface TableNames {
-  /** Undefined: the connection's own. */
+  /** Undefined for the default of the connection. */
   schema?: string | undefined;
   prefix: string;
 }
@@ -15,7 +15,7 @@ const identifier = (name: string): string => `"${name.replaceAll('"', '""')}"`;
 /** As a string constant, for functions that take the name of a table or sequence. */
 const constant = (text: string): string => `'${text.replaceAll("'", "''")}'`;
 
-/** Names ready to be put into SQL. */
+/** Names quoted for SQL. */
 export function qualifyNames({ schema, prefix }: TableNames) {
   const qualify = (name: string): string =>
     `${schema === undefined ? "" : `${identifier(schema)}.`}${identifier(prefix + name)}`;
@@ -29,7 +29,7 @@ export function qualifyNames({ schema, prefix }: TableNames) {
     migrationsConstant: constant(qualify("migrations")),
     sequence,
     sequenceConstant: constant(sequence),
-    /** An index lies in the schema of its table. */
+    /** An index is in the schema of its table. */
     index: (name: string) => identifier(`${prefix}${name}`),
   };
 }
@@ -39,7 +39,7 @@ export type QualifiedNames = ReturnType<typeof qualifyNames>;
 const NOW = "clock_timestamp()";
 const after = (parameter: string): string => `${NOW} + ${parameter}::float8 * interval '1 millisecond'`;
 const LIVE = `(r.expires_at is null or r.expires_at > ${NOW})`;
-/** Waits for the log to be safe, whatever the server's default for others is. */
+/** Waits until the log is on the disk, regardless of the server's default. */
 const DURABLE = `, set_config('synchronous_commit',
   case current_setting('synchronous_commit') when 'off' then 'on' else current_setting('synchronous_commit') end, true)`;
 
@@ -48,8 +48,8 @@ const heldLease = (leases: string): string =>
   `held as (select 1 from ${leases} where id = $7::bytea and fence = $8::bigint for share),`;
 
 /**
- * A deleted record stays for a while as one without text that expired at that moment, so that a process that lost the connection
- * can still learn of it. Keys are found by their hash, because index entries have a size limit.
+ * A deleted record stays for a while as an expired record without text, so that a process that lost the connection
+ * can still detect the deletion. Keys are found by their hash, because index entries have a size limit.
  */
 export function createStatements({ records, leases, sequenceConstant }: QualifiedNames) {
   const next = `nextval(${sequenceConstant})`;
@@ -92,7 +92,7 @@ export function createStatements({ records, leases, sequenceConstant }: Qualifie
     list: `select r.key from ${records} r
       where left(r.key, ${INDEXED_CHARS}) like $2::text and starts_with(r.key, $1::text) and ${LIVE} order by r.key`,
 
-    /** Parameter: milliseconds. Everything, if that is longer than changes are remembered. */
+    /** Parameter: milliseconds. Returns all keys if changes are not stored that long. */
     changed: `select r.key from ${records} r
       where r.changed_at >= ${NOW} - $1::float8 * interval '1 millisecond' or $1::float8 >= ${CHANGE_MEMORY_MS}`,
 
@@ -112,7 +112,7 @@ export function createStatements({ records, leases, sequenceConstant }: Qualifie
   };
 }
 
-/** A pattern that finds what begins with `prefix`, as far as the index goes. */
+/** A pattern for the indexed part of keys that begin with `prefix`. */
 export const prefixPattern = (prefix: string): string =>
   `${Array.from(prefix)
     .slice(0, INDEXED_CHARS)

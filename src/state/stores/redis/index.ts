@@ -11,21 +11,21 @@ export type { RedisClient } from "./redis-source.js";
 /** Options of {@link redisStore}. */
 export interface RedisStoreOptions {
   /**
-   * Encrypts what is secret: 32 random bytes, as base64 for instance. All processes need the same one. Several: the first
-   * encrypts, all of them decrypt. Without any, secrets are refused.
+   * Encrypts secrets: 32 random bytes, for instance as base64. All processes need the same key. Of several, the first
+   * encrypts and all decrypt. Without a key, writing secrets fails.
    * @default the environment variable TOOLPORT_STORE_KEY
    */
   key?: StoreKeys | undefined;
   /**
-   * Begins every key in Redis. On a cluster it needs a part in braces, so that all keys lie together.
+   * Prefix of every key in Redis. On a cluster it needs a part in braces, so that all keys are in one slot.
    * @default "{toolport}:"
    */
   prefix?: string | undefined;
 }
 
 /**
- * Keeps Toolport's state in Redis (5 or newer) through `ioredis`. Connects when it is first used. A client of your own is used as it
- * is and not closed. How safe a committed record is against a loss of power is up to the server (`appendfsync`); it must
+ * Stores Toolport's state in Redis (5 or newer) through `ioredis`. Connects when it is first used. It never closes
+ * your own client. The server setting `appendfsync` determines whether a record survives a power failure. The server must
  * not evict keys (`maxmemory-policy noeviction`).
  *
  * @example

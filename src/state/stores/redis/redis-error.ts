@@ -17,8 +17,8 @@ const login: Meaning = {
 };
 const replica: Meaning = {
   code: "UNAVAILABLE",
-  what: "takes no writes at present",
-  next: "Give the store the address of the primary",
+  what: "does not accept writes at present",
+  next: "Use the address of the primary",
   retryable: true,
 };
 const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
@@ -29,8 +29,8 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   NOAUTH: login,
   NOPERM: {
     code: "UNAVAILABLE",
-    what: "does not allow this user what the store needs",
-    next: "Allow it scripts, hashes, sorted sets and publish/subscribe under the store's prefix",
+    what: "denies this user a permission that the store needs",
+    next: "Grant the user scripts, hashes, sorted sets and publish/subscribe under the prefix of the store",
   },
   READONLY: replica,
   NOREPLICAS: replica,
@@ -41,8 +41,8 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   OOM: { code: "FULL", what: "has no memory left", next: "Raise its maxmemory, or remove other data" },
   MISCONF: {
     code: "FULL",
-    what: "cannot save to its disk and takes no writes",
-    next: "Look at its log",
+    what: "cannot save to its disk and does not accept writes",
+    next: "Check its log",
     retryable: true,
   },
 };
@@ -69,7 +69,7 @@ function unknownMeaning(error: unknown, reply: string | undefined): Meaning {
   return {
     code: "UNAVAILABLE",
     what: `could not be reached, or the connection was lost${detail}`,
-    next: "Check that it is running and that its address is right",
+    next: "Check that it is running and that its address is correct",
     retryable: true,
   };
 }

@@ -7,7 +7,7 @@ import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 /** The user's client: of one server, of sentinels, or of a cluster. */
 export type RedisClient = Redis | Cluster;
 
-/** Hands out connections. */
+/** Provides connections. */
 export interface RedisSource {
   /** The name of the server in messages, without user and password. */
   readonly place: string;
@@ -66,7 +66,7 @@ function trackConnections() {
       });
       return client;
     },
-    /** Every call that waits on the connection may ask for it; it happens once. */
+    /** Several waiting calls may request it; it happens once. */
     disconnect(client: RedisClient) {
       if (leaving.has(client)) return;
       leaving.add(client);
@@ -74,7 +74,7 @@ function trackConnections() {
     },
     /** Called before a connection is opened. */
     checkOpen() {
-      if (isClosed) throw new Error("The store was closed meanwhile");
+      if (isClosed) throw new Error("The store was closed in the meantime");
     },
     async closeAll() {
       isClosed = true;
@@ -160,7 +160,7 @@ function placeOf(url: string): string {
     throw new StateError({
       code: "UNAVAILABLE",
       what: "The address given to redisStore() is not a Redis URL",
-      next: "Give it a URL such as redis://localhost:6379, or an ioredis client",
+      next: "Use a URL such as redis://localhost:6379, or an ioredis client",
     });
   }
   return `Redis at ${parsed.host || "localhost"}`;

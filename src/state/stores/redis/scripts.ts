@@ -19,7 +19,7 @@ const script = (body: string): Script => {
 };
 
 /**
- * Numbers that only grow are at least the time in microseconds: a server that lost its last writes, or all of them, does
+ * Increasing numbers start at the time in microseconds: a server that lost its last writes, or all of them, does
  * not use a number twice. They stay below 2^53 for another two centuries.
  */
 const CLOCK = `
@@ -91,7 +91,7 @@ end
 return keys
 `);
 
-/** KEYS: index, changes. ARGV: milliseconds. Everything, if that is longer than changes are remembered. */
+/** KEYS: index, changes. ARGV: milliseconds. Returns all keys if changes are not stored that long. */
 export const CHANGED = script(`
 local since = now - ARGV[1]
 if tonumber(ARGV[1]) < ${CHANGE_MEMORY_MS} then return redis.call("ZRANGEBYSCORE", KEYS[2], since, "+inf") end
@@ -110,7 +110,7 @@ redis.call("PEXPIREAT", KEYS[1], string.format("%.0f", now + ARGV[1] + ${LEASE_M
 return fence
 `);
 
-/** KEYS: lease. ARGV: fence, milliseconds from now at which it ends (0: it is given back). */
+/** KEYS: lease. ARGV: fence, milliseconds until it ends (0: released). */
 export const RENEW = script(`
 if redis.call("HGET", KEYS[1], "fence") ~= ARGV[1] then return 0 end
 redis.call("HSET", KEYS[1], "expires", now + ARGV[2])

@@ -1,8 +1,8 @@
-/** Chooses SQLite's journal mode: the write-ahead log where it is safe, else the rollback journal. See https://www.sqlite.org/wal.html. */
+/** Chooses SQLite's journal mode: the write-ahead log if it is safe, otherwise the rollback journal. See https://www.sqlite.org/wal.html. */
 import { statfsSync } from "node:fs";
 import type { SqlRunner } from "../../sql-runner.js";
 
-/** File systems of other machines by the number statfs(2) gives them: NFS, SMB, CIFS, SMB2, AFS, 9P, Ceph. */
+/** Type numbers of network file systems in statfs(2): NFS, SMB, CIFS, SMB2, AFS, 9P, Ceph. */
 const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x01021997, 0x00c36400];
 
 /** Sets the mode. Returns the reason if it is not the write-ahead log. */
@@ -21,11 +21,11 @@ function whyNoLog(sql: SqlRunner, path: string): string | undefined {
   if (!isSafeWithLog(version)) {
     return `SQLite ${version} can damage a log that several processes write; install @photostructure/sqlite or a newer Node`;
   }
-  if (isOnNetwork(path)) return "it lies on a network file system; put it on a disk of this machine";
+  if (isOnNetwork(path)) return "it is on a network file system; move it to a disk of this machine";
   return undefined;
 }
 
-/** The bug that loses a log being reset is gone since 3.51.3; 3.52.0 was withdrawn. */
+/** The bug that loses a log during its reset is fixed since 3.51.3; 3.52.0 was withdrawn. */
 export function isSafeWithLog(version: string): boolean {
   const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
   if (major !== 3) return major > 3;

@@ -16,7 +16,7 @@ const CHECKED_BYTES = 32 * 1024 * 1024;
 /** An open database file. */
 export interface OpenDatabase {
   readonly sql: SqlRunner;
-  /** False after the file was deleted or replaced: what is written now would be lost with it. */
+  /** False after the file was deleted or replaced: further writes would be lost. */
   isInPlace(): boolean;
   /** Whether the next commits wait for the disk. */
   setDurable(isDurable: boolean): void;
@@ -59,10 +59,10 @@ function openOnce({ path, driver, onWarning }: OpenOptions): OpenDatabase {
   }
 }
 
-/** Reads before anything is written: neither a damaged file nor a newer Toolport's is touched. */
+/** Reads before anything is written, so that a damaged file or a file of a newer Toolport stays unchanged. */
 function checkDatabase(database: SqliteDatabase, path: string): SqlRunner {
   const sql = createSqliteRunner(database);
-  // The calls are synchronous, so waiting inside would stop the whole program: see `retryBusy`.
+  // The calls are synchronous, so waiting inside would block the event loop: see `retryBusy`.
   sql.all("PRAGMA busy_timeout = 0");
   readSchemaVersion(sql);
   if (statSync(path).size > CHECKED_BYTES) return sql;
@@ -71,7 +71,7 @@ function checkDatabase(database: SqliteDatabase, path: string): SqlRunner {
   return sql;
 }
 
-/** Has the shape of SQLite's own error, so that both are handled alike. */
+/** Has the fields of SQLite's own error, so that both are handled in the same way. */
 class DamagedFile extends Error {
   readonly errcode = 11;
 }
@@ -90,10 +90,10 @@ function reportDamage({ path, driver, onWarning }: OpenOptions, cause: unknown):
   };
   const name = setAside(path, isStillDamaged);
   if (name === undefined) {
-    const what = `The state file ${path} is damaged and being set aside by another process`;
+    const what = `The state file ${path} is damaged, and another process is renaming it`;
     throw new StateError({ code: "BUSY", what, next: "Try again", retryable: true, cause });
   }
-  const message = `The state file ${path} was damaged. It was kept as ${name}, and a new one was begun`;
+  const message = `The state file ${path} was damaged. It was renamed to ${name}, and a new one was created`;
   warn({ code: "CORRUPT_SET_ASIDE", message, path: name }, onWarning);
 }
 
@@ -130,7 +130,7 @@ function toOpenDatabase({
     close() {
       try {
         // SQLite does this at the end of the last connection. @photostructure/sqlite closes a connection for good only when
-        // its statements are collected, and until then the file alone would not be the whole of it.
+        // its statements are garbage-collected, and until then the file alone is incomplete.
         if (hasLog) database.exec("PRAGMA wal_checkpoint(TRUNCATE)");
       } catch {
         // Another process renames it, or the file is gone.
@@ -140,20 +140,20 @@ function toOpenDatabase({
   };
 }
 
-/** What SQLite keeps beside a database, and last the database itself: a new one must not find an old companion. */
+/** The companion files of a database, then the database itself: a new database must not find an old companion. */
 const PARTS = ["-wal", "-shm", "-journal", ""];
 /** A process that holds the lock for longer is assumed to be dead. */
 const STALE_LOCK_MS = 10_000;
 
 /**
- * Renames the file and its companions if `isDamaged` still says so, and returns the new name. Undefined: another process did
+ * Renames the file and its companions if `isDamaged` is still true, and returns the new name. Undefined if another process did
  * it, or is about to.
  */
 function setAside(path: string, isDamaged: () => boolean): string | undefined {
   const lock = `${path}.repair`;
   if (!takeLock(lock)) return undefined;
   try {
-    // Without a second look, the new file of a quicker process would be taken for the damaged one.
+    // Check again: a faster process may already have created a new file.
     if (!isDamaged()) return undefined;
     const name = `${path}.corrupt-${new Date().toISOString().replaceAll(/[:.]/g, "-")}`;
     for (const part of PARTS) if (existsSync(path + part)) renameSync(path + part, name + part);

@@ -16,7 +16,7 @@ import { type OpenDatabase, openDatabase } from "./open-database.js";
 import { loadSqliteDriver } from "./sqlite-driver.js";
 import { isBusy, isDamaged, isReadOnly, toStateError } from "./sqlite-error.js";
 
-/** Interval at which writes of other processes are looked for while there are watchers. */
+/** Poll interval for writes of other processes while there are watchers. */
 const POLL_MS = 250;
 const LONGEST_WAIT_MS = 50;
 
@@ -43,7 +43,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
     return current;
   };
 
-  /** Runs a step, again while the file is locked: in between the event loop is free. */
+  /** Runs a step, and repeats it while the file is locked, without blocking the event loop. */
   const run = async <T>(step: (open: OpenDatabase) => T): Promise<T> => {
     const deadline = performance.now() + busyTimeoutMs;
     for (let attempt = 1; ; attempt++) {
@@ -84,7 +84,7 @@ export function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBa
   };
 }
 
-/** Polls SQLite for writes of others; this reads nothing from the file while there are none. */
+/** Polls SQLite for writes of other connections; reads nothing from the file while there are none. */
 function pollChanges(database: () => Promise<OpenDatabase>, onChange: (key: string) => void): () => void {
   let range = { since: Date.now(), after: 0 };
   let seen: { open: OpenDatabase; dataVersion: number } | undefined;

@@ -1,4 +1,4 @@
-/** Finds a SQLite driver: Node's if its version is good, else a package. Both have the interface of Node's `DatabaseSync`. */
+/** Finds a SQLite driver: that of Node if its version is suitable, otherwise a package. Both have the interface of Node's `DatabaseSync`. */
 import { StateError } from "../../../errors/state-error.js";
 import { isSafeWithLog } from "./journal-mode.js";
 
@@ -29,7 +29,7 @@ function sources(): readonly string[] {
 
 let loading: Promise<SqliteDriver> | undefined;
 
-/** The first driver that is there; a driver that was missing may be there the next time. */
+/** The first available driver; a missing driver may be available the next time. */
 export function loadSqliteDriver(): Promise<SqliteDriver> {
   loading ??= findDriver().catch((error: unknown) => {
     loading = undefined;
@@ -50,7 +50,7 @@ async function findDriver(): Promise<SqliteDriver> {
   }
   throw new StateError({
     code: "UNAVAILABLE",
-    what: "There is no SQLite here: neither the package @photostructure/sqlite nor Node's own",
+    what: "No SQLite driver was found: neither the package @photostructure/sqlite nor that of Node",
     next: "Run `npm install @photostructure/sqlite`",
     cause: new AggregateError(causes),
   });

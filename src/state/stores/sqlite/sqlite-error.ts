@@ -6,7 +6,7 @@ const BUSY = [5, 6, 15]; // BUSY, LOCKED, PROTOCOL
 const DAMAGED = [11, 26]; // CORRUPT, NOTADB
 const READ_ONLY = 8;
 const FULL = 13;
-/** Write errors that are no lack of space by name, but by cause: a quota or a limit of the file's size. */
+/** Write errors that are caused by a quota or a limit of the file size. */
 const LIMITED = [778, 4874]; // IOERR_WRITE, IOERR_SHMSIZE
 
 /** SQLite's extended result code, or Node's code of a failed file operation. */
@@ -20,20 +20,20 @@ const primaryCode = (error: unknown): number | undefined => {
   return typeof code === "number" ? code & 0xff : undefined;
 };
 
-/** Another process is writing: it can go on in a moment. */
+/** Another process is writing: retry shortly. */
 export const isBusy = (error: unknown): boolean =>
   BUSY.includes(primaryCode(error) ?? -1) || (error instanceof StateError && error.code === "BUSY");
 
-/** The file is no database, or no longer. */
+/** The file is not a database, or is damaged. */
 export const isDamaged = (error: unknown): boolean => DAMAGED.includes(primaryCode(error) ?? -1);
 
-/** Nothing can be written. A connection that was opened like that stays so, also when the file can be written again. */
+/** The connection is read-only. It stays so even if the file becomes writable again. */
 export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READ_ONLY;
 
 const isFull = (error: unknown): boolean =>
   primaryCode(error) === FULL || LIMITED.includes(codeOf(error) as number);
 
-/** Anything that went wrong with the file, as a `StateError`. */
+/** Converts any error of the file to a `StateError`. */
 export function toStateError(error: unknown, path: string): StateError {
   if (error instanceof StateError) return error;
   if (isBusy(error)) return busyError(path, error);
@@ -42,7 +42,7 @@ export function toStateError(error: unknown, path: string): StateError {
   return new StateError({
     code: "CORRUPT",
     what: `The state file ${path} is damaged`,
-    next: "The next call sets it aside and begins a new one",
+    next: "The next call renames it and creates a new one",
     retryable: true,
     cause: error,
   });

@@ -1,4 +1,4 @@
-/** Node's `DatabaseSync` as a runner of SQL: statements prepared once, transactions that take the write lock first. */
+/** Runs SQL on Node's `DatabaseSync`: prepares statements once, and transactions take the write lock first. */
 import type { SqlRunner } from "../../sql-runner.js";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.js";
 
@@ -17,7 +17,7 @@ export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
     try {
       database.exec("ROLLBACK");
     } catch {
-      // After some errors SQLite has done it already.
+      // After some errors SQLite has already rolled back.
     }
   };
   return {
@@ -26,8 +26,8 @@ export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
       try {
         return statement.all(...bindings) as Record<string, unknown>[];
       } catch (error) {
-        // @photostructure/sqlite tells why only with `get`. What failed has changed nothing, and fails again; if it does not
-        // after all, it is a read, or a step of a transaction that is rolled back now.
+        // @photostructure/sqlite reports the reason only with `get`. The failed statement changed nothing and fails again; if it
+        // succeeds, it is a read, or a step of a transaction that is rolled back now.
         if (!hasCode(error)) statement.get(...bindings);
         throw error;
       }

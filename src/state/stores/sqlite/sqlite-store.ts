@@ -12,9 +12,9 @@ import { createSqliteBackend } from "./sqlite-backend.js";
 /** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
   /**
-   * What secret values are encrypted with: 32 bytes, as they are or as base64 or hexadecimal text. In a list the first
+   * Encrypts secret values: 32 bytes, or the same as base64 or hexadecimal text. In a list the first
    * encrypts and the others still decrypt.
-   * @default TOOLPORT_STORE_KEY, else a key made at first use and kept in the operating system's keychain (with
+   * @default TOOLPORT_STORE_KEY, else a key created at first use and stored in the keychain of the operating system (with
    * `@napi-rs/keyring`) or in `<path>.key`
    */
   key?: StoreKeys | undefined;
@@ -26,7 +26,7 @@ export interface SqliteStoreOptions {
 
 /**
  * A store in a SQLite file. Several processes of one machine may share it. The file is opened at first use; it and its
- * directory are made if they are missing, readable by this user alone.
+ * directory are created if they are missing, readable by this user only.
  *
  * @example
  * ```ts
@@ -41,7 +41,7 @@ export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}
   const file = resolve(path instanceof URL ? fileURLToPath(path) : path);
   const backend = createSqliteBackend({ path: file, busyTimeoutMs, onWarning });
   const sealer = createSealer(async () => {
-    // No key is left beside a file that is refused.
+    // Check the file first, so that no key is created for a rejected file.
     inspectPrivateFile(file, onWarning);
     return loadLocalKeys({ key, keyFile: `${file}.key`, onWarning });
   });
