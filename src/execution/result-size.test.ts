@@ -105,7 +105,7 @@ describe("spilling", () => {
     const large = image(5_000);
     const answer = result([text("before"), large, text("b".repeat(900))]);
     const { content, artifacts, text: joined, _meta } = await bound(answer, option, parts);
-    const note = "[kept aside as artifact id-1: image/png, 5000 bytes]";
+    const note = "[moved to artifact id-1: image/png, 5000 bytes]";
     expect(content).toEqual([text("before"), text(note), text("b".repeat(900))]);
     expect(joined).toContain(note);
     expect(_meta).toBeUndefined();

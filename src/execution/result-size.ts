@@ -200,5 +200,5 @@ function keepBlock(id: string, block: ContentBlock | StructuredBlock, bytes: num
 /** Replaces the block in the result. */
 const artifactNote = ({ id, type, mimeType, bytes }: ResultArtifact): ContentBlock => ({
   type: "text",
-  text: `[kept aside as artifact ${id}: ${mimeType ?? type}, ${bytes} bytes]`,
+  text: `[moved to artifact ${id}: ${mimeType ?? type}, ${bytes} bytes]`,
 });

@@ -89,7 +89,7 @@ export function promptMissing(server: string, name: string, known: readonly stri
     next:
       suggestions.length > 0
         ? `Did you mean ${suggestions.join(" or ")}?`
-        : "Look at prompts() for what there is",
+        : "See prompts() for the available prompts",
     suggestions,
   });
 }

@@ -1,4 +1,4 @@
-/** The table of options that `createToolport` takes, and the function that reads them. `options.ts` says what they mean. */
+/** The table of options of `createToolport`, and the function that reads them. `options.ts` documents them. */
 
 import { type CatalogExport, readCatalogExport } from "../catalog/exported-catalog.js";
 import { ConfigIssues } from "../config/config-issues.js";
@@ -115,7 +115,7 @@ export type PortSettings = SettingsOf<ToolportOptions, typeof PORT_OPTIONS, Chan
   readonly hasLogReader: boolean;
 };
 
-/** What `loadConfig` returns besides the servers. It says where they came from and has no effect here. */
+/** Fields that `loadConfig` returns in addition to the servers. They describe the origin of the servers and have no effect here. */
 const PROVENANCE = ["files", "sources", "issues", "warnings"];
 
 /**

@@ -179,7 +179,7 @@ function missing(server: string, name: string, known: readonly SkillInfo[]): Cat
     next:
       suggestions.length > 0
         ? `Did you mean ${suggestions.join(" or ")}?`
-        : "Look at skills(server).list() for what there is",
+        : "See skills(server).list() for the available skills",
     suggestions,
   });
 }

@@ -58,13 +58,13 @@ describe("messages of the client", () => {
     channel.sdkTransport.onneeded = () => {
       calls += 1;
     };
-    const heard: string[] = [];
-    channel.notificationListeners.add((method) => heard.push(method));
+    const received: string[] = [];
+    channel.notificationListeners.add((method) => received.push(method));
     await reply({ method: "notifications/tools/list_changed" });
     await reply({ id: 1, method: "ping" });
     await delivered();
     expect(calls).toBe(0);
-    expect(heard).toEqual(["notifications/tools/list_changed"]);
+    expect(received).toEqual(["notifications/tools/list_changed"]);
     expect(arrived).toEqual([{ jsonrpc: "2.0", id: 1, result: {} }]);
     await reply({ id: 2, method: "sampling/createMessage" });
     await reply({ id: 3, method: "elicitation/create" });

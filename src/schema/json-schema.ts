@@ -4,10 +4,10 @@
 export type JsonSchema = Readonly<Record<string, unknown>>;
 
 /** `either`: one schema or a list of them. */
-type Holds = "schema" | "list" | "map" | "either";
+type SubschemaForm = "schema" | "list" | "map" | "either";
 
 /** The form of the value of each keyword with subschemas. */
-const HOLDS: ReadonlyMap<string, Holds> = new Map<string, Holds>([
+const SUBSCHEMA_FORMS: ReadonlyMap<string, SubschemaForm> = new Map<string, SubschemaForm>([
   ["not", "schema"],
   ["if", "schema"],
   ["then", "schema"],
@@ -41,11 +41,11 @@ export type KeywordKind = "schema" | "list" | "map" | "data";
 
 /** Distinguishes schemas from data, so that a property named `pattern` is not mistaken for the keyword. */
 export function keywordKind(keyword: string, value: unknown): KeywordKind {
-  const holds = HOLDS.get(keyword);
-  if (holds === undefined) return "data";
-  if (Array.isArray(value)) return holds === "list" || holds === "either" ? "list" : "data";
-  if (!isObject(value) || holds === "list") return "data";
-  return holds === "either" ? "schema" : holds;
+  const form = SUBSCHEMA_FORMS.get(keyword);
+  if (form === undefined) return "data";
+  if (Array.isArray(value)) return form === "list" || form === "either" ? "list" : "data";
+  if (!isObject(value) || form === "list") return "data";
+  return form === "either" ? "schema" : form;
 }
 
 /** The schemas directly inside a schema. */

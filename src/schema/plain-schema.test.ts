@@ -34,8 +34,8 @@ describe("the shortcut", () => {
     ["a wrong item", { text: "a", tags: [1] }],
     ["a hole", { text: "a", tags: new Array(1) }],
     ["something inside that is wrong", { text: "a", at: {} }],
-    ["more that is no leaf", { text: "a", more: {} }],
-    ["what JSON leaves out", { text: "a", n: undefined }],
+    ["a nested value in an undeclared property", { text: "a", more: {} }],
+    ["a value that JSON leaves out", { text: "a", n: undefined }],
     ["what JSON rewrites", { text: "a", more: Number.NaN }],
     ["a date", new Date()],
     ["a list", ["text"]],
@@ -55,8 +55,8 @@ describe("the shortcut", () => {
     ["several types", { type: "object", properties: { a: { type: ["string", "null"] } } }],
     ["no type", { type: "object", properties: { a: {} } }],
     ["a schema for the rest", { type: "object", additionalProperties: { type: "string" } }],
-    ["choices that are no leaves", { type: "object", properties: { a: { type: "string", enum: [{}] } } }],
-    ["a list of choices that is none", { type: "object", properties: { a: { type: "string", enum: "a" } } }],
+    ["an enum of objects", { type: "object", properties: { a: { type: "string", enum: [{}] } } }],
+    ["an enum that is not a list", { type: "object", properties: { a: { type: "string", enum: "a" } } }],
     ["a boolean", true],
   ])("is undefined for %s", (_what, schema) => expect(compilePlainSchema(schema)).toBeUndefined());
 

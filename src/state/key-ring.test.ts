@@ -34,9 +34,9 @@ test.each([
   ["a number", 32 as never],
   ["too short", "c2hvcnQ="],
   ["empty", ""],
-  ["no base64", "?".repeat(44)],
+  ["not base64", "?".repeat(44)],
   ["too long", new Uint8Array(33)],
-  ["none at all", []],
+  ["an empty list", []],
 ])("rejects a key that is %s, without showing it", async (_name, key) => {
   const error = await createKeyRing(key).catch((caught: unknown) => caught);
   expect(error).toMatchObject({ name: "StateError", code: "KEY_MISMATCH" });

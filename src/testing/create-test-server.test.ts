@@ -261,14 +261,14 @@ describe("createTestServer", () => {
   it("sends resource updates to subscribers", async () => {
     const server = make();
     const client = await connect((await server.memory().transport()) as Transport, "legacy");
-    const heard = deferred();
+    const received = deferred();
     client.setNotificationHandler("notifications/resources/updated", ({ params }) =>
-      heard.resolve(params.uri),
+      received.resolve(params.uri),
     );
     await client.subscribeResource({ uri: "memo://text" });
     await server.resourceUpdated("memo://bytes");
     await server.resourceUpdated("memo://text");
-    await expect(heard.promise).resolves.toBe("memo://text");
+    await expect(received.promise).resolves.toBe("memo://text");
   });
 
   it("close() leaves no resources open", async () => {

@@ -13,12 +13,12 @@ function make() {
 
 test("calls the listeners of an event in order, and no others", () => {
   const { emitter } = make();
-  const heard: string[] = [];
-  emitter.on("word", (word) => heard.push(`a ${word}`));
-  emitter.on("word", (word) => heard.push(`b ${word}`));
-  emitter.on("number", () => heard.push("number"));
+  const received: string[] = [];
+  emitter.on("word", (word) => received.push(`a ${word}`));
+  emitter.on("word", (word) => received.push(`b ${word}`));
+  emitter.on("number", () => received.push("number"));
   emitter.emit("word", "x");
-  expect(heard).toEqual(["a x", "b x"]);
+  expect(received).toEqual(["a x", "b x"]);
 });
 
 test("emits without listeners", () => {
@@ -41,17 +41,17 @@ test("a function registered twice is called twice, and each registration is remo
 
 test("listeners may be added and removed during emit()", () => {
   const { emitter } = make();
-  const heard: string[] = [];
+  const received: string[] = [];
   const off = emitter.on("word", () => {
-    heard.push("first");
+    received.push("first");
     off();
-    emitter.on("word", () => heard.push("late"));
+    emitter.on("word", () => received.push("late"));
   });
-  emitter.on("word", () => heard.push("second"));
+  emitter.on("word", () => received.push("second"));
   emitter.emit("word", "x");
-  expect(heard).toEqual(["first", "second"]);
+  expect(received).toEqual(["first", "second"]);
   emitter.emit("word", "x");
-  expect(heard).toEqual(["first", "second", "second", "late"]);
+  expect(received).toEqual(["first", "second", "second", "late"]);
 });
 
 test("clear() removes all listeners of all events", () => {
@@ -98,28 +98,28 @@ describe("a listener that returns promises", () => {
 
   test("gets one event at a time, while others are called immediately", async () => {
     const { emitter } = make();
-    const heard: string[] = [];
+    const received: string[] = [];
     let release = () => {};
     emitter.on("word", async (word) => {
-      heard.push(`slow ${word}`);
+      received.push(`slow ${word}`);
       await new Promise<void>((resolve) => {
         release = resolve;
       });
     });
-    emitter.on("word", (word) => heard.push(`quick ${word}`));
+    emitter.on("word", (word) => received.push(`quick ${word}`));
     for (const word of ["a", "b"]) emitter.emit("word", word);
-    expect(heard).toEqual(["slow a", "quick a", "quick b"]);
+    expect(received).toEqual(["slow a", "quick a", "quick b"]);
     release();
     await turn();
-    expect(heard).toEqual(["slow a", "quick a", "quick b", "slow b"]);
+    expect(received).toEqual(["slow a", "quick a", "quick b", "slow b"]);
   });
 
   test("gets waiting events after clear(), but none after its removal", async () => {
     const { emitter } = make();
-    const heard: string[] = [];
+    const received: string[] = [];
     const releases: (() => void)[] = [];
     const slow = (name: string) => (word: string) => {
-      heard.push(`${name} ${word}`);
+      received.push(`${name} ${word}`);
       return new Promise<void>((resolve) => releases.push(resolve));
     };
     const off = emitter.on("word", slow("off"));
@@ -130,7 +130,7 @@ describe("a listener that returns promises", () => {
     emitter.emit("word", "c");
     for (const release of releases.splice(0)) release();
     await turn();
-    expect(heard).toEqual(["off a", "cleared a", "cleared b"]);
+    expect(received).toEqual(["off a", "cleared a", "cleared b"]);
   });
 });
 
@@ -147,14 +147,14 @@ describe("a listener that fails", () => {
   ])("because it %s is reported, and the others are still called", async (_how, fail) => {
     const { emitter, reported } = make();
     const error = new Error("mine");
-    let heard = false;
+    let received = false;
     emitter.on("word", () => fail(error));
     emitter.on("word", () => {
-      heard = true;
+      received = true;
     });
     emitter.emit("word", "x");
     await new Promise((resolve) => setImmediate(resolve));
     expect(reported).toEqual([error]);
-    expect(heard).toBe(true);
+    expect(received).toBe(true);
   });
 });

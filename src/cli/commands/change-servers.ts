@@ -47,7 +47,7 @@ async function isSaved(name: string, context: CommandContext): Promise<boolean> 
   );
 }
 
-/** The server is in no file of Toolport's: the error says where it is and what to do. */
+/** The error of a server that is not in a file of Toolport; it says where the server is and what to do. */
 async function throwNotOwn(name: string, context: CommandContext, change: ServerChange): Promise<never> {
   const { servers } = await context.readServers();
   const source = servers.get(name)?.source;

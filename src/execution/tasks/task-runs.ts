@@ -113,7 +113,7 @@ export class TaskRuns {
   /** Asks the server to cancel the task; false if it does not support that. */
   async cancel(connection: ServerConnection, record: TaskRecord, timeoutMs: number): Promise<boolean> {
     const limits = { timeoutMs, maxTimeoutMs: timeoutMs };
-    const heard = await runOnSession(
+    const isCancelled = await runOnSession(
       connection,
       async (session) => {
         if (!canCancel(session)) return false;
@@ -125,8 +125,8 @@ export class TaskRuns {
       },
       { repeatable: true, waitMs: timeoutMs },
     );
-    if (heard) await this.#parts.drop(record);
-    return heard;
+    if (isCancelled) await this.#parts.drop(record);
+    return isCancelled;
   }
 
   /** The caller has given up. Retryable errors do not count: the call may be repeated and continue with the task. */

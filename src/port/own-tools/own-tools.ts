@@ -109,7 +109,7 @@ export function assertOwnNames(option: string, names: readonly unknown[]): void 
     const isGood = typeof name === "string" && isSafeName(name) && names.indexOf(name) === index;
     return isGood
       ? []
-      : [{ path: option, message: `${JSON.stringify(name)} is not a name that every provider takes` }];
+      : [{ path: option, message: `${JSON.stringify(name)} is not a name that every provider accepts` }];
   });
   if (issues.length > 0) throw new ConfigError({ code: "INVALID_CONFIG", issues });
 }

@@ -126,7 +126,7 @@ function getTool(
         const hint =
           suggestions.length > 0
             ? `Did you mean ${suggestions.join(" or ")}?`
-            : `Call ${listName} for what there is.`;
+            : `Call ${listName} for the available ones.`;
         return textResult(`The server ${server} has no prompt ${JSON.stringify(name)}. ${hint}`, true);
       }
     },

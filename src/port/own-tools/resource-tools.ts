@@ -204,7 +204,7 @@ function notThere(
   );
   return close.length > 0
     ? `${what} Did you mean ${close.join(" or ")}?`
-    : `${what} Call ${listName} for what there is.`;
+    : `${what} Call ${listName} for the available ones.`;
 }
 
 const presentContents = (contents: readonly ResourceContents[]): string =>

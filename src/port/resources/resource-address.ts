@@ -73,7 +73,7 @@ export function resourceMissing(
     next:
       suggestions.length > 0
         ? `Did you mean ${suggestions.join(" or ")}?`
-        : "Look at resources() and resourceTemplates() for what there is",
+        : "See resources() and resourceTemplates() for the available resources",
     suggestions,
     cause,
   });

@@ -91,7 +91,7 @@ describe("the root", () => {
   });
 
   it.each<[string, JsonSchema]>([
-    ["is no object", { anyOf: [{ type: "string" }, { type: "null" }] }],
+    ["is not an object", { anyOf: [{ type: "string" }, { type: "null" }] }],
     ["lists its values", { type: "object", enum: [{ a: 1 }, { a: 2 }] }],
   ])("is wrapped if it %s", (_title, original) => {
     const { schema, wrapped, unwrap } = portable(original);
@@ -171,7 +171,7 @@ describe("a property", () => {
       { type: "number", maximum: Number.POSITIVE_INFINITY },
       { type: "number" },
     ],
-    ["whose limits no message can hold", { type: "string", maxLength: 1e21 }, { type: "string" }],
+    ["with a limit beyond the range of the message", { type: "string", maxLength: 1e21 }, { type: "string" }],
     [
       "with a format of another type",
       { type: "integer", format: "date-time" },

@@ -14,7 +14,7 @@ export function writeList(
     if (rest?.isNever() === true) return writeEmptyList(tree, out, to);
     if (rest !== undefined) out["items"] = to.write(rest);
     else if (types?.includes("array") === true) {
-      to.problem(tree, "items", "holds anything");
+      to.problem(tree, "items", "allows any items");
       out["items"] = writeAnyItem(tree, to);
     }
     return [];
@@ -41,7 +41,7 @@ function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
   const places = tree.trees("prefixItems");
   const isOpen =
     rest === undefined && Number(tree.get("maxItems") ?? Number.POSITIVE_INFINITY) > places.length;
-  if (isOpen) to.problem(tree, "prefixItems", "holds anything after its first items");
+  if (isOpen) to.problem(tree, "prefixItems", "allows any items after the first ones");
   const kinds = rest === undefined || rest.isNever() ? places : [...places, rest];
   out["items"] = isOpen ? writeAnyItem(tree, to) : to.write(new SchemaTree(tree.at).set("anyOf", kinds, []));
   const said = ["prefixItems", "items"].filter((keyword) => tree.has(keyword));
@@ -49,7 +49,7 @@ function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
 }
 
 function writeEmptyList(tree: SchemaTree, out: Json, to: Derivation): string[] {
-  to.problem(tree, "items", "holds nothing");
+  to.problem(tree, "items", "allows no items");
   out["items"] = writeAnyItem(tree, to);
   out["maxItems"] = 0;
   to.log.add("rewritten", "items", tree.from("items"), "maxItems");

@@ -38,7 +38,7 @@ function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | unde
       !isKept &&
       alternatives.some((item) => item.strings("required").some((name) => !tree.map("properties").has(name)))
     )
-      to.problem(tree, keyword, "asks for properties that are not declared");
+      to.problem(tree, keyword, "requires properties that are not declared");
     if (!isKept) tree.spoken.push({ keyword, words: sayKeywords(tree, [keyword])[0]!.words, from });
     else {
       kept = alternatives;

@@ -23,7 +23,7 @@ export interface SchemaParts {
 /** The user's validator rejects a part of a schema. */
 export class PartNotCheckable extends Error {}
 
-/** Why there is no reading: what compiling says. */
+/** The schema cannot be compiled, with the reason. */
 export function builtInParts(engine: ValidationEngine, schema: JsonSchema): SchemaParts | string {
   const compiled = compileSchema(schema, { isFormat: (format) => Object.hasOwn(engine.formats, format) });
   if (typeof compiled === "string") return compiled;
@@ -93,7 +93,7 @@ const matchingParts = (node: SchemaNode, name: string): Part[] =>
     new RegExp(pattern, "u").test(name) ? [part] : [],
   );
 
-/** Writes a part as a schema of its own, with everything it refers to. */
+/** Writes a part as a separate schema, with everything it refers to. */
 class PartWriter {
   readonly #shared: JsonSchema;
   readonly #keys = new Map<string, string>();

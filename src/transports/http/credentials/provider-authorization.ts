@@ -87,7 +87,7 @@ const underWay = processWide("authorizations", () => new WeakMap<Provider, Map<s
 export const isOAuth = (provider: Provider): provider is OAuthClientProvider =>
   "tokens" in provider && typeof provider.tokens === "function";
 
-/** Without a provider, or with one that uses DPoP, the SDK authorizes by itself. */
+/** Without a provider, or with one that uses DPoP, the SDK handles authorization. */
 export function shareAuthorization(parts: AuthorizationParts): AuthorizedSend {
   const { provider } = parts;
   if (provider === undefined || !canShare(provider)) return (_, send) => send({});
