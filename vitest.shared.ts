@@ -21,6 +21,8 @@ export default defineConfig({
     ],
   },
   test: {
+    // The projects share what is transformed: a tenth of the processor time of `npm test`.
+    experimental: { fsModuleCache: true },
     // As many workers as the smallest machine has cores: with more, a test that waits for the processor fails.
     maxWorkers: 2,
     // A test that hangs fails; one that shares the machine with others does not.
