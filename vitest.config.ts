@@ -37,7 +37,13 @@ export default mergeConfig(
         },
         {
           extends: true,
-          test: { name: "slow", include: [SLOW], exclude: OWN_CONFIGURATION, sequence: { groupOrder: 2 } },
+          test: {
+            name: "slow",
+            include: [SLOW],
+            exclude: OWN_CONFIGURATION,
+            maxWorkers: 3,
+            sequence: { groupOrder: 2 },
+          },
         },
       ],
     },

@@ -81,7 +81,7 @@ for (const [kind, { bad, line, message }] of Object.entries(wrong)) {
 const unwise: Record<string, { entry: string; message: RegExp }> = {
   "secret in URL": {
     entry: '"it": { "url": "https://x.example/mcp?api_key=CANARY", "enabled": false }',
-    message: /holds a secret \("api_key"\)/,
+    message: /contains a secret \("api_key"\)/,
   },
   "http:// remote": {
     entry:

@@ -101,9 +101,9 @@ for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
       server: "it",
       withinMs: BOUND_MS,
     });
-    // Each attempt is a handshake of a few messages, and the waits between them grow.
-    expect(server.asked("initialize")).toBeLessThanOrEqual(4);
-    expect(server.seen.length - before).toBeLessThanOrEqual(20);
+    // Each attempt is a handshake of a few messages, after a random wait that grows. A loop would be hundreds.
+    expect(server.asked("initialize")).toBeLessThanOrEqual(10);
+    expect(server.seen.length - before).toBeLessThanOrEqual(50);
   });
 }
 
