@@ -2,8 +2,8 @@
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect, test } from "vitest";
-import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { failure } from "../support/failure.js";
+import { interleave, interleaveOverHttp } from "../support/users-over-http.js";
 import { waitFor } from "../support/wait-for.js";
 
 /** The user that the server sees: by header, and by session. */
@@ -18,39 +18,8 @@ const whoami: TestTool = {
   },
 };
 
-/** Interleaved calls of two users; returns how many answers belonged to the other user. */
-async function interleave(toolport: Toolport, calls: number): Promise<number> {
-  const users = ["ada", "grace"].map((user) => ({
-    user,
-    port: toolport.as(user, { headers: { "x-user": user } }),
-  }));
-  let crossed = 0;
-  let made = 0;
-  const worker = async () => {
-    while (made < calls) {
-      const { user, port } = users[made++ % 2]!;
-      const { text } = await port.callTool("s__whoami", { user });
-      if (text !== user) crossed += 1;
-    }
-  };
-  await Promise.all(Array.from({ length: 32 }, worker));
-  return crossed;
-}
-
 test("1,000 interleaved calls of two users over HTTP: none is mixed up, counted at the server", async () => {
-  const seen = { ada: 0, grace: 0, crossed: 0 };
-  await using server = await startJsonRpcServer({
-    "tools/list": () => ({ tools: [{ name: "whoami", inputSchema: { type: "object" } }] }),
-    "tools/call": ({ params, headers }) => {
-      const { user } = params["arguments"] as { user: "ada" | "grace" };
-      seen[user] += 1;
-      if (headers["x-user"] !== user) seen.crossed += 1;
-      return { content: [{ type: "text", text: String(headers["x-user"]) }] };
-    },
-  });
-  await using toolport = createToolport({ mcpServers: { s: server.entry } });
-  expect(await interleave(toolport, 1_000)).toBe(0);
-  expect(seen).toEqual({ ada: 500, grace: 500, crossed: 0 });
+  expect(await interleaveOverHttp(1_000)).toEqual({ ada: 500, grace: 500, crossed: 0, answers: 0 });
 });
 
 test("interleaved calls in sessions: each user keeps its own session", async () => {

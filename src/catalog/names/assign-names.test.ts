@@ -257,7 +257,7 @@ test("makes 20,000 hostile names valid and unique in time", () => {
   );
   const started = cpuTimeMs();
   const { names } = assign(tools, { prefix: false });
-  expect(cpuTimeMs() - started).toBeLessThan(50_000);
+  expect(cpuTimeMs() - started).toBeLessThan(5_000);
   for (const name of names) expect(PROVIDERS.toolport.test(name)).toBe(true);
   expect(new Set(names.map(lookOf)).size).toBe(20_000);
 });

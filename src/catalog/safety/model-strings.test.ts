@@ -94,6 +94,6 @@ describe("throws quickly for a definition that is too large to scan", () => {
   ])("%s", (_what, schema) => {
     const started = cpuTimeMs();
     expect(() => modelStrings(tool(schema))).toThrow(RangeError);
-    expect(cpuTimeMs() - started).toBeLessThan(10_000);
+    expect(cpuTimeMs() - started).toBeLessThan(1_000);
   });
 });

@@ -178,5 +178,5 @@ describe("checking a schema", () => {
 test("sanitises a long text of hidden characters in linear time", () => {
   const started = cpuTimeMs();
   expect(sanitiseText("a\u200d".repeat(200_000)).removed).toBe(200_000);
-  expect(cpuTimeMs() - started).toBeLessThan(20_000);
+  expect(cpuTimeMs() - started).toBeLessThan(2_000);
 });

@@ -187,6 +187,6 @@ test("builds and searches an index of 50,000 tools in time", () => {
   const searchMs = (cpuTimeMs() - asked) / 10;
   const { sourceName } = tools[1_770]!;
   expect(search(sourceName)[0]?.tool.sourceName).toBe(sourceName);
-  expect(buildMs).toBeLessThan(100_000);
-  expect(searchMs).toBeLessThan(5_000);
+  expect(buildMs).toBeLessThan(10_000);
+  expect(searchMs).toBeLessThan(500);
 });
