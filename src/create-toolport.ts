@@ -6,9 +6,9 @@ import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
-import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
 import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
+import { createCallTool } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
@@ -123,16 +123,6 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
     return { connection, saving: port.saved?.keepServer(name, entry) ?? Promise.resolve() };
   }
 
-  function call(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    callOptions: CallToolOptions | TaskCallOptions,
-  ): Promise<unknown> {
-    if (callOptions.task) return port.tasks.start(name, args, callOptions);
-    const calling = port.callListedTool(name, args, callOptions) ?? port.own.call(name, args, callOptions);
-    return calling ?? port.callTool(name, args, callOptions);
-  }
-
   /** Connects the servers that have not been listed yet, then reads a list of the catalog. */
   async function listed<Item>(read: () => readonly Item[], wait: WaitOptions = {}): Promise<Item[]> {
     await port.opened();
@@ -181,16 +171,7 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
       await port.bringUp(pool.all(), wait);
       return catalog.search(query, limit).map(({ tool }) => tool);
     },
-    callTool: ((name, args = {}, callOptions: CallToolOptions | TaskCallOptions = {}) => {
-      try {
-        // Fast path: allocates no promise.
-        const opening = port.opened();
-        if (opening === undefined) return call(name, args, callOptions);
-        return opening.then(() => call(name, args, callOptions));
-      } catch (error) {
-        return Promise.reject(error);
-      }
-    }) as Toolport["callTool"],
+    callTool: createCallTool(port) as Toolport["callTool"],
     async tasks() {
       await port.opened();
       return port.tasks.list();
@@ -198,6 +179,18 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
     async task<Structured>(id: string) {
       await port.opened();
       return (await port.tasks.find(id)) as TaskHandle<Structured> | undefined;
+    },
+    async resume(token, answer = {}, options = {}) {
+      await port.opened();
+      return port.suspensions.resume(token, answer, options) as Promise<never>;
+    },
+    async suspended() {
+      await port.opened();
+      return port.suspensions.list();
+    },
+    async discard(token) {
+      await port.opened();
+      await port.suspensions.discard(token);
     },
     skills: (server) => createSkills(port, server),
     resources: (wait) => listed(catalog.resources, wait),

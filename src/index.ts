@@ -63,6 +63,7 @@ export {
   type ConnectionErrorDetails,
 } from "./errors/connection-error.js";
 export { StateError, type StateErrorCode } from "./errors/state-error.js";
+export { SuspensionError, type SuspensionErrorCode } from "./errors/suspension-error.js";
 export {
   ToolCallError,
   type ToolCallErrorCode,
@@ -81,6 +82,15 @@ export {
   type Truncation,
 } from "./execution/result-size.js";
 export type { RetryOptions } from "./execution/retry.js";
+export {
+  isSuspended,
+  type ResumeInput,
+  type ResumeOptions,
+  type Suspended,
+  type SuspendedForApproval,
+  type SuspendedForInput,
+  type SuspendedForLogin,
+} from "./execution/suspend/suspension.js";
 export type { TaskRecord } from "./execution/tasks/task-record.js";
 export type {
   CallAttempt,
@@ -108,7 +118,7 @@ export type {
 export type { ToolInfo, WithheldTool } from "./model/tool-info.js";
 export type { ToolUi } from "./model/tool-ui.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
-export type { ServerNotification, ToolportEvents } from "./port/events.js";
+export type { ServerNotification, SuspensionNews, ToolportEvents } from "./port/events.js";
 export type { PromptResult } from "./port/get-prompt.js";
 export type { InstructionsOptions } from "./port/instructions.js";
 export type { OAuthCallbackOptions, OAuthCallbackResult } from "./port/oauth-callback.js";
@@ -206,7 +216,7 @@ export { toParameters } from "./schema/parameters/to-parameters.js";
 export { type RepairedArguments, repairArguments } from "./schema/repair-arguments.js";
 export type { ValidationIssue } from "./schema/validation-issue.js";
 export { memoryStore } from "./state/memory-store.js";
-export type { Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
+export type { DurabilityRisk, Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
 export type { Logger } from "./telemetry/logger.js";
 export type { ConnectOptions, Toolport, ToolsOptions } from "./toolport.js";
 export { createLinkedTransports } from "./transports/memory/linked-transports.js";

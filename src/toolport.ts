@@ -6,7 +6,8 @@ import type { FilterInput } from "./catalog/filters/filter-set.js";
 import type { ToolFilters } from "./catalog/filters/filters.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import type { WaitOptions } from "./connection/server-connection.js";
-import type { CallToolOptions, TaskCallOptions } from "./execution/tool-call.js";
+import type { ResumeInput, ResumeOptions, Suspended } from "./execution/suspend/suspension.js";
+import type { CallToolOptions, SuspendCallOptions, TaskCallOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
 import type {
   PromptInfo,
@@ -67,6 +68,22 @@ export interface Toolport extends AsyncDisposable {
     args: Readonly<Record<string, unknown>> | undefined,
     options: TaskCallOptions,
   ): Promise<TaskHandle<Structured>>;
+  /**
+   * Calls a tool that may have to wait for a person: for an answer, an approval or a login. The call is then saved in the store
+   * and returned with a token, and no process has to run until {@link Toolport.resume}. Every round is sent at most once.
+   *
+   * @example
+   * ```ts
+   * const out = await toolport.callTool("travel__book", { to: "Oslo" }, { suspend: true });
+   * if (isSuspended(out)) console.log(out.reason, out.token);
+   * else console.log(out.text);
+   * ```
+   */
+  callTool<Structured = unknown>(
+    name: string,
+    args: Readonly<Record<string, unknown>> | undefined,
+    options: SuspendCallOptions,
+  ): Promise<(ToolResult<Structured> & { readonly suspended?: undefined }) | Suspended>;
   /** Calls a tool by its public name. Throws if the call fails or its result is invalid. A result with `isError` is returned. */
   callTool<Structured = unknown>(
     name: string,
@@ -77,6 +94,25 @@ export interface Toolport extends AsyncDisposable {
   tasks(): Promise<TaskHandle[]>;
   /** Finds a running task by its id. */
   task<Structured = unknown>(id: string): Promise<TaskHandle<Structured> | undefined>;
+  /**
+   * Continues a suspended call with the decision of a person, in this process or any other with the same store. Returns the
+   * result, or the next suspension. The token works once; a call that could not be sent keeps it.
+   *
+   * @example
+   * ```ts
+   * await toolport.resume(token, { answers: { seat: { action: "accept", content: { row: 12 } } } });
+   * await toolport.resume(token, { approve: true });
+   * ```
+   */
+  resume<Structured = unknown>(
+    token: string,
+    answer?: ResumeInput,
+    options?: ResumeOptions,
+  ): Promise<(ToolResult<Structured> & { readonly suspended?: undefined }) | Suspended>;
+  /** The calls of this principal that wait for a person, oldest first, with their tokens. */
+  suspended(): Promise<Suspended[]>;
+  /** Gives up a suspended call. Nothing is sent. Throws `SUSPENSION_UNKNOWN` if no such call waits. */
+  discard(token: string): Promise<void>;
   /** The skills of a server. Sends nothing before `list()` or `read()`. */
   skills(server: string): Skills;
   resources(options?: WaitOptions): Promise<ResourceInfo[]>;

@@ -110,7 +110,7 @@ export interface CallSummary {
   readonly principal: string | null;
   /** Epoch milliseconds. */
   readonly startedAt: number;
-  readonly outcome: "running" | "ok" | "error" | "tool_error";
+  readonly outcome: "running" | "ok" | "error" | "tool_error" | "suspended";
   readonly durationMs: number | null;
   readonly attempts: number | null;
   /** The server that responded, if it is a fallback. */

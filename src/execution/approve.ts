@@ -1,9 +1,11 @@
 /** Asks the program for approval before a call that may change something. */
 
+import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ServerRef } from "../model/listed-tool.js";
 import type { CallTarget } from "./call-target.js";
 import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
+import { needsSuspend, toPausedResult } from "./suspend/paused-result.js";
 import type { CallInterceptor, ResolvedCall, ToolCall } from "./tool-call.js";
 
 /** A call that waits for approval. */
@@ -18,13 +20,25 @@ export interface ApprovalRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export type ApproveFunction = (call: ApprovalRequest) => boolean | Promise<boolean>;
+/**
+ * Decides about a call. `"suspend"` leaves the decision to a person: the call is saved, and `toolport.resume(token, { approve })`
+ * continues or ends it. A call without `suspend` is rejected then.
+ */
+export type ApproveFunction = (call: ApprovalRequest) => boolean | "suspend" | Promise<boolean | "suspend">;
 
-/** Asks before calls that are not known to be read-only, or before those that `when` selects. */
+/**
+ * Asks before calls that are not known to be read-only, or before those that `when` selects.
+ *
+ * @example
+ * ```ts
+ * createToolport({ mcpServers, approve: { when: "always" } }); // a person approves each call with resume()
+ * ```
+ */
 export type ApproveOption =
   | ApproveFunction
   | {
-      readonly ask: ApproveFunction;
+      /** @default suspends every call that `when` selects */
+      readonly ask?: ApproveFunction;
       /** @default "unsafe": all calls except those of tools that a trusted server marks as read-only */
       readonly when?: "unsafe" | "always" | ((call: ApprovalRequest) => boolean);
     };
@@ -34,17 +48,24 @@ interface ApproveParts {
   readonly resolve: (tool: ToolCall["tool"]) => CallTarget;
 }
 
+/** A person has approved the call with exactly these arguments. */
+const isApproved = ({ suspension }: ToolCall, args: ToolCall["args"]): boolean =>
+  suspension?.approved !== undefined && canonicalJson(suspension.approved) === canonicalJson(args);
+
 const isReadOnly = ({ target, tool }: ResolvedCall): boolean =>
   target.isTrusted && tool.annotations?.readOnlyHint === true;
 
 /** Rejects calls that are not approved. Calls with invalid arguments fail without a question. */
 export function approveStep(option: ApproveOption, { check, resolve }: ApproveParts): CallInterceptor {
-  const { ask, when = "unsafe" } = typeof option === "function" ? { ask: option } : option;
+  const { ask = () => "suspend" as const, when = "unsafe" } =
+    typeof option === "function" ? { ask: option } : option;
   const needsApproval = (call: ResolvedCall, request: ApprovalRequest): boolean => {
     if (typeof when === "function") return when(request);
     return when === "always" || !isReadOnly(call);
   };
   return (next) => async (given) => {
+    // An approval is valid for all rounds of the call.
+    if (given.suspension?.input !== undefined) return next(given);
     const call: ResolvedCall = { ...given, target: resolve(given.tool) };
     const { tool, principal, options } = call;
     const schema = inputSchemaOf(call);
@@ -58,7 +79,12 @@ export function approveStep(option: ApproveOption, { check, resolve }: ApprovePa
       context: options.context,
       signal: options.signal,
     };
-    if (needsApproval(call, request) && (await ask(request)) !== true) {
+    const verdict = isApproved(call, args) || !needsApproval(call, request) || (await ask(request));
+    if (verdict === "suspend") {
+      if (call.suspension === undefined) throw needsSuspend(tool);
+      return toPausedResult({ reason: "approval", args }, tool.server);
+    }
+    if (verdict !== true) {
       throw new ToolCallError({
         code: "REFUSED",
         server: tool.server,

@@ -9,8 +9,10 @@ import type { ServerConnection } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { inputPauseOf } from "../protocol/input-pause.js";
 import { paramHeaders } from "../protocol/param-headers.js";
-import { dependsOnInput, type Session, type SessionRequestOptions } from "../protocol/session.js";
+import type { Session, SessionRequestOptions } from "../protocol/session.js";
+import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
@@ -20,6 +22,7 @@ import {
   type TaskProgress,
 } from "./call-progress.js";
 import { isRepeatable } from "./retry.js";
+import { toPausedResult } from "./suspend/paused-result.js";
 import { requestTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/request-task.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
 import type { ResolvedCall, ResolvedHandler } from "./tool-call.js";
@@ -119,7 +122,7 @@ class Attempt {
       this.#work?.abort();
       return raw;
     }
-    const state = readCreatedTask(raw);
+    const state = this.#call.suspension && inputPauseOf(raw) ? undefined : readCreatedTask(raw);
     if (state !== undefined) {
       const begun = this.#parts.tasks.begin(this.#call, state, dependsOnInput(raw));
       return begun.then((task) => this.#follow(task));
@@ -147,6 +150,7 @@ class Attempt {
         connection: this.#connection,
         timeoutMs: this.#timeoutMs,
         progress: this.#progress(),
+        report: this.#parts.report,
       });
     } finally {
       this.#work?.abort();
@@ -162,9 +166,16 @@ class Attempt {
 
   #finish(raw: Record<string, unknown>): ToolResult {
     const call = this.#call;
+    const { tool } = call;
+    const input = call.suspension === undefined ? undefined : inputPauseOf(raw);
+    if (input !== undefined) {
+      this.#record();
+      const { server, sourceName } = tool;
+      return toPausedResult({ reason: "input", input, server, sourceName, args: call.args }, server);
+    }
     let result: ToolResult;
     try {
-      result = toToolResult(raw, call.tool.server);
+      result = toToolResult(raw, tool.server);
       if (call.options.task) result = withoutReceipt(call, result, raw);
     } catch (cause) {
       return this.#fail(cause);
@@ -215,7 +226,7 @@ class Attempt {
   }
 
   #request(session: Session, trace?: Record<string, string>): Promise<Record<string, unknown>> {
-    const { tool, args, options, deadline } = this.#call;
+    const { tool, args, options, deadline, suspension } = this.#call;
     const source = this.#sourceOn(session);
     const execution = source?.execution ?? tool.execution;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
@@ -238,6 +249,10 @@ class Attempt {
       onProgress: (report) => this.#progress().reported(report),
       progressUntil: task && this.#worked(),
     };
+    if (suspension !== undefined) {
+      suspension.isSent = true;
+      limits.suspendable = { resumed: suspension.input, report: this.#parts.report };
+    }
     return session.request("tools/call", params, limits);
   }
 

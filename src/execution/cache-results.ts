@@ -45,8 +45,9 @@ export function cacheResults({
     const flights = new Map<string, Promise<ToolResult | undefined>>();
 
     return async (call) => {
-      // Every caller that starts a task gets its own.
-      const key = isWanted(call.tool.name) && !call.options.task ? callKey(call) : undefined;
+      // Every caller that starts a task gets its own, and so does a person who has answered the server.
+      const isOwn = Boolean(call.options.task) || call.suspension?.input !== undefined;
+      const key = isWanted(call.tool.name) && !isOwn ? callKey(call) : undefined;
       if (key === undefined) return next(call);
       const known = recall(key);
       if (known !== undefined) return reuse(known, call);

@@ -31,6 +31,9 @@ export const inputSchemaOf = ({ target, tool }: ResolvedCall): JsonSchema =>
 export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
   return (call) => {
     const { args, added, options, checked, target } = call;
+    // A later round repeats the arguments of the first one.
+    const { suspension } = call;
+    if (suspension?.input !== undefined) return recordSent(call, { args: suspension.input.args });
     const schema = inputSchemaOf(call);
     if (
       checked !== undefined &&

@@ -1,7 +1,9 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
+import { pauseOf } from "./suspend/paused-result.js";
 import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
 /** A call that starts. The object is frozen. */
 export interface CallEvent {
@@ -23,6 +25,8 @@ export interface CallEvent {
   readonly context?: unknown;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
+  /** Who answered the question or approved the call; `answeredBy` of `resume()`. */
+  readonly answeredBy?: string | undefined;
 }
 
 /** A call that ended. */
@@ -30,8 +34,8 @@ export interface CallEndEvent extends CallEvent {
   readonly durationMs: number;
   /** Number of requests that were sent for the call. */
   readonly attempts: number;
-  /** `tool_error`: the result has `isError`. */
-  readonly outcome: "ok" | "error" | "tool_error";
+  /** `tool_error`: the result has `isError`. `suspended`: the call waits for a person, and there is no result yet. */
+  readonly outcome: "ok" | "error" | "tool_error" | "suspended";
   /** What was thrown: a `ToolportError`, or the reason of the caller's signal. */
   readonly error?: unknown;
   readonly result?: unknown;
@@ -171,7 +175,7 @@ export function createCallObserver({
     };
     try {
       const result = await run();
-      finish({ outcome: isToolError(result) ? "tool_error" : "ok", result });
+      finish({ outcome: outcomeOf(result), result });
       return result;
     } catch (error) {
       finish({ outcome: "error", error });
@@ -181,8 +185,11 @@ export function createCallObserver({
   return Object.assign(observe, { isObserved });
 }
 
-const isToolError = (result: unknown): boolean =>
-  (result as { isError?: unknown } | null | undefined)?.isError === true;
+function outcomeOf(result: unknown): CallEndEvent["outcome"] {
+  const { isError, _meta } = (result ?? {}) as { isError?: unknown; _meta?: ToolResult["_meta"] };
+  if (isError === true) return "tool_error";
+  return _meta !== undefined && pauseOf({ _meta }) !== undefined ? "suspended" : "ok";
+}
 
 /** Notifies the listeners of tool calls. */
 export function listenerStep(observe: ObserveCall): CallInterceptor {
@@ -213,7 +220,7 @@ export function listenerStep(observe: ObserveCall): CallInterceptor {
 
 /** The event of a call. `sent` is the call as it is sent. */
 function eventOf(call: ToolCall, sent: ToolCall): CallEvent {
-  const { tool, args, options, principal } = call;
+  const { tool, args, options, principal, suspension } = call;
   return {
     kind: "tool",
     server: tool.server,
@@ -226,5 +233,6 @@ function eventOf(call: ToolCall, sent: ToolCall): CallEvent {
     ...(sent.args !== args && { given: args }),
     context: options.context,
     principal,
+    ...(suspension?.answeredBy !== undefined && { answeredBy: suspension.answeredBy }),
   };
 }

@@ -16,6 +16,7 @@ import { listenerStep, type ObserveCall } from "./listeners.js";
 import { type LimitOptions, limitStep } from "./rate-limit.js";
 import { type ResultSizeOption, resultSizeStep } from "./result-size.js";
 import { type RetryOptions, retryStep } from "./retry.js";
+import { pauseOf, suspendForLogin } from "./suspend/paused-result.js";
 import type {
   CallHandler,
   CallInterceptor,
@@ -97,6 +98,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     [
       telemetryStep(telemetry), // one span around everything
       when(observe.isObserved, listenerStep(observe)),
+      when(isSuspendable, suspendForLogin),
       ...interceptors,
       approve !== undefined && approveStep(approve, { check, resolve }), // sees the arguments that would be sent
       limitSize,
@@ -113,15 +115,18 @@ export function telemetryStep(telemetry: Telemetry): CallInterceptor {
     if (!telemetry.isActive) return next(call);
     const { tool, attempts } = call;
     let answeredBy: string | undefined;
+    let suspended: string | undefined;
     const trail: CallTrail = {};
     const end = () => ({
       server: answeredBy ?? attempts.at(-1)?.server ?? tool.server,
       attempts: attempts.length,
       repairs: trail.repaired?.length ?? 0,
+      suspended,
     });
     return telemetry.toolCall({ tool: tool.name, end }, async () => {
       const result = await next({ ...call, trail });
       answeredBy = result.server;
+      suspended = pauseOf(result)?.reason;
       return result;
     });
   };
@@ -141,7 +146,10 @@ const when =
     return (call) => (isNeeded(call) ? run(call) : next(call));
   };
 
-const hasFallback = ({ target }: ResolvedCall): boolean => target.config.fallback !== undefined;
+/** A later round belongs to the server that requested the input. */
+const hasFallback = ({ target, suspension }: ResolvedCall): boolean =>
+  target.config.fallback !== undefined && suspension?.input === undefined;
+const isSuspendable = ({ suspension }: ToolCall): boolean => suspension !== undefined;
 const hasLimiter = ({ target }: ResolvedCall): boolean => target.guards.limiter !== undefined;
 const hasOutputSchema = ({ tool }: ResolvedCall): boolean => tool.outputSchema !== undefined;
 

@@ -8,6 +8,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import type { Resends } from "../transports/resends.js";
 import type { CallTarget } from "./call-target.js";
+import type { CallSuspension } from "./suspend/call-suspension.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
 
@@ -53,6 +54,8 @@ export interface CallToolOptions {
   added?: Readonly<Record<string, unknown>>;
   /** Run the call as a task and return a handle instead of the result: see {@link TaskCallOptions}. @default false */
   task?: false;
+  /** Save the call if it has to wait for a person, and return a token: see {@link SuspendCallOptions}. @default false */
+  suspend?: false;
 }
 
 /** How a task is created. */
@@ -76,6 +79,44 @@ export interface TaskOptions {
 export interface TaskCallOptions extends Omit<CallToolOptions, "task"> {
   task: true | TaskOptions;
 }
+
+/** How a call is suspended. */
+export interface SuspendOptions {
+  /**
+   * How long the call waits for the person, at most 30 days. The server may accept its own state for a shorter time only; see
+   * `SUSPENSION_EXPIRED`.
+   * @default 604800000 (7 days)
+   */
+  ttlMs?: number;
+  /**
+   * Your own name of this call, so that it is sent at most once: the same key again returns the same suspension or the saved
+   * result, or throws `OUTCOME_UNKNOWN`. It is bound to the tool and the arguments; with others it is `KEY_REUSED`.
+   * @default none
+   * @example
+   * ```ts
+   * await toolport.callTool("bank__pay", { amount: 5 }, { suspend: { key: `order-${orderId}` } });
+   * ```
+   */
+  key?: string;
+  /** Refuse to suspend in a store that may lose the call in a crash. @default false */
+  requireDurable?: boolean;
+}
+
+/**
+ * Options of a call that may wait for a person without a running process.
+ *
+ * @example
+ * ```ts
+ * const out = await toolport.callTool("travel__book", { to: "Oslo" }, { suspend: true });
+ * if (isSuspended(out)) await saveForLater(out.token);
+ * ```
+ */
+export interface SuspendCallOptions extends Omit<CallToolOptions, "suspend"> {
+  suspend: true | SuspendOptions;
+}
+
+/** Options of any call. */
+export type AnyCallOptions = CallToolOptions | TaskCallOptions | SuspendCallOptions;
 
 /** One attempt of a call. */
 export interface CallAttempt {
@@ -116,9 +157,14 @@ export interface ToolCall {
    * Added to the arguments after they were checked. To add values, pass on `{ ...call, added: { ...call.added, tenant } }`.
    */
   readonly added?: Readonly<Record<string, unknown>> | undefined;
-  readonly options: CallToolOptions | TaskCallOptions;
+  readonly options: AnyCallOptions;
   /** Set to wait for the result of this task instead of calling the tool. */
   readonly task?: TaskRecord | undefined;
+  /**
+   * Set for a call with `suspend`.
+   * @internal
+   */
+  readonly suspension?: CallSuspension | undefined;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** All attempts so far, in order. */

@@ -13,6 +13,19 @@ export interface ServerNotification {
   readonly principal?: string | undefined;
 }
 
+/** A call was suspended, resumed or discarded. Contains no token. */
+export interface SuspensionNews {
+  readonly phase: "suspended" | "resumed" | "discarded";
+  readonly server: string;
+  /** Public name of the tool. */
+  readonly tool: string;
+  /** What the call waits or waited for. */
+  readonly reason: "input" | "approval" | "login";
+  readonly principal?: string | undefined;
+  /** Who answered; `answeredBy` of `resume()`. */
+  readonly answeredBy?: string | undefined;
+}
+
 /** Events of {@link Toolport.on}, by name. */
 export interface ToolportEvents {
   /** The state of a connection changed. */
@@ -34,6 +47,8 @@ export interface ToolportEvents {
    * unchanged, secrets too.
    */
   call: CallNews;
+  /** A call waits for a person, continues, or was discarded. */
+  suspension: SuspensionNews;
   /** A problem that people should know about: a withheld tool, a truncated list, a listener that threw. */
   warning: {
     readonly server?: string | undefined;

@@ -15,7 +15,7 @@ import { startUpkeep } from "../connection/upkeep.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { Pipeline } from "../execution/pipeline.js";
-import type { CallToolOptions, TaskCallOptions } from "../execution/tool-call.js";
+import type { AnyCallOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -36,6 +36,8 @@ import { Subscriptions } from "./resources/subscriptions.js";
 import { SavedState } from "./saved/saved-state.js";
 import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
+import type { SuspendableRun } from "./suspensions/call-rounds.js";
+import { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
 
 /** Empty for the plain port. */
@@ -65,6 +67,7 @@ export class Port {
   readonly resourceCache = new ResourceCache();
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new PortTasks(this);
+  readonly suspensions: PortSuspensions;
   readonly malformed: MalformedCounts;
   /** Tools of the port itself. */
   readonly own: OwnToolSet;
@@ -101,6 +104,7 @@ export class Port {
     this.pool = createPortPool(this);
     this.pipeline = createPortPipeline(this);
     this.own = new OwnToolSet(this);
+    this.suspensions = new PortSuspensions(this);
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
     this.saved = settings.isSaved ? new SavedState(this, parent) : undefined;
     this.#stopUpkeep = startUpkeep(this.pool, {
@@ -248,26 +252,28 @@ export class Port {
   callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    options: CallToolOptions | TaskCallOptions,
+    options: AnyCallOptions,
   ): Promise<ToolResult> {
     const calling = this.callListedTool(name, args, options);
-    return calling ?? findTool(this, name, options).then((found) => this.#call(found, args, options));
+    return calling ?? findTool(this, name, options).then((found) => this.run(found, args, options));
   }
 
   /** Undefined if the catalog does not contain the tool yet. */
   callListedTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
-    options: CallToolOptions | TaskCallOptions,
+    options: AnyCallOptions,
   ): Promise<ToolResult> | undefined {
     const entry = this.catalog.entry(name);
-    return entry && this.#call(entry, args, options);
+    return entry && this.run(entry, args, options);
   }
 
-  #call(
+  /** @param round set for a call that may be suspended */
+  run(
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
-    options: CallToolOptions | TaskCallOptions,
+    options: AnyCallOptions,
+    round?: SuspendableRun,
   ): Promise<ToolResult> {
     const startedAt = performance.now();
     // An explicit timeout longer than the maximum raises the maximum for this call.
@@ -278,6 +284,8 @@ export class Port {
       args,
       added: options.added,
       options,
+      task: round?.task,
+      suspension: round?.suspension,
       principal: this.principal?.name,
       attempts,
       startedAt,

@@ -12,6 +12,7 @@ import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import type { Era } from "../protocol/era.js";
 import { redactText } from "../util/redact-text.js";
 import type { Port } from "./port.js";
+import type { SuspensionCounts } from "./suspensions/port-suspensions.js";
 
 /** One server in a snapshot. */
 export interface ServerSnapshot {
@@ -55,6 +56,8 @@ export interface ToolportSnapshot {
    * together.
    */
   droppedCalls: Record<string, number>;
+  /** How many calls of this port were suspended, resumed and discarded since it was created. */
+  suspensions: SuspensionCounts;
   /** Tools whose texts contain invisible characters. */
   textFindings: TextFinding[];
   /** Tools that could not get their plain name, and why. */
@@ -72,6 +75,7 @@ export function takeSnapshot({
   malformed,
   principal,
   parts,
+  suspensions,
 }: Port): ToolportSnapshot {
   const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
     infos.map((info) => ({ ...info, serverId: info.server }));
@@ -91,6 +95,7 @@ export function takeSnapshot({
     tools: owned(catalog.tools()),
     withheldTools: [...catalog.snapshot().withheld],
     droppedCalls: parts.drops.counts(),
+    suspensions: { ...suspensions.counts },
     textFindings: catalog.textFindings(),
     nameIssues: [...catalog.snapshot().nameIssues],
     prompts: owned(catalog.prompts()),

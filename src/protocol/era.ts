@@ -54,6 +54,13 @@ export function createEnvelope(
   };
 }
 
+/** The envelope of a request that may be suspended: the user can answer forms and visit pages, even without a handler. */
+export function withElicitation(envelope: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const capabilities = envelope[ENVELOPE.clientCapabilities] as Readonly<Record<string, unknown>> | undefined;
+  const elicitation = { form: { applyDefaults: true }, url: {} };
+  return { ...envelope, [ENVELOPE.clientCapabilities]: { ...capabilities, elicitation } };
+}
+
 /**
  * Whether a result may be shared with other users. Without the field it is private.
  *

@@ -9,7 +9,10 @@ import { afterUnknown } from "../errors/toolport-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
 import { timerMs } from "../util/timers.js";
+import { type InputPause, type SuspendableRequest, toPausedRaw } from "./input-pause.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
+import { declinedUrl } from "./server-requests/elicitation.js";
+import { type ElicitationRequest, readElicitation } from "./server-requests/elicitation-request.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 
 /** Maximum number of rounds per request. */
@@ -35,21 +38,29 @@ export interface InputRoundsParts {
   readonly responder: RequestResponder;
   /** Aborts, with the error to throw, when the connection closes. */
   readonly closed: AbortSignal;
+  /** Set if the request may be suspended instead of asking the user now. */
+  readonly suspendable?: SuspendableRequest | undefined;
   /** Sends the request of one round. */
   readonly send: (params: Record<string, unknown>, options: ChannelRequestOptions) => Promise<unknown>;
 }
 
-/** Repeats the request until its result no longer requires input. */
+/**
+ * Repeats the request until its result no longer requires input. A suspendable request that requires input of a person ends
+ * with the mark of {@link toPausedRaw}.
+ */
 export async function runInputRounds(first: unknown, parts: InputRoundsParts): Promise<unknown> {
   const controller = new AbortController();
   const release = abortWith(controller, parts);
   let result = first;
   try {
-    for (let round = 1; needsInput(parts.method, result); round += 1) {
+    const firstRound = (parts.suspendable?.resumed?.round ?? 0) + 1;
+    for (let round = firstRound; needsInput(parts.method, result); round += 1) {
       if (round > MAX_ROUNDS) throw fault(parts, `still requested input after ${MAX_ROUNDS} rounds`, result);
       const { requests, requestState } = readInput(result, parts);
-      const inputResponses =
-        requests.length === 0 ? undefined : await collectAll(requests, parts, controller.signal);
+      const collected = requests.length === 0 ? undefined : await collect(requests, parts, controller.signal);
+      if (collected !== undefined && Object.keys(collected.requests).length > 0)
+        return toPausedRaw({ ...collected, requestState, round, by: "responses" });
+      const inputResponses = collected?.responses;
       if (inputResponses === undefined) await pause(STATE_ONLY_PAUSE_MS, controller.signal);
       controller.signal.throwIfAborted();
       if (timeLeft(parts) <= 0) throw timedOut(parts);
@@ -130,13 +141,60 @@ function isRequest(value: unknown): value is ServerRequest {
 const byteLength = (text: string): number =>
   text.length * 3 <= MAX_STATE_BYTES ? text.length : new TextEncoder().encode(text).length;
 
-function collectAll(
+interface CollectedInput {
+  /** What only a person can answer; empty unless the request is suspendable. */
+  readonly requests: InputPause["requests"];
+  readonly responses: Readonly<Record<string, unknown>>;
+}
+
+async function collect(
   requests: Input["requests"],
-  { responder, method, params }: InputRoundsParts,
+  { server, responder, method, params, suspendable }: InputRoundsParts,
   signal: AbortSignal,
-): Promise<Record<string, unknown>> {
+): Promise<CollectedInput> {
   const tool = method === "tools/call" ? String(params["name"]) : undefined;
-  return responder.respondAll(requests, { tool, signal });
+  if (suspendable === undefined)
+    return { requests: {}, responses: await responder.respondAll(requests, { tool, signal }) };
+  return splitInput(requests, {
+    where: { server, tool },
+    report: suspendable.report,
+    respond: (live) => responder.respondAll(live, { tool, signal }),
+  });
+}
+
+interface SplitParts {
+  readonly where: { readonly server: string; readonly tool: string | undefined };
+  readonly report: (error: unknown) => void;
+  /** Answers the requests that need no person. */
+  readonly respond: (live: Input["requests"]) => Promise<Record<string, unknown>>;
+}
+
+/** Answers what needs no person, and returns the questions for the user. URLs that users must not see are declined. */
+export async function splitInput(
+  requests: Input["requests"],
+  { where, report, respond }: SplitParts,
+): Promise<CollectedInput> {
+  const asked: [string, ElicitationRequest][] = [];
+  const declined: [string, unknown][] = [];
+  const live: (readonly [string, ServerRequest])[] = [];
+  for (const [name, request] of requests) {
+    if (request.method !== "elicitation/create") {
+      live.push([name, request]);
+      continue;
+    }
+    const read = readElicitation(request.params ?? {}, where);
+    if (read.mode !== "blocked-url") {
+      asked.push([name, read]);
+      continue;
+    }
+    report(declinedUrl(read.why, where));
+    declined.push([name, { action: "decline" }]);
+  }
+  const answered = live.length === 0 ? {} : await respond(live);
+  return {
+    requests: Object.fromEntries(asked),
+    responses: { ...answered, ...Object.fromEntries(declined) },
+  };
 }
 
 function fault({ server, method }: InputRoundsParts, what: string, result?: unknown): ToolCallError {

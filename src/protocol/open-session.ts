@@ -259,6 +259,7 @@ async function connect(
     watch,
     responder: requests.responder,
     tracksCalls: requests.isServing,
+    asksUser: serverRequests.capabilities.elicitation !== undefined,
     urlElicitations,
     unproven: remembered?.era === "modern",
     endSession: () => transport.endSession?.() ?? Promise.resolve(),

@@ -34,6 +34,8 @@ export interface ChannelRequestOptions extends RequestLimits {
   headers?: Readonly<Record<string, string>> | undefined;
   /** Limits how often the transport may resend the request. @default no limit: the request may run twice */
   resends?: Resends | undefined;
+  /** `_meta` in place of that of the connection. */
+  envelope?: Readonly<Record<string, unknown>> | undefined;
   /** Keeps reporting progress after the response until this signal aborts: the response may be a task. */
   progressUntil?: AbortSignal | undefined;
 }
@@ -192,7 +194,8 @@ export class RequestChannel {
     this.#pending.put(pending);
     if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
     const wantsProgress = options.onProgress !== undefined;
-    const { envelope, metaDefaults } = this;
+    const { envelope = this.envelope } = options;
+    const { metaDefaults } = this;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
     if (this.#hasPerRequestStream || pending.isBackground) this.#sendAlone(request, pending, options);
     else this.#sendBatched(request, options.resends);

@@ -40,6 +40,9 @@ export class SdkTransport implements Transport {
   /** The server sent a request that only the SDK's client can answer, and no client is connected yet. */
   onneeded?: (() => void) | undefined;
 
+  /** Called for each question to the user that no handler can answer. While set, such questions are cancelled. */
+  oncancelledquestion?: (() => void) | undefined;
+
   readonly #inner: ServerTransport;
   readonly #host: SdkTransportHost;
   /** Open requests of the client, so that it learns of lost responses too. */
@@ -133,8 +136,11 @@ export class SdkTransport implements Transport {
       if (!this.#settle(message.id as RequestId)) this.#host.drop(message.id);
     } else if (!("id" in message)) {
       if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
-    } else if (message.method === "ping") return this.#incoming.pong(message.id);
-    else if (!this.#incoming.admit(message.id)) return;
+    } else if (message.method === "ping") return this.#incoming.respond(message.id, {});
+    else if (message.method === "elicitation/create" && this.oncancelledquestion !== undefined) {
+      this.oncancelledquestion();
+      return this.#incoming.respond(message.id, { action: "cancel" });
+    } else if (!this.#incoming.admit(message.id)) return;
     this.#deliver(message, extra);
   }
 
@@ -226,9 +232,9 @@ export class IncomingRequestLimit {
     this.#open.delete(id);
   }
 
-  /** Answers a ping here, so that the SDK's client need not be loaded for it. */
-  pong(id: RequestId): void {
-    this.#reply({ jsonrpc: "2.0", id, result: {} });
+  /** Responds here, so that the SDK's client need not be loaded, for instance for a ping. */
+  respond(id: RequestId, result: Readonly<Record<string, unknown>>): void {
+    this.#reply({ jsonrpc: "2.0", id, result });
   }
 
   #reply(message: JSONRPCMessage): void {

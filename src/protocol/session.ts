@@ -2,21 +2,28 @@
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { type ChangeWatch, type ListName, watchResource } from "./change-watch.js";
-import type { Era } from "./era.js";
+import { type Era, withElicitation } from "./era.js";
 import type { Handshake } from "./handshake.js";
+import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { UrlElicitations } from "./server-requests/url-elicitations.js";
+import { completeResult, hasResultType, markDependsOnInput } from "./session-result.js";
 
 /** Options of one request. */
 export interface SessionRequestOptions extends ChannelRequestOptions {
   /** The tool that the request belongs to, if its parameters do not name one. Callbacks of server requests receive it. */
   tool?: string | undefined;
+  /**
+   * Set if the request may be suspended while a person answers: it then ends with a result for which `inputPauseOf` returns
+   * what the user is asked.
+   */
+  suspendable?: SuspendableRequest | undefined;
 }
 
 /** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
@@ -85,6 +92,8 @@ interface SessionParts {
   responder: RequestResponder;
   /** Whether the server may send requests during a call, so that calls must be tracked. */
   tracksCalls: boolean;
+  /** Whether a handler answers the questions of the server to the user. */
+  asksUser: boolean;
   /** Handles legacy servers that demand a web page before they respond. */
   urlElicitations: UrlElicitations;
   unproven: boolean;
@@ -101,6 +110,7 @@ export function createSession({
   watch,
   responder,
   tracksCalls,
+  asksUser,
   urlElicitations,
   unproven,
   endSession,
@@ -108,6 +118,9 @@ export function createSession({
   const { era, protocolVersion, serverInfo, capabilities, instructions, result } = handshake;
   let proven = !unproven;
   let closing: Promise<void> | undefined;
+  /** `_meta` of requests that may be suspended. */
+  let suspendEnvelope: Record<string, unknown> | undefined;
+  let cancelledQuestions: CancelledQuestions | undefined;
   /** Requests that collect input: between two rounds the channel has no open request for them. */
   const rounds = new Set<Promise<unknown>>();
   const closed = new AbortController();
@@ -143,6 +156,7 @@ export function createSession({
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
+    if (options.suspendable !== undefined) return requestSuspendable(method, params, options);
     const startedAt = performance.now();
     return channel.request(method, params, options).then((result) => {
       proven = true;
@@ -152,9 +166,36 @@ export function createSession({
     });
   }
 
+  /** Declares elicitation for this request, and begins with the round that a person has answered. */
+  async function requestSuspendable(
+    method: string,
+    params: Record<string, unknown>,
+    { suspendable, ...given }: SessionRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const startedAt = performance.now();
+    suspendEnvelope ??= withElicitation(channel.envelope ?? {});
+    const options = { ...given, envelope: suspendEnvelope };
+    const { resumed } = suspendable!;
+    const { inputResponses, requestState } = resumed?.by === "responses" ? resumed : {};
+    const result = await channel.request(
+      method,
+      {
+        ...params,
+        ...(inputResponses !== undefined && { inputResponses }),
+        ...(requestState !== undefined && { requestState }),
+      },
+      options,
+    );
+    proven = true;
+    if (hasResultType(result) && needsInput(method, result))
+      return collectInput(result, { method, params, options, startedAt, suspendable });
+    const complete = completeResult(server, method, result);
+    return resumed === undefined ? complete : markDependsOnInput(complete);
+  }
+
   async function collectInput(
     first: unknown,
-    request: Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt">,
+    request: Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt" | "suspendable">,
   ): Promise<Record<string, unknown>> {
     const { method } = request;
     const running = runInputRounds(first, {
@@ -166,7 +207,9 @@ export function createSession({
     });
     rounds.add(running);
     try {
-      return markDependsOnInput(completeResult(server, method, await running));
+      const result = await running;
+      if (inputPauseOf(result as object) !== undefined) return result as Record<string, unknown>;
+      return markDependsOnInput(completeResult(server, method, result));
     } finally {
       rounds.delete(running);
     }
@@ -179,6 +222,18 @@ export function createSession({
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
     const tool = options.tool ?? String(params["name"]);
+    if (options.suspendable === undefined || asksUser) return callTracked(tool, method, params, options);
+    cancelledQuestions ??= new CancelledQuestions(server, channel.sdkTransport);
+    return cancelledQuestions.during(tool, () => callTracked(tool, method, params, options));
+  }
+
+  function callTracked(
+    tool: string,
+    method: string,
+    params: Record<string, unknown>,
+    options: SessionRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const { suspendable } = options;
     const tracked = tracksCalls
       ? responder.beginCall(tool, params["taskId"] as string | undefined)
       : undefined;
@@ -190,7 +245,7 @@ export function createSession({
     return channel.request(method, params, options).then(finish, async (error: unknown) => {
       const send = () => channel.request(method, params, options);
       try {
-        return finish(await urlElicitations.after(error, send, { tool, options }));
+        return finish(await urlElicitations.after(error, send, { tool, options, suspendable }));
       } catch (failure) {
         if (tracked !== undefined) responder.endCall(tracked, failure);
         throw failure;
@@ -268,34 +323,3 @@ function closedDuringInput(server: string): ConnectionError {
     retryable: true,
   });
 }
-
-const inputResults = new WeakSet<object>();
-
-/** True for a result that depends on input of the user. It must never be cached. */
-export const dependsOnInput = (result: object): boolean => inputResults.has(result);
-
-/** Makes {@link dependsOnInput} true for the result. */
-export function markDependsOnInput<Result extends object>(result: Result): Result {
-  inputResults.add(result);
-  return result;
-}
-
-const hasResultType = (result: unknown): boolean =>
-  (result as { resultType?: unknown } | null | undefined)?.resultType !== undefined;
-
-/** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
-function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
-  if (typeof result !== "object" || result === null || Array.isArray(result))
-    throw unusable({ server, what: `The result of ${method} is not an object`, result });
-  const fields = result as Record<string, unknown>;
-  if (fields["resultType"] === undefined) return fields;
-  const { resultType, ...rest } = fields;
-  if (resultType === "complete") return rest;
-  // The caller needs the field to tell a task from a result.
-  if (resultType === "task" && method === "tools/call") return fields;
-  const type = JSON.stringify(resultType);
-  throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
-}
-
-const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
-  new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });

@@ -17,6 +17,11 @@ import type { StoreBackend } from "./store-backend.js";
 export const memoryStore = (): Store => ({
   ...createStore(createMemoryBackend(), { sealer: unkeyedSealer }),
   sealed: undefined,
+  durabilityRisk: async () => ({
+    what: "the store is in the memory of this process",
+    next: "Use sqliteStore, redisStore or postgresStore",
+    isExpected: true,
+  }),
 });
 
 interface Entry {

@@ -33,6 +33,16 @@ export interface Lease {
   release(): Promise<void>;
 }
 
+/** Why a store may lose acknowledged writes. */
+export interface DurabilityRisk {
+  /** What the risk is, without a full stop. */
+  what: string;
+  /** What to do about it, without a full stop. */
+  next: string;
+  /** The store is not meant to be durable, so nothing has to be reported. */
+  isExpected?: boolean | undefined;
+}
+
 /**
  * Keeps records by key. Every backend passes the same contract suite.
  *
@@ -45,6 +55,8 @@ export interface Lease {
 export interface Store {
   /** Whether secret values are encrypted before they leave the process. Undefined if they never leave it, or if it is unknown. */
   readonly sealed?: boolean | undefined;
+  /** Why acknowledged writes may be lost; undefined if they survive the end of this process. @default nothing is known */
+  durabilityRisk?(): Promise<DurabilityRisk | undefined>;
   get(key: string): Promise<StoredRecord | undefined>;
   /** The new version, or undefined if `ifVersion` or `lease` no longer match. */
   put(key: string, value: unknown, options?: PutOptions): Promise<number | undefined>;

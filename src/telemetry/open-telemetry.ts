@@ -35,8 +35,9 @@ export interface LateFacts {
 export interface ToolSpanFacts {
   /** Public name of the tool. */
   tool: string;
-  /** Called after the call: the last server, the number of attempts, and the number of repairs of the arguments. */
-  end: () => { server: string; attempts: number; repairs?: number };
+  /** Called after the call: the last server, the number of attempts, and the number of repairs of the arguments, and why the
+   * call was suspended. */
+  end: () => { server: string; attempts: number; repairs?: number; suspended?: string | undefined };
 }
 
 export interface Telemetry {
@@ -192,11 +193,12 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
             attributes: { "gen_ai.operation.name": "execute_tool", "gen_ai.tool.name": tool },
             run,
             end: () => {
-              const { server, attempts, repairs } = end();
+              const { server, attempts, repairs, suspended } = end();
               return {
                 "toolport.server": server,
                 "toolport.attempts": attempts,
                 ...(repairs && { "toolport.repairs": repairs }),
+                ...(suspended && { "toolport.suspended": suspended }),
               };
             },
           }),

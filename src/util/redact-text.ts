@@ -21,6 +21,8 @@ const CREDENTIALS: readonly Rule[] = [
     /\b([\w-]{0,32}(?:token|secret|password|passwd|api[_-]?key|code_verifier|client_assertion)"?\s{0,4}[:=]\s{0,4})"?[^\s"',;&)}\]]+/gi,
     `$1${GONE}`,
   ],
+  // Tokens of suspended calls.
+  [/\btpc1\.[\w-]{8,}/g, GONE],
   // JSON Web Tokens and API keys with well-known prefixes.
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, GONE],
   [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|ya29)[-_.]?[A-Za-z0-9_-]{16,}/g, GONE],

@@ -1,4 +1,5 @@
 /** Hashes the definition of a tool, to detect changes by its server. */
+import { sha256 } from "../../util/sha256.js";
 import { canonicalJson } from "./canonical-json.js";
 
 /**
@@ -6,8 +7,6 @@ import { canonicalJson } from "./canonical-json.js";
  * `execution` do not: they change with the version of a server, and models do not see them.
  */
 const HASHED_FIELDS = ["name", "title", "description", "inputSchema", "outputSchema", "annotations"] as const;
-
-const encoder = new TextEncoder();
 
 /**
  * Hexadecimal SHA-256 over the canonical JSON of a tool as its server sent it, before sanitising and renaming.
@@ -17,6 +16,5 @@ const encoder = new TextEncoder();
  */
 export async function definitionHash(rawTool: Readonly<Record<string, unknown>>): Promise<string> {
   const definition = Object.fromEntries(HASHED_FIELDS.map((field) => [field, rawTool[field]]));
-  const digest = await globalThis.crypto.subtle.digest("SHA-256", encoder.encode(canonicalJson(definition)));
-  return Array.from(new Uint8Array(digest), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return sha256(canonicalJson(definition));
 }

@@ -3,9 +3,13 @@ import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
+import type { InputPause } from "../../protocol/input-pause.js";
+import { splitInput } from "../../protocol/input-rounds.js";
+import type { ServerRequest } from "../../protocol/server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "../../protocol/session.js";
 import { getTask, getTaskResult, isFinal, type TaskState, updateTask } from "../../protocol/tasks.js";
 import { sleep } from "../../util/sleep.js";
+import type { CallSuspension } from "../suspend/call-suspension.js";
 import { isUnknownTask, taskCancelled, taskFailed, taskFault, taskLost } from "./task-errors.js";
 import { restFromTask, taskPaceMs } from "./task-polling.js";
 
@@ -24,12 +28,18 @@ export interface FollowParts {
   readonly onStatus: (message: string | undefined) => void;
   /** Registers a listener for notifications about the task; returns a function that removes it. */
   readonly onNews: (listener: () => void) => () => void;
+  /** Set if the task may wait for a person without a running process. */
+  readonly suspension?: CallSuspension | undefined;
+  /** Receives questions to the user that Toolport declines. */
+  readonly report: (error: unknown) => void;
 }
 
 /** The raw result, and whether input of the user went into it. */
 export interface FollowedTask {
   readonly raw: Record<string, unknown>;
   readonly usedInput: boolean;
+  /** Set if the task waits for a person; then there is no result yet. */
+  readonly pause?: InputPause | undefined;
 }
 
 /** Limit for servers that never stop asking. */
@@ -39,11 +49,12 @@ const MAX_INPUT_ROUNDS = 100;
 export async function followTask(parts: FollowParts, first?: TaskState): Promise<FollowedTask> {
   const follower = new Follower(parts);
   const raw = await follower.run(first);
-  return { raw, usedInput: follower.usedInput };
+  return { raw, usedInput: follower.usedInput, pause: follower.pause };
 }
 
 class Follower {
   usedInput = false;
+  pause: InputPause | undefined;
   readonly #parts: FollowParts;
   readonly #where: { server: string; tool: string };
   readonly #answered = new Set<string>();
@@ -58,12 +69,15 @@ class Follower {
   }
 
   async run(first: TaskState | undefined): Promise<Record<string, unknown>> {
+    const answers = this.#parts.suspension?.input?.inputResponses;
+    if (answers !== undefined) await this.#sendInput(answers);
     // The message that creates a task contains no result, even if its status is final.
     let state = first === undefined || isFinal(first.status.status) ? await this.#poll() : first;
     for (;;) {
       this.#parts.onStatus(state.status.message);
       if (isFinal(state.status.status)) return this.#finish(state);
       if (state.status.status === "input_required") await this.#giveInput(state);
+      if (this.pause !== undefined) return {};
       const early = await restFromTask({
         ms: taskPaceMs(state.status.pollIntervalMs, this.#polls),
         signal: this.#parts.signal,
@@ -130,13 +144,25 @@ class Follower {
     if (this.#rounds > MAX_INPUT_ROUNDS)
       throw taskFault(this.#where, `The task still required input after ${MAX_INPUT_ROUNDS} rounds`);
     const session = connection.session ?? (await connection.acquire({ signal, timeoutMs }));
-    const inputResponses = await session.answerInputRequests(Object.fromEntries(fresh), { tool, signal });
+    const respond = (live: readonly (readonly [string, ServerRequest])[]) =>
+      session.answerInputRequests(Object.fromEntries(live), { tool, signal });
+    if (this.#parts.suspension === undefined) return this.#sendInput(await respond(fresh));
+    const { report } = this.#parts;
+    const { requests, responses } = await splitInput(fresh, { where: this.#where, report, respond });
+    if (Object.keys(requests).length === 0) return this.#sendInput(responses);
+    const round = (this.#parts.suspension.input?.round ?? 0) + this.#rounds;
+    this.pause = { requests, responses, round, by: "task", taskId };
+  }
+
+  async #sendInput(inputResponses: Readonly<Record<string, unknown>>): Promise<void> {
+    const { taskId, timeoutMs, suspension } = this.#parts;
+    this.usedInput = true;
     // May be sent twice, because the server counts every key once.
-    await this.#onSession(
-      (current) => updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs)),
-      timeoutMs,
-    );
-    for (const [key] of fresh) this.#answered.add(key);
+    await this.#onSession((current) => {
+      if (suspension !== undefined) suspension.isSent = true;
+      return updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs));
+    }, timeoutMs);
+    for (const key of Object.keys(inputResponses)) this.#answered.add(key);
   }
 
   /** Legacy era: the server sends its input requests while the client waits for the result. */
@@ -154,8 +180,9 @@ class Follower {
   }
 
   #limits(timeoutMs: number): SessionRequestOptions {
-    const { deadline, signal } = this.#parts;
-    return { timeoutMs, maxTimeoutMs: deadline - performance.now(), signal };
+    const { deadline, signal, suspension, report } = this.#parts;
+    const suspendable = suspension && { report };
+    return { timeoutMs, maxTimeoutMs: deadline - performance.now(), signal, suspendable };
   }
 
   #onSession<Result>(run: (session: Session) => Promise<Result>, waitMs: number): Promise<Result> {

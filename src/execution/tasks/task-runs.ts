@@ -2,7 +2,8 @@
 import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { markDependsOnInput } from "../../protocol/session.js";
+import { toPausedRaw } from "../../protocol/input-pause.js";
+import { markDependsOnInput } from "../../protocol/session-result.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { timerMs } from "../../util/timers.js";
@@ -36,6 +37,8 @@ interface FollowOptions {
   readonly connection: ServerConnection;
   readonly timeoutMs: number;
   readonly progress: TaskProgress;
+  /** Receives questions to the user that Toolport declines. */
+  readonly report: (error: unknown) => void;
 }
 
 const CANCEL_TIMEOUT_MS = 5_000;
@@ -83,9 +86,11 @@ export class TaskRuns {
     const over = new AbortController();
     const release = this.#endWith(over, call);
     try {
-      const { raw, usedInput } = await followTask(
+      const { suspension } = call;
+      const { raw, usedInput, pause } = await followTask(
         {
           ...options,
+          suspension,
           taskId: record.taskId,
           tool: record.sourceName,
           deadline: call.deadline,
@@ -95,6 +100,8 @@ export class TaskRuns {
         },
         state,
       );
+      // The task waits at the server for the answer.
+      if (pause !== undefined) return toPausedRaw(pause);
       this.#forget(call, record);
       return usedInput || started.usedInput ? markDependsOnInput(raw) : raw;
     } catch (error) {

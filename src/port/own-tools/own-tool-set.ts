@@ -85,6 +85,18 @@ export class OwnToolSet {
     return this.#deferred?.isVisible(tool) ?? true;
   }
 
+  /** The tool of a server that a call refers to; undefined for an own tool, which never waits for a person. */
+  targetOf(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+  ): { name: string; args: Readonly<Record<string, unknown>> } | undefined {
+    if (!this.#byName.has(name)) return { name, args };
+    const call = name === CALL_TOOL_NAME ? readCallArguments(args) : undefined;
+    if (call === undefined || "problem" in call) return undefined;
+    const found = this.#port.catalog.entry(call.name)?.info;
+    return found === undefined || isForModel(found) ? call : undefined;
+  }
+
   /** Undefined if the name is not one of the port's own tools. */
   call(
     name: string,

@@ -1,7 +1,7 @@
 /** Reads a resource, from the cache while the server's time to live lasts. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { ResourceContents } from "../../model/resource-info.js";
-import { dependsOnInput } from "../../protocol/session.js";
+import { dependsOnInput } from "../../protocol/session-result.js";
 import type { AccessOptions, ServerAccess } from "../server-access.js";
 import {
   resourceAddress,

@@ -2,7 +2,6 @@
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { redactText } from "../../util/redact-text.js";
-import type { RequestOrigin } from "./request-origin.js";
 
 /** The fields of a form: a flat object schema whose properties are strings, numbers, booleans and choices. */
 export type FormSchema = ElicitRequestFormParams["requestedSchema"];
@@ -50,7 +49,7 @@ const isRecord = (value: unknown): value is Record<string, unknown> =>
 /** Throws a `PROTOCOL` error if MCP does not allow the parameters. */
 export function readElicitation(
   params: Readonly<Record<string, unknown>>,
-  { server, tool }: RequestOrigin,
+  { server, tool }: { readonly server: string; readonly tool?: string | undefined },
 ): ElicitationRequest | BlockedUrl {
   const { mode = "form", message, requestedSchema, url, elicitationId } = params;
   const fail = (what: string): never => {

@@ -75,7 +75,7 @@ export async function handleElicitation(
     case "url":
       return { action: (await ask(request, origin, modes.url!)).action };
     default:
-      report(declined(request.why, origin));
+      report(declinedUrl(request.why, origin));
       return { action: "decline" };
   }
 }
@@ -116,7 +116,11 @@ async function ask<Request extends ElicitationRequest>(
   throw unusableCallbackResult(OPTION, origin, { what: "its action is not accept, decline or cancel" });
 }
 
-function declined(why: string, { server, tool }: RequestOrigin): ToolCallError {
+/** Reported in place of a question with a URL that users must not see. */
+export function declinedUrl(
+  why: string,
+  { server, tool }: { readonly server: string; readonly tool?: string | undefined },
+): ToolCallError {
   return new ToolCallError({
     code: "REFUSED",
     server,

@@ -6,7 +6,10 @@
  */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { withDeadline } from "../../util/with-deadline.js";
+import { type SuspendableRequest, toPausedRaw } from "../input-pause.js";
 import type { ChannelRequestOptions, RequestChannel } from "../request-channel.js";
+import { declinedUrl } from "./elicitation.js";
+import { type ElicitationRequest, readElicitation } from "./elicitation-request.js";
 import type { RequestResponder } from "./request-responder.js";
 
 const URL_ELICITATION_REQUIRED = -32042;
@@ -16,12 +19,14 @@ const MAX_PAGES = 5;
 export interface ElicitingRequest {
   readonly tool?: string | undefined;
   readonly options: ChannelRequestOptions;
+  /** Set if the request may be suspended instead of asking the user now. */
+  readonly suspendable?: SuspendableRequest | undefined;
 }
 
 export interface UrlElicitations {
   /**
    * Handles the failure of a request. If the server demands a web page, asks the user and sends the request again; throws
-   * any other error unchanged.
+   * any other error unchanged. A suspendable request ends with the mark of {@link toPausedRaw}.
    */
   after(error: unknown, send: () => Promise<unknown>, request: ElicitingRequest): Promise<unknown>;
 }
@@ -44,6 +49,7 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
     async after(error, send, request) {
       const pages = readPages(error);
       if (pages === undefined) throw error;
+      if (request.suspendable !== undefined) return suspend(pages, error as ToolCallError, request);
       return await visit(pages, error as ToolCallError, send, request);
     },
   };
@@ -118,6 +124,26 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
       onTimeout: () => required,
     }).finally(release);
   }
+}
+
+/** The request is repeated, by any process, when the user has visited the pages. */
+function suspend(
+  pages: readonly Page[],
+  required: ToolCallError,
+  { tool, suspendable }: ElicitingRequest,
+): Record<string, unknown> {
+  const where = { server: required.server ?? "", tool };
+  const requests: Record<string, ElicitationRequest> = {};
+  for (const { elicitationId, params } of pages) {
+    const read = readElicitation(params, where);
+    if (read.mode === "blocked-url") {
+      suspendable?.report(declinedUrl(read.why, where));
+      throw declined(required, tool);
+    }
+    requests[elicitationId] = read;
+  }
+  const round = (suspendable?.resumed?.round ?? 0) + 1;
+  return toPausedRaw({ requests, responses: {}, round, by: "repetition" });
 }
 
 /** The pages that the server demands; undefined for any other error. */

@@ -1,0 +1,64 @@
+/** The result that takes the place of a real one while a call is suspended. */
+import { AuthError } from "../../errors/auth-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import type { CallInterceptor } from "../tool-call.js";
+import { INPUT_META_KEY, type ToolResult } from "../tool-result.js";
+import type { CallSuspension, Pause } from "./call-suspension.js";
+
+/** Key in `_meta` of the result that takes the place of a real one while the call is suspended. */
+export const SUSPENDED_META_KEY = "toolport/suspended";
+
+const pauses = new WeakMap<object, Pause>();
+
+/** A result that stands for a suspended call. It passes through the pipeline like a real one. */
+export function toPausedResult(pause: Pause, server: string): ToolResult {
+  const mark = { reason: pause.reason };
+  pauses.set(mark, pause);
+  const text = "The call waits for a person.";
+  return {
+    text,
+    content: [{ type: "text", text }],
+    isError: false,
+    // Never cached.
+    _meta: { [SUSPENDED_META_KEY]: mark, [INPUT_META_KEY]: true },
+    server,
+    attempts: 0,
+    durationMs: 0,
+  };
+}
+
+/** Why the call was suspended; undefined for a real result. A server cannot forge it. */
+export function pauseOf(result: Pick<ToolResult, "_meta">): Pause | undefined {
+  const mark = result._meta?.[SUSPENDED_META_KEY];
+  return typeof mark === "object" && mark !== null ? pauses.get(mark) : undefined;
+}
+
+/** Suspends a call that needs a login before it can be sent. */
+export const suspendForLogin: CallInterceptor = (next) => (call) =>
+  next(call).catch((error: unknown) => {
+    const pause = loginPause(call, error);
+    if (pause === undefined) throw error;
+    return toPausedResult(pause, call.tool.server);
+  });
+
+/** Undefined unless the call failed because of a missing login and was not sent. A later round keeps its token instead. */
+export function loginPause(
+  { suspension }: { readonly suspension?: CallSuspension | undefined },
+  error: unknown,
+): Pause | undefined {
+  if (!(error instanceof AuthError) || error.code !== "AUTH_REQUIRED" || error.outcome !== "unsent")
+    return undefined;
+  if (suspension === undefined || suspension.input !== undefined) return undefined;
+  return { reason: "login", authUrl: error.authUrl };
+}
+
+/** For a call that has to wait for a person but has no `suspend`. */
+export const needsSuspend = (tool: { server: string; sourceName: string }): ToolCallError =>
+  new ToolCallError({
+    code: "REFUSED",
+    server: tool.server,
+    tool: tool.sourceName,
+    what: "The call needs the approval of a person, and the option approve leaves that to a suspended call",
+    next: "Call it with { suspend: true }, or let approve decide at once",
+    outcome: "unsent",
+  });

@@ -1,0 +1,270 @@
+/** Runs the rounds of a call that may be suspended, and saves their outcome. */
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import type { Catalog } from "../../catalog/catalog.js";
+import { definitionHash } from "../../catalog/safety/definition-hash.js";
+import type { ConnectionPool } from "../../connection/connection-pool.js";
+import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
+import type { AuthError } from "../../errors/auth-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
+import { loginPause, pauseOf } from "../../execution/suspend/paused-result.js";
+import type { Suspended } from "../../execution/suspend/suspension.js";
+import type { TaskRecord } from "../../execution/tasks/task-record.js";
+import type { SuspendCallOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { serverIdentity } from "../../state/server-keys.js";
+import { findTool } from "../find-tool.js";
+import type { SharedParts } from "../shared-parts.js";
+import type { SuspendWish } from "./check-answers.js";
+import { changedTool, expiredAtServer, movedServer } from "./suspension-errors.js";
+import { type SavedCallOptions, type SuspensionRecord, toSuspended } from "./suspension-record.js";
+import { asUnsent, createToken, type HeldRecord, type SuspensionRecords } from "./suspension-records.js";
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** One round of a call, as the pipeline runs it. */
+export interface SuspendableRun {
+  readonly suspension: CallSuspension;
+  readonly task?: TaskRecord | undefined;
+}
+
+/** The part of a port that suspended calls need. */
+export interface SuspensionHost {
+  readonly parts: SharedParts;
+  readonly principal: { readonly name: string } | undefined;
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+  run(
+    entry: CatalogEntry,
+    args: Arguments,
+    options: SuspendCallOptions,
+    run: SuspendableRun,
+  ): Promise<ToolResult>;
+}
+
+interface NewCall {
+  readonly args: Arguments;
+  readonly options: SuspendCallOptions;
+  readonly wish: SuspendWish;
+}
+
+interface FoundCall {
+  readonly record: SuspensionRecord;
+  readonly entry: CatalogEntry | undefined;
+  readonly pause: Pause | undefined;
+}
+
+interface CallRoundsParts {
+  readonly port: SuspensionHost;
+  readonly records: SuspensionRecords;
+  readonly onSuspended: (record: SuspensionRecord) => void;
+}
+
+const INVALID_PARAMS = -32602;
+
+export class CallRounds {
+  readonly #port: SuspensionHost;
+  readonly #records: SuspensionRecords;
+  readonly #onSuspended: CallRoundsParts["onSuspended"];
+
+  constructor({ port, records, onSuspended }: CallRoundsParts) {
+    this.#port = port;
+    this.#records = records;
+    this.#onSuspended = onSuspended;
+  }
+
+  /** Finds the tool of a new call. Without an entry, the user has to log in first (`pause`). */
+  async find(name: string, { args, options, wish }: NewCall): Promise<FoundCall> {
+    const { catalog, pool } = this.#port;
+    let entry: CatalogEntry | undefined;
+    let pause: Pause | undefined;
+    let server: string;
+    try {
+      entry = catalog.entry(name) ?? (await findTool(this.#port, name, options));
+      server = entry.info.server;
+    } catch (error) {
+      pause = loginPause({ suspension: { isSent: false } }, asUnsent(error));
+      if (pause === undefined) throw asUnsent(error);
+      server = (error as AuthError).server!;
+    }
+    const now = Date.now();
+    const record: SuspensionRecord = {
+      format: 1,
+      state: "sending",
+      principal: this.#port.principal?.name ?? null,
+      server,
+      identity: serverIdentity(pool.require(server).config),
+      tool: name,
+      definition: entry && (await definitionHash(entry.source.raw)),
+      given: args,
+      options: savedOptions(options),
+      ttlMs: wish.ttlMs,
+      createdAt: now,
+      expiresAt: now + wish.ttlMs,
+    };
+    return { record, entry, pause };
+  }
+
+  /** The tool of a suspended call, on its own server; undefined if the user still has to log in. Throws before anything is sent. */
+  async entryOf(record: SuspensionRecord, options: SuspendCallOptions): Promise<CatalogEntry | undefined> {
+    const { pool, catalog, parts } = this.#port;
+    const { pause } = record;
+    const connection = pool.get(record.server);
+    if (connection === undefined || serverIdentity(connection.config) !== record.identity)
+      throw movedServer(record);
+    const wait = { signal: options.signal, timeoutMs: options.timeoutMs ?? parts.settings.timeoutMs };
+    try {
+      await this.#port.bringUp([connection], wait);
+      if (connection.current.session === undefined) await connection.current.acquire(wait);
+      const entry =
+        pause?.reason === "input"
+          ? catalog.find(record.server, pause.sourceName)
+          : await findTool(this.#port, record.tool, wait);
+      if (entry === undefined || entry.info.server !== record.server) throw changedTool(record);
+      if (record.definition !== undefined && (await definitionHash(entry.source.raw)) !== record.definition)
+        throw changedTool(record);
+      return entry;
+    } catch (error) {
+      if (
+        pause?.reason === "login" &&
+        loginPause({ suspension: { isSent: false } }, asUnsent(error)) !== undefined
+      )
+        return undefined;
+      throw asUnsent(error);
+    }
+  }
+
+  /** Runs one round of a call and saves its outcome. */
+  async send(
+    record: SuspensionRecord,
+    entry: CatalogEntry,
+    {
+      held,
+      options,
+      suspension = { isSent: false },
+      task,
+    }: {
+      held: HeldRecord | undefined;
+      options: SuspendCallOptions;
+      suspension?: CallSuspension;
+      task?: TaskRecord | undefined;
+    },
+  ): Promise<ToolResult | Suspended> {
+    let result: ToolResult;
+    try {
+      result = await this.#port.run(entry, record.given, options, { suspension, task });
+    } catch (error) {
+      throw await this.#failed(error, { record, held, suspension });
+    }
+    const pause = pauseOf(result);
+    if (pause !== undefined) return this.suspend(record, pause, held);
+    if (held !== undefined) {
+      const { artifacts: _, ...saved } = result;
+      // The result must not be lost because the store fails now.
+      await this.#records.end(held, { result: saved }).catch((error) => this.#warn(record, error));
+    }
+    return result;
+  }
+
+  /** Returns the error to throw. A call that was not sent can be resumed with the same token. */
+  async #failed(
+    error: unknown,
+    {
+      record,
+      held,
+      suspension,
+    }: { record: SuspensionRecord; held: HeldRecord | undefined; suspension: CallSuspension },
+  ): Promise<unknown> {
+    if (held === undefined) return error;
+    const isUnsent = !suspension.isSent || (ToolportError.isInstance(error) && error.outcome === "unsent");
+    const warn = (failure: unknown) => this.#warn(record, failure);
+    if (isRefusedState(error)) {
+      const expired = { ...held.record, state: "waiting", isExpiredAtServer: true } as const;
+      await held.replace(expired).catch(warn);
+      return expiredAtServer(record, error);
+    }
+    if (isUnsent && held.record.pause === undefined) await held.delete().catch(warn);
+    else if (isUnsent) await held.replace({ ...held.record, state: "waiting" }).catch(warn);
+    else if (isAnswered(error) && held.record.pause !== undefined && !this.#records.isKeyed(held))
+      await held.delete().catch(warn);
+    else {
+      const failure = ToolportError.isInstance(error) ? error.code : "ABORTED";
+      await held.replace({ ...held.record, state: "unknown", failure }).catch(warn);
+    }
+    return isUnsent ? asUnsent(error) : error;
+  }
+
+  async suspend(record: SuspensionRecord, pause: Pause, held: HeldRecord | undefined): Promise<Suspended> {
+    const isSameLogin = pause.reason === "login" && record.pause?.reason === "login";
+    const now = Date.now();
+    const next: SuspensionRecord = {
+      ...record,
+      ...(pause.reason === "input" && (await this.#asker(record, pause))),
+      state: "waiting",
+      token: isSameLogin ? record.token : createToken(),
+      expiresAt: isSameLogin ? record.expiresAt : now + record.ttlMs,
+      pause,
+      task: this.#taskOf(record, pause),
+    };
+    if (isSameLogin && held !== undefined) await held.replace(next);
+    else await this.#records.suspend(next, held);
+    this.#onSuspended(next);
+    return toSuspended(next);
+  }
+
+  /** The server that asks; after a fallback, another one than that of the tool. */
+  async #asker(record: SuspensionRecord, { server, sourceName }: Extract<Pause, { reason: "input" }>) {
+    if (server === record.server) return {};
+    const { pool, catalog } = this.#port;
+    const source = catalog.find(server, sourceName)?.source;
+    return {
+      server,
+      identity: serverIdentity(pool.require(server).config),
+      definition: source && (await definitionHash(source.raw)),
+    };
+  }
+
+  #taskOf(record: SuspensionRecord, pause: Pause): TaskRecord | undefined {
+    if (pause.reason !== "input" || pause.input.taskId === undefined) return undefined;
+    return {
+      taskId: pause.input.taskId,
+      server: pause.server,
+      sourceName: pause.sourceName,
+      tool: record.tool,
+      createdAt: new Date(record.createdAt).toISOString(),
+      ttlMs: null,
+    };
+  }
+
+  #warn({ server }: SuspensionRecord, error: unknown): void {
+    this.#port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
+  }
+}
+
+/** The server refuses the state that it gave the client: it has expired, or its key has changed. Nothing ran. */
+function isRefusedState(error: unknown): boolean {
+  if (!(error instanceof ToolCallError) || error.rpcCode !== INVALID_PARAMS) return false;
+  return (error.data as { reason?: unknown } | null | undefined)?.reason === "invalid_request_state";
+}
+
+/** The server answered, but not with a result: the call is over. */
+const isAnswered = (error: unknown): boolean =>
+  error instanceof ToolCallError &&
+  ["PROTOCOL", "INVALID_OUTPUT", "TASK_LOST", "TASK_CANCELLED"].includes(error.code);
+
+/** The options of the call that are saved. */
+function savedOptions(options: SuspendCallOptions): SavedCallOptions {
+  const { timeoutMs, idempotent, headers, meta, applyDefaults, checkArguments, added } = options;
+  return definedOnly({ timeoutMs, idempotent, headers, meta, applyDefaults, checkArguments, added });
+}
+
+/** Without the undefined fields, which would replace saved ones. */
+export const definedOnly = <Fields extends object>(fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;
+
+export function throwUnsent(error: unknown): never {
+  throw asUnsent(error);
+}

@@ -1,0 +1,107 @@
+/** Checks the decision of a person before anything is sent. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import type { Pause } from "../../execution/suspend/call-suspension.js";
+import type { ResumeInput } from "../../execution/suspend/suspension.js";
+import type { SuspendOptions } from "../../execution/tool-call.js";
+import { completeForm } from "../../protocol/server-requests/complete-form.js";
+import type { ElicitationRequest } from "../../protocol/server-requests/elicitation-request.js";
+
+interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface Where {
+  readonly server?: string | undefined;
+  readonly tool?: string | undefined;
+}
+
+const DAY_MS = 24 * 60 * 60 * 1_000;
+const DEFAULT_TTL_MS = 7 * DAY_MS;
+const MAX_TTL_MS = 30 * DAY_MS;
+const MAX_KEY = 1_024;
+
+export interface SuspendWish {
+  readonly ttlMs: number;
+  readonly key: string | undefined;
+  readonly requireDurable: boolean;
+}
+
+/** Reads the option `suspend` of a call. */
+export function readSuspendOption(option: true | SuspendOptions, where: Where): SuspendWish {
+  const { ttlMs = DEFAULT_TTL_MS, key, requireDurable = false } = option === true ? {} : option;
+  const issues: Issue[] = [];
+  if (typeof ttlMs !== "number" || !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
+    issues.push({ path: "suspend.ttlMs", message: "must be between 1 ms and 30 days" });
+  if (key !== undefined && (typeof key !== "string" || key === "" || key.length > MAX_KEY))
+    issues.push({ path: "suspend.key", message: `must be a text of 1 to ${MAX_KEY} characters` });
+  if (issues.length > 0) throw invalid(issues, where);
+  return { ttlMs, key, requireDurable };
+}
+
+/** The checked answers to what the server asks, with the defaults of the forms. Throws `INVALID_ARGUMENTS`. */
+export function checkAnswers(
+  requests: Readonly<Record<string, ElicitationRequest>>,
+  answers: ResumeInput["answers"],
+  where: Where,
+): Record<string, Record<string, unknown>> {
+  const issues: Issue[] = [];
+  const checked: Record<string, Record<string, unknown>> = {};
+  for (const [key, request] of Object.entries(requests)) {
+    const answer = checkAnswer(
+      request,
+      answers !== undefined && Object.hasOwn(answers, key) ? answers[key] : undefined,
+    );
+    if (Array.isArray(answer))
+      issues.push(
+        ...answer.map(({ path, message }) => ({ path: path === "" ? key : `${key}.${path}`, message })),
+      );
+    else checked[key] = answer;
+  }
+  for (const key of Object.keys(answers ?? {}))
+    if (!Object.hasOwn(requests, key)) issues.push({ path: key, message: "was not asked for" });
+  if (issues.length > 0) throw invalid(issues, where);
+  return checked;
+}
+
+function checkAnswer(request: ElicitationRequest, answer: unknown): Record<string, unknown> | Issue[] {
+  if (answer === undefined) return [{ path: "", message: "is required" }];
+  const { action, content = {} } = (answer ?? {}) as { action?: unknown; content?: unknown };
+  if (action === "decline" || action === "cancel") return { action };
+  if (action !== "accept") return [{ path: "action", message: "must be accept, decline or cancel" }];
+  if (request.mode === "url") return { action };
+  if (typeof content !== "object" || content === null || Array.isArray(content))
+    return [{ path: "content", message: "must be an object" }];
+  const form = completeForm(request.requestedSchema, content as Record<string, unknown>);
+  if ("content" in form) return { action, content: form.content };
+  return form.issues.map(({ path, message }) => ({ path: `content.${path}`, message }));
+}
+
+/** Whether the person approves. Throws `INVALID_ARGUMENTS` if the decision is missing. */
+export function checkApproval({ approve }: ResumeInput, where: Where): boolean {
+  if (typeof approve === "boolean") return approve;
+  throw invalid([{ path: "approve", message: "must be true or false" }], where);
+}
+
+/** Throws if the answer is of another kind than the question. */
+export function checkKind(reason: Pause["reason"], input: ResumeInput, where: Where): void {
+  const issues: Issue[] = [];
+  if (reason !== "input" && input.answers !== undefined)
+    issues.push({ path: "answers", message: `was not asked for: the call waits for ${NEEDED[reason]}` });
+  if (reason !== "approval" && input.approve !== undefined)
+    issues.push({ path: "approve", message: `was not asked for: the call waits for ${NEEDED[reason]}` });
+  if (issues.length > 0) throw invalid(issues, where);
+}
+
+const NEEDED = { input: "answers", approval: "an approval", login: "a login" } as const;
+
+/** Contains paths and rules only, never what the person typed. */
+const invalid = (issues: readonly Issue[], where: Where): ToolCallError =>
+  new ToolCallError({
+    ...where,
+    code: "INVALID_ARGUMENTS",
+    what: `The call was not sent: ${issues.map(({ path, message }) => `${path} ${message}`).join(", ")}`,
+    next: "Correct this and try again; the token is still valid",
+    issues,
+    outcome: "unsent",
+  });

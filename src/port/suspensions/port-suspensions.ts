@@ -1,0 +1,248 @@
+/** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
+import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import type { CallSuspension } from "../../execution/suspend/call-suspension.js";
+import type { ResumeInput, ResumeOptions, Suspended } from "../../execution/suspend/suspension.js";
+import type { SuspendCallOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { serverIdentity } from "../../state/server-keys.js";
+import { sleep } from "../../util/sleep.js";
+import type { SuspensionNews } from "../events.js";
+import { CallRounds, definedOnly, type SuspensionHost, throwUnsent } from "./call-rounds.js";
+import {
+  checkAnswers,
+  checkApproval,
+  checkKind,
+  readSuspendOption,
+  type SuspendWish,
+} from "./check-answers.js";
+import {
+  declinedPages,
+  expiredAtServer,
+  notApproved,
+  notOffered,
+  reusedKey,
+  unknownOutcome,
+  unknownToken,
+} from "./suspension-errors.js";
+import { type SuspensionRecord, toSuspended } from "./suspension-record.js";
+import { type FoundRecord, type HeldRecord, SuspensionRecords } from "./suspension-records.js";
+
+type Arguments = Readonly<Record<string, unknown>>;
+
+/** Counts of one process. */
+export interface SuspensionCounts {
+  /** Calls that were suspended, each round counted. */
+  suspended: number;
+  /** Rounds that were resumed. */
+  resumed: number;
+  /** Calls that were discarded, or not approved. */
+  discarded: number;
+}
+
+const FIRST_POLL_MS = 25;
+const LAST_POLL_MS = 500;
+
+export class PortSuspensions {
+  readonly counts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
+  readonly #port: SuspensionHost;
+  readonly #records: SuspensionRecords;
+  readonly #rounds: CallRounds;
+  #isDurabilityChecked = false;
+
+  constructor(port: SuspensionHost) {
+    this.#port = port;
+    this.#records = new SuspensionRecords(port.parts.settings.store, port.principal?.name);
+    this.#rounds = new CallRounds({
+      port,
+      records: this.#records,
+      onSuspended: (record) => this.#emit("suspended", record),
+    });
+  }
+
+  /** Calls a tool. If the call has to wait for a person, saves it and returns its token. */
+  async call(name: string, args: Arguments, options: SuspendCallOptions): Promise<ToolResult | Suspended> {
+    const wish = readSuspendOption(options.suspend, { tool: name });
+    await this.#assertOffered(wish);
+    if (wish.key !== undefined) {
+      const known = await this.#known(wish.key, { name, args, options });
+      if (known !== undefined) return known;
+    }
+    const call = await this.#rounds.find(name, { args, options, wish });
+    let held: HeldRecord | undefined;
+    if (wish.key !== undefined) {
+      held = await this.#records.claim(wish.key, call.record).catch(throwUnsent);
+      // Another process was faster.
+      if (held === undefined) return this.call(name, args, options);
+    }
+    if (call.entry === undefined) return this.#rounds.suspend(call.record, call.pause!, held);
+    return this.#rounds.send(call.record, call.entry, { held, options });
+  }
+
+  /** Continues a suspended call. */
+  async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<ToolResult | Suspended> {
+    for (;;) {
+      const found = await this.#records.findByToken(token).catch(throwUnsent);
+      if (found === undefined) throw unknownToken();
+      if (found.record.state === "done") throw unknownToken();
+      if (found.record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
+      const outcome = await this.#resume(found, input, options);
+      if (outcome !== "lost") return outcome;
+    }
+  }
+
+  async list(): Promise<Suspended[]> {
+    return (await this.#records.waiting()).map(toSuspended);
+  }
+
+  async discard(token: string): Promise<void> {
+    const found = await this.#records.findByToken(token).catch(throwUnsent);
+    if (found === undefined || found.record.state === "sending" || found.record.state === "done")
+      throw unknownToken();
+    if (!(await this.#records.discard(found).catch(throwUnsent))) throw unknownToken();
+    this.#emit("discarded", found.record);
+  }
+
+  /** The outcome of an earlier call with the same key; undefined if there is none. */
+  async #known(
+    key: string,
+    { name, args, options }: { name: string; args: Arguments; options: SuspendCallOptions },
+  ): Promise<ToolResult | Suspended | undefined> {
+    for (;;) {
+      const found = await this.#records.findByKey(key).catch(throwUnsent);
+      if (found === undefined) return undefined;
+      const { record } = found;
+      if (!this.#isSameCall(record, { name, args, options })) throw reusedKey(record);
+      if (record.state === "waiting") return toSuspended(record);
+      if (record.outcome !== undefined) {
+        if ("refused" in record.outcome) throw notApproved(record);
+        return record.outcome.result;
+      }
+      if (record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
+      if (!this.#mayRepeat(record, options.idempotent)) throw unknownOutcome(record);
+      const call = await this.#rounds.find(name, {
+        args,
+        options,
+        wish: { ...record, key, requireDurable: false },
+      });
+      const held = await this.#records.mark({ ...found, record: call.record }).catch(throwUnsent);
+      if (held === undefined) continue;
+      if (call.entry === undefined) return this.#rounds.suspend(call.record, call.pause!, held);
+      return this.#rounds.send(call.record, call.entry, { held, options });
+    }
+  }
+
+  #isSameCall(
+    record: SuspensionRecord,
+    { name, args, options }: { name: string; args: Arguments; options: SuspendCallOptions },
+  ): boolean {
+    const config = this.#port.pool.get(record.server)?.config;
+    const isSameServer = config === undefined || serverIdentity(config) === record.identity;
+    const sentBefore = canonicalJson([record.given, record.options.added ?? null]);
+    return (
+      isSameServer && record.tool === name && sentBefore === canonicalJson([args, options.added ?? null])
+    );
+  }
+
+  /** Waits while another process sends the call. False if the record has changed; true if that process is gone. */
+  async #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
+    for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, LAST_POLL_MS)) {
+      const leftMs = (found.record.leaseUntil ?? 0) - Date.now();
+      if (leftMs <= 0) return true;
+      await sleep(Math.min(waitMs, leftMs + 1), signal);
+      const now = await this.#records.reload(found).catch(throwUnsent);
+      if (now?.version !== found.version) return false;
+    }
+  }
+
+  async #resume(
+    found: FoundRecord,
+    input: ResumeInput,
+    options: ResumeOptions,
+  ): Promise<ToolResult | Suspended | "lost"> {
+    const { record } = found;
+    const { pause } = record;
+    if (pause === undefined) throw unknownToken();
+    const where = { server: record.server, tool: record.tool };
+    const callOptions: SuspendCallOptions = { ...record.options, ...definedOnly(options), suspend: true };
+    if (record.state !== "waiting" && input.again !== true && !this.#mayRepeat(record, undefined))
+      throw unknownOutcome(record);
+    const isAnew = input.restart === true && pause.reason === "input";
+    if (!isAnew) checkKind(pause.reason, input, where);
+    if (record.isExpiredAtServer && !isAnew) throw expiredAtServer(record);
+    if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(found, input);
+    const answers =
+      pause.reason === "input" && !isAnew ? checkAnswers(pause.input.requests, input.answers, where) : {};
+    const entry = await this.#rounds.entryOf(record, callOptions);
+    if (entry === undefined) return toSuspended(record);
+    const held = await this.#records.mark(found).catch(throwUnsent);
+    if (held === undefined) return "lost";
+    if (pause.reason === "input" && !isAnew && pause.input.by === "repetition" && isDeclined(answers)) {
+      await this.#records.end(held, { refused: true });
+      throw declinedPages(record);
+    }
+    this.#emit("resumed", record, input.answeredBy);
+    const approved = pause.reason === "approval" ? pause.args : record.approved;
+    const next: SuspensionRecord = { ...record, approved, isExpiredAtServer: undefined };
+    const suspension: CallSuspension = { isSent: false, approved, answeredBy: input.answeredBy };
+    if (pause.reason !== "input" || isAnew)
+      return this.#rounds.send(next, entry, { held, options: callOptions, suspension });
+    const { round, by, requestState, responses } = pause.input;
+    return this.#rounds.send(next, entry, {
+      held,
+      options: callOptions,
+      suspension: {
+        ...suspension,
+        input: { round, by, requestState, inputResponses: { ...responses, ...answers }, args: pause.args },
+      },
+      task: record.task,
+    });
+  }
+
+  async #refuse(found: FoundRecord, { answeredBy }: ResumeInput): Promise<never | "lost"> {
+    const held = await this.#records.mark(found).catch(throwUnsent);
+    if (held === undefined) return "lost";
+    await this.#records.end(held, { refused: true }).catch(throwUnsent);
+    this.#emit("discarded", found.record, answeredBy);
+    throw notApproved(found.record);
+  }
+
+  /** The call may run twice: its caller says so, or a trusted server. */
+  #mayRepeat({ server, tool, options }: SuspensionRecord, idempotent: boolean | undefined): boolean {
+    if (options.idempotent === true || idempotent === true) return true;
+    const { pool, catalog } = this.#port;
+    const annotations = catalog.entry(tool)?.info.annotations;
+    const isTrusted = pool.get(server)?.config.trustAnnotations === true;
+    return isTrusted && (annotations?.readOnlyHint === true || annotations?.idempotentHint === true);
+  }
+
+  /** Throws `NOT_OFFERED` if the store cannot keep a suspended call safely. */
+  async #assertOffered({ requireDurable }: SuspendWish): Promise<void> {
+    const { store } = this.#port.parts.settings;
+    if (store.sealed === false)
+      throw notOffered(
+        "Calls cannot be suspended, because the store does not encrypt what it saves",
+        "Set the key of the store (TOOLPORT_STORE_KEY), or use memoryStore() for this process only",
+      );
+    if (this.#isDurabilityChecked && !requireDurable) return;
+    this.#isDurabilityChecked = true;
+    const risk = await store.durabilityRisk?.().catch(throwUnsent);
+    if (risk === undefined) return;
+    if (requireDurable) throw notOffered(`Calls cannot be suspended durably: ${risk.what}`, risk.next);
+    if (!risk.isExpected)
+      this.#port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
+  }
+
+  #emit(phase: SuspensionNews["phase"], record: SuspensionRecord, answeredBy?: string): void {
+    const { server, tool, pause } = record;
+    this.counts[phase] += 1;
+    const principal = this.#port.principal?.name;
+    this.#port.parts.emitter.emit("suspension", {
+      ...{ phase, server, tool, reason: pause?.reason ?? "login" },
+      ...(principal !== undefined && { principal }),
+      ...(answeredBy !== undefined && { answeredBy }),
+    });
+  }
+}
+
+const isDeclined = (answers: Readonly<Record<string, Readonly<Record<string, unknown>>>>): boolean =>
+  Object.values(answers).some(({ action }) => action !== "accept");

@@ -1,0 +1,226 @@
+/**
+ * Suspended calls in the store. A record is changed by compare-and-set only, so that one process sends a round and all
+ * others notice it.
+ */
+import { StateError } from "../../errors/state-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { userPrefix } from "../../state/server-keys.js";
+import type { Store } from "../../state/store.js";
+import { sha256 } from "../../util/sha256.js";
+import { isPointer, isSuspensionRecord, type SuspensionRecord } from "./suspension-record.js";
+
+/** How long a process may be silent before others assume that it is gone. */
+export const LEASE_MS = 10_000;
+const RENEW_MS = 3_000;
+
+const PREFIX = "tpc1.";
+const TOKEN = /^tpc1\.[\w-]{43}$/;
+
+/** A record as it was read. */
+export interface FoundRecord {
+  readonly key: string;
+  readonly version: number;
+  readonly record: SuspensionRecord;
+}
+
+/** A new token: 256 random bits. */
+export function createToken(): string {
+  const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
+  const text = btoa(String.fromCharCode(...bytes));
+  return `${PREFIX}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+}
+
+export class SuspensionRecords {
+  readonly #store: Store;
+  readonly #prefix: string;
+
+  constructor(store: Store, principal: string | undefined) {
+    this.#store = store;
+    this.#prefix = userPrefix("suspended", principal);
+  }
+
+  async findByToken(token: unknown): Promise<FoundRecord | undefined> {
+    if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
+    const found = await this.#read(await this.#keyOfToken(token));
+    // A token of an earlier round is used.
+    return found?.record.token === token ? found : undefined;
+  }
+
+  async findByKey(key: string): Promise<FoundRecord | undefined> {
+    return this.#read(await this.#keyOfCall(key));
+  }
+
+  /** The calls that wait for a person, oldest first. */
+  async waiting(): Promise<SuspensionRecord[]> {
+    const keys = await this.#store.list(this.#prefix);
+    const found = await Promise.all(keys.map((key) => this.#read(key, "direct")));
+    return found
+      .flatMap((item) => (item?.record.state === "waiting" ? [item.record] : []))
+      .sort((a, b) => a.createdAt - b.createdAt);
+  }
+
+  /** Marks the first send of a call with a key; undefined if the key exists. */
+  async claim(key: string, record: SuspensionRecord): Promise<HeldRecord | undefined> {
+    return this.#hold(await this.#keyOfCall(key), 0, record);
+  }
+
+  /** Marks a call as being sent; undefined if another process was faster. The mark is durable when this resolves. */
+  mark({ key, version, record }: FoundRecord): Promise<HeldRecord | undefined> {
+    return this.#hold(key, version, record);
+  }
+
+  async #hold(key: string, version: number, record: SuspensionRecord): Promise<HeldRecord | undefined> {
+    const sending: SuspensionRecord = { ...record, state: "sending", leaseUntil: Date.now() + LEASE_MS };
+    const marked = await this.#put(key, sending, version);
+    return marked === undefined
+      ? undefined
+      : new HeldRecord(this.#puts, { key, version: marked, record: sending });
+  }
+
+  /** Saves a waiting call under its token. `held`: the earlier round, or the mark of a call with a key. */
+  async suspend(record: SuspensionRecord, held: HeldRecord | undefined): Promise<void> {
+    const tokenKey = await this.#keyOfToken(record.token!);
+    if (held === undefined || !this.isKeyed(held)) {
+      await this.#put(tokenKey, record, 0);
+      await held?.delete();
+      return;
+    }
+    const ttlMs = record.expiresAt - Date.now();
+    await this.#store.put(tokenKey, { format: 1, pointsTo: held.key }, { secret: true, ttlMs });
+    const before = held.record.token;
+    await held.replace(record);
+    if (before !== undefined && before !== record.token)
+      await this.#store.delete(await this.#keyOfToken(before));
+  }
+
+  /** Ends a call: saves its outcome if it has a key, otherwise deletes it. */
+  async end(held: HeldRecord, outcome: NonNullable<SuspensionRecord["outcome"]>): Promise<void> {
+    if (!this.isKeyed(held)) return void (await held.delete());
+    const { token } = held.record;
+    await held.replace({ ...held.record, state: "done", token: undefined, pause: undefined, outcome });
+    if (token !== undefined) await this.#store.delete(await this.#keyOfToken(token));
+  }
+
+  /** Deletes a record that was not changed since it was read. */
+  async discard({ key, version, record }: FoundRecord): Promise<boolean> {
+    const isDeleted = await this.#store.delete(key, { ifVersion: version });
+    if (isDeleted && this.isKeyed({ key }) && record.token !== undefined)
+      await this.#store.delete(await this.#keyOfToken(record.token));
+    return isDeleted;
+  }
+
+  /** Reads a record again. */
+  reload({ key }: FoundRecord): Promise<FoundRecord | undefined> {
+    return this.#read(key, "direct");
+  }
+
+  async #read(key: string, follow: "direct" | "pointers" = "pointers"): Promise<FoundRecord | undefined> {
+    const stored = await this.#store.get(key);
+    if (stored === undefined) return undefined;
+    const { value, version } = stored;
+    // A record that was not sealed with the store's key was written by someone else.
+    if (this.#store.sealed === true && !stored.sealed) throw corrupt();
+    if (isPointer(value)) {
+      if (!this.isKeyed({ key: value.pointsTo })) throw corrupt();
+      return follow === "pointers" ? this.#read(value.pointsTo, "direct") : undefined;
+    }
+    if (!isSuspensionRecord(value)) throw corrupt();
+    // Stores delete expired records with a delay.
+    return value.expiresAt <= Date.now() ? undefined : { key, version, record: value };
+  }
+
+  #put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined> {
+    const ttlMs = Math.max(1, record.expiresAt - Date.now());
+    return this.#store.put(key, record, { ifVersion, ttlMs, secret: true });
+  }
+
+  readonly #puts: RecordWrites = {
+    put: (key, record, ifVersion) => this.#put(key, record, ifVersion),
+    delete: (key, ifVersion) => this.#store.delete(key, { ifVersion }),
+  };
+
+  async #keyOfToken(token: string): Promise<string> {
+    return `${this.#prefix}${await sha256(token)}`;
+  }
+
+  async #keyOfCall(key: string): Promise<string> {
+    return `${this.#prefix}key-${await sha256(key)}`;
+  }
+
+  /** True for the record of a call with a key. */
+  isKeyed({ key }: { readonly key: string }): boolean {
+    return key.startsWith(`${this.#prefix}key-`);
+  }
+}
+
+interface RecordWrites {
+  put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined>;
+  delete(key: string, ifVersion: number): Promise<boolean>;
+}
+
+/** A record that this process marked as being sent. Its lease is renewed until the record is written or deleted. */
+export class HeldRecord {
+  readonly #writes: RecordWrites;
+  #found: FoundRecord;
+  #timer: ReturnType<typeof setInterval> | undefined;
+  #renewing: Promise<void> = Promise.resolve();
+
+  constructor(writes: RecordWrites, found: FoundRecord) {
+    this.#writes = writes;
+    this.#found = found;
+    this.#timer = setInterval(() => this.#renew(), RENEW_MS);
+    if (typeof this.#timer === "object") this.#timer.unref?.();
+  }
+
+  get key(): string {
+    return this.#found.key;
+  }
+
+  get record(): SuspensionRecord {
+    return this.#found.record;
+  }
+
+  /** False if another process has taken over. */
+  async replace(record: SuspensionRecord): Promise<boolean> {
+    await this.#release();
+    const next = { ...record, leaseUntil: undefined };
+    return (await this.#writes.put(this.key, next, this.#found.version)) !== undefined;
+  }
+
+  async delete(): Promise<boolean> {
+    await this.#release();
+    return this.#writes.delete(this.key, this.#found.version);
+  }
+
+  async #release(): Promise<void> {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+    await this.#renewing;
+  }
+
+  #renew(): void {
+    const { key } = this;
+    this.#renewing = this.#renewing
+      .then(async () => {
+        if (this.#timer === undefined) return;
+        const record = { ...this.record, leaseUntil: Date.now() + LEASE_MS };
+        const version = await this.#writes.put(key, record, this.#found.version);
+        if (version !== undefined) this.#found = { key, version, record };
+        else clearInterval(this.#timer);
+      })
+      // The next renewal, or the end of the call, shows whether the store is back.
+      .catch(() => {});
+  }
+}
+
+const corrupt = (): StateError =>
+  new StateError({
+    code: "CORRUPT",
+    what: "A suspended call in the store was changed by something other than Toolport",
+    next: "Call the tool again, and find out who writes to the store",
+    outcome: "unsent",
+  });
+
+/** Errors of the store before anything was sent. */
+export const asUnsent = (error: unknown): unknown =>
+  ToolportError.isInstance(error) ? error.withOutcome("unsent") : error;

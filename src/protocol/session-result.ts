@@ -1,0 +1,33 @@
+/** Reads the results of requests: their type, and whether they depend on input of the user. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+
+const inputResults = new WeakSet<object>();
+
+/** True for a result that depends on input of the user. It must never be cached. */
+export const dependsOnInput = (result: object): boolean => inputResults.has(result);
+
+/** Makes {@link dependsOnInput} true for the result. */
+export function markDependsOnInput<Result extends object>(result: Result): Result {
+  inputResults.add(result);
+  return result;
+}
+
+export const hasResultType = (result: unknown): boolean =>
+  (result as { resultType?: unknown } | null | undefined)?.resultType !== undefined;
+
+/** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
+export function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
+  if (typeof result !== "object" || result === null || Array.isArray(result))
+    throw unusable({ server, what: `The result of ${method} is not an object`, result });
+  const fields = result as Record<string, unknown>;
+  if (fields["resultType"] === undefined) return fields;
+  const { resultType, ...rest } = fields;
+  if (resultType === "complete") return rest;
+  // The caller needs the field to tell a task from a result.
+  if (resultType === "task" && method === "tools/call") return fields;
+  const type = JSON.stringify(resultType);
+  throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
+}
+
+const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });
