@@ -182,15 +182,15 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
     },
     async resume(token, answer = {}, options = {}) {
       await port.opened();
-      return port.suspensions.resume(token, answer, options) as Promise<never>;
+      return (await port.suspensions()).resume(token, answer, options) as Promise<never>;
     },
     async suspended() {
       await port.opened();
-      return port.suspensions.list();
+      return (await port.suspensions()).list();
     },
     async discard(token) {
       await port.opened();
-      await port.suspensions.discard(token);
+      await (await port.suspensions()).discard(token);
     },
     skills: (server) => createSkills(port, server),
     resources: (wait) => listed(catalog.resources, wait),

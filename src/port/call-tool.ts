@@ -13,8 +13,8 @@ interface CallHost {
   readonly catalog: { entry(name: string): CatalogEntry | undefined };
   readonly own: OwnToolSet;
   readonly tasks: PortTasks;
-  readonly suspensions: PortSuspensions;
   opened(): Promise<void> | undefined;
+  suspensions(): Promise<PortSuspensions>;
   callListedTool(name: string, args: Arguments, options: AnyCallOptions): Promise<ToolResult> | undefined;
   callTool(name: string, args: Arguments, options: AnyCallOptions): Promise<ToolResult>;
 }
@@ -40,9 +40,9 @@ export function createCallTool(
     return calling ?? port.callTool(name, args, options);
   }
 
-  function callOrSuspend(name: string, args: Arguments, options: SuspendCallOptions): Promise<unknown> {
+  async function callOrSuspend(name: string, args: Arguments, options: SuspendCallOptions): Promise<unknown> {
     const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
-    if (target !== undefined) return port.suspensions.call(target.name, target.args, options);
+    if (target !== undefined) return (await port.suspensions()).call(target.name, target.args, options);
     const { suspend: _, ...plain } = options;
     return port.own.call(name, args, plain) ?? port.callTool(name, args, plain);
   }

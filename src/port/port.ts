@@ -36,8 +36,8 @@ import { Subscriptions } from "./resources/subscriptions.js";
 import { SavedState } from "./saved/saved-state.js";
 import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
-import type { SuspendableRun } from "./suspensions/call-rounds.js";
-import { PortSuspensions } from "./suspensions/port-suspensions.js";
+import type { SuspendableRun, SuspensionCounts } from "./suspensions/call-rounds.js";
+import type { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
 
 /** Empty for the plain port. */
@@ -67,7 +67,7 @@ export class Port {
   readonly resourceCache = new ResourceCache();
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new PortTasks(this);
-  readonly suspensions: PortSuspensions;
+  readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
   readonly malformed: MalformedCounts;
   /** Tools of the port itself. */
   readonly own: OwnToolSet;
@@ -77,6 +77,7 @@ export class Port {
   /** One for each combination of network options. */
   readonly #clients = new Map<string, Promise<HttpClient>>();
   #closing: Promise<void> | undefined;
+  #suspensions: Promise<PortSuspensions> | undefined;
 
   constructor(parts: SharedParts, { principal, parent, all = () => [this], filters }: PortOf = {}) {
     const { settings, warn } = parts;
@@ -104,7 +105,6 @@ export class Port {
     this.pool = createPortPool(this);
     this.pipeline = createPortPipeline(this);
     this.own = new OwnToolSet(this);
-    this.suspensions = new PortSuspensions(this);
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
     this.saved = settings.isSaved ? new SavedState(this, parent) : undefined;
     this.#stopUpkeep = startUpkeep(this.pool, {
@@ -300,6 +300,18 @@ export class Port {
       attempts: attempts.length,
       durationMs: performance.now() - startedAt,
     }));
+  }
+
+  /** Loaded on first use: most programs suspend no calls. */
+  suspensions(): Promise<PortSuspensions> {
+    this.#suspensions ??= import("./suspensions/port-suspensions.js").then(
+      ({ PortSuspensions }) => new PortSuspensions(this),
+      (error: unknown) => {
+        this.#suspensions = undefined;
+        throw error;
+      },
+    );
+    return this.#suspensions;
   }
 
   async client(server: string, wait: WaitOptions): Promise<Client> {

@@ -12,7 +12,7 @@ import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import type { Era } from "../protocol/era.js";
 import { redactText } from "../util/redact-text.js";
 import type { Port } from "./port.js";
-import type { SuspensionCounts } from "./suspensions/port-suspensions.js";
+import type { SuspensionCounts } from "./suspensions/call-rounds.js";
 
 /** One server in a snapshot. */
 export interface ServerSnapshot {
@@ -75,7 +75,7 @@ export function takeSnapshot({
   malformed,
   principal,
   parts,
-  suspensions,
+  suspensionCounts,
 }: Port): ToolportSnapshot {
   const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
     infos.map((info) => ({ ...info, serverId: info.server }));
@@ -95,7 +95,7 @@ export function takeSnapshot({
     tools: owned(catalog.tools()),
     withheldTools: [...catalog.snapshot().withheld],
     droppedCalls: parts.drops.counts(),
-    suspensions: { ...suspensions.counts },
+    suspensions: { ...suspensionCounts },
     textFindings: catalog.textFindings(),
     nameIssues: [...catalog.snapshot().nameIssues],
     prompts: owned(catalog.prompts()),

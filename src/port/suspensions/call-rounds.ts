@@ -30,12 +30,23 @@ export interface SuspendableRun {
   readonly task?: TaskRecord | undefined;
 }
 
+/** Counts of one process. */
+export interface SuspensionCounts {
+  /** Calls that were suspended, each round counted. */
+  suspended: number;
+  /** Rounds that were resumed. */
+  resumed: number;
+  /** Calls that were discarded, or not approved. */
+  discarded: number;
+}
+
 /** The part of a port that suspended calls need. */
 export interface SuspensionHost {
   readonly parts: SharedParts;
   readonly principal: { readonly name: string } | undefined;
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
+  readonly suspensionCounts: SuspensionCounts;
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
   run(
     entry: CatalogEntry,
@@ -153,20 +164,25 @@ export class CallRounds {
       task?: TaskRecord | undefined;
     },
   ): Promise<ToolResult | Suspended> {
-    let result: ToolResult;
     try {
-      result = await this.#port.run(entry, record.given, options, { suspension, task });
-    } catch (error) {
-      throw await this.#failed(error, { record, held, suspension });
+      let result: ToolResult;
+      try {
+        result = await this.#port.run(entry, record.given, options, { suspension, task });
+      } catch (error) {
+        throw await this.#failed(error, { record, held, suspension });
+      }
+      const pause = pauseOf(result);
+      if (pause !== undefined) return await this.suspend(record, pause, held);
+      if (held !== undefined) await this.#save(held, result);
+      return result;
+    } finally {
+      held?.stop();
     }
-    const pause = pauseOf(result);
-    if (pause !== undefined) return this.suspend(record, pause, held);
-    if (held !== undefined) {
-      const { artifacts: _, ...saved } = result;
-      // The result must not be lost because the store fails now.
-      await this.#records.end(held, { result: saved }).catch((error) => this.#warn(record, error));
-    }
-    return result;
+  }
+
+  async #save(held: HeldRecord, { artifacts: _, ...result }: ToolResult): Promise<void> {
+    // The result must not be lost because the store fails now.
+    await this.#records.end(held, { result }).catch((error) => this.#warn(held.record, error));
   }
 
   /** Returns the error to throw. A call that was not sent can be resumed with the same token. */
@@ -181,13 +197,15 @@ export class CallRounds {
     if (held === undefined) return error;
     const isUnsent = !suspension.isSent || (ToolportError.isInstance(error) && error.outcome === "unsent");
     const warn = (failure: unknown) => this.#warn(record, failure);
+    const { isUncertain } = held.record;
+    // An outcome that was lost before stays lost.
+    const state = isUncertain ? "unknown" : "waiting";
     if (isRefusedState(error)) {
-      const expired = { ...held.record, state: "waiting", isExpiredAtServer: true } as const;
-      await held.replace(expired).catch(warn);
+      await held.replace({ ...held.record, state, isExpiredAtServer: true }).catch(warn);
       return expiredAtServer(record, error);
     }
-    if (isUnsent && held.record.pause === undefined) await held.delete().catch(warn);
-    else if (isUnsent) await held.replace({ ...held.record, state: "waiting" }).catch(warn);
+    if (isUnsent && held.record.pause === undefined && !isUncertain) await held.delete().catch(warn);
+    else if (isUnsent) await held.replace({ ...held.record, state }).catch(warn);
     else if (isAnswered(error) && held.record.pause !== undefined && !this.#records.isKeyed(held))
       await held.delete().catch(warn);
     else {
@@ -208,6 +226,7 @@ export class CallRounds {
       expiresAt: isSameLogin ? record.expiresAt : now + record.ttlMs,
       pause,
       task: this.#taskOf(record, pause),
+      isUncertain: undefined,
     };
     if (isSameLogin && held !== undefined) await held.replace(next);
     else await this.#records.suspend(next, held);

@@ -1,4 +1,5 @@
 /** Checks the decision of a person before anything is sent. */
+import { canonicalJson } from "../../catalog/safety/canonical-json.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Pause } from "../../execution/suspend/call-suspension.js";
 import type { ResumeInput } from "../../execution/suspend/suspension.js";
@@ -37,6 +38,16 @@ export function readSuspendOption(option: true | SuspendOptions, where: Where): 
     issues.push({ path: "suspend.key", message: `must be a text of 1 to ${MAX_KEY} characters` });
   if (issues.length > 0) throw invalid(issues, where);
   return { ttlMs, key, requireDurable };
+}
+
+/** Throws for arguments that cannot be saved. */
+export function assertJson(args: Readonly<Record<string, unknown>>, where: Where): void {
+  try {
+    canonicalJson(args);
+  } catch (cause) {
+    const message = `cannot be saved: ${(cause as Error).message}`;
+    throw invalid([{ path: "arguments", message }], where);
+  }
 }
 
 /** The checked answers to what the server asks, with the defaults of the forms. Throws `INVALID_ARGUMENTS`. */
@@ -101,7 +112,7 @@ const invalid = (issues: readonly Issue[], where: Where): ToolCallError =>
     ...where,
     code: "INVALID_ARGUMENTS",
     what: `The call was not sent: ${issues.map(({ path, message }) => `${path} ${message}`).join(", ")}`,
-    next: "Correct this and try again; the token is still valid",
+    next: "Correct this and try again; nothing was changed",
     issues,
     outcome: "unsent",
   });

@@ -9,6 +9,7 @@ import { sleep } from "../../util/sleep.js";
 import type { SuspensionNews } from "../events.js";
 import { CallRounds, definedOnly, type SuspensionHost, throwUnsent } from "./call-rounds.js";
 import {
+  assertJson,
   checkAnswers,
   checkApproval,
   checkKind,
@@ -25,25 +26,14 @@ import {
   unknownToken,
 } from "./suspension-errors.js";
 import { type SuspensionRecord, toSuspended } from "./suspension-record.js";
-import { type FoundRecord, type HeldRecord, SuspensionRecords } from "./suspension-records.js";
+import { type FoundRecord, type HeldRecord, LEASE_MS, SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
-
-/** Counts of one process. */
-export interface SuspensionCounts {
-  /** Calls that were suspended, each round counted. */
-  suspended: number;
-  /** Rounds that were resumed. */
-  resumed: number;
-  /** Calls that were discarded, or not approved. */
-  discarded: number;
-}
 
 const FIRST_POLL_MS = 25;
 const LAST_POLL_MS = 500;
 
 export class PortSuspensions {
-  readonly counts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
   readonly #port: SuspensionHost;
   readonly #records: SuspensionRecords;
   readonly #rounds: CallRounds;
@@ -62,6 +52,7 @@ export class PortSuspensions {
   /** Calls a tool. If the call has to wait for a person, saves it and returns its token. */
   async call(name: string, args: Arguments, options: SuspendCallOptions): Promise<ToolResult | Suspended> {
     const wish = readSuspendOption(options.suspend, { tool: name });
+    assertJson(args, { tool: name });
     await this.#assertOffered(wish);
     if (wish.key !== undefined) {
       const known = await this.#known(wish.key, { name, args, options });
@@ -124,7 +115,7 @@ export class PortSuspensions {
         options,
         wish: { ...record, key, requireDurable: false },
       });
-      const held = await this.#records.mark({ ...found, record: call.record }).catch(throwUnsent);
+      const held = await this.#records.mark(found, call.record).catch(throwUnsent);
       if (held === undefined) continue;
       if (call.entry === undefined) return this.#rounds.suspend(call.record, call.pause!, held);
       return this.#rounds.send(call.record, call.entry, { held, options });
@@ -143,10 +134,15 @@ export class PortSuspensions {
     );
   }
 
-  /** Waits while another process sends the call. False if the record has changed; true if that process is gone. */
+  /**
+   * Waits while another process sends the call. False if the record has changed; true if that process is gone: its lease is
+   * over, or it was not renewed while this process watched, so that a wrong clock cannot cause an endless wait.
+   */
   async #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
+    const patienceEnd = performance.now() + LEASE_MS;
     for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, LAST_POLL_MS)) {
-      const leftMs = (found.record.leaseUntil ?? 0) - Date.now();
+      const leaseMs = (found.record.leaseUntil ?? 0) - Date.now();
+      const leftMs = Math.min(leaseMs, patienceEnd - performance.now());
       if (leftMs <= 0) return true;
       await sleep(Math.min(waitMs, leftMs + 1), signal);
       const now = await this.#records.reload(found).catch(throwUnsent);
@@ -234,7 +230,7 @@ export class PortSuspensions {
 
   #emit(phase: SuspensionNews["phase"], record: SuspensionRecord, answeredBy?: string): void {
     const { server, tool, pause } = record;
-    this.counts[phase] += 1;
+    this.#port.suspensionCounts[phase] += 1;
     const principal = this.#port.principal?.name;
     this.#port.parts.emitter.emit("suspension", {
       ...{ phase, server, tool, reason: pause?.reason ?? "login" },

@@ -44,6 +44,8 @@ export interface SuspensionRecord {
   readonly approved?: Arguments | undefined;
   /** The server no longer accepts its state. */
   readonly isExpiredAtServer?: boolean | undefined;
+  /** The call was sent before and its outcome was lost: a later round that is not sent does not change that. */
+  readonly isUncertain?: boolean | undefined;
   /** Epoch milliseconds. */
   readonly leaseUntil?: number | undefined;
   /** The outcome of a call with a key. */

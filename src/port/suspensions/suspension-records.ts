@@ -7,6 +7,7 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { sha256 } from "../../util/sha256.js";
+import { unknownOutcome } from "./suspension-errors.js";
 import { isPointer, isSuspensionRecord, type SuspensionRecord } from "./suspension-record.js";
 
 /** How long a process may be silent before others assume that it is gone. */
@@ -64,9 +65,14 @@ export class SuspensionRecords {
     return this.#hold(await this.#keyOfCall(key), 0, record);
   }
 
-  /** Marks a call as being sent; undefined if another process was faster. The mark is durable when this resolves. */
-  mark({ key, version, record }: FoundRecord): Promise<HeldRecord | undefined> {
-    return this.#hold(key, version, record);
+  /**
+   * Marks a call as being sent; undefined if another process was faster. The mark is durable when this resolves.
+   *
+   * @param next replaces the record
+   */
+  mark({ key, version, record }: FoundRecord, next = record): Promise<HeldRecord | undefined> {
+    const isUncertain = record.state === "waiting" ? undefined : true;
+    return this.#hold(key, version, { ...next, isUncertain });
   }
 
   async #hold(key: string, version: number, record: SuspensionRecord): Promise<HeldRecord | undefined> {
@@ -88,7 +94,7 @@ export class SuspensionRecords {
     const ttlMs = record.expiresAt - Date.now();
     await this.#store.put(tokenKey, { format: 1, pointsTo: held.key }, { secret: true, ttlMs });
     const before = held.record.token;
-    await held.replace(record);
+    if (!(await held.replace(record))) throw unknownOutcome(record);
     if (before !== undefined && before !== record.token)
       await this.#store.delete(await this.#keyOfToken(before));
   }
@@ -192,9 +198,14 @@ export class HeldRecord {
     return this.#writes.delete(this.key, this.#found.version);
   }
 
-  async #release(): Promise<void> {
+  /** Stops the renewals. Others notice when the lease is over. */
+  stop(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  async #release(): Promise<void> {
+    this.stop();
     await this.#renewing;
   }
 
