@@ -97,6 +97,8 @@ export type {
   CallHandler,
   CallInterceptor,
   CallToolOptions,
+  SuspendCallOptions,
+  SuspendOptions,
   TaskCallOptions,
   TaskOptions,
   ToolCall,

@@ -6,7 +6,7 @@ import { INPUT_META_KEY, type ToolResult } from "../tool-result.js";
 import type { CallSuspension, Pause } from "./call-suspension.js";
 
 /** Key in `_meta` of the result that takes the place of a real one while the call is suspended. */
-export const SUSPENDED_META_KEY = "toolport/suspended";
+const SUSPENDED_META_KEY = "toolport/suspended";
 
 const pauses = new WeakMap<object, Pause>();
 
