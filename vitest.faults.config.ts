@@ -4,7 +4,7 @@ import shared from "./vitest.shared.js";
 
 const faults = mergeConfig(shared, {
   test: {
-    reporters: ["default", "./test/faults/fault-table.ts"],
+    reporters: ["./test/faults/fault-table.ts"],
     execArgv: ["--expose-gc"],
     setupFiles: ["./test/faults/own-temp-folder.ts"],
     // The common rule looks at processes, sockets and the event loop: each file has a process of its own.

@@ -21,6 +21,7 @@ export default defineConfig({
     ],
   },
   test: {
+    reporters: ["default", "./scripts/failure-list.mjs"],
     // The projects share what is transformed: a tenth of the processor time of `npm test`.
     experimental: { fsModuleCache: true },
     // As many workers as the smallest machine has cores: with more, a test that waits for the processor fails.

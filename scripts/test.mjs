@@ -3,9 +3,14 @@
  *
  * Lint and types run beside the build and the tests, because each of them keeps one core busy at most. Tests start when the
  * build has ended: some of them look at `dist/`. Arguments after `--` go to vitest, for example `npm test -- test/cli`.
+ *
+ * The names of all failed tests come last, because the end of a long log is the part that is kept and read.
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
@@ -16,15 +21,29 @@ const isSlow = given.includes("--slow") || given.includes("--all");
 const isFast = !given.includes("--slow");
 const forVitest = given.filter((arg) => arg !== "--slow" && arg !== "--all");
 const rows = [];
+const failures = [];
+/** At most this many failures are printed below the table, and with their errors only if there are few. */
+const MAX_FAILURES = 50;
+const MAX_WITH_ERRORS = 5;
+const ERROR_LINES = 3;
+const LINE_LENGTH = 240;
+
+const temporary = mkdtempSync(join(tmpdir(), "toolport-failures-"));
+const failureList = join(temporary, "list.jsonl");
 
 // The output of these would be mixed with that of the tests, so it is shown when they have ended.
-const beside = isFast ? [quiet("lint", "run", "lint"), quiet("types", "run", "typecheck")] : [];
+const beside = isFast
+  ? [quiet("lint", "run", "lint", "--", "--diagnostic-level=error"), quiet("types", "run", "typecheck")]
+  : [];
 if (await quiet("build", "run", "build")) {
   if (isFast) await vitest("unit and integration", "--project", "unit", "--project", "integration");
   if (isSlow) await runSlow();
 }
 await Promise.all(beside);
+readFailures();
+rmSync(temporary, { recursive: true, force: true });
 printTable();
+printFailures();
 process.exitCode = rows.every(({ ok }) => ok) ? 0 : 1;
 
 /** One after the other: the fault suite looks at processes and sockets, and the rest may use both cores. */
@@ -43,7 +62,8 @@ function vitest(name, ...args) {
 
 function loud(name, command, ...args) {
   console.log(`\n== ${name}`);
-  return part(name, spawn(command, args, { cwd: root, stdio: "inherit" }));
+  const env = { ...process.env, TOOLPORT_FAILURE_LIST: failureList };
+  return part(name, spawn(command, args, { cwd: root, env, stdio: "inherit" }));
 }
 
 async function quiet(name, ...args) {
@@ -56,7 +76,10 @@ async function quiet(name, ...args) {
     });
   }
   const ok = await part(name, child);
-  if (!ok) console.error(`\n== ${name} failed\n${output}`);
+  if (!ok) {
+    console.error(`\n== ${name} failed\n${output}`);
+    failures.push({ where: name, error: output.replace(/^npm warn .*$/gm, "") });
+  }
   return ok;
 }
 
@@ -75,4 +98,24 @@ function printTable() {
       `${ok ? "passed" : "FAILED"}  ${name.padEnd(22)}${seconds.toFixed(1).padStart(7)} s  ${signal ?? ""}`,
     );
   }
+}
+
+function readFailures() {
+  if (!existsSync(failureList)) return;
+  for (const line of readFileSync(failureList, "utf8").split("\n")) {
+    if (line !== "") failures.push(JSON.parse(line));
+  }
+}
+
+function printFailures() {
+  if (failures.length === 0) return;
+  console.log("");
+  const errorLines = failures.length > MAX_WITH_ERRORS ? 1 : ERROR_LINES;
+  for (const { where, error } of failures.slice(0, MAX_FAILURES)) {
+    const lines = error.split("\n").filter((line) => line.trim() !== "");
+    const separator = errorLines === 1 ? ": " : "\n    ";
+    const shown = lines.slice(0, errorLines).map((line) => line.trim().slice(0, LINE_LENGTH));
+    console.log([`FAILED  ${where}`, ...shown].join(separator));
+  }
+  if (failures.length > MAX_FAILURES) console.log(`and ${failures.length - MAX_FAILURES} more`);
 }
