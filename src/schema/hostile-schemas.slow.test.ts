@@ -9,7 +9,12 @@ const hostile = { type: "object", properties: { text: { type: "string", pattern:
 const bait = { text: `${"a".repeat(28)}!` };
 
 const validator = createSchemaValidator();
-beforeAll(() => validator.prepare());
+// For values that are checked to the end: a busy machine must not look like a slow schema.
+const patient = createSchemaValidator({ timeoutMs: 10_000 });
+beforeAll(async () => {
+  await validator.prepare();
+  await patient.prepare();
+});
 
 it("arguments and result of one call share the time", async () => {
   const [input, output] = [structuredClone(hostile), structuredClone(hostile)];
@@ -29,14 +34,14 @@ it("is remembered for the schema: the next validation fails at once", () => {
 
 it("is not remembered when there was hardly any time left", () => {
   const schema = structuredClone(hostile);
-  expect(validator.validate(schema, bait, { leftMs: 5 })).toEqual(TOO_SLOW);
-  expect(validator.validate(schema, { text: "aaa" })).toEqual([]);
+  expect(patient.validate(schema, bait, { leftMs: 5 })).toEqual(TOO_SLOW);
+  expect(patient.validate(schema, { text: "aaa" })).toEqual([]);
 });
 
 it("does not affect ordinary values", () => {
   const schema = structuredClone(hostile);
-  expect(validator.validate(schema, { text: "aaaa" })).toEqual([]);
-  expect(validator.validate(schema, { text: "aaab" })).toEqual([
+  expect(patient.validate(schema, { text: "aaaa" })).toEqual([]);
+  expect(patient.validate(schema, { text: "aaab" })).toEqual([
     { path: "$.text", message: "must match the pattern ^(a+)+$" },
   ]);
 });
