@@ -26,9 +26,10 @@ export default defineConfig({
     experimental: { fsModuleCache: true },
     // As many workers as the smallest machine has cores: with more, a test that waits for the processor fails.
     maxWorkers: 2,
-    // A test that hangs fails; one that shares the machine with others does not.
-    testTimeout: 45_000,
-    hookTimeout: 45_000,
+    // A test that hangs fails; one that shares the machine with others does not. A limit here is never an assertion.
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 20_000 } },
     // For `npm run coverage`. The page of the console runs in a browser.
     coverage: {
       provider: "v8",

@@ -7,8 +7,6 @@ workerd.test = {
   ...workerd.test,
   include: ["test/workerd/**/*.test.ts"],
   exclude: [],
-  // The first run fetches miniflare and esbuild into `.cache/`.
-  hookTimeout: 120_000,
 };
 
 export default workerd;

@@ -25,7 +25,7 @@ const PAGE_OPTIONS: ts.CompilerOptions = {
   noImplicitOverride: false,
 };
 
-it("type-checks, and its signatures and types equal ours", { timeout: 60_000 }, () => {
+it("type-checks, and its signatures and types equal ours", () => {
   const signatures = SIGNATURE_BLOCKS.map((entry) =>
     snippet(entry.block, toTypeTest(textOf(entry.block), entry)),
   );

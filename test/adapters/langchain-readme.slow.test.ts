@@ -12,6 +12,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest
 import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
 import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.js";
+import { waitFor } from "../support/wait-for.js";
 import { original, repaired } from "./readme-blocks.js";
 import { closedUrl, dataTools, everythingTools, mathTools } from "./readme-servers.js";
 
@@ -170,7 +171,7 @@ describe("run", () => {
 
   it("block 5: notifications during a call", async () => {
     const { logged } = await run(5, {
-      served: () => vi.waitFor(() => expect(logLines).toHaveLength(2)),
+      served: () => waitFor(() => logLines.length === 2),
       console: { log: (line: unknown) => logLines.push(line) },
     });
     expect(logged).toEqual([]);
@@ -188,7 +189,7 @@ describe("run", () => {
       servers: { ...servers, everything },
       served: async () => {
         await server.update({ tools: { two: { handler: () => "2" } } });
-        await vi.waitFor(() => expect(lines).toHaveLength(1));
+        await waitFor(() => lines.length === 1);
       },
       console: { log: (line: unknown) => lines.push(line) },
     });

@@ -11,9 +11,6 @@ import { waitFor } from "../support/wait-for.js";
 
 const createSandbox = useProgram();
 
-/** Starts many processes in sequence, on a machine that may be busy. */
-const LONG = { timeout: 60_000 };
-
 /** Acts as a browser: opens the page, logs in, and follows the redirect. */
 async function visit(authUrl: string): Promise<string> {
   const page = await fetch(await logIn(authUrl));
@@ -34,54 +31,50 @@ async function setUp() {
   };
 }
 
-test(
-  "--no-browser --json prints the login page, waits, and saves the login for the next command",
-  LONG,
-  async () => {
-    await using setup = await setUp();
-    const { sandbox, bench } = setup;
-    const before = await sandbox.run("tools", "vault", "--json");
-    expect(before.code).toBe(3);
-    expect(before.error().next).toBe("toolport auth vault");
+test("--no-browser --json prints the login page, waits, and saves the login for the next command", async () => {
+  await using setup = await setUp();
+  const { sandbox, bench } = setup;
+  const before = await sandbox.run("tools", "vault", "--json");
+  expect(before.code).toBe(3);
+  expect(before.error().next).toBe("toolport auth vault");
 
-    let lines = "";
-    const running = sandbox.runWith(
-      { onStart: (child) => child.stdout?.on("data", (chunk) => (lines += String(chunk))) },
-      ...["auth", "vault", "--no-browser", "--json", "--timeout", "20000"],
-    );
-    await waitFor(() => lines.includes("\n"), { timeoutMs: 15_000, label: "the login page" });
-    const { event, url } = JSON.parse(lines.split("\n")[0]!);
-    expect(event).toBe("authUrl");
-    expect(url.startsWith(bench.issuer)).toBe(true);
-    expect(await visit(url)).toContain("<");
-    const { code, stdout, stderr } = await running;
-    expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
-    expect(JSON.parse(stdout.trim().split("\n")[1]!)).toMatchObject({
-      event: "authorized",
-      server: "vault",
-      state: "ready",
-    });
+  let lines = "";
+  const running = sandbox.runWith(
+    { onStart: (child) => child.stdout?.on("data", (chunk) => (lines += String(chunk))) },
+    ...["auth", "vault", "--no-browser", "--json", "--timeout", "20000"],
+  );
+  await waitFor(() => lines.includes("\n"), { timeoutMs: 15_000, label: "the login page" });
+  const { event, url } = JSON.parse(lines.split("\n")[0]!);
+  expect(event).toBe("authUrl");
+  expect(url.startsWith(bench.issuer)).toBe(true);
+  expect(await visit(url)).toContain("<");
+  const { code, stdout, stderr } = await running;
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  expect(JSON.parse(stdout.trim().split("\n")[1]!)).toMatchObject({
+    event: "authorized",
+    server: "vault",
+    state: "ready",
+  });
 
-    const after = await sandbox.run("tools", "vault", "--json");
-    expect(after.code).toBe(0);
-    const healthy = await sandbox.run("doctor", "vault", "--json");
-    expect(healthy.code).toBe(0);
-    const checks = healthy.json().checks as { check: string; status: string; server?: string }[];
-    expect(
-      checks.filter(({ check }) => ["oauth", "token", "connect"].includes(check)).map(({ status }) => status),
-    ).toEqual(["ok", "ok", "ok"]);
-    const idle = await sandbox.run("auth", "vault", "--json");
-    expect(JSON.parse(idle.stdout)).toMatchObject({ event: "nothingToDo" });
-    for (const [secret, name] of bench.secrets)
-      for (const text of [stdout, after.stdout, healthy.stdout, idle.stdout])
-        expect(text.includes(secret), `${name} was printed`).toBe(false);
+  const after = await sandbox.run("tools", "vault", "--json");
+  expect(after.code).toBe(0);
+  const healthy = await sandbox.run("doctor", "vault", "--json");
+  expect(healthy.code).toBe(0);
+  const checks = healthy.json().checks as { check: string; status: string; server?: string }[];
+  expect(
+    checks.filter(({ check }) => ["oauth", "token", "connect"].includes(check)).map(({ status }) => status),
+  ).toEqual(["ok", "ok", "ok"]);
+  const idle = await sandbox.run("auth", "vault", "--json");
+  expect(JSON.parse(idle.stdout)).toMatchObject({ event: "nothingToDo" });
+  for (const [secret, name] of bench.secrets)
+    for (const text of [stdout, after.stdout, healthy.stdout, idle.stdout])
+      expect(text.includes(secret), `${name} was printed`).toBe(false);
 
-    const out = await sandbox.run("logout", "vault", "--json");
-    expect(out.json()).toEqual({ server: "vault", loggedOut: true });
-    expect(bench.liveAccessTokens).toBe(0);
-    expect((await sandbox.run("tools", "vault", "--json")).code).toBe(3);
-  },
-);
+  const out = await sandbox.run("logout", "vault", "--json");
+  expect(out.json()).toEqual({ server: "vault", loggedOut: true });
+  expect(bench.liveAccessTokens).toBe(0);
+  expect((await sandbox.run("tools", "vault", "--json")).code).toBe(3);
+});
 
 test("exits with 3 if the login is not completed", async () => {
   await using setup = await setUp();

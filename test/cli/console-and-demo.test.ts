@@ -62,7 +62,6 @@ test.skipIf(!existsSync(page))(
 
 test.skipIf(!existsSync(page) || !hasTerminal)(
   "console leaves out a project's server without consent (needs a build and a terminal)",
-  { timeout: 60_000 },
   async () => {
     using sandbox = createSandbox();
     await using projectServer = await startRecordingHttpServer();
@@ -106,7 +105,7 @@ test.skipIf(!existsSync(page) || !hasTerminal)(
   },
 );
 
-test("runs the demo's agent with a real model with --model-url", { timeout: 60_000 }, async () => {
+test("runs the demo's agent with a real model with --model-url", async () => {
   if (!existsSync(built)) throw new Error("dist is missing. Run `npm run build` first.");
   using sandbox = createSandbox();
   await using model = await startModelDouble([

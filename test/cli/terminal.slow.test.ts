@@ -83,7 +83,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
     expect(remembered.screen()).not.toContain("Allow");
     // The progress line is erased before the table.
     expect(remembered.screen()).toMatch(/\u001b\[2KSERVER +STATE/);
-  }, 60_000);
+  });
 
   test("shows the progress of a call and saves its image", async () => {
     const terminal = open("call", "pics.draw", "--save-images", "out");
@@ -91,7 +91,7 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
     expect(await terminal.exit).toBe(0);
     expect(terminal.screen()).toMatch(/Here it is:\r\nSaved out\/pics-draw-1\.png \(70 bytes\)\r\n$/);
     expect(readFileSync(join(bench.project, "out/pics-draw-1.png")).toString("base64")).toBe(PIXEL);
-  }, 30_000);
+  });
 
   test("prints no binary data, honours NO_COLOR, and ends a question at Ctrl-C", async () => {
     const raw = open("call", "pics.pixel", "--output", "raw");
@@ -107,5 +107,5 @@ describe.skipIf(!hasScript)("in a terminal (needs `script` of util-linux)", () =
     asked.child.stdin?.write("\u0003");
     expect(await asked.exit).toBe(130);
     expect(existsSync(join(bench.project, "out/pics-draw-2.png"))).toBe(false);
-  }, 60_000);
+  });
 });

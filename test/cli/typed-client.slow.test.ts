@@ -32,4 +32,4 @@ test("generates a file that compiles, with a client that calls the tool", async 
     { ambient: "export {};", compilerOptions: { strict: true } },
   );
   expect(problems).toEqual([expect.stringMatching(/^1:\d+ TS2322/)]);
-}, 60_000);
+});

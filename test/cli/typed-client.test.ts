@@ -35,4 +35,4 @@ test("the client in the file calls the tool", async () => {
   await using toolport = createToolport({ mcpServers: { pics: entry } });
   expect(await use(toolport)).toBe(5);
   expect(server.calls.at(-1)).toMatchObject({ name: "add", args: { a: 2, b: 3 } });
-}, 60_000);
+});

@@ -6,13 +6,13 @@ import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { isWithoutChromium, launchChromium } from "./chromium.js";
 import { type HttpBench, startHttpBench } from "./http-bench.js";
 
-describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 }, () => {
+describe.skipIf(isWithoutChromium)("the console in Chromium", () => {
   let bench: HttpBench;
   let browser: Browser;
 
   beforeAll(async () => {
     [bench, browser] = await Promise.all([startHttpBench(), launchChromium()]);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

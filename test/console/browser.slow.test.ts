@@ -9,7 +9,7 @@ import { root } from "../tree/source-files.js";
 import { isWithoutChromium, launchChromium } from "./chromium.js";
 import { type ConsoleBench, HOSTILE, startConsoleBench } from "./console-bench.js";
 
-describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 }, () => {
+describe.skipIf(isWithoutChromium)("the console in Chromium", () => {
   let bench: ConsoleBench;
   let browser: Browser;
   let context: BrowserContext;
@@ -28,7 +28,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", { timeout: 30_000 
     page.on("pageerror", (error) => errors.push(String(error)));
     page.on("request", (request) => requests.push(request.url()));
     await page.goto(bench.console.url);
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -45,7 +45,7 @@ describe("code of the documentation", () => {
     expect(runnable.length).toBeGreaterThan(blocks.length / 2);
   });
 
-  it.each(runnable)("$path:$line runs", { timeout: 20_000 }, async ({ text }) => {
+  it.each(runnable)("$path:$line runs", async ({ text }) => {
     await using world = createDocumentationWorld(text);
     const names = { toolport: world.toolport, error: new Error("an error of the surrounding text") };
     await runSnippet(text, names, { toolport: world.package, ...PACKAGES });

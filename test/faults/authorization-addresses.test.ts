@@ -132,5 +132,5 @@ faultCase(
     }
     expect(canary.hits).toBe(0);
   },
-  { timeoutMs: 60_000 },
+  { timeoutMs: 120_000 },
 );

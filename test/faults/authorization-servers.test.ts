@@ -270,5 +270,5 @@ faultCase(
     await Promise.all(attempts);
     expect(toolport.snapshot().servers["neighbour"]).toMatchObject({ state: "ready" });
   },
-  { timeoutMs: 60_000 },
+  { timeoutMs: 120_000 },
 );

@@ -247,7 +247,7 @@ faultCase(
     expect(codesOf(failures).filter((code) => !GONE.includes(code))).toEqual([]);
     await waitFor(() => http.connectionCount <= 2, { label: "old connections to go" });
   },
-  { timeoutMs: 60_000 },
+  { timeoutMs: 120_000 },
 );
 
 /** Calls one after the other until it is stopped. */

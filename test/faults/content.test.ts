@@ -70,7 +70,7 @@ faultCase(
     }
   },
   // The whole command line is loaded here for the first time.
-  { timeoutMs: 60_000, neighbour: false, maxHeapGrowth: 32 * 1024 * 1024 },
+  { timeoutMs: 120_000, neighbour: false, maxHeapGrowth: 32 * 1024 * 1024 },
 );
 
 faultCase("C04", "twenty sequences: each is escaped on the page of the console", async () => {

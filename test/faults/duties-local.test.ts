@@ -19,7 +19,7 @@ let program: CommandLineBench;
 let page: Awaited<ReturnType<typeof buildPage>>;
 beforeAll(async () => {
   [program, page] = await Promise.all([createCommandLineBench(), buildPage()]);
-}, 60_000);
+});
 afterAll(async () => {
   program?.[Symbol.dispose]();
   await page?.remove();
@@ -159,7 +159,7 @@ faultCase(
     await ask("y\r");
     expect(existsSync(mark)).toBe(true);
   },
-  { skip: !hasTerminal && "this machine cannot lend a terminal", timeoutMs: 60_000 },
+  { skip: !hasTerminal && "this machine cannot lend a terminal", timeoutMs: 120_000 },
 );
 
 /** A project whose server would write a file; harmless if it is started by mistake. */

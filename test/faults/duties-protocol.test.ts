@@ -188,7 +188,7 @@ faultCase(
     // The cache is per user: a hundred responses serve all reads, except for parallel ones.
     expect(asked).toBeLessThan(1_000);
   },
-  { timeoutMs: 60_000 },
+  { timeoutMs: 120_000 },
 );
 
 faultCase(

@@ -10,7 +10,7 @@ export const AS_WRITTEN = process.env["TOOLPORT_FAULTS_LONG"] === "1";
 export const bound = (shortMs: number, asWrittenMs: number): number => (AS_WRITTEN ? asWrittenMs : shortMs);
 
 export interface CaseOptions extends HarnessOptions {
-  /** Timeout of the whole test. @default 30000, ten minutes in the long run */
+  /** Timeout of the whole test. @default 120000, ten minutes in the long run */
   readonly timeoutMs?: number;
   /** Why it cannot run here, if so: the test is skipped with this reason. */
   readonly skip?: string | false | undefined;
@@ -31,7 +31,7 @@ export function faultCase(
   id: CaseId,
   what: string,
   run: (harness: FaultHarness) => Promise<void>,
-  { timeoutMs = AS_WRITTEN ? 600_000 : 30_000, skip, ...options }: CaseOptions = {},
+  { timeoutMs = AS_WRITTEN ? 600_000 : 120_000, skip, ...options }: CaseOptions = {},
 ): void {
   const title = `${id} ${describeCase(id)}: ${what}`;
   if (skip) {

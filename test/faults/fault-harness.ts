@@ -152,7 +152,7 @@ export async function openFaultHarness({
       for (const watch of watches) reports.push(await watch.stop());
       await letGo();
       for (const report of reports) report.expectHealthy({ maxLagMs });
-      await waitForNoLeaks(before, { timeoutMs: 5_000 });
+      await waitForNoLeaks(before);
       const left = () => temporaryFiles().filter((file) => !filesBefore.has(file));
       await waitFor(() => left().length === 0, { label: () => `files to go: ${left().join(", ")}` });
       await heap.expectWithin(maxHeapGrowth);

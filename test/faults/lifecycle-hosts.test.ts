@@ -6,6 +6,7 @@ import { expect } from "vitest";
 import { isAlive, waitForExit } from "../support/processes.js";
 import { type Host, hostPath, startHost } from "../support/start-host.js";
 import { waitFor } from "../support/wait-for.js";
+import { atMost } from "./at-most.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 import { faultProcess } from "./fault-process.js";
@@ -46,7 +47,8 @@ faultCase(
     const host = await open(harness, "forget", { good: servers[0]!.entry, stubborn: servers[1]!.entry });
     await endsWithin(host, FIVE_SECONDS);
     expect(await host.exited).toEqual({ code: 0, signal: null });
-    for (const pid of servers.flatMap((server) => server.pids())) await waitForExit(pid, FIVE_SECONDS);
+    for (const pid of servers.flatMap((server) => server.pids()))
+      await waitForExit(pid, atMost(FIVE_SECONDS));
   },
   elsewhere,
 );
@@ -81,7 +83,7 @@ faultCase(
     const host = await open(harness, "last-call", { it: server.entry });
     await host.exited;
     expect(host.reported("answered")).toBe("done");
-    for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
+    for (const pid of server.pids()) await waitForExit(pid, atMost(FIVE_SECONDS));
   },
   elsewhere,
 );
@@ -138,7 +140,7 @@ for (const [way, what] of [
       }
       await over;
       expect(server.pids()).toHaveLength(2);
-      for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
+      for (const pid of server.pids()) await waitForExit(pid, atMost(FIVE_SECONDS));
     },
     elsewhere,
   );
@@ -159,13 +161,13 @@ faultCase(
     harness.atEnd(() => host.kill("SIGKILL"));
     const members = host.report as Members;
     host.send("kill");
-    await waitForExit(members.killed, FIVE_SECONDS);
+    await waitForExit(members.killed, atMost(FIVE_SECONDS));
     expect([members.primary, members.kept].filter(isAlive)).toHaveLength(2);
     host.send("end");
     await harness.within(FIVE_SECONDS, host.exited);
     expect(await host.exited).toEqual({ code: 0, signal: null });
     expect(host.reported("ended")).toBe("still here");
-    for (const pid of server.pids()) await waitForExit(pid, FIVE_SECONDS);
+    for (const pid of server.pids()) await waitForExit(pid, atMost(FIVE_SECONDS));
   },
   elsewhere,
 );

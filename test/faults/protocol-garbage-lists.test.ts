@@ -86,7 +86,7 @@ faultCase(
     expect(tools.some(({ server: owner }) => owner === "healthy")).toBe(true);
     expect(tools.some(({ server: owner }) => owner === "neighbour")).toBe(true);
   },
-  { timeoutMs: 60_000 },
+  { timeoutMs: 120_000 },
 );
 
 async function pingHangs(harness: FaultHarness, name: string, ping: () => Promise<unknown>): Promise<void> {

@@ -39,7 +39,7 @@ afterAll(source.remove);
 
 describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
   const { name, openStore } = kind;
-  const options = { skip: kind.missing, timeoutMs: 60_000 };
+  const options = { skip: kind.missing, timeoutMs: 120_000 };
   let service: DatabaseService;
   beforeAll(async () => {
     if (kind.missing) return;
@@ -48,7 +48,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
     const store = openStore(service.url, randomBytes(32).toString("base64"));
     await store.put("warm", 1);
     await store.close();
-  }, 60_000);
+  });
   afterAll(() => service?.[Symbol.asyncDispose]());
 
   faultCase(
@@ -139,7 +139,7 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
       expect(await three.whoami()).toBe("ada");
       await expectRecovery(three);
     },
-    { ...options, timeoutMs: 90_000 },
+    { ...options, timeoutMs: 120_000 },
   );
 
   faultCase(

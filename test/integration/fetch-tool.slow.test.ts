@@ -35,7 +35,7 @@ const program = (cache: string) => `
   }
 `;
 
-it("gives every process a complete tool that stays", { timeout: 60_000 }, async () => {
+it("gives every process a complete tool that stays", async () => {
   const npmFile = join(folder, "npm.cjs");
   await writeFile(npmFile, npm);
   const cache = join(folder, "cache");

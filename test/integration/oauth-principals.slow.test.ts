@@ -31,4 +31,4 @@ test(`${CALLS} interleaved calls of two users, tokens expiring in between: none 
   expect(bench.revokedFamilies).toEqual([]);
   // One client for the application; the authorization server knows the users.
   expect(bench.countPaths("/reg")).toBe(1);
-}, 60_000);
+});

@@ -18,7 +18,7 @@ describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
     if (missing) return;
     source = await prepareWorkers();
     shared = await start();
-  }, 60_000);
+  });
   afterAll(async () => {
     source?.[Symbol.dispose]();
     await shared?.[Symbol.asyncDispose]();

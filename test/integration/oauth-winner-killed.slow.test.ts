@@ -22,7 +22,7 @@ const TIMEOUT_MS = 120_000;
 let source: WorkerSource;
 beforeAll(async () => {
   source = await prepareWorkers();
-}, 60_000);
+});
 afterAll(() => source?.[Symbol.dispose]());
 
 describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start }) => {
@@ -31,7 +31,7 @@ describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start
   let shared: SharedStore;
   beforeAll(async () => {
     if (!missing) shared = await start();
-  }, 60_000);
+  });
   afterAll(() => shared?.[Symbol.asyncDispose]());
 
   async function startWorkers(bench: OAuthBench): Promise<OAuthWorker[]> {

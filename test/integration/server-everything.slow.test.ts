@@ -270,7 +270,7 @@ describe("the everything server, in full", () => {
       mcpServers: { it: { command: process.execPath, args: [program, "stdio"] } },
     });
     await walk(toolport, witness);
-  }, 90_000);
+  });
 
   test("over Streamable HTTP", async () => {
     await using server = await startProgramOnPort([program, "streamableHttp"]);
@@ -279,7 +279,7 @@ describe("the everything server, in full", () => {
       mcpServers: { it: { url: `http://127.0.0.1:${server.port}/mcp` } },
     });
     await walk(toolport, witness);
-  }, 90_000);
+  });
 });
 
 test("killed during use: a read and a subscription survive", async () => {
@@ -300,4 +300,4 @@ test("killed during use: a read and a subscription survive", async () => {
   await waitFor(() => updates.some(({ missed }) => !missed), { timeoutMs: 12_000 });
   expect(updates.filter(({ missed }) => missed)).toHaveLength(1);
   await stop();
-}, 60_000);
+});

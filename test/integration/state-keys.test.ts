@@ -12,6 +12,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { SqliteDriver } from "../../src/state/stores/sqlite/sqlite-driver.js";
 import { transpileSource } from "../fixtures/transpiled-source.js";
 import { failure } from "../support/failure.js";
+import { waitFor } from "../support/wait-for.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
   DatabaseSync: SqliteDriver;
@@ -79,7 +80,7 @@ test("a rotation: both keys, every secret sealed again with its time to live, th
   vi.stubEnv("TOOLPORT_STORE_KEY", NEW);
   await using(undefined, async (store) => {
     for (let index = 0; index < 20; index++) expect((await store.get(`token/${index}`))?.value).toBe(index);
-    await vi.waitFor(async () => expect(await store.get("pending")).toBeUndefined(), { timeout: 5_000 });
+    await waitFor(async () => (await store.get("pending")) === undefined);
   });
 });
 

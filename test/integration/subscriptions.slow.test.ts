@@ -155,7 +155,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     expect(uris(updates)).not.toContain("t://a missed");
     await stop();
     await second.close();
-  }, 40_000);
+  });
 
   test("fails for a server without subscriptions, and for an unknown server", async () => {
     await using server = createTestServer({ era, resources, capabilities: { resources: {} } });

@@ -23,7 +23,7 @@ afterEach(() => waitForNoLeaks(before));
 let source: { folder: string } & Disposable;
 beforeAll(async () => {
   source = await transpileEverything();
-}, 60_000);
+});
 afterAll(() => source?.[Symbol.dispose]());
 
 const open = (server: TaskServer, options: ToolportOptions = {}) =>
@@ -163,5 +163,5 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
     } finally {
       rmSync(folder, { recursive: true, force: true });
     }
-  }, 60_000);
+  });
 });

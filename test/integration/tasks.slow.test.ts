@@ -279,7 +279,7 @@ describe("only on the legacy wire", () => {
       { server: "all", tool: "simulate-research-query", message: expect.stringContaining("python") },
     ]);
     expect(said).toContain("Gathering sources...");
-  }, 30_000);
+  });
 
   test("a server without cancellation gets no cancel request", async () => {
     await using server = await startTaskServer("legacy", { hasCancel: false });

@@ -97,7 +97,7 @@ it("demo exits with an error when its servers cannot start", async () => {
   } finally {
     await rename(`${sdk}-away`, sdk);
   }
-}, 90_000);
+});
 
 describe.each(NODES)("Node %i", (major) => {
   let node: string;
@@ -117,14 +117,14 @@ describe.each(NODES)("Node %i", (major) => {
     expect(stdout).toMatch(/^files ready \d+/m);
     expect(stdout).toMatch(/^weather failed 0 \[weather\] .*UNREACHABLE/m);
     expect(stdout).toContain("[FILE] package.json");
-  }, 90_000);
+  });
 
   it("runs demo", async () => {
     const { code, stdout, stderr } = await run(node, [toolport, "demo", "--json"], env);
     const { ok, steps } = JSON.parse(stdout);
     expect(steps.filter((step: { ok: boolean }) => !step.ok)).toEqual([]);
     expect([ok, code, stderr]).toEqual([true, 0, ""]);
-  }, 90_000);
+  });
 
   it("runs list and call, and keeps the user's consent between them", async () => {
     expect((await run(node, [toolport, "call", "notes.add_note", "text=hello"], env)).code).toBe(2);
@@ -137,7 +137,7 @@ describe.each(NODES)("Node %i", (major) => {
     });
     const called = await run(node, [toolport, "call", "notes.add_note", "text=hello"], env);
     expect(called).toEqual({ code: 0, stdout: "Note 1 is kept\n", stderr: "" });
-  }, 90_000);
+  });
 
   it("shows the message of an uncaught error through a pipe", async () => {
     const code = `import { createToolport } from "toolport"; createToolport({ mcpServers: { files: { transport: "x" } } })`;
@@ -146,7 +146,7 @@ describe.each(NODES)("Node %i", (major) => {
     expect(stdout.length).toBeLessThan(4_096);
     expect(stdout).toContain("mcpServers.files.transport");
     expect(stdout).toContain(`Node.js v${major}.`);
-  }, 30_000);
+  });
 });
 
 /** The server that `npx -y` would fetch. It is installed in the project, so no registry is needed. */

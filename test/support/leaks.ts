@@ -83,7 +83,7 @@ export function expectNoLeaks(before: LeakSnapshot, after: LeakSnapshot = takeLe
 }
 
 /** Polls until there are no leaks; after `timeoutMs` it rejects with a list of them. */
-export async function waitForNoLeaks(before: LeakSnapshot, { timeoutMs = 5_000 } = {}): Promise<void> {
+export async function waitForNoLeaks(before: LeakSnapshot, { timeoutMs = 20_000 } = {}): Promise<void> {
   try {
     await waitFor(
       () => {

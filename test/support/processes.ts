@@ -27,7 +27,7 @@ export function isAlive(pid: number): boolean {
 }
 
 /** Resolves when `pid` has exited; rejects with its command line if it still runs after `timeoutMs`. */
-export async function waitForExit(pid: number, timeoutMs = 5_000): Promise<void> {
+export async function waitForExit(pid: number, timeoutMs = 20_000): Promise<void> {
   const label = () => `process ${pid} (${readProcess(pid)?.command || "no command line"}) to exit`;
   await waitFor(() => !isAlive(pid), { timeoutMs, intervalMs: 10, label });
 }

@@ -2,7 +2,7 @@
 
 /** Options of {@link waitFor}. */
 export interface WaitForOptions {
-  /** @default 5000 */
+  /** Only a hang should take longer, on a busy machine too. @default 20000 */
   readonly timeoutMs?: number;
   /** @default 20 */
   readonly intervalMs?: number;
@@ -16,7 +16,7 @@ export interface WaitForOptions {
  */
 export async function waitFor<T>(
   condition: () => T | Promise<T>,
-  { timeoutMs = 5_000, intervalMs = 20, label }: WaitForOptions = {},
+  { timeoutMs = 20_000, intervalMs = 20, label }: WaitForOptions = {},
 ): Promise<NonNullable<T>> {
   const deadline = performance.now() + timeoutMs;
   let cause: unknown;

@@ -17,4 +17,4 @@ it("matches the reviewed one; `npx vitest run test/tree/public-api.slow.test.ts 
     const file = `./public-api/${entry.replaceAll("/", ".")}.txt`;
     await expect(`${lines.join("\n")}\n`).toMatchFileSnapshot(file);
   }
-}, 60_000);
+});

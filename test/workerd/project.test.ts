@@ -24,7 +24,7 @@ it("compiles with the packed declarations and the real types of the runtime", as
     cwd: project.folder,
   }).catch((error) => error);
   expect(compiled.stdout).toBe("");
-}, 60_000);
+});
 
 it("is bundled and runs without the package `ai`, which only `getAITools` needs", async () => {
   const { text, warnings } = await project.bundle();

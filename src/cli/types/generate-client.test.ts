@@ -123,7 +123,7 @@ beforeAll(() => {
       compilerOptions: { strict: true, exactOptionalPropertyTypes: true, noUnusedLocals: true },
     },
   );
-}, 60_000);
+});
 const problemsOf = (path: string) => problems.filter((problem) => problem.startsWith(`${path}:`));
 
 test("generates types that compile for the tools of 46 real servers", () => {

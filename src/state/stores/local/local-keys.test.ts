@@ -2,6 +2,7 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
+import { waitFor } from "../../../../test/support/wait-for.js";
 import { createKeyRing, createStoreKey } from "../../key-ring.js";
 import { loadKeychain } from "./keychain.js";
 import { loadLocalKeys } from "./local-keys.js";
@@ -97,7 +98,7 @@ describe("with a keychain", () => {
       Array.from({ length: 10 }, () => loadLocalKeys({ key: undefined, keyFile, keychain })),
     );
     expect(new Set(rings.map((ring) => ring.currentId)).size).toBe(1);
-    await vi.waitFor(() => expect(secrets.size).toBe(1));
+    await waitFor(() => secrets.size === 1);
     const [[account, key] = []] = secrets;
     expect(readFileSync(keyFile, "utf8").trim()).toBe(`keychain:${account?.slice("toolport/".length)}`);
     expect(await idOf(key!)).toBe(rings[0]!.currentId);
