@@ -13,7 +13,7 @@ const MB = 1_000_000;
 /** The catalogue says 2 s; a busy machine gets three times that. */
 const BOUND_MS = 6_000;
 /** Discarded data may take no more memory than the limit and a few buffers. */
-const GROWTH = 40 * MIB;
+const GROWTH = 50 * MIB;
 const SMALL_BYTES = Math.floor(0.9 * MIB);
 const LEGAL_BYTES = 11 * SMALL_BYTES;
 const LAG_MS = 100;

