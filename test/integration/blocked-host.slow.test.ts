@@ -10,6 +10,8 @@ import {
 } from "../support/single-thread-server.js";
 
 const TIMEOUT_MS = 300;
+/** Longer than the timeout, and long enough for an answer of the server, which shares a busy machine with others. */
+const BLOCKED_MS = 1_500;
 
 /** Blocks the thread, as a long computation does. */
 function block(ms: number): void {
@@ -40,7 +42,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
     const before = await statsOf(toolport);
     const asked = toolport.callTool("it__slow", { ms: 50 }, { timeoutMs: TIMEOUT_MS });
     await letItLeave();
-    block(2 * TIMEOUT_MS);
+    block(BLOCKED_MS);
     expect((await asked).text).toBe("done");
     const after = await statsOf(toolport);
     expect((after.calls["slow"] ?? 0) - (before.calls["slow"] ?? 0)).toBe(1);
@@ -48,7 +50,7 @@ describe.each(TRANSPORTS)("over %s", (transport) => {
 
   test("a host that is blocked right after the call does not time out for lack of an answer", async () => {
     const asked = toolport.callTool("it__slow", { ms: 10 }, { timeoutMs: TIMEOUT_MS });
-    block(2 * TIMEOUT_MS);
+    block(BLOCKED_MS);
     expect((await asked).text).toBe("done");
   });
 
@@ -67,6 +69,6 @@ test("a large answer, compressed, that arrived while the host was blocked counts
   const args = { ms: 20, chars: 3_000_000 };
   const asked = toolport.callTool("it__large", args, { timeoutMs: TIMEOUT_MS });
   await letItLeave();
-  block(2 * TIMEOUT_MS);
+  block(BLOCKED_MS);
   expect((await asked).text).toHaveLength(args.chars);
 });

@@ -176,7 +176,7 @@ describe("an HTTP server", () => {
     await using toolport = createToolport({ mcpServers: { web: { url } } });
     await toolport.connect();
     await server.close();
-    const error = await failure(toolport.callTool("web__hello", {}, { timeoutMs: 300 }));
+    const error = await failure(toolport.callTool("web__hello", {}, { timeoutMs: 1_500 }));
     expect(error).toMatchObject({ code: "TIMEOUT", phase: "connect", outcome: "unsent" });
     expect(error.cause).toMatchObject({ code: "UNREACHABLE", errno: "ECONNREFUSED" });
   });

@@ -120,7 +120,8 @@ describe.each(["legacy", "modern"] as const)("tasks on the %s wire", (wire) => {
 
   test("maxTimeoutMs ends it, timeoutMs applies only to silence", async () => {
     await using server = await startTaskServer(wire);
-    await using toolport = open(server, { maxTimeoutMs: 700, timeoutMs: 200 });
+    await using toolport = open(server, { maxTimeoutMs: 1_500, timeoutMs: 500 });
+    await toolport.connect();
     const error = await failure(toolport.callTool("jobs__work"));
     expect(error).toMatchObject({ code: "TIMEOUT", phase: "task", retryable: false });
     expect(server.made[0]!.polls).toBeGreaterThan(2);
