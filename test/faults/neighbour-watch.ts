@@ -19,6 +19,8 @@ const EVERY_MS = 20;
 const MEDIAN_LIMIT_MS = 50;
 /** In a very short case the median shows only the slowest moment, or a busy machine. */
 const ENOUGH = 20;
+/** The short limits of a case are for its broken server: the neighbour is a process on a machine that may be busy. */
+const PATIENT = { timeoutMs: 60_000 };
 
 /** Starts at once; the first call waits for the start of the neighbour and is not counted. */
 export function watchNeighbour(toolport: Toolport, server: string): NeighbourWatch {
@@ -30,12 +32,12 @@ export function watchNeighbour(toolport: Toolport, server: string): NeighbourWat
   const name = `${server}__echo`;
 
   async function watch(): Promise<void> {
-    await toolport.callTool(name, { text: "first" });
+    await toolport.callTool(name, { text: "first" }, PATIENT);
     lag = monitorEventLoopDelay({ resolution: 10 });
     lag.enable();
     while (!ending.signal.aborted) {
       const began = performance.now();
-      const { text } = await toolport.callTool(name, { text: "well" });
+      const { text } = await toolport.callTool(name, { text: "well" }, PATIENT);
       tookMs.push(performance.now() - began);
       if (text !== "well") failures.push(new Error(`The neighbour answered ${text}`));
       await new Promise((resolve) => setTimeout(resolve, EVERY_MS));

@@ -10,7 +10,8 @@ import { openEvents, type Script } from "../fixtures/servers/http-scripted.js";
 import { waitFor } from "../support/wait-for.js";
 import { bound, faultCase } from "./fault-case.js";
 
-const CONNECT_MS = bound(600, 10_000);
+/** Enough for the start of the neighbour, too. */
+const CONNECT_MS = bound(2_000, 10_000);
 const IDLE_MS = bound(600, 60_000);
 const CAP_MS = bound(1_500, 300_000);
 /** From the timeout to the rejection, on a busy machine. */

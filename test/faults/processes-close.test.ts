@@ -122,8 +122,8 @@ async function expectRemoved(calls: () => readonly { argv: string[] }[]): Promis
 
 faultCase("P16", "hangs", async (harness) => {
   const calls = fakeDocker(harness, "hang");
-  const toolport = harness.open({ it: container }, { connectTimeoutMs: 500 });
-  const { servers } = await harness.within(1_000, toolport.connect());
+  const toolport = harness.open({ it: container }, { connectTimeoutMs: 2_000 });
+  const { servers } = await harness.within(2_500, toolport.connect());
   expect(servers["it"]).toMatchObject({ state: "failed", error: { server: "it" } });
   await harness.within(FIVE_SECONDS, toolport.close());
   await expectRemoved(calls);

@@ -192,10 +192,10 @@ faultCase("P11", "a server that never read anything", async (harness) => {
   const script = "setInterval(() => {}, 1000)";
   const toolport = harness.open(
     { it: { command: process.execPath, args: ["-e", script] } },
-    { connectTimeoutMs: 500 },
+    { connectTimeoutMs: 2_000 },
   );
   const call = toolport.callTool("it__echo", { text: "x".repeat(8 * MIB) });
-  await harness.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: 1_500 });
+  await harness.fails(call, { code: ["CONNECT_TIMEOUT", "TIMEOUT"], server: "it", withinMs: 3_000 });
 });
 
 faultCase("P12", "5 MiB to stderr before it reads: still becomes ready", async (harness) => {

@@ -177,7 +177,7 @@ test("a longer explicit timeout raises the cap for that call; Infinity removes b
   const args = { count: 1, everyMs: 400 };
   expect((await scene.toolport.callTool("s__work", args, { timeoutMs: 1_000 })).text).toBe("finished");
   expect((await scene.toolport.callTool("s__work", args, { timeoutMs: Infinity })).text).toBe("finished");
-  await failure(scene.toolport.callTool("s__work", args));
+  await failure(scene.toolport.callTool("s__work", { count: 1, everyMs: 60_000 }));
 });
 
 test("progress listeners that throw affect neither the call nor each other", async () => {

@@ -52,7 +52,9 @@ describe("the idle timeout", () => {
     await using toolport = createToolport({ mcpServers, timeoutMs: 5_000 });
     await toolport.connect();
     expect((await toolport.callTool("plain__slow", { ms: 300 })).text).toBe("done");
-    expect(await failure(toolport.callTool("quick__slow", { ms: 300 }))).toMatchObject({ code: "TIMEOUT" });
+    expect(await failure(toolport.callTool("quick__slow", { ms: FOREVER }))).toMatchObject({
+      code: "TIMEOUT",
+    });
     const patient = await toolport.callTool("quick__slow", { ms: 300 }, { timeoutMs: 5_000 });
     expect(patient.text).toBe("done");
     const hasty = failure(toolport.callTool("plain__slow", { ms: FOREVER }, { timeoutMs: 50 }));
@@ -62,7 +64,7 @@ describe("the idle timeout", () => {
   test("of zero fails at once, and the connection stays usable", async () => {
     await using toolport = createToolport({ mcpServers: { stdio } });
     await toolport.connect();
-    expect(await failure(toolport.callTool("stdio__slow", { ms: 200 }, { timeoutMs: 0 }))).toMatchObject({
+    expect(await failure(toolport.callTool("stdio__slow", { ms: FOREVER }, { timeoutMs: 0 }))).toMatchObject({
       code: "TIMEOUT",
     });
     expect((await toolport.callTool("stdio__echo", { text: "next" })).text).toBe("next");
@@ -107,7 +109,9 @@ describe("the hard cap", () => {
     const mcpServers = { stdio: { ...stdio, timeoutMs: 60_000 } };
     await using toolport = createToolport({ mcpServers, maxTimeoutMs: 100 });
     await toolport.connect();
-    expect(await failure(toolport.callTool("stdio__slow", { ms: 400 }))).toMatchObject({ code: "TIMEOUT" });
+    expect(await failure(toolport.callTool("stdio__slow", { ms: FOREVER }))).toMatchObject({
+      code: "TIMEOUT",
+    });
     expect((await toolport.callTool("stdio__slow", { ms: 400 }, { timeoutMs: 60_000 })).text).toBe("done");
   });
 });
