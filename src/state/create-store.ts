@@ -68,6 +68,7 @@ export function createStore(
 
   return {
     sealed: sealer.encrypts,
+    durabilityRisk: () => run(async () => backend.durabilityRisk?.()),
     get: (key) =>
       run(async () => {
         const record = await backend.get(checkKey(key));

@@ -17,11 +17,6 @@ import type { StoreBackend } from "./store-backend.js";
 export const memoryStore = (): Store => ({
   ...createStore(createMemoryBackend(), { sealer: unkeyedSealer }),
   sealed: undefined,
-  durabilityRisk: async () => ({
-    what: "the store is in the memory of this process",
-    next: "Use sqliteStore, redisStore or postgresStore",
-    isExpected: true,
-  }),
 });
 
 interface Entry {
@@ -58,6 +53,11 @@ export function createMemoryBackend(): StoreBackend {
   };
 
   return {
+    durabilityRisk: async () => ({
+      what: "the store is in the memory of this process",
+      next: "Use sqliteStore, redisStore or postgresStore",
+      isExpected: true,
+    }),
     async get(key) {
       const entry = live(key);
       if (entry === undefined) return undefined;

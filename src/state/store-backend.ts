@@ -1,4 +1,5 @@
 /** The interface of a database below `createStore`: texts by key, versions, leases. */
+import type { DurabilityRisk } from "./store.js";
 
 /** A stored text with its version. */
 export interface BackendRecord {
@@ -28,6 +29,8 @@ export interface BackendPut {
  * encryption and watchers, and rejects calls after `close()`.
  */
 export interface StoreBackend {
+  /** Why acknowledged writes may be lost. Omitted if they are on the disk. */
+  durabilityRisk?(): Promise<DurabilityRisk | undefined>;
   get(key: string): Promise<BackendRecord | undefined>;
   /** The new version, or undefined if a condition was not met. Conditions and write are one atomic step. */
   put(key: string, text: string, options: BackendPut): Promise<number | undefined>;

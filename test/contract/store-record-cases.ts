@@ -17,6 +17,14 @@ export const recordCases: readonly StoreCase[] = [
     },
   },
   {
+    name: "says whether it may lose what it has acknowledged",
+    async run({ store }) {
+      const risk = await store.durabilityRisk!();
+      const texts = risk === undefined ? [] : [risk.what, risk.next];
+      that(!texts.some((text) => text === "" || text.endsWith(".")), "texts without a full stop");
+    },
+  },
+  {
     name: "keeps every kind of JSON value, plain and secret",
     async run({ store }) {
       const values: unknown[] = [
@@ -242,6 +250,7 @@ export const recordCases: readonly StoreCase[] = [
         () => store.put("a", 1),
         () => store.delete("a"),
         () => store.list(""),
+        () => store.durabilityRisk!(),
         () => store.lease("m", { ttlMs: 1_000 }),
         () => lease!.renew(),
         async () => store.watch("", () => {}),

@@ -35,8 +35,10 @@ export interface PostgresService extends LocalService {
 /** Starts a PostgreSQL with one superuser, `toolport`; or a hot standby of another, which follows it until it is promoted. */
 export async function startPostgres({
   standbyOf,
+  fsync = "off",
 }: {
   standbyOf?: PostgresService;
+  fsync?: "on" | "off";
 } = {}): Promise<PostgresService> {
   if (program === undefined) throw new Error("postgres was not found, and TOOLPORT_REQUIRE_SERVICES is set");
   const user = otherThanRoot(["postgres", "nobody"]);
@@ -53,7 +55,7 @@ export async function startPostgres({
         `port=${port}`,
         "listen_addresses=127.0.0.1",
         "unix_socket_directories=",
-        "fsync=off",
+        `fsync=${fsync}`,
         "autovacuum=off",
       ].flatMap((setting) => ["-c", setting]),
     ],

@@ -1,6 +1,7 @@
 /** Records, leases and change notices of a store in PostgreSQL. */
 import { createHash } from "node:crypto";
 import type { ClientBase } from "pg";
+import type { DurabilityRisk } from "../../store.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { type FeedConnection, type FeedListener, followChanges } from "../change-feed.js";
 import { limitCalls, wholeMs } from "../limited-calls.js";
@@ -95,6 +96,7 @@ export function createPostgresBackend(source: PostgresSource, tables: TableNames
   };
 
   return {
+    durabilityRisk: () => use((client) => findRisk(client, source.place)),
     async get(key) {
       const { rows } = await run(() => ({ text: sql.get, values: [idOf(key)] }));
       const [row] = rows;
@@ -140,4 +142,17 @@ export function createPostgresBackend(source: PostgresSource, tables: TableNames
       await source.close();
     },
   };
+}
+
+async function findRisk(client: ClientBase, place: string): Promise<DurabilityRisk | undefined> {
+  const { rows } = await client.query(
+    "select current_setting('fsync') as fsync, current_setting('synchronous_commit') as commit",
+  );
+  const { fsync, commit } = rows[0];
+  if (fsync === "off")
+    return { what: `${place} loses writes when its machine stops (fsync is off)`, next: "Set fsync to on" };
+  if (commit !== "off") return undefined;
+  // Records of calls are written durably in any case, but not their deletion.
+  const what = `${place} may forget that a call was discarded when it stops (synchronous_commit is off)`;
+  return { what, next: "Set synchronous_commit to on" };
 }

@@ -1,4 +1,5 @@
 /** Records, leases and change notices of a store in Redis. */
+import type { DurabilityRisk } from "../../store.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { type FeedConnection, type FeedListener, followChanges } from "../change-feed.js";
 import { limitCalls, wholeMs } from "../limited-calls.js";
@@ -50,6 +51,7 @@ export function createRedisBackend(source: RedisSource, prefix: string): StoreBa
   ): Promise<unknown> => withClient((client) => evaluate(client, script, { keys, args }));
 
   return {
+    durabilityRisk: () => withClient((client) => findRisk(client, source.place)),
     async get(key) {
       const found = await run({ keys: [recordKey(key)], args: [] }, GET);
       if (!Array.isArray(found)) return undefined;
@@ -106,6 +108,31 @@ export function createRedisBackend(source: RedisSource, prefix: string): StoreBa
       await source.close();
     },
   };
+}
+
+const NEXT = "Set `appendonly yes` and `appendfsync always`, and do not fail over without WAIT";
+
+/** Whether Redis writes a log of its changes. Without one, a restart loses them. */
+async function findRisk(client: RedisClient, place: string): Promise<DurabilityRisk | undefined> {
+  // Any primary of a cluster may have the records.
+  const nodes = "nodes" in client ? client.nodes("master") : [client];
+  let isUnclear = false;
+  for (const node of nodes) {
+    const info = await node.info("persistence").catch(toRefusal);
+    const [, enabled] = /^aof_enabled:(\d)/m.exec(info) ?? [];
+    if (enabled === "0")
+      return { what: `${place} loses its latest writes when it stops (aof_enabled:0)`, next: NEXT };
+    if (enabled === undefined) isUnclear = true;
+  }
+  if (!isUnclear) return undefined;
+  const what = `it could not be checked whether ${place} keeps its writes, because it does not answer INFO persistence`;
+  return { what, next: `Allow the user INFO. ${NEXT}` };
+}
+
+/** Access rules, renamed commands and servers that only resemble Redis refuse INFO. Other errors pass. */
+function toRefusal(error: unknown): string {
+  if (["NOPERM", "ERR"].includes(replyCode(error) ?? "")) return "";
+  throw error;
 }
 
 /** Receives notices by publish and subscribe, which needs a connection of its own. */
