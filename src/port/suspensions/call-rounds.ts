@@ -228,8 +228,12 @@ export class CallRounds {
       task: this.#taskOf(record, pause),
       isUncertain: undefined,
     };
-    if (isSameLogin && held !== undefined) await held.replace(next);
-    else await this.#records.suspend(next, held);
+    try {
+      if (isSameLogin && held !== undefined) await held.replace(next);
+      else await this.#records.suspend(next, held);
+    } finally {
+      held?.stop();
+    }
     this.#onSuspended(next);
     return toSuspended(next);
   }

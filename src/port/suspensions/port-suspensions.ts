@@ -5,6 +5,7 @@ import type { ResumeInput, ResumeOptions, Suspended } from "../../execution/susp
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
+import type { DurabilityRisk, Store } from "../../state/store.js";
 import { sleep } from "../../util/sleep.js";
 import type { SuspensionNews } from "../events.js";
 import { CallRounds, definedOnly, type SuspensionHost, throwUnsent } from "./call-rounds.js";
@@ -30,6 +31,9 @@ import { type FoundRecord, type HeldRecord, LEASE_MS, SuspensionRecords } from "
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/** Stores whose durability was checked. All users of a store share one warning. */
+const checkedStores = new WeakSet<Store>();
+
 const FIRST_POLL_MS = 25;
 const LAST_POLL_MS = 500;
 
@@ -37,7 +41,6 @@ export class PortSuspensions {
   readonly #port: SuspensionHost;
   readonly #records: SuspensionRecords;
   readonly #rounds: CallRounds;
-  #isDurabilityChecked = false;
 
   constructor(port: SuspensionHost) {
     this.#port = port;
@@ -219,11 +222,13 @@ export class PortSuspensions {
         "Calls cannot be suspended, because the store does not encrypt what it saves",
         "Set the key of the store (TOOLPORT_STORE_KEY), or use memoryStore() for this process only",
       );
-    if (this.#isDurabilityChecked && !requireDurable) return;
-    this.#isDurabilityChecked = true;
-    const risk = await store.durabilityRisk?.().catch(throwUnsent);
-    if (risk === undefined) return;
+    if (checkedStores.has(store) && !requireDurable) return;
+    const risk =
+      store.durabilityRisk === undefined ? UNKNOWN_RISK : await store.durabilityRisk().catch(throwUnsent);
+    if (risk === undefined) return void checkedStores.add(store);
     if (requireDurable) throw notOffered(`Calls cannot be suspended durably: ${risk.what}`, risk.next);
+    if (checkedStores.has(store)) return;
+    checkedStores.add(store);
     if (!risk.isExpected)
       this.#port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
   }
@@ -239,6 +244,13 @@ export class PortSuspensions {
     });
   }
 }
+
+/** A store of the user without the method. */
+const UNKNOWN_RISK: DurabilityRisk = {
+  what: "the store does not say whether it keeps what it has acknowledged",
+  next: "Add the method durabilityRisk() to the store",
+  isExpected: true,
+};
 
 const isDeclined = (answers: Readonly<Record<string, Readonly<Record<string, unknown>>>>): boolean =>
   Object.values(answers).some(({ action }) => action !== "accept");
