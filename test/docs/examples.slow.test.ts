@@ -19,6 +19,7 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "fallback.ts": "1 EUR = 11.79 NOK, says spare",
   "gemini.ts": "model: A single pixel",
   "healing.ts": "CLOSED, outcome unknown, ordered 1 time",
+  "human-in-the-loop.ts": "2 requests, 1 booking",
   "langchain-agent.ts": "count: 3 of cake",
   "langchain-changing-tools.ts": "open_door: The door is open",
   "langchain-own-client.ts": "model: It is 8",
@@ -29,11 +30,12 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "own-tests.ts": "650 cents, three calls, one of them a tool error: all as expected",
   "resources.ts": "read again: Shop closes at 6",
   "registry.ts": "Oslo: rain",
+  "retried-activity.ts": "1 payment",
   "per-user.ts": "100 of 100 calls reached the inbox of their user",
 };
 
 /** Examples that start themselves as other processes run as programs. */
-const PROGRAMS = ["many-processes.ts"];
+const PROGRAMS = ["human-in-the-loop.ts", "many-processes.ts", "retried-activity.ts"];
 
 test.each(examples.filter((name) => !PROGRAMS.includes(name)))("%s", async (name) => {
   const before = takeLeakSnapshot();
