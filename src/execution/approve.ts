@@ -5,6 +5,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ServerRef } from "../model/listed-tool.js";
 import type { CallTarget } from "./call-target.js";
 import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
+import { suspendsFor } from "./suspend/call-suspension.js";
 import { needsSuspend, toPausedResult } from "./suspend/paused-result.js";
 import type { CallInterceptor, ResolvedCall, ToolCall } from "./tool-call.js";
 
@@ -81,7 +82,7 @@ export function approveStep(option: ApproveOption, { check, resolve }: ApprovePa
     };
     const verdict = isApproved(call, args) || !needsApproval(call, request) || (await ask(request));
     if (verdict === "suspend") {
-      if (call.suspension === undefined) throw needsSuspend(tool);
+      if (!suspendsFor(call.suspension, "approval")) throw needsSuspend(tool);
       return toPausedResult({ reason: "approval", args }, tool.server);
     }
     if (verdict !== true) {

@@ -22,6 +22,7 @@ import {
   type TaskProgress,
 } from "./call-progress.js";
 import { isRepeatable } from "./retry.js";
+import { suspendsFor } from "./suspend/call-suspension.js";
 import { toPausedResult } from "./suspend/paused-result.js";
 import { requestTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/request-task.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
@@ -251,7 +252,8 @@ class Attempt {
     };
     if (suspension !== undefined) {
       suspension.isSent = true;
-      limits.suspendable = { resumed: suspension.input, report: this.#parts.report };
+      if (suspendsFor(suspension, "input"))
+        limits.suspendable = { resumed: suspension.input, report: this.#parts.report };
     }
     return session.request("tools/call", params, limits);
   }

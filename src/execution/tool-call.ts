@@ -8,7 +8,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import type { Resends } from "../transports/resends.js";
 import type { CallTarget } from "./call-target.js";
-import type { CallSuspension } from "./suspend/call-suspension.js";
+import type { CallSuspension, SuspendReason } from "./suspend/call-suspension.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
 
@@ -100,6 +100,16 @@ export interface SuspendOptions {
   key?: string;
   /** Refuse to suspend in a store that may lose the call in a crash. @default false */
   requireDurable?: boolean;
+  /**
+   * What the call may wait for. Anything else is as in a call without `suspend`: `onElicitation` answers the server, an approval
+   * that is left to a person is `REFUSED`, a missing login is `AUTH_REQUIRED`.
+   * @default ["input", "approval", "login"]
+   * @example
+   * ```ts
+   * await toolport.callTool("bank__pay", { amount: 5 }, { suspend: { reasons: ["approval"] } });
+   * ```
+   */
+  reasons?: readonly SuspendReason[];
 }
 
 /**

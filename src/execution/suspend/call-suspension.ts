@@ -3,8 +3,13 @@ import type { InputPause, ResumedInput } from "../../protocol/input-pause.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
+/** What a call may wait for: answers of the user, an approval, or a login. */
+export type SuspendReason = "input" | "approval" | "login";
+
 /** One round of a call with `suspend`. */
 export interface CallSuspension {
+  /** What the call may be suspended for; undefined: anything. */
+  readonly reasons?: readonly SuspendReason[] | undefined;
   /** Set as soon as a request may have been sent. */
   isSent: boolean;
   /** The arguments that a person has approved. */
@@ -20,6 +25,12 @@ export interface ContinuedInput extends ResumedInput {
   /** The arguments as they were sent in the first round. */
   readonly args: Arguments;
 }
+
+/** False without `suspend`, and if the call is not to be suspended for this reason. */
+export const suspendsFor = (
+  suspension: CallSuspension | undefined,
+  reason: SuspendReason,
+): suspension is CallSuspension => suspension !== undefined && (suspension.reasons?.includes(reason) ?? true);
 
 /** Why a call cannot go on without a person, and what is needed to continue it. */
 export type Pause =

@@ -3,7 +3,7 @@ import { AuthError } from "../../errors/auth-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallInterceptor } from "../tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../tool-result.js";
-import type { CallSuspension, Pause } from "./call-suspension.js";
+import { type CallSuspension, type Pause, suspendsFor } from "./call-suspension.js";
 
 /** Key in `_meta` of the result that takes the place of a real one while the call is suspended. */
 const SUSPENDED_META_KEY = "toolport/suspended";
@@ -48,7 +48,7 @@ export function loginPause(
 ): Pause | undefined {
   if (!(error instanceof AuthError) || error.code !== "AUTH_REQUIRED" || error.outcome !== "unsent")
     return undefined;
-  if (suspension === undefined || suspension.input !== undefined) return undefined;
+  if (!suspendsFor(suspension, "login") || suspension.input !== undefined) return undefined;
   return { reason: "login", authUrl: error.authUrl };
 }
 

@@ -97,7 +97,7 @@ export class CallRounds {
       entry = catalog.entry(name) ?? (await findTool(this.#port, name, options));
       server = entry.info.server;
     } catch (error) {
-      pause = loginPause({ suspension: { isSent: false } }, asUnsent(error));
+      pause = loginPause({ suspension: { isSent: false, reasons: wish.reasons } }, asUnsent(error));
       if (pause === undefined) throw asUnsent(error);
       server = (error as AuthError).server!;
     }
@@ -113,6 +113,7 @@ export class CallRounds {
       given: args,
       options: savedOptions(options),
       ttlMs: wish.ttlMs,
+      ...(wish.reasons !== undefined && { reasons: wish.reasons }),
       createdAt: now,
       expiresAt: now + wish.ttlMs,
     };
@@ -155,7 +156,7 @@ export class CallRounds {
     {
       held,
       options,
-      suspension = { isSent: false },
+      suspension: given,
       task,
     }: {
       held: HeldRecord | undefined;

@@ -1,7 +1,7 @@
 /** Checks the decision of a person before anything is sent. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { Pause } from "../../execution/suspend/call-suspension.js";
+import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { ResumeInput } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import { completeForm } from "../../protocol/server-requests/complete-form.js";
@@ -21,23 +21,27 @@ const DAY_MS = 24 * 60 * 60 * 1_000;
 const DEFAULT_TTL_MS = 7 * DAY_MS;
 const MAX_TTL_MS = 30 * DAY_MS;
 const MAX_KEY = 1_024;
+const REASONS = new Set<unknown>(["input", "approval", "login"]);
 
 export interface SuspendWish {
   readonly ttlMs: number;
   readonly key: string | undefined;
   readonly requireDurable: boolean;
+  readonly reasons?: readonly SuspendReason[] | undefined;
 }
 
 /** Reads the option `suspend` of a call. */
 export function readSuspendOption(option: true | SuspendOptions, where: Where): SuspendWish {
-  const { ttlMs = DEFAULT_TTL_MS, key, requireDurable = false } = option === true ? {} : option;
+  const { ttlMs = DEFAULT_TTL_MS, key, requireDurable = false, reasons } = option === true ? {} : option;
   const issues: Issue[] = [];
   if (typeof ttlMs !== "number" || !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     issues.push({ path: "suspend.ttlMs", message: "must be between 1 ms and 30 days" });
   if (key !== undefined && (typeof key !== "string" || key === "" || key.length > MAX_KEY))
     issues.push({ path: "suspend.key", message: `must be a text of 1 to ${MAX_KEY} characters` });
+  if (reasons !== undefined && !(Array.isArray(reasons) && reasons.every((reason) => REASONS.has(reason))))
+    issues.push({ path: "suspend.reasons", message: "must be a list of input, approval and login" });
   if (issues.length > 0) throw invalid(issues, where);
-  return { ttlMs, key, requireDurable };
+  return { ttlMs, key, requireDurable, reasons };
 }
 
 /** Throws for arguments that cannot be saved. */

@@ -1,5 +1,5 @@
 /** The saved form of a suspended call, and of a call with a key. */
-import type { Pause } from "../../execution/suspend/call-suspension.js";
+import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { AnyCallOptions } from "../../execution/tool-call.js";
@@ -34,6 +34,8 @@ export interface SuspensionRecord {
   readonly given: Arguments;
   readonly options: SavedCallOptions;
   readonly ttlMs: number;
+  /** What the call may wait for; undefined: anything. */
+  readonly reasons?: readonly SuspendReason[] | undefined;
   readonly createdAt: number;
   readonly expiresAt: number;
   /** What the call waits for; undefined for a call with a key that is sent for the first time. */
