@@ -120,8 +120,30 @@ export interface LoadMcpToolsOptions extends OutputConfig, ToolHooks {
   onLeftOut?: ((leftOut: LeftOutContent) => void) | undefined;
 }
 
+/**
+ * Which calls interrupt a LangGraph graph while they wait for a person, instead of keeping its process running. The graph needs a
+ * checkpointer. With either option, a missing login interrupts too.
+ *
+ * @example
+ * ```ts
+ * const tools = await toLangChainTools(toolport, { elicitation: "interrupt", approval: "interrupt" });
+ * ```
+ */
+export interface InterruptOptions {
+  /**
+   * `"interrupt"`: when a server asks the user for something.
+   * @default the port's `onElicitation` answers
+   */
+  elicitation?: "interrupt" | undefined;
+  /**
+   * `"interrupt"`: when the port's option `approve` leaves the decision to a person.
+   * @default such calls are `REFUSED`
+   */
+  approval?: "interrupt" | undefined;
+}
+
 /** Options of a `MultiServerMCPClient`. */
-export interface ClientConfig extends LoadMcpToolsOptions, Notifications {
+export interface ClientConfig extends LoadMcpToolsOptions, InterruptOptions, Notifications {
   /** The servers, by name. */
   mcpServers: Record<string, Connection>;
   /**

@@ -9,6 +9,7 @@ export type {
   CustomHTTPTransportOptions,
   GraphCommand,
   HookState,
+  InterruptOptions,
   LegacyOAuthClientProvider,
   ListChange,
   LoadMcpToolsOptions,
@@ -32,6 +33,15 @@ export type {
 } from "./client-config.js";
 export type { McpClientLike } from "./client-transport.js";
 export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
+export {
+  createResume,
+  type GraphInterrupt,
+  type InterruptAnswers,
+  type InterruptedCall,
+  type InterruptProblem,
+  type InterruptValue,
+  isToolportInterrupt,
+} from "./create-resume.js";
 export { loadMcpTools } from "./load-mcp-tools.js";
 export { MCPClientError } from "./mcp-client-error.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";

@@ -5,8 +5,10 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import { OfferedTool, withSourceSchema } from "../offered-tools.js";
 import { clonePlain } from "./clone-plain.js";
 import type { RunOutput } from "./hook-output.js";
+import { arrive } from "./interruptible-call.js";
 import { isRecord } from "./is-record.js";
-import { runTool, type ToolConfig } from "./run-tool.js";
+import { runTool } from "./run-tool.js";
+import type { ToolConfig } from "./tool-config.js";
 import type { ToolPort } from "./tool-port.js";
 import { arePlainArguments, callUnwatched, isPlainConfig, isUnwatched } from "./unwatched-call.js";
 
@@ -68,9 +70,18 @@ export class McpTool extends DynamicStructuredTool {
   // The types of both methods are those of the base class; users never see the type `McpTool`.
   override invoke(input: never, config?: never): Promise<never> {
     const limited = withTimeout(config, this.defaultToolTimeout);
-    if (!McpTool.#isAsMade(this)) return super.invoke(input, limited as never) as Promise<never>;
+    const isWaitedFor = #port in this && this.#port.interrupts !== undefined;
+    const leave = isWaitedFor ? arrive(input, config) : undefined;
+    const output = McpTool.#isAsMade(this)
+      ? this.#callWith(input, limited)
+      : (super.invoke(input, limited as never) as Promise<never>);
+    return leave === undefined ? output : output.finally(leave);
+  }
+
+  /** Does what `StructuredTool.invoke` does. */
+  #callWith(input: never, config: ToolConfig | undefined): Promise<never> {
     try {
-      const full: ToolConfig = ensureConfig(mergeConfigs(this.defaultConfig, limited));
+      const full: ToolConfig = ensureConfig(mergeConfigs(this.defaultConfig, config));
       const { type, args } = (input ?? {}) as { type?: unknown; args?: unknown };
       if (type !== "tool_call") return this.call(input, full as never);
       full.toolCall = input;

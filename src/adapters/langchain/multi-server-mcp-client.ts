@@ -20,6 +20,7 @@ import type {
   MCPResourceTemplate,
 } from "./client-config.js";
 import { clonePlain } from "./clone-plain.js";
+import { interruptsOf } from "./interruptible-call.js";
 import { LoggingLevels } from "./logging-levels.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { passNotifications } from "./notifications.js";
@@ -321,7 +322,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   #convert(infos: readonly ToolInfo[], { toolport, options, nameOf }: Binding): DynamicStructuredTool[] {
     const { config } = this.#read;
-    const { levels, unconverted } = this.#now();
+    const { levels, unconverted, toolport: shared } = this.#now();
     const port: ToolPort = {
       toolport,
       hooks: config,
@@ -331,16 +332,13 @@ export class MultiServerMCPClient implements AsyncDisposable {
         const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });
         return itsPort === this.#now().toolport ? undefined : itsPort;
       },
+      interrupts: interruptsOf(config, toolport !== shared),
       metaOf: (server) => levels.metaOf(server),
     };
     const onLeftOut = (tool: WithheldTool) =>
       unconverted.set(tool.server, [...(unconverted.get(tool.server) ?? []), tool]);
-    return convertTools(infos, {
-      port,
-      throwOnLoadError: config.throwOnLoadError ?? true,
-      nameOf,
-      onLeftOut,
-    });
+    const { throwOnLoadError = true } = config;
+    return convertTools(infos, { port, throwOnLoadError, nameOf, onLeftOut });
   }
 }
 

@@ -83,6 +83,8 @@ function checkOptions(options: Fields, report: Report): void {
   if (toolErrors !== undefined && toolErrors !== "throw" && toolErrors !== "message") {
     report(["toolErrors"], 'must be "throw" or "message"');
   }
+  for (const key of ["elicitation", "approval"])
+    if (options[key] !== undefined && options[key] !== "interrupt") report([key], 'must be "interrupt"');
   if (maxResourceBytes !== undefined && !isAmount(maxResourceBytes)) {
     report(["maxResourceBytes"], "must be a number of at least 0");
   }

@@ -1,6 +1,5 @@
 /** Runs one call of a LangChain tool: calls the hooks, converts the result, and throws failures as LangChain expects them. */
 import { ToolMessage } from "@langchain/core/messages";
-import type { RunnableConfig } from "@langchain/core/runnables";
 import { ToolInputParsingException } from "@langchain/core/tools";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
@@ -10,20 +9,15 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport } from "../../toolport.js";
 import { utf8Length } from "../../util/utf8-length.js";
-import type { HookState } from "./client-config.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import { type RunOutput, toHookOutput } from "./hook-output.js";
+import { callInterruptibly } from "./interruptible-call.js";
 import { isRecord } from "./is-record.js";
+import { asRecord, stateOf, type ToolConfig, timeoutOf, toolCallIdOf } from "./tool-config.js";
 import { ToolException } from "./tool-exception.js";
 import type { ToolPort } from "./tool-port.js";
 
 const debug = debugChannel("call");
-
-/** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */
-export type ToolConfig = RunnableConfig & {
-  toolCall?: { readonly id?: string | undefined } | undefined;
-  readonly state?: unknown;
-};
 
 export interface ToolRun {
   readonly tool: ToolInfo;
@@ -69,7 +63,10 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   if (added !== undefined) options.added = added;
   const route = changes?.headers && (await routeWith(changes.headers, run, options));
   const toolport = route?.toolport ?? port.toolport;
-  const result = await toolport.callTool(route?.name ?? tool.name, own, route?.options ?? options);
+  const result = await send(run, {
+    ...{ toolport, name: route?.name ?? tool.name },
+    ...{ args: own, options: route?.options ?? options },
+  });
   const mapped = toOutput(run, toolport, result);
   const output = Array.isArray(mapped) ? mapped : await mapped;
   if (result.isError) return failure(run, result, output);
@@ -78,7 +75,20 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   return toHookOutput(changed.result, { name: run.name, toolCallId: toolCallIdOf(config), state, output });
 }
 
-const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
+interface SentCall {
+  readonly toolport: Toolport;
+  readonly name: string;
+  readonly args: Record<string, unknown>;
+  readonly options: CallToolOptions;
+}
+
+function send({ tool, port, config }: ToolRun, call: SentCall): Promise<ToolResult> {
+  const { interrupts } = port;
+  if (interrupts === undefined) return call.toolport.callTool(call.name, call.args, call.options);
+  // The port of a call with its own headers has a name that only this process knows.
+  const isTemporaryUser = interrupts.isTemporaryUser || call.toolport !== port.toolport;
+  return callInterruptibly({ ...call, tool, config, interrupts: { ...interrupts, isTemporaryUser } });
+}
 
 /**
  * Separates the arguments of the model, changed or not, from those that `beforeToolCall` added. The schema of the tool need not contain
@@ -258,20 +268,6 @@ function notAnObject(tool: ToolInfo): ToolCallError {
     issues: [{ path: "", message: "must be an object" }],
   });
 }
-
-/** Set by `McpTool.invoke`, or by LangChain itself. */
-function timeoutOf({ metadata }: ToolConfig): number | undefined {
-  const timeoutMs: unknown = metadata?.["timeoutMs"];
-  return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
-}
-
-function stateOf({ configurable, state }: ToolConfig): HookState {
-  // The same key that LangGraph's `getCurrentTaskInput` uses.
-  const scratchpad = configurable?.["__pregel_scratchpad"] as { currentTaskInput?: unknown } | undefined;
-  return asRecord(scratchpad?.currentTaskInput ?? state);
-}
-
-const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
 
 interface EmbeddedResource {
   readonly server: string;

@@ -4,7 +4,8 @@ import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { Toolport, ToolsOptions } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
-import type { LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
+import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
+import { interruptsOf } from "./interruptible-call.js";
 import { MCPClientError } from "./mcp-client-error.js";
 import { McpTool } from "./mcp-tool.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
@@ -13,6 +14,7 @@ import { loadError } from "./withheld-tools.js";
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
   extends ToolsOptions,
+    InterruptOptions,
     Omit<LoadMcpToolsOptions, "prefixToolNameWithServerName" | "additionalToolNamePrefix"> {
   /** Output options of single servers, which take precedence over those given here. @default none */
   outputOf?: Readonly<Record<string, OutputConfig>> | undefined;
@@ -44,6 +46,7 @@ export async function toLangChainTools(
     hooks: options,
     target,
     settingsOf: settingsByServer(options, (server) => options.outputOf?.[server]),
+    interrupts: interruptsOf(options),
   };
   return convertTools(infos, { port, throwOnLoadError: options.throwOnLoadError ?? true });
 }

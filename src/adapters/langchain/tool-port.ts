@@ -3,6 +3,7 @@ import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
 import type { LoadMcpToolsOptions, OutputConfig, ToolHooks } from "./client-config.js";
+import type { Interrupts } from "./interruptible-call.js";
 import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
 
 /** Options with defaults. */
@@ -26,6 +27,8 @@ export interface ToolPort {
   settingsOf(server: string): ToolSettings;
   /** A port that sends these headers, for transports that cannot send them with a single call; undefined if none can. */
   withHeaders?(server: string, headers: Readonly<Record<string, string>>): Promise<Toolport | undefined>;
+  /** Undefined: calls never interrupt a graph. */
+  readonly interrupts?: Interrupts | undefined;
   /** `_meta` for every call of a server. */
   metaOf?(server: string): Readonly<Record<string, unknown>> | undefined;
 }

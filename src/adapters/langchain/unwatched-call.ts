@@ -4,7 +4,7 @@ import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { RunOutput } from "./hook-output.js";
 import { isRecord } from "./is-record.js";
-import type { ToolConfig } from "./run-tool.js";
+import type { ToolConfig } from "./tool-config.js";
 
 type WatchedTool = Pick<DynamicStructuredTool, "name" | "callbacks" | "tags" | "metadata" | "verbose">;
 
