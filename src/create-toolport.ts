@@ -8,7 +8,7 @@ import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
-import { createCallTool } from "./port/call-tool.js";
+import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
@@ -172,6 +172,8 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
       return catalog.search(query, limit).map(({ tool }) => tool);
     },
     callTool: createCallTool(port) as Toolport["callTool"],
+    requestApproval: (name, args = {}, options = { suspend: true }) =>
+      requestApproval(port, { name, args, options }),
     async tasks() {
       await port.opened();
       return port.tasks.list();

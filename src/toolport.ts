@@ -6,7 +6,12 @@ import type { FilterInput } from "./catalog/filters/filter-set.js";
 import type { ToolFilters } from "./catalog/filters/filters.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import type { WaitOptions } from "./connection/server-connection.js";
-import type { ResumeInput, ResumeOptions, Suspended } from "./execution/suspend/suspension.js";
+import type {
+  ResumeInput,
+  ResumeOptions,
+  Suspended,
+  SuspendedForApproval,
+} from "./execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendCallOptions, TaskCallOptions } from "./execution/tool-call.js";
 import type { ToolResult } from "./execution/tool-result.js";
 import type {
@@ -109,6 +114,22 @@ export interface Toolport extends AsyncDisposable {
     answer?: ResumeInput,
     options?: ResumeOptions,
   ): Promise<(ToolResult<Structured> & { readonly suspended?: undefined }) | Suspended>;
+  /**
+   * Asks the option `approve` about a call and sends nothing. If a person has to decide, the call is saved and returned with its
+   * token; otherwise the result is undefined. For frameworks that ask for approval before they make the call. With a `key`, the
+   * same call is found again by `callTool(…, { suspend: { key } })`. Interceptors run too, up to their call of `next`.
+   *
+   * @example
+   * ```ts
+   * const waiting = await toolport.requestApproval("bank__pay", { amount: 5 }, { suspend: { key: "order-7" } });
+   * if (waiting) await toolport.resume(waiting.token, { approve: true });
+   * ```
+   */
+  requestApproval(
+    name: string,
+    args?: Readonly<Record<string, unknown>>,
+    options?: SuspendCallOptions,
+  ): Promise<SuspendedForApproval | undefined>;
   /** The calls of this principal that wait for a person, oldest first, with their tokens. */
   suspended(): Promise<Suspended[]>;
   /** Gives up a suspended call. Nothing is sent. Throws `SUSPENSION_UNKNOWN` if no such call waits. */

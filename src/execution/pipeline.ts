@@ -16,7 +16,7 @@ import { listenerStep, type ObserveCall } from "./listeners.js";
 import { type LimitOptions, limitStep } from "./rate-limit.js";
 import { type ResultSizeOption, resultSizeStep } from "./result-size.js";
 import { type RetryOptions, retryStep } from "./retry.js";
-import { pauseOf, suspendForLogin } from "./suspend/paused-result.js";
+import { needsNoPerson, pauseOf, suspendForLogin } from "./suspend/paused-result.js";
 import type {
   CallHandler,
   CallInterceptor,
@@ -49,6 +49,8 @@ export interface Pipeline {
   readonly call: CallHandler;
   /** Waits for the result of a task that an earlier call started (`call.task`). */
   readonly taskResult: CallHandler;
+  /** Asks `approve` and sends nothing: rejects unless the call is suspended. */
+  readonly approval: CallHandler;
   readonly targets: CallTargets;
 }
 
@@ -94,20 +96,25 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     ],
     attempt,
   );
+  const ask = approve !== undefined && approveStep(approve, { check, resolve });
   const call = chain<ToolCall>(
     [
       telemetryStep(telemetry), // one span around everything
       when(observe.isObserved, listenerStep(observe)),
       when(isSuspendable, suspendForLogin),
       ...interceptors,
-      approve !== undefined && approveStep(approve, { check, resolve }), // sees the arguments that would be sent
+      ask, // sees the arguments that would be sent
       limitSize,
     ],
     resolveTarget(callServer),
   );
+  const approval = chain<ToolCall>([...interceptors, ask], rejectApproved);
   const taskResult = chain<ToolCall>([limitSize], resolveTarget(checkOutput(attempt)));
-  return { call, taskResult, targets };
+  return { call, taskResult, approval, targets };
 }
+
+/** A rejection, because a result could end up in the cache of an interceptor. */
+const rejectApproved: CallHandler = (call) => Promise.reject(needsNoPerson(call.tool));
 
 /** Runs every call in a span `execute_tool {tool}`, which contains the spans of all attempts. */
 export function telemetryStep(telemetry: Telemetry): CallInterceptor {

@@ -98,6 +98,12 @@ export interface SuspendOptions {
    * ```
    */
   key?: string;
+  /**
+   * With `false`, only an earlier call with the same `key` is looked up: its suspension, or its saved result. If there is none, the
+   * call throws `SUSPENSION_UNKNOWN` and nothing is sent.
+   * @default true
+   */
+  create?: boolean;
   /** Refuse to suspend in a store that may lose the call in a crash. @default false */
   requireDurable?: boolean;
   /**

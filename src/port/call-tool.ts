@@ -1,5 +1,6 @@
 /** Calls a tool by its name: a tool of a server, or one of the port itself, as a task, with suspension, or plainly. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
+import type { SuspendedForApproval } from "../execution/suspend/suspension.js";
 import type { AnyCallOptions, SuspendCallOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { OwnToolSet } from "./own-tools/own-tool-set.js";
@@ -17,6 +18,16 @@ interface CallHost {
   suspensions(): Promise<PortSuspensions>;
   callListedTool(name: string, args: Arguments, options: AnyCallOptions): Promise<ToolResult> | undefined;
   callTool(name: string, args: Arguments, options: AnyCallOptions): Promise<ToolResult>;
+}
+
+/** Saves a call that a person has to approve. Undefined if it needs no approval. */
+export async function requestApproval(
+  port: CallHost,
+  { name, args, options }: { name: string; args: Arguments; options: SuspendCallOptions },
+): Promise<SuspendedForApproval | undefined> {
+  await port.opened();
+  const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
+  return target && (await port.suspensions()).requestApproval(target.name, target.args, options);
 }
 
 export function createCallTool(

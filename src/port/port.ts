@@ -279,7 +279,9 @@ export class Port {
     // An explicit timeout longer than the maximum raises the maximum for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
     const attempts: never[] = [];
-    const calling = this.pipeline.call({
+    const { pipeline } = this;
+    const handle = round?.suspension.isApprovalOnly === true ? pipeline.approval : pipeline.call;
+    const calling = handle({
       tool: entry.info,
       args,
       added: options.added,

@@ -12,6 +12,8 @@ export interface CallSuspension {
   readonly reasons?: readonly SuspendReason[] | undefined;
   /** Set as soon as a request may have been sent. */
   isSent: boolean;
+  /** Ask `approve` only, and send nothing. */
+  readonly isApprovalOnly?: boolean | undefined;
   /** The arguments that a person has approved. */
   readonly approved?: Arguments | undefined;
   /** Who answered, for listeners. */

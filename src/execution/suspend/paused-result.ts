@@ -52,6 +52,16 @@ export function loginPause(
   return { reason: "login", authUrl: error.authUrl };
 }
 
+/** Ends a call that only asked for approval and needs none. */
+export const needsNoPerson = (tool: { server: string; sourceName: string }): ToolCallError =>
+  new ToolCallError({
+    code: "REFUSED",
+    server: tool.server,
+    tool: tool.sourceName,
+    what: "The call was not sent, because it only asks whether a person has to approve it",
+    outcome: "unsent",
+  });
+
 /** For a call that has to wait for a person but has no `suspend`. */
 export const needsSuspend = (tool: { server: string; sourceName: string }): ToolCallError =>
   new ToolCallError({

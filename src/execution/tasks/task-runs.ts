@@ -8,6 +8,7 @@ import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { timerMs } from "../../util/timers.js";
 import type { TaskProgress } from "../call-progress.js";
+import { suspendsFor } from "../suspend/call-suspension.js";
 import type { CallAttempt, ToolCall } from "../tool-call.js";
 import { followTask } from "./follow-task.js";
 import { isTaskOver, isUnknownTask, taskTimedOut } from "./task-errors.js";
@@ -86,7 +87,7 @@ export class TaskRuns {
     const over = new AbortController();
     const release = this.#endWith(over, call);
     try {
-      const { suspension } = call;
+      const suspension = suspendsFor(call.suspension, "input") ? call.suspension : undefined;
       const { raw, usedInput, pause } = await followTask(
         {
           ...options,

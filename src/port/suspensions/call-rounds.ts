@@ -149,6 +149,19 @@ export class CallRounds {
     }
   }
 
+  /** Asks `approve` without sending the call. Undefined if no person has to decide. */
+  async approvalPause(
+    entry: CatalogEntry,
+    args: Arguments,
+    options: SuspendCallOptions,
+  ): Promise<Pause | undefined> {
+    if (this.#port.parts.settings.approve === undefined) return undefined;
+    const suspension: CallSuspension = { isSent: false, isApprovalOnly: true };
+    // The call itself will report invalid arguments and refusals.
+    const result = await this.#port.run(entry, args, options, { suspension }).catch(() => undefined);
+    return result && pauseOf(result);
+  }
+
   /** Runs one round of a call and saves its outcome. */
   async send(
     record: SuspensionRecord,
@@ -165,6 +178,7 @@ export class CallRounds {
       task?: TaskRecord | undefined;
     },
   ): Promise<ToolResult | Suspended> {
+    const suspension: CallSuspension = { isSent: false, ...given, reasons: record.reasons };
     try {
       let result: ToolResult;
       try {

@@ -27,21 +27,31 @@ export interface SuspendWish {
   readonly ttlMs: number;
   readonly key: string | undefined;
   readonly requireDurable: boolean;
+  /** False: find an earlier call, and begin none. */
+  readonly create: boolean;
   readonly reasons?: readonly SuspendReason[] | undefined;
 }
 
 /** Reads the option `suspend` of a call. */
 export function readSuspendOption(option: true | SuspendOptions, where: Where): SuspendWish {
-  const { ttlMs = DEFAULT_TTL_MS, key, requireDurable = false, reasons } = option === true ? {} : option;
+  const {
+    ttlMs = DEFAULT_TTL_MS,
+    key,
+    create = true,
+    requireDurable = false,
+    reasons,
+  }: SuspendOptions = option === true ? {} : option;
   const issues: Issue[] = [];
   if (typeof ttlMs !== "number" || !(ttlMs > 0 && ttlMs <= MAX_TTL_MS))
     issues.push({ path: "suspend.ttlMs", message: "must be between 1 ms and 30 days" });
   if (key !== undefined && (typeof key !== "string" || key === "" || key.length > MAX_KEY))
     issues.push({ path: "suspend.key", message: `must be a text of 1 to ${MAX_KEY} characters` });
+  if (!create && key === undefined)
+    issues.push({ path: "suspend.key", message: "is required with create: false" });
   if (reasons !== undefined && !(Array.isArray(reasons) && reasons.every((reason) => REASONS.has(reason))))
     issues.push({ path: "suspend.reasons", message: "must be a list of input, approval and login" });
   if (issues.length > 0) throw invalid(issues, where);
-  return { ttlMs, key, requireDurable, reasons };
+  return { ttlMs, key, create, requireDurable, reasons };
 }
 
 /** Throws for arguments that cannot be saved. */

@@ -1,7 +1,12 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
 import type { CallSuspension } from "../../execution/suspend/call-suspension.js";
-import type { ResumeInput, ResumeOptions, Suspended } from "../../execution/suspend/suspension.js";
+import type {
+  ResumeInput,
+  ResumeOptions,
+  Suspended,
+  SuspendedForApproval,
+} from "../../execution/suspend/suspension.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
@@ -23,6 +28,7 @@ import {
   notApproved,
   notOffered,
   reusedKey,
+  unknownKey,
   unknownOutcome,
   unknownToken,
 } from "./suspension-errors.js";
@@ -60,6 +66,7 @@ export class PortSuspensions {
     if (wish.key !== undefined) {
       const known = await this.#known(wish.key, { name, args, options });
       if (known !== undefined) return known;
+      if (wish.create === false) throw unknownKey(name);
     }
     const call = await this.#rounds.find(name, { args, options, wish });
     let held: HeldRecord | undefined;
@@ -70,6 +77,32 @@ export class PortSuspensions {
     }
     if (call.entry === undefined) return this.#rounds.suspend(call.record, call.pause!, held);
     return this.#rounds.send(call.record, call.entry, { held, options });
+  }
+
+  /** Asks `approve` about a call that is not sent. Undefined if no person has to decide, or if the call was made already. */
+  async requestApproval(
+    name: string,
+    args: Arguments,
+    options: SuspendCallOptions,
+  ): Promise<SuspendedForApproval | undefined> {
+    const wish = readSuspendOption(options.suspend, { tool: name });
+    await this.#assertOffered(wish);
+    const found = wish.key === undefined ? undefined : await this.#records.findByKey(wish.key);
+    if (found !== undefined) {
+      if (!this.#isSameCall(found.record, { name, args, options })) throw reusedKey(found.record);
+      const waiting = found.record.state === "waiting" ? toSuspended(found.record) : undefined;
+      return waiting?.reason === "approval" ? waiting : undefined;
+    }
+    const call = await this.#rounds.find(name, { args, options, wish });
+    const pause = call.entry && (await this.#rounds.approvalPause(call.entry, args, options));
+    if (pause === undefined) return undefined;
+    const held =
+      wish.key === undefined
+        ? undefined
+        : await this.#records.claim(wish.key, call.record).catch(throwUnsent);
+    // Another process was faster.
+    if (wish.key !== undefined && held === undefined) return this.requestApproval(name, args, options);
+    return (await this.#rounds.suspend(call.record, pause, held)) as SuspendedForApproval;
   }
 
   /** Continues a suspended call. */
@@ -116,7 +149,7 @@ export class PortSuspensions {
       const call = await this.#rounds.find(name, {
         args,
         options,
-        wish: { ...record, key, requireDurable: false },
+        wish: { ...record, key, create: true, requireDurable: false },
       });
       const held = await this.#records.mark(found, call.record).catch(throwUnsent);
       if (held === undefined) continue;

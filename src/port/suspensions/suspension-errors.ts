@@ -15,6 +15,16 @@ export const unknownToken = (): SuspensionError =>
     outcome: "unsent",
   });
 
+/** For a call that may only be found, not begun. */
+export const unknownKey = (tool: string): SuspensionError =>
+  new SuspensionError({
+    tool,
+    code: "SUSPENSION_UNKNOWN",
+    what: "No call with this key was made by this principal, or it has expired",
+    next: "Call the tool again",
+    outcome: "unsent",
+  });
+
 export const movedServer = (record: SuspensionRecord): SuspensionError =>
   new SuspensionError({
     ...at(record),

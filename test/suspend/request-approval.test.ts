@@ -1,0 +1,95 @@
+/** `requestApproval` asks and sends nothing, and `create: false` finds a call but never begins one. */
+import { createToolport, isSuspended, memoryStore, type ToolportOptions } from "toolport";
+import { describe, expect, test } from "vitest";
+import { failure } from "../support/failure.js";
+import { createBookingServer } from "./booking-server.js";
+
+function open(options: ToolportOptions = {}) {
+  const { server, seen } = createBookingServer();
+  const store = memoryStore();
+  const toolport = createToolport({ mcpServers: { travel: server.memory() }, store, ...options });
+  return {
+    toolport,
+    seen,
+    store,
+    async [Symbol.asyncDispose]() {
+      await toolport.close();
+      await server.close();
+    },
+  };
+}
+
+const NOTE = "travel__note";
+const OSLO = { to: "Oslo" };
+const key = (name: string, create = true) => ({ suspend: { key: name, create } });
+
+describe("requestApproval", () => {
+  test("saves a call that a person must approve; the same key finds it again", async () => {
+    await using scene = open({ approve: { when: "always" } });
+    const { toolport, seen } = scene;
+    const waiting = await toolport.requestApproval(NOTE, OSLO, key("a"));
+    expect(waiting).toMatchObject({ suspended: true, reason: "approval", args: OSLO });
+    expect(await toolport.requestApproval(NOTE, OSLO, key("a"))).toEqual(waiting);
+    expect(await toolport.callTool(NOTE, OSLO, key("a", false))).toEqual(waiting);
+    expect(seen.requests).toBe(0);
+    expect(await toolport.resume(waiting!.token, { approve: true })).toMatchObject({ text: "noted Oslo" });
+    expect(await toolport.callTool(NOTE, OSLO, key("a", false))).toMatchObject({ text: "noted Oslo" });
+    expect(await toolport.requestApproval(NOTE, OSLO, key("a"))).toBeUndefined();
+    expect(seen.requests).toBe(1);
+  });
+
+  test("sends and saves nothing when no person has to decide", async () => {
+    for (const approve of [undefined, () => true, () => false]) {
+      await using scene = open(approve && { approve });
+      const { toolport, seen, store } = scene;
+      for (const args of [OSLO, {}])
+        expect(await toolport.requestApproval(NOTE, args, key("a"))).toBeUndefined();
+      expect(seen.requests).toBe(0);
+      expect(await store.list("suspended/")).toEqual([]);
+    }
+  });
+
+  test("two at once save one call", async () => {
+    await using scene = open({ approve: { when: "always" } });
+    const ask = () => scene.toolport.requestApproval(NOTE, OSLO, key("a"));
+    const [first, second] = await Promise.all([ask(), ask()]);
+    expect(first).toEqual(second);
+    expect(await scene.toolport.suspended()).toEqual([first]);
+  });
+
+  test("an interceptor sees no result, so that it can cache none", async () => {
+    const results: unknown[] = [];
+    await using scene = open({
+      approve: () => true,
+      interceptors: [(next) => async (call) => results.push(await next(call)) as never],
+    });
+    expect(await scene.toolport.requestApproval(NOTE, OSLO)).toBeUndefined();
+    expect(results).toEqual([]);
+  });
+});
+
+describe("create: false", () => {
+  test("throws SUSPENSION_UNKNOWN instead of beginning a call", async () => {
+    await using scene = open();
+    const { toolport, seen, store } = scene;
+    expect(await failure(toolport.callTool(NOTE, OSLO, key("a", false)))).toMatchObject({
+      code: "SUSPENSION_UNKNOWN",
+      outcome: "unsent",
+    });
+    expect(seen.requests).toBe(0);
+    expect(await store.list("suspended/")).toEqual([]);
+    await toolport.callTool(NOTE, OSLO, key("a"));
+    const other = toolport.as("bob").callTool(NOTE, OSLO, key("a", false));
+    expect(await failure(other)).toMatchObject({ code: "SUSPENSION_UNKNOWN" });
+    const changed = toolport.callTool(NOTE, { to: "Rome" }, key("a", false));
+    expect(await failure(changed)).toMatchObject({ code: "KEY_REUSED" });
+    expect(isSuspended(await toolport.callTool(NOTE, OSLO, key("a", false)))).toBe(false);
+    expect(seen.requests).toBe(1);
+  });
+
+  test("needs a key", async () => {
+    await using scene = open();
+    const error = failure(scene.toolport.callTool(NOTE, OSLO, { suspend: { create: false } }));
+    expect(await error).toMatchObject({ code: "INVALID_ARGUMENTS", outcome: "unsent" });
+  });
+});
