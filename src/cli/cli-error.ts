@@ -9,6 +9,8 @@ export interface CliErrorInit {
   /** The server and tool that the error concerns. */
   readonly server?: string | undefined;
   readonly tool?: string | undefined;
+  /** Each problem found in what the user gave. */
+  readonly issues?: readonly unknown[] | undefined;
 }
 
 export class CliError extends Error {
@@ -18,13 +20,15 @@ export class CliError extends Error {
   readonly exitCode: number;
   readonly server: string | undefined;
   readonly tool: string | undefined;
+  readonly issues: readonly unknown[] | undefined;
 
-  constructor({ code = "USAGE", message, next, exitCode = 1, server, tool }: CliErrorInit) {
+  constructor({ code = "USAGE", message, next, exitCode = 1, server, tool, issues }: CliErrorInit) {
     super(message);
     this.code = code;
     this.next = next;
     this.exitCode = exitCode;
     this.server = server;
     this.tool = tool;
+    this.issues = issues;
   }
 }

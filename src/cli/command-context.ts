@@ -68,6 +68,8 @@ export interface OpenPortOptions {
    * @default "throw"
    */
   readonly onMissingConsent?: "throw" | "leaveOut";
+  /** The port of this user, like `toolport.as(name)`. @default the plain port */
+  readonly principal?: string;
   /** Changes an entry before it is used. @default none */
   readonly changeEntry?: (entry: ServerEntry, name: string) => ServerEntry;
   /** More options of `createToolport`. @default none */

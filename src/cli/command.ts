@@ -76,6 +76,15 @@ export function textsOption({ options }: Invocation, name: string): readonly str
 
 export const flagOption = ({ options }: Invocation, name: string): boolean => options[name] === true;
 
+/** The `--config` and `--state` options as the user typed them. */
+export function locationOptions(invocation: Invocation): string[] {
+  const state = textOption(invocation, "state");
+  return [
+    ...textsOption(invocation, "config").flatMap((path) => ["--config", path]),
+    ...(state === undefined ? [] : ["--state", state]),
+  ];
+}
+
 export const SERVER: PositionalSpec = {
   name: "server",
   summary: "Name of the server",

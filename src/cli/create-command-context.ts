@@ -3,7 +3,7 @@ import type { Readable, Writable } from "node:stream";
 import { askOnTerminal } from "./ask-on-terminal.js";
 import { CliError } from "./cli-error.js";
 import { choosePaint } from "./colours.js";
-import { flagOption, type Invocation, textOption, textsOption } from "./command.js";
+import { flagOption, type Invocation, locationOptions, textOption, textsOption } from "./command.js";
 import type { CommandContext, OpenedStore, OutputForm } from "./command-context.js";
 import { createSerialQueue } from "./create-serial-queue.js";
 import type { SignalSource, SignalWatch } from "./interruption.js";
@@ -161,15 +161,6 @@ export function createCommandContext(
     }
   };
   return { context, close };
-}
-
-/** The `--config` and `--state` options as the user typed them. */
-function locationOptions(invocation: Invocation): string[] {
-  const state = textOption(invocation, "state");
-  return [
-    ...textsOption(invocation, "config").flatMap((path) => ["--config", path]),
-    ...(state === undefined ? [] : ["--state", state]),
-  ];
 }
 
 function readForm(invocation: Invocation): OutputForm {

@@ -2,6 +2,7 @@
 import type { ToolportOptions } from "../port/options.js";
 import type { FormValue } from "../protocol/server-requests/complete-form.js";
 import type { FormElicitation, UrlElicitation } from "../protocol/server-requests/elicitation-request.js";
+import { askForm } from "./ask-form.js";
 import type { CommandContext } from "./command-context.js";
 import { createSerialQueue } from "./create-serial-queue.js";
 import { plainBlock } from "./plain-text.js";
@@ -37,40 +38,21 @@ async function fillIn(
 ): Promise<Record<string, FormValue> | undefined> {
   context.info(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
   const answer = await context.ask("Answer? [y/N] ");
-  if (!["y", "yes"].includes((answer ?? "").trim().toLowerCase())) return undefined;
-  const required = requestedSchema.required ?? [];
-  const content: Record<string, FormValue> = {};
-  for (const [name, field] of Object.entries(requestedSchema.properties)) {
-    const { type, title, description } = field as { type?: string; title?: string; description?: string };
-    const hint = [description, type, required.includes(name) ? "required" : "optional"]
-      .filter(Boolean)
-      .join(", ");
-    const given = await context.ask(`  ${title ?? name} (${hint}): `);
-    if (given === undefined) return undefined;
-    if (given !== "") content[name] = toValue(given, type);
-  }
-  return content;
+  return isYes(answer) ? askForm(context, requestedSchema) : undefined;
 }
 
-/** Invalid values are passed on: the validation of the form reports them. */
-function toValue(given: string, type: string | undefined): FormValue {
-  if (type === "boolean") return ["y", "yes", "true"].includes(given.trim().toLowerCase());
-  if (type === "array") return given.split(",").map((item) => item.trim());
-  const number = Number(given);
-  return (type === "number" || type === "integer") && !Number.isNaN(number) ? number : given;
-}
+const isYes = (answer: string | undefined): boolean =>
+  ["y", "yes"].includes((answer ?? "").trim().toLowerCase());
 
 /** Shows the full URL and never opens it. */
-async function visit(
-  context: CommandContext,
-  { message, url, host, isPunycode }: UrlElicitation,
-  server: string,
-): Promise<boolean> {
-  context.info(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
-  context.info(
-    `It asks you to open a page of ${host}${isPunycode ? " (careful: this name may imitate another host)" : ""}:`,
-  );
-  context.info(`  ${url}`);
-  const answer = await context.ask("Have you opened it? [y/N] ");
-  return ["y", "yes"].includes((answer ?? "").trim().toLowerCase());
+async function visit(context: CommandContext, request: UrlElicitation, server: string): Promise<boolean> {
+  context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
+  context.info(describePage(request));
+  return isYes(await context.ask("Have you opened it? [y/N] "));
 }
+
+/** The host and the whole URL of a page that a server asks the user to open. */
+export const describePage = ({ url, host, isPunycode }: UrlElicitation): string[] => [
+  `It asks you to open a page of ${host}${isPunycode ? " (careful: this name may imitate another host)" : ""}:`,
+  `  ${url}`,
+];

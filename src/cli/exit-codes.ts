@@ -15,6 +15,8 @@ export const EXIT = {
   unreachable: 4,
   /** The tool ran and reported an error. */
   toolError: 5,
+  /** The call waits for a person. */
+  suspended: 6,
 } as const;
 
 const NO_ANSWER: readonly ToolCallErrorCode[] = ["TIMEOUT", "FALLBACK_EXHAUSTED"];

@@ -3,6 +3,7 @@ import { AuthError } from "../errors/auth-error.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import { SuspensionError } from "../errors/suspension-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError, toSentence } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
@@ -36,9 +37,10 @@ export interface ErrorDocument {
 }
 
 export function errorDocument(error: unknown): ErrorDocument {
-  const next = nextCommand(error);
+  const nextLine = nextCommand(error);
+  const next = nextLine === undefined ? undefined : hideTokens(nextLine);
   const common = {
-    message: sentence(error),
+    message: hideTokens(sentence(error)),
     exitCode: exitCodeOf(error),
     ...(next !== undefined && { next }),
   };
@@ -50,7 +52,9 @@ export function errorDocument(error: unknown): ErrorDocument {
     ...common,
     ...(server !== undefined && { server }),
     ...(tool !== undefined && { tool }),
-    ...(isOurs && { retryable: error.retryable, ...details(error) }),
+    ...(isOurs
+      ? { retryable: error.retryable, ...details(error) }
+      : error.issues !== undefined && { issues: error.issues }),
   };
 }
 
@@ -81,12 +85,18 @@ function sentence(error: unknown): string {
   if (!ToolportError.isInstance(error))
     return redactText(error instanceof Error ? error.message : String(error));
   const { what, next } = error;
+  if (error instanceof SuspensionError && error.code === "OUTCOME_UNKNOWN")
+    return `${toSentence(what)} Find out whether it did; resume --again and call --idempotent send it once more`;
   const isForPrograms =
     (error instanceof CatalogError && error.suggestions.length === 0) ||
     error instanceof AuthError ||
+    (error instanceof SuspensionError && ["SUSPENSION_UNKNOWN", "SUSPENSION_EXPIRED"].includes(error.code)) ||
     (error instanceof ConfigError && error.code === "UNKNOWN_SERVER");
   return next === undefined || isForPrograms ? what : `${toSentence(what)} ${next}`;
 }
+
+/** The token of a suspended call is a secret, also where the user typed it in the wrong place. */
+const hideTokens = (text: string): string => text.replace(/tpc1\.[\w-]{8,}/g, "[redacted]");
 
 interface ErrorFormat {
   readonly isJson: boolean;

@@ -2,6 +2,7 @@
 import { AuthError } from "../errors/auth-error.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { ConfigError } from "../errors/config-error.js";
+import { SuspensionError } from "../errors/suspension-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { replaceHidden } from "../util/visible-text.js";
@@ -17,6 +18,7 @@ export function nextCommand(error: unknown): string | undefined {
   const { server, tool } = error;
   if (error instanceof AuthError) return commandOf("auth", server);
   if (error instanceof CatalogError) return afterCatalogError(error);
+  if (error instanceof SuspensionError) return afterSuspensionError(error);
   if (error instanceof ConfigError)
     return error.code === "UNKNOWN_SERVER" ? "toolport list" : commandOf("doctor", server);
   if (error instanceof ToolCallError) {
@@ -44,6 +46,23 @@ function afterCatalogError({ code, server, suggestions }: CatalogError): string 
       return server === undefined ? "toolport doctor" : `${commandOf("inspect", server)} --raw`;
     default:
       return server === undefined ? "toolport list" : commandOf("inspect", server);
+  }
+}
+
+function afterSuspensionError({ code, server, tool }: SuspensionError): string {
+  switch (code) {
+    case "SUSPENSION_UNKNOWN":
+      return "toolport suspended";
+    case "SUSPENSION_EXPIRED":
+      return "toolport resume - --restart";
+    case "SUSPENSION_MOVED":
+      return commandOf("list", server);
+    case "OUTCOME_UNKNOWN":
+      return commandOf("tools", tool);
+    case "KEY_REUSED":
+      return "toolport call --help";
+    default:
+      return commandOf("doctor", server);
   }
 }
 

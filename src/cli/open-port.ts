@@ -42,7 +42,7 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
   for (const name of asked ?? [])
     if (!isThere(name) && !saved.includes(name)) throw unknownServer(name, all, config);
   if (saved.length === 0 && !names.some(isThere)) throw nothingConfigured(config);
-  const toolport = createToolport({
+  const plain = createToolport({
     ...timeouts(context),
     // A port connects every server it knows: restore saved servers only if they are requested.
     restore: asked === undefined || asked.some((name) => !configured.includes(name)) ? "lazy" : false,
@@ -52,7 +52,8 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
       Object.entries(mcpServers).map(([name, entry]) => [name, wanted.changeEntry?.(entry, name) ?? entry]),
     ),
   });
-  const stopWarnings = toolport.on("warning", ({ server, message, code }) => {
+  const toolport = wanted.principal === undefined ? plain : plain.as(wanted.principal);
+  const stopWarnings = plain.on("warning", ({ server, message, code }) => {
     // Text on stdout is harmless and would be reported with every command. `doctor` reports it instead.
     if (code === "BAD_RESPONSE" && !context.isVerbose) return;
     context.warn(`${server === undefined ? "" : `${server}: `}${message}`);
@@ -60,7 +61,7 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
   context.onExit(() => {
     // Warnings after this point come from our own `close()`.
     stopWarnings();
-    return toolport.close();
+    return plain.close();
   });
   return { toolport, config, sources, leftOut, consentError, statePath, store };
 }

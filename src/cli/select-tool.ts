@@ -23,24 +23,21 @@ interface SelectOptions {
   /** The command to suggest after a misspelt name. */
   readonly command: string;
   readonly options?: NonNullable<OpenPortOptions["options"]>;
+  readonly principal?: string;
   /** Changes the entry of the tool's server, if the selector names it. @default none */
   readonly change?: (entry: ServerEntry) => ServerEntry;
 }
 
-export interface SelectedTool {
-  readonly opened: OpenedPort;
-  readonly tool: ToolInfo;
-}
-
-/** Opens a port and finds the tool. If the selector names a server, only that server is opened. */
-export async function selectTool(
+/** Opens a port for the tool. If the selector names a server, only that server is opened. */
+export async function openTool(
   context: CommandContext,
   selector: string,
-  { command, options = {}, change = (entry) => entry }: SelectOptions,
-): Promise<SelectedTool> {
+  { command, options = {}, principal, change = (entry) => entry }: SelectOptions,
+): Promise<{ opened: OpenedPort; server: string | undefined }> {
   let server: string | undefined;
   const opened = await context.openPort({
     options,
+    ...(principal !== undefined && { principal }),
     changeEntry: (entry, name) => (name === server ? change(entry) : entry),
     servers: (names) => {
       const found = serversOf(selector)(names);
@@ -49,7 +46,7 @@ export async function selectTool(
       return found;
     },
   });
-  return { opened, tool: await requireTool(context, opened, { server, selector, command }) };
+  return { opened, server };
 }
 
 /** Connects the server of a tool (all servers, if the server is unknown) and finds the tool. */

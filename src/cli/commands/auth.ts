@@ -7,6 +7,7 @@ import { flagOption, type Invocation, type RunCommand } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
+import { principalOf } from "../suspend/suspend-options.js";
 
 /** Thrown to skip the browser: the server is ready without a login. */
 class AlreadyLoggedIn {
@@ -56,8 +57,10 @@ async function open(
   callbackUrl: string,
   { invocation, context }: { invocation: Invocation; context: CommandContext },
 ): Promise<Toolport> {
+  const principal = principalOf(invocation);
   const { toolport, statePath, leftOut } = await context.openPort({
     servers: [server],
+    ...(principal !== undefined && { principal }),
     options: { callbackUrl },
   });
   const error = leftOut.get(server);

@@ -1,46 +1,64 @@
 /** `toolport call`: calls a tool and prints the result. */
-import { relative, resolve } from "node:path";
+import { resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
-import { type ContentPart, toContentParts } from "../../content/content-part.js";
+import { AuthError } from "../../errors/auth-error.js";
+import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
+import type { JsonSchema } from "../../schema/json-schema.js";
 import { CliError } from "../cli-error.js";
-import { type Invocation, type RunCommand, textOption } from "../command.js";
+import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { elicitOnTerminal } from "../elicit-on-terminal.js";
-import { EXIT } from "../exit-codes.js";
-import { formatPart } from "../format-part.js";
+import { type CalledTool, finishCall } from "../finish-call.js";
 import { shellWord } from "../next-command.js";
 import { readArguments } from "../read-arguments.js";
-import { isBytes, type SavedFile, saveBytes } from "../save-bytes.js";
-import { selectTool } from "../select-tool.js";
+import { openTool, requireTool } from "../select-tool.js";
+import { showSuspended } from "../suspend/show-suspended.js";
+import { principalOf, readSuspend, requireState, type SuspendWish } from "../suspend/suspend-options.js";
 
 export const callCommand: RunCommand = async (invocation, context) => {
   const [selector = "", ...words] = invocation.words;
+  const wish = readSuspend(invocation);
+  if (wish !== undefined) requireState(await context.openStore(), invocation);
   const base = await readBase(invocation, context);
-  const { opened, tool } = await selectTool(context, selector, {
+  const principal = principalOf(invocation);
+  const { opened, server } = await openTool(context, selector, {
     command: "call",
-    options: elicitOnTerminal(context),
+    options: { ...elicitOnTerminal(context), ...wish?.options },
+    ...(principal !== undefined && { principal }),
     ...(await recording(invocation, context)),
   });
+  const tool = await findTool(context, opened, { server, selector, wish });
   const args = readArguments(words, tool.inputSchema, base);
-  const result = await callWithProgress(context, opened, { tool, args });
-  const parts = toContentParts(result.content);
-  const folder = textOption(invocation, "save-images");
-  const stem = `${tool.server}-${tool.sourceName}`;
-  const files =
-    folder === undefined ? [] : await saveBytes(parts, { folder: resolve(context.cwd, folder), stem });
-  await printResult(context, { tool, result, parts, files });
-  if (!result.isError) return EXIT.ok;
-  throw new CliError({
-    code: "TOOL_ERROR",
-    message: `The tool ${tool.server}.${tool.sourceName} reported an error`,
-    next: `toolport tools ${shellWord(`${tool.server}.${tool.sourceName}`)}`,
-    exitCode: EXIT.toolError,
-    server: result.server,
-    tool: tool.sourceName,
+  const outcome = await callWithProgress(context, opened, {
+    tool,
+    args,
+    wish,
+    isIdempotent: flagOption(invocation, "idempotent"),
   });
+  return isSuspended(outcome)
+    ? showSuspended(outcome, { invocation, context })
+    : finishCall(outcome, tool, { invocation, context });
 };
+
+type FoundTool = CalledTool & { readonly inputSchema: JsonSchema };
+
+/** With `--suspend`, a tool whose server needs a login is called by its name, so that the call can wait for the login. */
+async function findTool(
+  context: CommandContext,
+  opened: OpenedPort,
+  { server, selector, wish }: { server: string | undefined; selector: string; wish: SuspendWish | undefined },
+): Promise<FoundTool> {
+  try {
+    return await requireTool(context, opened, { server, selector, command: "call" });
+  } catch (error) {
+    const isLogin = error instanceof AuthError && error.code === "AUTH_REQUIRED";
+    if (wish === undefined || server === undefined || !isLogin) throw error;
+    const sourceName = selector.slice(server.length).replace(/^(?:\.|__)/, "");
+    return { server, sourceName, name: `${server}__${sourceName}`, inputSchema: {} };
+  }
+}
 
 /** Reads `--args`: JSON, or `-` for stdin. */
 async function readBase(invocation: Invocation, context: CommandContext): Promise<Record<string, unknown>> {
@@ -74,72 +92,34 @@ async function recording(
   return { change: (entry) => recordServer(entry, path, { onError }) };
 }
 
+interface Call {
+  readonly tool: CalledTool;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly wish: SuspendWish | undefined;
+  readonly isIdempotent: boolean;
+}
+
 async function callWithProgress(
   context: CommandContext,
   { toolport }: OpenedPort,
-  { tool, args }: { tool: ToolInfo; args: Record<string, unknown> },
-): Promise<ToolResult> {
+  { tool, args, wish, isIdempotent }: Call,
+): Promise<ToolResult | Suspended> {
   const title = `${tool.server}.${tool.sourceName}`;
   const progress = context.progress(title);
+  const options: CallToolOptions = {
+    signal: context.signal,
+    ...(isIdempotent && { idempotent: true }),
+    ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+    onProgress: ({ progress: done, total, message }) => {
+      const share = total === undefined ? String(done) : `${done}/${total}`;
+      progress.update([title, share, message].filter(Boolean).join(" "));
+    },
+  };
   try {
-    return await toolport.callTool(tool.name, args, {
-      signal: context.signal,
-      ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
-      onProgress: ({ progress: done, total, message }) => {
-        const share = total === undefined ? String(done) : `${done}/${total}`;
-        progress.update([title, share, message].filter(Boolean).join(" "));
-      },
-    });
+    return wish === undefined
+      ? await toolport.callTool(tool.name, args, options)
+      : await toolport.callTool(tool.name, args, { ...options, suspend: wish.suspend });
   } finally {
     progress.done();
   }
-}
-
-interface CallOutcome {
-  readonly tool: ToolInfo;
-  readonly result: ToolResult;
-  readonly parts: readonly ContentPart[];
-  readonly files: readonly SavedFile[];
-}
-
-async function printResult(
-  context: CommandContext,
-  { tool, result, parts, files }: CallOutcome,
-): Promise<void> {
-  if (context.form === "json") {
-    const { text, content, structuredContent, isError, _meta, server, attempts, durationMs } = result;
-    context.printJson({
-      ...{ server, tool: tool.sourceName, name: tool.name, isError, text, content },
-      ...(structuredContent !== undefined && { structuredContent }),
-      ...(_meta !== undefined && { _meta }),
-      ...(files.length > 0 && { files }),
-      ...{ attempts, durationMs: Math.round(durationMs) },
-    });
-    return;
-  }
-  const [only] = parts;
-  if (
-    context.form === "raw" &&
-    files.length === 0 &&
-    parts.length === 1 &&
-    only !== undefined &&
-    isBytes(only)
-  )
-    return context.printBytes(Buffer.from(only.data, "base64"));
-  const lines = parts.flatMap((part, index) => {
-    const file = files.find((saved) => saved.index === index);
-    if (file !== undefined) return `Saved ${shorter(file.path, context.cwd)} (${file.bytes} bytes)`;
-    if (context.form === "raw" && part.kind === "text-resource") return part.text;
-    return formatPart(part);
-  });
-  if (lines.length > 0) context.print(lines.join("\n"));
-  else if (result.structuredContent !== undefined)
-    context.print(JSON.stringify(result.structuredContent, undefined, 2));
-  if (files.length === 0 && parts.some(isBytes))
-    context.info("Save binary parts with --save-images <dir>", "dim");
-}
-
-function shorter(path: string, cwd: string): string {
-  const near = relative(cwd, path);
-  return near.startsWith("..") ? path : near;
 }

@@ -6,6 +6,7 @@ import {
   type PositionalSpec,
   SERVER,
 } from "../command.js";
+import { PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
 
 const NAMES: PositionalSpec = { ...SERVER, summary: "Names of the servers", rest: true };
 
@@ -185,6 +186,7 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     options: {
       reset: { type: "boolean", summary: "Log out first, to log in with another account" },
       "no-browser": { type: "boolean", summary: "Print the login page's URL instead of opening it" },
+      ...PRINCIPAL_OPTION,
     },
     examples: [
       ["toolport auth weather", "in the browser"],

@@ -1,5 +1,6 @@
 /** Table rows of the commands that use tools, resources and prompts. */
 import { type CommandSpec, MODEL_OPTIONS, type PositionalSpec, SERVER } from "../command.js";
+import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION, SUSPEND_OPTIONS } from "../suspend/suspend-options.js";
 
 const ARGUMENTS: PositionalSpec = {
   name: "arguments",
@@ -8,6 +9,20 @@ const ARGUMENTS: PositionalSpec = {
   optional: true,
   rest: true,
 };
+
+const TOKEN: PositionalSpec = {
+  name: "token",
+  summary: "Token of the call, or - to read it from stdin, which other users of this machine cannot see",
+  completes: "none",
+};
+
+const SAVE_IMAGES = {
+  "save-images": {
+    type: "string",
+    value: "<dir>",
+    summary: "Save images, audio and other binary parts of the result in this directory",
+  },
+} as const;
 
 export const USE_COMMANDS: readonly CommandSpec[] = [
   {
@@ -24,16 +39,18 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
         value: "<json>",
         summary: "The arguments as JSON, or - to read them from stdin",
       },
-      "save-images": {
-        type: "string",
-        value: "<dir>",
-        summary: "Save images, audio and other binary parts of the result in this directory",
-      },
+      ...SAVE_IMAGES,
       record: {
         type: "string",
         value: "<file>",
         summary: "Record the messages in this file, for replayServer of toolport/testing",
       },
+      idempotent: {
+        type: "boolean",
+        summary: "The call may run twice: send it again if its outcome is unknown",
+      },
+      ...SUSPEND_OPTIONS,
+      ...PRINCIPAL_OPTION,
     },
     examples: [
       ["toolport call weather.forecast city=Oslo days:=3", "a string and a number"],
@@ -42,8 +59,56 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
         "arguments from another program",
       ],
       ["toolport call charts.draw kind=pie --save-images .", "save the image"],
+      ["toolport call travel.book to=Oslo --suspend --ttl 2d", "questions can be answered later"],
     ],
     load: async () => (await import("./call.js")).callCommand,
+  },
+  {
+    name: "suspended",
+    summary: "List the calls that wait for a person",
+    group: "use",
+    positionals: [],
+    options: PRINCIPAL_OPTION,
+    examples: [["toolport suspended", "what they wait for, and their tokens"]],
+    load: async () => (await import("./suspended.js")).suspendedCommand,
+  },
+  {
+    name: "resume",
+    summary: "Answer or approve a call that waits, and finish it",
+    group: "use",
+    positionals: [TOKEN],
+    options: {
+      answers: {
+        type: "string",
+        value: "<json>",
+        summary: "The answer to each question by its key, or - to read them from stdin",
+      },
+      approve: { type: "boolean", summary: "Approve the call" },
+      refuse: { type: "boolean", summary: "Do not approve the call, which ends it" },
+      again: { type: "boolean", summary: "Send the call although it may have run already" },
+      restart: { type: "boolean", summary: "Begin the call anew if the server no longer knows it" },
+      ...SAVE_IMAGES,
+      ...PRINCIPAL_OPTION,
+      ...ANSWERED_BY_OPTION,
+    },
+    examples: [
+      ["toolport resume -", "asks for the token, then for the answers"],
+      [
+        `toolport resume - --answers '{"seat":{"action":"accept","content":{"row":12}}}' < token`,
+        "without a terminal",
+      ],
+      ["toolport resume - --approve < token", "approve the call"],
+    ],
+    load: async () => (await import("./resume.js")).resumeCommand,
+  },
+  {
+    name: "discard",
+    summary: "Give up a call that waits; nothing is sent",
+    group: "use",
+    positionals: [TOKEN],
+    options: PRINCIPAL_OPTION,
+    examples: [["toolport discard - < token", "its token works no longer"]],
+    load: async () => (await import("./suspended.js")).discardCommand,
   },
   {
     name: "read",

@@ -24,6 +24,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   pins: "hashes of tool definitions",
   registry: "cached responses of registries",
   servers: "servers added at run time",
+  suspended: "calls that wait for a person, and outcomes of calls with a key",
   tasks: "running tasks",
   trust: "servers you agreed to",
 };

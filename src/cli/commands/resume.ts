@@ -1,0 +1,160 @@
+/** `toolport resume`: continues a call that waits for a person, with options or with questions at the terminal. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
+import { CliError } from "../cli-error.js";
+import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
+import { elicitOnTerminal } from "../elicit-on-terminal.js";
+import { finishCall } from "../finish-call.js";
+import { askDecision } from "../suspend/ask-decision.js";
+import { showSuspended } from "../suspend/show-suspended.js";
+import { answeredByOf, principalOf } from "../suspend/suspend-options.js";
+import { findWaiting, openWaitingCalls, readToken } from "../suspend/waiting-calls.js";
+
+export const resumeCommand: RunCommand = async (invocation, context) => {
+  const given = await readDecision(invocation, context);
+  const waiting = await openWaitingCalls(invocation, context);
+  const token = await readToken(invocation, context);
+  const found = await findWaiting(waiting, token, context.signal);
+  const principal = principalOf(invocation);
+  // Ask before any server is started.
+  let decision = given ?? (await decide(found.call, { invocation, context }));
+  if (decision === undefined) return postpone(found.call!, { invocation, context });
+  const opened = await context.openPort({
+    servers: [found.server],
+    ...(principal !== undefined && { principal }),
+    options: elicitOnTerminal(context),
+  });
+  const leftOut = opened.leftOut.get(found.server);
+  if (leftOut !== undefined) throw leftOut;
+  let next = { token, tool: found.tool };
+  for (;;) {
+    const outcome = await send(opened, next.token, { decision, invocation, context });
+    if (!isSuspended(outcome)) {
+      const tool = calledTool(opened, { server: outcome.server, name: next.tool });
+      return finishCall(outcome, tool, { invocation, context });
+    }
+    // A login that is not over: asking again at once would not help.
+    const isSame = outcome.token === next.token;
+    next = outcome;
+    if (isSame || !context.isInteractive) return showSuspended(outcome, { invocation, context });
+    const following = await askDecision(context, outcome, principal);
+    if (following === undefined) return postpone(outcome, { invocation, context });
+    decision = following;
+  }
+};
+
+interface Place {
+  readonly invocation: Invocation;
+  readonly context: CommandContext;
+}
+
+/** The decision of the options; undefined if there is none. */
+async function readDecision(
+  invocation: Invocation,
+  context: CommandContext,
+): Promise<ResumeInput | undefined> {
+  const [approve, refuse, again, restart] = ["approve", "refuse", "again", "restart"].map((name) =>
+    flagOption(invocation, name),
+  );
+  const answers = textOption(invocation, "answers");
+  if ([approve, refuse, answers !== undefined, restart].filter(Boolean).length > 1)
+    throw usage("Give one of --answers, --approve, --refuse and --restart");
+  if (answers === "-" && invocation.words[0] === "-")
+    throw usage("The token and --answers cannot both come from stdin");
+  const input: ResumeInput = {
+    ...((approve || refuse) && { approve: approve! }),
+    ...(answers !== undefined && { answers: await readAnswers(answers, context) }),
+    ...(again && { again }),
+    ...(restart && { restart }),
+  };
+  return Object.keys(input).length > 0 ? input : undefined;
+}
+
+async function readAnswers(
+  given: string,
+  context: CommandContext,
+): Promise<NonNullable<ResumeInput["answers"]>> {
+  const text = given === "-" ? await context.readAllInput() : given;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    // Reported below, like any value that is not an object.
+  }
+  if (typeof value === "object" && value !== null && !Array.isArray(value))
+    return value as NonNullable<ResumeInput["answers"]>;
+  throw usage("--answers requires a JSON object: the answer to each question, by its key");
+}
+
+/** Without options: a login needs no decision, and everything else is asked at the terminal. */
+async function decide(
+  call: Suspended | undefined,
+  { invocation, context }: Place,
+): Promise<ResumeInput | undefined> {
+  // The outcome of the call is unknown: the port says so.
+  if (call === undefined) return {};
+  if (context.isInteractive) return askDecision(context, call, principalOf(invocation));
+  switch (call.reason) {
+    case "login":
+      return {};
+    case "approval":
+      throw usage("The call waits for an approval, and there is no terminal. Use --approve or --refuse");
+    default:
+      throw usage(`The call waits for answers, and there is no terminal. Use --answers '${exampleOf(call)}'`);
+  }
+}
+
+/** Answers in the right shape, to be filled in. */
+const exampleOf = ({ requests }: Extract<Suspended, { reason: "input" }>): string =>
+  JSON.stringify(
+    Object.fromEntries(
+      Object.entries(requests).map(([key, { mode }]) => [
+        key,
+        mode === "url" ? { action: "accept" } : { action: "accept", content: {} },
+      ]),
+    ),
+  );
+
+function postpone(call: Suspended, { invocation, context }: Place): number {
+  context.info("Nothing was sent; the call still waits", "dim");
+  return showSuspended(call, { invocation, context });
+}
+
+async function send(
+  { toolport }: OpenedPort,
+  token: string,
+  { decision, invocation, context }: Place & { decision: ResumeInput },
+) {
+  const progress = context.progress("Resuming");
+  try {
+    return await toolport.resume(
+      token,
+      { ...decision, answeredBy: answeredByOf(invocation) },
+      { signal: context.signal, ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }) },
+    );
+  } catch (error) {
+    throw toWrongDecision(error) ?? error;
+  } finally {
+    progress.done();
+  }
+}
+
+/** Answers that do not fit the questions. Other invalid arguments would suggest to look at the tool. */
+function toWrongDecision(error: unknown): CliError | undefined {
+  if (!(error instanceof ToolCallError) || error.code !== "INVALID_ARGUMENTS") return undefined;
+  const { code, what, next, issues, server, tool } = error;
+  return new CliError({
+    ...{ code, server, tool, issues },
+    message: next === undefined ? what : `${what}. ${next}`,
+    next: "toolport suspended --json",
+  });
+}
+
+/** The name of the tool at its server, if the port knows it. */
+function calledTool({ toolport }: OpenedPort, { server, name }: { server: string; name: string }) {
+  const known = toolport.snapshot().tools.find((tool) => tool.name === name);
+  return known ?? { server, name, sourceName: name };
+}
+
+const usage = (message: string): CliError => new CliError({ message, next: "toolport resume --help" });
