@@ -1,6 +1,7 @@
 /** Actions that the page can request, by name. Each calls a method of the port. */
 
 import { CatalogError } from "../errors/catalog-error.js";
+import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { CompletionReference } from "../port/complete.js";
 import type { ServerReport } from "../port/report.js";
@@ -15,11 +16,13 @@ import type { Observer } from "./observer.js";
 import { BadRequest } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 import { toCatalogView, toToolView } from "./views.js";
+import type { WaitingCalls } from "./waiting-calls.js";
 
 export interface ActionParts {
   readonly toolport: Toolport;
   readonly store: Store | undefined;
   readonly observer: Observer;
+  readonly waiting: WaitingCalls;
   readonly logins: LoginCallbacks;
 }
 
@@ -30,6 +33,7 @@ export function createActions({
   toolport,
   store,
   observer,
+  waiting,
   logins,
 }: ActionParts): ReadonlyMap<string, Action> {
   const { calls, consent } = observer;
@@ -108,6 +112,22 @@ export function createActions({
           return getPrompt({ server: call.server, name: call.name ?? "", args }, signal);
         return readResource(call.server, call.uri ?? "", signal);
       },
+
+      waiting: async () => waiting.list(),
+      async resume(body) {
+        const { approve, again, restart } = body;
+        const id = textOf(body, "id");
+        consent.require([await waiting.serverOf(id)], body["consent"]);
+        return waiting.resume(id, {
+          ...(body["answers"] !== undefined && {
+            answers: fieldsOf(body, "answers") as ResumeInput["answers"] & {},
+          }),
+          ...(typeof approve === "boolean" && { approve }),
+          ...(again === true && { again }),
+          ...(restart === true && { restart }),
+        });
+      },
+      discard: async (body) => waiting.discard(textOf(body, "id")),
 
       logins: async () => listLogins(toolport),
       records: async () => (store === undefined ? null : listRecords(store)),

@@ -51,7 +51,9 @@ export class CallLog {
     const { result, ...end } = news;
     const weight = weigh(result);
     call.end = end;
-    call.result = weight > MAX_RESULT_WEIGHT ? "This result is too large for the log" : result;
+    // A suspended call has no result yet.
+    if (end.outcome !== "suspended")
+      call.result = weight > MAX_RESULT_WEIGHT ? "This result is too large for the log" : result;
     const added = Math.min(weight, MAX_RESULT_WEIGHT);
     call.weight += added;
     this.#weight += added;
@@ -103,6 +105,7 @@ export class CallLog {
       durationMs: end?.durationMs ?? null,
       attempts: end?.attempts ?? null,
       answeredBy: end !== undefined && end.server !== start.server ? end.server : null,
+      person: end?.answeredBy ?? start.answeredBy ?? null,
       error: end?.error === undefined ? null : redactText(errorText(end.error)),
       canReplay: this.#canReplay(call),
     };

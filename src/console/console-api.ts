@@ -115,6 +115,8 @@ export interface CallSummary {
   readonly attempts: number | null;
   /** The server that responded, if it is a fallback. */
   readonly answeredBy: string | null;
+  /** The person or program that answered or approved a suspended call. */
+  readonly person: string | null;
   readonly error: string | null;
   readonly canReplay: boolean;
 }
@@ -129,6 +131,33 @@ export interface CallView extends CallSummary {
     readonly error: string | null;
   }[];
 }
+
+/** A question of a server to the user. */
+export type QuestionView = { readonly key: string; readonly message: string } & (
+  | { readonly mode: "form"; readonly requestedSchema: unknown }
+  | { readonly mode: "url"; readonly url: string; readonly host: string; readonly isPunycode: boolean }
+);
+
+/** A call that waits for a person. */
+export interface WaitingView {
+  /** Derived from its token, and useless without the console. */
+  readonly id: string;
+  readonly reason: "input" | "approval" | "login";
+  readonly server: string;
+  /** Public name. */
+  readonly tool: string;
+  readonly args: unknown;
+  readonly round: number;
+  /** Epoch milliseconds. */
+  readonly expiresAt: number;
+  /** With `reason: "input"`. */
+  readonly questions: readonly QuestionView[];
+  /** With `reason: "login"`. */
+  readonly authUrl: string | null;
+}
+
+/** The next round of a call, or its result. */
+export type ResumedView = { readonly next: WaitingView } | { readonly result: unknown };
 
 /** An entry of the activity list. */
 export interface ActivityView {
@@ -172,6 +201,8 @@ export type ConsoleEvent =
   | { readonly type: "state"; readonly state: StateView }
   | { readonly type: "call"; readonly call: CallSummary }
   | { readonly type: "activity"; readonly entry: ActivityView }
+  /** The calls that wait have changed. */
+  | { readonly type: "waiting" }
   /** Events were dropped, because the page could not receive them in time. */
   | { readonly type: "missed"; readonly count: number }
   | { readonly type: "beat" };

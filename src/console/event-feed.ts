@@ -26,6 +26,10 @@ export class EventFeed {
     every(MISSED_MS, () => this.#reportMissed());
   }
 
+  get hasPages(): boolean {
+    return this.#pages.size > 0;
+  }
+
   /** Returns false if too many pages are open. */
   add(response: ServerResponse, hello: ConsoleEvent): boolean {
     if (this.#pages.size >= MAX_PAGES) return false;

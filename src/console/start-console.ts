@@ -13,6 +13,7 @@ import { type ConsoleParts, handleRequest } from "./handle-request.js";
 import { LoginCallbacks } from "./login-callbacks.js";
 import { Observer } from "./observer.js";
 import { readPageFiles } from "./page-files.js";
+import { WaitingCalls } from "./waiting-calls.js";
 
 /** Options of {@link startConsole}. */
 export interface ConsoleOptions {
@@ -22,6 +23,16 @@ export interface ConsoleOptions {
   readonly store?: Store | undefined;
   /** Where each server is configured, by name; shown beside the server. @default none */
   readonly sources?: Readonly<Record<string, string>> | undefined;
+  /**
+   * Who answers and approves suspended calls in the page, for events and audit logs.
+   *
+   * @default "console"
+   * @example
+   * ```ts
+   * await startConsole({ toolport: toolport.as("ada"), answeredBy: "ada@example.com" });
+   * ```
+   */
+  readonly answeredBy?: string | undefined;
   /** 0 for any free port. @default 0 */
   readonly port?: number | undefined;
   /** The console always listens on this machine only. @default "127.0.0.1" */
@@ -58,6 +69,7 @@ export const CALLBACK_PATH = "/oauth/callback";
  */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
   const { toolport, store, sources = {}, port = 0, open = false, log = () => {}, pageFolder } = options;
+  const { answeredBy = "console" } = options;
   if (options.host !== undefined && options.host !== HOST) throw wrongHost();
   const files = await readPageFiles(pageFolder);
   const token = randomBytes(32).toString("base64url");
@@ -70,12 +82,13 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   await listen(server, port);
   const host = `${HOST}:${(server.address() as AddressInfo).port}`;
   const observer = new Observer({ toolport, hasStore: store !== undefined, sources });
+  const waiting = new WaitingCalls({ toolport, feed: observer.feed, answeredBy });
   const logins = new LoginCallbacks({ toolport, ownHost: host, log });
   parts = {
     guard: { host, token },
     files,
     observer,
-    actions: createActions({ toolport, store, observer, logins }),
+    actions: createActions({ toolport, store, observer, waiting, logins }),
     callbackPath: CALLBACK_PATH,
     finishLogin: (request: IncomingMessage) =>
       toolport.handleOAuthCallback(new Request(new URL(request.url ?? "/", `http://${host}`))),
@@ -84,6 +97,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   let closing: Promise<void> | undefined;
   const close = (): Promise<void> => {
     closing ??= (async () => {
+      waiting.close();
       observer.close();
       await Promise.all([logins.close(), end(server)]);
     })();

@@ -239,7 +239,7 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", () => {
 
   it("fits a narrow screen", async () => {
     await page.setViewportSize({ width: 375, height: 760 });
-    for (const pane of ["Servers", "Catalog", "Calls", "Resources", "Authorization", "State"]) {
+    for (const pane of ["Servers", "Catalog", "Calls", "Waiting", "Resources", "Authorization", "State"]) {
       await open(pane);
       const overflow = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
       expect(overflow, pane).toBeLessThanOrEqual(0);

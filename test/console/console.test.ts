@@ -50,11 +50,11 @@ describe("the page", () => {
     },
   );
 
-  it("has at most 60 KB and refers to no other host", async () => {
+  it("has at most 72 KB and refers to no other host", async () => {
     const files = await Promise.all(
       ["/", "/app.js", "/style.css", "/icon.svg"].map((path) => bench.send(path)),
     );
-    expect(files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThanOrEqual(60_000);
+    expect(files.reduce((sum, { text }) => sum + Buffer.byteLength(text), 0)).toBeLessThanOrEqual(72_000);
     const hosts = files.flatMap(({ text }) => text.match(/https?:\/\/[\w.-]+/g) ?? []);
     // XML namespaces, which are never fetched.
     expect(new Set(hosts)).toEqual(new Set(["http://www.w3.org"]));

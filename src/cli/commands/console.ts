@@ -4,6 +4,7 @@ import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
+import { principalOf } from "../suspend/suspend-options.js";
 
 const HOST = "127.0.0.1";
 
@@ -11,7 +12,11 @@ export const consoleCommand: RunCommand = async (invocation, context) => {
   // Choose the port first: it is part of the redirect URL of logins.
   const port = readPort(invocation) || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;
-  const { toolport, store, sources, leftOut } = await context.openPort({ options: { callbackUrl } });
+  const principal = principalOf(invocation);
+  const { toolport, store, sources, leftOut } = await context.openPort({
+    ...(principal !== undefined && { principal }),
+    options: { callbackUrl },
+  });
   for (const [name, { message }] of leftOut) context.warn(`${name} is not in the console: ${message}`);
   const page = await startConsole({
     toolport,
@@ -19,6 +24,7 @@ export const consoleCommand: RunCommand = async (invocation, context) => {
     sources: Object.fromEntries(
       Object.entries(sources).map(([name, { file, line, kind }]) => [name, file ? `${file}:${line}` : kind]),
     ),
+    answeredBy: textOption(invocation, "answered-by"),
     port,
     open: flagOption(invocation, "open"),
     log: (message) => context.info(message),

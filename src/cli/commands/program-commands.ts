@@ -1,5 +1,6 @@
 /** Table rows of the commands about this program: typed clients, console, demo, state, shell completion. */
 import { type CommandSpec, flagOption, MODEL_OPTIONS, OPTIONAL_SERVER, textOption } from "../command.js";
+import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
 
 export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
   {
@@ -21,6 +22,8 @@ export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
     options: {
       port: { type: "string", value: "<number>", summary: "Port to listen on (any free one)" },
       open: { type: "boolean", summary: "Open it in the browser" },
+      ...PRINCIPAL_OPTION,
+      ...ANSWERED_BY_OPTION,
     },
     examples: [["toolport console --open", "Ctrl-C ends it"]],
     load: async () => (await import("./console.js")).consoleCommand,

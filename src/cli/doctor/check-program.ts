@@ -2,6 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { Store } from "../../state/store.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import type { Finding } from "./finding.js";
@@ -19,6 +20,20 @@ export function checkNode(version: string = process.versions.node): Finding {
     next: "Install a newer Node: https://nodejs.org",
     exitCode: EXIT.other,
   };
+}
+
+/** Reports why the store may lose records that it has acknowledged, such as suspended calls. */
+export async function checkDurability(store: Pick<Store, "durabilityRisk">): Promise<Finding[]> {
+  const check = "state";
+  try {
+    const risk = await store.durabilityRisk?.();
+    // State in memory is reported by `checkStore`.
+    if (risk === undefined || risk.isExpected) return [];
+    return [{ check, status: "warn", message: `Suspended calls may be lost: ${risk.what}`, next: risk.next }];
+  } catch (error) {
+    const { what, next = "toolport state path" } = toToolportError(error);
+    return [{ check, status: "warn", message: `Whether the store is durable is unknown: ${what}`, next }];
+  }
 }
 
 /** Opens the state, which migrates its tables, and writes, reads and deletes an encrypted record. */

@@ -15,7 +15,7 @@ import { checkConfig, readFiles } from "./check-config.js";
 import { checkConnections } from "./check-connections.js";
 import { probeAddress } from "./check-network.js";
 import { checkOAuth } from "./check-oauth.js";
-import { checkNode, checkStore } from "./check-program.js";
+import { checkDurability, checkNode, checkStore } from "./check-program.js";
 import type { Finding } from "./finding.js";
 
 export interface DoctorReport {
@@ -32,12 +32,13 @@ export async function runDoctor(context: CommandContext, only: string | undefine
     const names = chooseServers(written, only);
     // Asks for consent to servers of project files before it expands them.
     const { config, leftOut, consentError } = await context.loadServers(names).catch(unreadable);
-    const general = [checkNode(), state, ...checkConfig(written, config, only)];
+    const store = state.status === "fail" ? undefined : (await context.openStore()).store;
+    const durability = store === undefined ? [] : await checkDurability(store);
+    const general = [checkNode(), state, ...durability, ...checkConfig(written, config, only)];
     const skipped = [...leftOut].map(([server, error]) => leftOutFinding(server, error, written));
     const servers = names.filter((name) => Object.hasOwn(config?.mcpServers ?? {}, name));
     if (config === undefined || servers.length === 0)
       return { findings: [...general, ...skipped], consentError };
-    const store = state.status === "fail" ? undefined : (await context.openStore()).store;
     progress.update("Checking programs and URLs");
     const each = await Promise.all(servers.map((name) => checkServer(name, { config, store, context })));
     progress.update("Connecting");

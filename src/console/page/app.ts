@@ -9,6 +9,8 @@ import { change, type PageState, type Question, start, usePage } from "./page-st
 import { ResourcesPane } from "./resources-pane.js";
 import { SavedStatePane } from "./saved-state-pane.js";
 import { ServersPane } from "./servers-pane.js";
+import { WaitingPane } from "./waiting-pane.js";
+import { isOpen } from "./waiting-rows.js";
 import { Pill } from "./widgets.js";
 import "./style.css";
 import "./forms.css";
@@ -18,6 +20,7 @@ const PANES = [
   { id: "servers", title: "Servers" },
   { id: "catalog", title: "Catalog" },
   { id: "calls", title: "Calls" },
+  { id: "waiting", title: "Waiting" },
   { id: "resources", title: "Resources" },
   { id: "authorization", title: "Authorization" },
   { id: "state", title: "State" },
@@ -47,6 +50,7 @@ function App(): VNode {
     servers: () => html`<${ServersPane} />`,
     catalog: () => html`<${CatalogPane} picked=${tool} onPick=${setTool} />`,
     calls: () => html`<${CallsPane} onEdit=${edit} />`,
+    waiting: () => html`<${WaitingPane} />`,
     resources: () => html`<${ResourcesPane} />`,
     authorization: () => html`<${AuthorizationPane} />`,
     state: () => html`<${SavedStatePane} />`,
@@ -90,11 +94,12 @@ function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: Pane
   useEffect(() => {
     document.getElementById(`tab-${pane}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [pane]);
-  const { state, catalog, calls } = page;
+  const { state, catalog, calls, waiting } = page;
   const counts: Partial<Record<PaneId, number | undefined>> = {
     servers: state?.servers.length,
     catalog: catalog?.tools.length,
     calls: calls.length,
+    waiting: waiting.filter(isOpen).length,
     resources: catalog ? catalog.resources.length + catalog.templates.length + catalog.prompts.length : 0,
   };
   return html`<div class="tabs" role="tablist" aria-label="Panes" onKeyDown=${onKeyDown}>

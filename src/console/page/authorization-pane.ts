@@ -27,7 +27,7 @@ export async function logIn(server: string): Promise<void> {
 }
 
 /** Rejects `javascript:` and other URLs that are not web pages. The port has checked it, too. */
-const isPage = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
+export const isPage = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 export function AuthorizationPane(): VNode {
   const { state } = usePage();

@@ -14,12 +14,14 @@ const TONES: Readonly<Record<CallSummary["outcome"], Tone>> = {
   ok: "good",
   error: "bad",
   tool_error: "wait",
+  suspended: "wait",
 };
 const WORDS: Readonly<Record<CallSummary["outcome"], string>> = {
   running: "running",
   ok: "ok",
   error: "error",
   tool_error: "tool error",
+  suspended: "suspended",
 };
 
 export function CallsPane({ onEdit }: { onEdit: (tool: string) => void }): VNode {
@@ -84,7 +86,9 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
       ${call.durationMs !== null && html`<span>${duration(call.durationMs)}</span>`}
       <span>${call.answeredBy ? `sent to ${call.server}, answered by ${call.answeredBy}` : call.server}</span>
       ${call.attempts !== null && html`<span>${plural(call.attempts, "attempt")}</span>`}
+      ${call.person && html`<span>decided by ${call.person}</span>`}
     </p>
+    ${call.outcome === "suspended" && html`<p class="note">This call was saved and waits for a person. Calls that still wait are under <a href="#/waiting">Waiting</a>.</p>`}
     <div class="buttons">
       ${call.canReplay && html`<button class="primary" disabled=${isBusy} onClick=${replay}>${isBusy ? "Calling…" : "Replay"}</button>`}
       ${call.kind === "tool" && view && html`<button onClick=${edit}>Edit in form</button>`}

@@ -7,8 +7,10 @@ import type {
   ConsoleEvent,
   StartCommand,
   StateView,
+  WaitingView,
 } from "../console-api.js";
 import { ask, Failure, type Link, listen } from "./api.js";
+import { mergeWaiting, replaceWaiting, type WaitingRow } from "./waiting-rows.js";
 
 const MAX_CALLS = 200;
 const MAX_ACTIVITY = 200;
@@ -27,6 +29,7 @@ export interface PageState {
   readonly state: StateView | null;
   readonly catalog: CatalogView | null;
   readonly calls: readonly CallSummary[];
+  readonly waiting: readonly WaitingRow[];
   readonly activity: readonly ActivityView[];
   readonly question: Question | null;
   /** A temporary message to the user. */
@@ -38,6 +41,7 @@ let current: PageState = {
   state: null,
   catalog: null,
   calls: [],
+  waiting: [],
   activity: [],
   question: null,
   notice: null,
@@ -68,7 +72,8 @@ export function start(): void {
 function onEvent(event: ConsoleEvent): void {
   switch (event.type) {
     case "hello":
-      return change({ calls: event.calls, activity: event.activity });
+      change({ calls: event.calls, activity: event.activity });
+      return void loadWaiting();
     case "state":
       change({ state: event.state });
       return void loadCatalog(event.state.catalogVersion);
@@ -76,7 +81,10 @@ function onEvent(event: ConsoleEvent): void {
       return change({ calls: withCall(event.call) });
     case "activity":
       return change({ activity: [event.entry, ...current.activity].slice(0, MAX_ACTIVITY) });
+    case "waiting":
+      return void loadWaiting();
     case "missed":
+      void loadWaiting();
       return void ask<CallSummary[]>("calls").then((calls) => change({ calls }), ignore);
   }
 }
@@ -99,6 +107,23 @@ async function loadCatalog(version: number): Promise<void> {
   if (newest !== undefined && current.catalog !== null && current.catalog.version < newest)
     void loadCatalog(newest);
 }
+
+let listings = 0;
+
+/** Loads the calls that wait. An older answer does not replace a newer one. */
+export async function loadWaiting(): Promise<void> {
+  const mine = ++listings;
+  await ask<WaitingView[]>("waiting").then((calls) => {
+    if (mine === listings) change({ waiting: mergeWaiting(current.waiting, calls) });
+  }, ignore);
+}
+
+/** Changes one row of the calls that wait. */
+export const changeWaiting = (slot: number, changes: Partial<WaitingRow>): void =>
+  change({ waiting: replaceWaiting(current.waiting, slot, changes) });
+
+export const dismissWaiting = (slot: number): void =>
+  change({ waiting: current.waiting.filter((row) => row.slot !== slot) });
 
 let notices = 0;
 

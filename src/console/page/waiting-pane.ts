@@ -1,0 +1,208 @@
+/** The waiting pane: calls that wait for an answer, an approval or a login of the user. */
+import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { QuestionView, ResumedView, WaitingView } from "../console-api.js";
+import type { Failure } from "./api.js";
+import { isPage, logIn } from "./authorization-pane.js";
+import { Code, ResultLine, ResultView } from "./content-view.js";
+import { fromNow, json } from "./format.js";
+import { html } from "./html.js";
+import {
+  act,
+  askWithConsent,
+  changeWaiting,
+  dismissWaiting,
+  loadWaiting,
+  question,
+  usePage,
+} from "./page-state.js";
+import { type Content, defaultsOf, type Issue, QuestionForm } from "./question-form.js";
+import { isOpen, type WaitingRow } from "./waiting-rows.js";
+import { Bar, Empty, Pill, useElementId, useSeconds } from "./widgets.js";
+
+const REASONS = { input: "needs an answer", approval: "needs an approval", login: "needs a login" } as const;
+
+export function WaitingPane(): VNode {
+  const { waiting, state } = usePage();
+  useSeconds(waiting.some(isOpen));
+  const principal = state?.principal ?? null;
+  return html`<${Bar} title="Waiting" note=${principal === null ? "Calls of this program" : `Calls of ${principal}`} />
+    ${waiting.length === 0 && html`<${Empty} title="No call waits">Calls that were suspended appear here, also those of other processes with the same store.<//>`}
+    <ul class="waiting">
+      ${waiting.map((row) => html`<li key=${row.slot}><${WaitingCall} row=${row} principal=${principal} /></li>`)}
+    </ul>`;
+}
+
+/** Sends a decision. The next round takes the place of this one. */
+async function resume({ slot, call }: WaitingRow, decision: object): Promise<void> {
+  changeWaiting(slot, { isBusy: true, isTouched: true, failure: null, note: null });
+  try {
+    const answer = await askWithConsent<ResumedView>("resume", { id: call.id, ...decision });
+    if (answer === undefined) changeWaiting(slot, { isBusy: false });
+    else if ("result" in answer) {
+      lastDecisions.delete(call.id);
+      changeWaiting(slot, { isBusy: false, result: answer.result });
+    } else
+      changeWaiting(slot, {
+        ...{ isBusy: false, isTouched: false, isGone: false, call: answer.next },
+        note:
+          answer.next.id === call.id ? "The login is not finished yet." : "The call goes on, and needs more.",
+      });
+  } catch (error) {
+    changeWaiting(slot, { isBusy: false, failure: error as Failure });
+    // Shows whether the call still waits.
+    await loadWaiting();
+  }
+}
+
+function WaitingCall({ row, principal }: { row: WaitingRow; principal: string | null }): VNode {
+  const { call, failure, note, slot } = row;
+  const id = useElementId();
+  const isEnded = !isOpen(row);
+  return html`<article class="card" aria-labelledby=${id}>
+    <header>
+      <h3 class="mono wrap" id=${id}>${call.tool}</h3>
+      <${Pill} tone=${isEnded ? "calm" : "wait"}>${isEnded ? "no longer waits" : REASONS[call.reason]}<//>
+    </header>
+    <p class="line">
+      <span>${principal === null ? "for this program" : html`for <b>${principal}</b>`}</span>
+      <span>sent to ${call.server}</span>
+      ${!isEnded && html`<time title=${new Date(call.expiresAt).toLocaleString()}>expires ${fromNow(call.expiresAt)}; the server may expire it earlier</time>`}
+    </p>
+    <details open=${call.reason === "approval"}><summary>Arguments</summary><${Code} label="Arguments">${json(call.args)}<//></details>
+    ${note && !isEnded && html`<p class="note" role="status">${note}</p>`}
+    ${failure && html`<${Problem} row=${row} failure=${failure} />`}
+    ${row.result !== undefined && html`<div class="answer" aria-live="polite"><${ResultLine} result=${row.result} /><${ResultView} result=${row.result} /></div>`}
+    ${isEnded ? html`<footer><button onClick=${() => dismissWaiting(slot)}>Dismiss</button></footer>` : html`<${Decision} key=${call.id} row=${row} />`}
+  </article>`;
+}
+
+/** Codes after which the call cannot be continued. */
+const OVER = ["SUSPENSION_UNKNOWN", "REFUSED", "SUSPENSION_MOVED", "TOOL_CHANGED"];
+
+function Problem({ row, failure }: { row: WaitingRow; failure: Failure }): VNode {
+  const again = async () => {
+    const isSure = await question({
+      title: `Send ${row.call.tool} again?`,
+      text: "The call was sent, and its result was lost. The tool may have run already, and would then run twice.",
+      commands: [],
+      confirm: "Send again",
+    });
+    if (isSure) await resume(row, { ...lastDecisions.get(row.call.id), again: true });
+  };
+  const isLost = failure.code === "OUTCOME_UNKNOWN" || (row.isGone && !OVER.includes(failure.code));
+  const { issues = [] } = failure.detail;
+  if (failure.code === "INVALID_ARGUMENTS" && issues.length > 0)
+    return html`<div class="note bad" role="alert"><p>Nothing was sent. Correct the marked fields.</p>
+      <ul>${issues.filter(({ path }) => !path.includes(".content.")).map(({ path, message }) => html`<li><span class="mono">${path}</span> ${message}</li>`)}</ul></div>`;
+  return html`<div class="note bad" role="alert"><p>${failure.message}</p>
+    ${isLost && html`<p>The tool may have run. Find out before you send the call again.</p><button onClick=${again}>Send again…</button>`}
+    ${failure.code === "SUSPENSION_EXPIRED" && html`<button onClick=${() => resume(row, { restart: true })}>Begin anew</button>`}
+  </div>`;
+}
+
+/** What was decided last, by call, to send it again. */
+const lastDecisions = new Map<string, object>();
+
+function Decision({ row }: { row: WaitingRow }): VNode {
+  const { call, isBusy } = row;
+  const decide = (decision: object) => {
+    lastDecisions.set(call.id, decision);
+    return resume(row, decision);
+  };
+  const discard = async () => {
+    const isSure = await question({
+      title: `Discard ${call.tool}?`,
+      text: "The call is given up. Nothing more is sent to the server.",
+      commands: [],
+      confirm: "Discard",
+    });
+    if (!isSure) return;
+    await act("discard", { id: call.id });
+    await loadWaiting();
+  };
+  const shared = { call, isBusy, decide };
+  return html`${call.reason === "input" && html`<${Answer} ...${shared} issues=${row.failure?.detail.issues ?? []} onTouch=${() => row.isTouched || changeWaiting(row.slot, { isTouched: true })} />`}
+    ${
+      call.reason === "approval" &&
+      html`<div class="buttons">
+        <button class="primary" disabled=${isBusy} onClick=${() => decide({ approve: true })}>Approve</button>
+        <button disabled=${isBusy} onClick=${() => decide({ approve: false })}>Refuse</button>
+      </div>`
+    }
+    ${call.reason === "login" && html`<${Login} ...${shared} />`}
+    <footer><button class="quiet" disabled=${isBusy} aria-label=${`Discard ${call.tool}`} onClick=${discard}>Discard</button></footer>`;
+}
+
+interface DecisionProps {
+  readonly call: WaitingView;
+  readonly isBusy: boolean;
+  readonly decide: (decision: object) => Promise<void>;
+}
+
+interface AnswerProps extends DecisionProps {
+  readonly issues: readonly Issue[];
+  readonly onTouch: () => void;
+}
+
+function Answer({ call, isBusy, decide, issues, onTouch }: AnswerProps): VNode {
+  const { questions } = call;
+  const [contents, setContents] = useState<Readonly<Record<string, Content>>>(() =>
+    Object.fromEntries(
+      questions.map((asked) => [asked.key, asked.mode === "form" ? defaultsOf(asked.requestedSchema) : {}]),
+    ),
+  );
+  const [declined, setDeclined] = useState<readonly string[]>([]);
+  const isMany = questions.length > 1;
+  const all = (action: string) =>
+    decide({ answers: Object.fromEntries(questions.map(({ key }) => [key, { action }])) });
+  const accept = (event: Event) => {
+    event.preventDefault();
+    const answers = questions.map(({ key, mode }) => {
+      if (declined.includes(key)) return [key, { action: "decline" }];
+      return [key, { action: "accept", ...(mode === "form" && { content: contents[key] }) }];
+    });
+    return decide({ answers: Object.fromEntries(answers) });
+  };
+  const change = (key: string) => (content: Content) => {
+    onTouch();
+    setContents({ ...contents, [key]: content });
+  };
+  const toggle = (key: string) =>
+    setDeclined(declined.includes(key) ? declined.filter((other) => other !== key) : [...declined, key]);
+  const isPageOnly = questions.every(({ mode }) => mode === "url");
+  return html`<form class="try" novalidate onSubmit=${accept} aria-label=${`Answer ${call.tool}`}>
+    ${questions.map(
+      (asked) => html`<fieldset class="group" key=${asked.key}>
+        <legend>${call.server} asks</legend>
+        <p class="message">${asked.message}</p>
+        ${
+          asked.mode === "url"
+            ? html`<${Page} asked=${asked} />`
+            : html`<${QuestionForm} question=${asked} content=${contents[asked.key] ?? {}} issues=${issues} onChange=${change(asked.key)} />`
+        }
+        ${isMany && html`<label class="inline"><input type="checkbox" checked=${declined.includes(asked.key)} onChange=${() => toggle(asked.key)} /> Decline this question</label>`}
+      </fieldset>`,
+    )}
+    <div class="buttons">
+      <button class="primary" disabled=${isBusy}>${isBusy ? "Sending…" : isPageOnly ? "I have opened it" : "Send answer"}</button>
+      <button type="button" disabled=${isBusy} onClick=${() => all("decline")}>Decline</button>
+      <button type="button" disabled=${isBusy} onClick=${() => all("cancel")}>Cancel</button>
+    </div>
+  </form>`;
+}
+
+/** The whole URL and its host. Only a click opens it. */
+const Page = ({ asked }: { asked: Extract<QuestionView, { mode: "url" }> }): VNode =>
+  html`<p>Open a page of <b>${asked.host}</b>${asked.isPunycode && html` <span class="note bad">Careful: this name may imitate another host.</span>`}</p>
+    <p class="mono wrap">${isPage(asked.url) ? html`<a href=${asked.url} target="_blank" rel="noopener noreferrer">${asked.url}</a>` : asked.url}</p>`;
+
+function Login({ call, isBusy, decide }: DecisionProps): VNode {
+  const { server, authUrl } = call;
+  return html`<p>${server} wants the user to log in first.</p>
+    ${authUrl !== null && isPage(authUrl) && html`<p class="wrap">Login page of the program that made the call: <a href=${authUrl} target="_blank" rel="noopener noreferrer">${new URL(authUrl).host}</a></p>`}
+    <div class="buttons">
+      <button class="primary" disabled=${isBusy} aria-label=${`Log in to ${server}`} onClick=${() => logIn(server)}>Log in</button>
+      <button disabled=${isBusy} onClick=${() => decide({})}>Continue</button>
+    </div>`;
+}

@@ -1,0 +1,126 @@
+/** The calls that wait for a person. Their tokens stay in this process: the page knows them by an id. */
+import { createHash } from "node:crypto";
+import { SuspensionError } from "../errors/suspension-error.js";
+import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
+import type { Toolport } from "../toolport.js";
+import type { ResumedView, WaitingView } from "./console-api.js";
+import type { EventFeed } from "./event-feed.js";
+import { redactJson } from "./redact-json.js";
+
+/** How often the calls of other processes are looked for while a page is open. */
+const POLL_MS = 2_000;
+/** Tokens of calls that no longer wait are kept, because a call whose outcome is unknown can be sent again. */
+const MAX_KNOWN = 1_000;
+
+interface KnownCall {
+  readonly token: string;
+  readonly server: string;
+}
+
+export interface WaitingCallsParts {
+  readonly toolport: Toolport;
+  readonly feed: Pick<EventFeed, "publish" | "hasPages">;
+  /** For events and audit logs. */
+  readonly answeredBy: string;
+}
+
+export class WaitingCalls {
+  readonly #parts: WaitingCallsParts;
+  readonly #known = new Map<string, KnownCall>();
+  readonly #stop: () => void;
+  readonly #timer: NodeJS.Timeout;
+  #seen: string | undefined;
+  #isPolling = false;
+
+  constructor(parts: WaitingCallsParts) {
+    const { toolport, feed } = parts;
+    const principal = toolport.snapshot().principal ?? undefined;
+    this.#parts = parts;
+    this.#stop = toolport.on("suspension", (news) => {
+      if (news.principal === principal) feed.publish({ type: "waiting" });
+    });
+    this.#timer = setInterval(() => void this.#poll(), POLL_MS).unref();
+  }
+
+  /** Oldest first. Only those of the port's own principal. */
+  async list(): Promise<WaitingView[]> {
+    return (await this.#parts.toolport.suspended()).map((call) => this.#view(call));
+  }
+
+  /** The server that a resumed call is sent to. */
+  async serverOf(id: string): Promise<string> {
+    return (await this.#find(id)).server;
+  }
+
+  /** Not aborted when the page disconnects: the person has decided, and the outcome would be unknown. */
+  async resume(id: string, input: Omit<ResumeInput, "answeredBy">): Promise<ResumedView> {
+    const { toolport, answeredBy } = this.#parts;
+    const { token } = await this.#find(id);
+    const outcome = await toolport.resume(token, { ...input, answeredBy }).catch(throwPlainly);
+    return isSuspended(outcome) ? { next: this.#view(outcome) } : { result: redactJson(outcome) };
+  }
+
+  async discard(id: string): Promise<void> {
+    const { token } = await this.#find(id);
+    await this.#parts.toolport.discard(token).catch(throwPlainly);
+  }
+
+  close(): void {
+    this.#stop();
+    clearInterval(this.#timer);
+  }
+
+  async #find(id: string): Promise<KnownCall> {
+    if (!this.#known.has(id)) await this.list();
+    const known = this.#known.get(id);
+    if (known === undefined) throw gone();
+    return known;
+  }
+
+  #view(call: Suspended): WaitingView {
+    const { token, server, tool, args, round, expiresAt, reason } = call;
+    const id = createHash("sha256").update(token).digest("hex").slice(0, 32);
+    this.#known.delete(id);
+    this.#known.set(id, { token, server });
+    const [oldest] = this.#known.keys();
+    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
+    return {
+      ...{ id, reason, server, tool, round, expiresAt: Date.parse(expiresAt) },
+      args: redactJson(args),
+      // The person has to see the question as the server wrote it.
+      questions:
+        reason === "input"
+          ? Object.entries(call.requests).map(([key, request]) => ({ key, ...request }))
+          : [],
+      authUrl: reason === "login" ? (call.requests.authUrl ?? null) : null,
+    };
+  }
+
+  /** Tells the pages about calls that other processes suspended, finished or discarded. */
+  async #poll(): Promise<void> {
+    const { feed } = this.#parts;
+    if (this.#isPolling || !feed.hasPages) return;
+    this.#isPolling = true;
+    try {
+      const seen = (await this.list()).map(({ id }) => id).join();
+      if (seen !== this.#seen) feed.publish({ type: "waiting" });
+      this.#seen = seen;
+    } catch {
+      // The store fails: the page learns of it with its next action.
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+}
+
+const gone = (): SuspensionError =>
+  new SuspensionError({
+    code: "SUSPENSION_UNKNOWN",
+    what: "This call no longer waits: it was answered or discarded elsewhere, or it has expired",
+    outcome: "unsent",
+  });
+
+/** Replaces advice for programs. */
+function throwPlainly(error: unknown): never {
+  throw error instanceof SuspensionError && error.code === "SUSPENSION_UNKNOWN" ? gone() : error;
+}
