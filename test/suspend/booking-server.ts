@@ -3,7 +3,7 @@ import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer, type TestServer } from "toolport/testing";
 
 /** The form of the first question. */
-const seatForm = {
+export const seatForm = {
   message: "Which seat?",
   requestedSchema: {
     type: "object",
