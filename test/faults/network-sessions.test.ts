@@ -3,6 +3,7 @@ import type { ConnectionError } from "toolport";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { type Script, sendJson } from "../fixtures/servers/http-scripted.js";
+import { waitFor } from "../support/wait-for.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";
 
@@ -41,6 +42,9 @@ async function begin(harness: FaultHarness, unknownSession: Script) {
   const server = harness.keep(await startFaultServer({ unknownSession }));
   const toolport = harness.open({ it: server.entry });
   await toolport.connect();
+  // The stream of notifications opens in the background. If the server forgets the session before that, the stream reports
+  // it first, and calls in flight fail: that is another case.
+  await waitFor(() => server.seen.some(({ method }) => method === "GET"));
   expect(server.asked("initialize")).toBe(1);
   return { server, toolport };
 }

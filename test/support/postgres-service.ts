@@ -1,5 +1,5 @@
 /** A real PostgreSQL for one test file. */
-import { existsSync, readdirSync, writeFileSync } from "node:fs";
+import { chownSync, existsSync, readdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import pg from "pg";
 import {
@@ -68,6 +68,8 @@ export async function startPostgres({
       }
       const passwordFile = join(folder, "password");
       writeFileSync(passwordFile, PASSWORD);
+      // With a strict umask only its owner may read it.
+      if (user) chownSync(passwordFile, user.uid, user.gid);
       const options = [
         "-A",
         "scram-sha-256",
