@@ -140,7 +140,11 @@ export function retryStep({
   /** The call may run twice, or the error allows any call to be sent again. `runOnSession` has already handled a lost session. */
   const isSafe = (error: ToolportError, call: ResolvedCall): boolean => {
     if (isRepeatable(call)) return true;
-    return isAskedBack(error) || (error.outcome === "unsent" && error.code !== "SESSION_LOST");
+    // A round of a suspended call is sent at most once, even if the server asks for it again.
+    return (
+      (isAskedBack(error) && call.suspension === undefined) ||
+      (error.outcome === "unsent" && error.code !== "SESSION_LOST")
+    );
   };
 
   /** The delay before the next attempt and its cost; undefined if the error is final. */

@@ -9,6 +9,7 @@ import type { Handshake } from "./handshake.js";
 import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
+import { isRefusedState } from "./refused-state.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
@@ -177,7 +178,7 @@ export function createSession({
     const options = { ...given, envelope: suspendEnvelope };
     const { resumed } = suspendable!;
     const { inputResponses, requestState } = resumed?.by === "responses" ? resumed : {};
-    const result = await channel.request(
+    const sending = channel.request(
       method,
       {
         ...params,
@@ -186,6 +187,7 @@ export function createSession({
       },
       options,
     );
+    const result = await (requestState === undefined ? sending : sending.catch(throwUnsentIfRefused));
     proven = true;
     if (hasResultType(result) && needsInput(method, result))
       return collectInput(result, { method, params, options, startedAt, suspendable });
@@ -313,6 +315,11 @@ export function createSession({
 
 /** Methods during which a legacy server may send requests on behalf of a tool call. */
 const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
+
+/** A server checks the state before it runs anything. */
+function throwUnsentIfRefused(error: unknown): never {
+  throw isRefusedState(error) ? error.withOutcome("unsent") : error;
+}
 
 function closedDuringInput(server: string): ConnectionError {
   return new ConnectionError({

@@ -161,7 +161,12 @@ class Follower {
     await this.#onSession((current) => {
       if (suspension !== undefined) suspension.isSent = true;
       return updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs));
-    }, timeoutMs);
+    }, timeoutMs).catch(async (error: unknown) => {
+      // The same code is used for input that the server rejects.
+      if (isUnknownTask(error)) await this.#poll();
+      throw error;
+    });
+    if (suspension !== undefined) suspension.hasBegun = true;
     for (const key of Object.keys(inputResponses)) this.#answered.add(key);
   }
 

@@ -61,7 +61,12 @@ export class TaskRuns {
   }
 
   /** The server answered the call with a task. */
-  async begin({ attempts, tool }: ToolCall, state: TaskState, usedInput: boolean): Promise<StartedTask> {
+  async begin(
+    { attempts, tool, suspension }: ToolCall,
+    state: TaskState,
+    usedInput: boolean,
+  ): Promise<StartedTask> {
+    if (suspension !== undefined) suspension.hasBegun = true;
     const { createdAt = new Date().toISOString(), ttlMs = null } = state.status;
     const record: TaskRecord = {
       taskId: state.taskId,

@@ -7,13 +7,14 @@ import type { ServerConnection, WaitOptions } from "../../connection/server-conn
 import type { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { afterUnknown, ToolportError } from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause, pauseOf } from "../../execution/suspend/paused-result.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import { isRefusedState } from "../../protocol/refused-state.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import { findTool } from "../find-tool.js";
 import type { SharedParts } from "../shared-parts.js";
@@ -47,6 +48,8 @@ export interface SuspensionHost {
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
   readonly suspensionCounts: SuspensionCounts;
+  /** Throws once the port is closed. */
+  assertOpen(): void;
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
   run(
     entry: CatalogEntry,
@@ -73,8 +76,6 @@ interface CallRoundsParts {
   readonly records: SuspensionRecords;
   readonly onSuspended: (record: SuspensionRecord) => void;
 }
-
-const INVALID_PARAMS = -32602;
 
 export class CallRounds {
   readonly #port: SuspensionHost;
@@ -209,25 +210,28 @@ export class CallRounds {
       suspension,
     }: { record: SuspensionRecord; held: HeldRecord | undefined; suspension: CallSuspension },
   ): Promise<unknown> {
-    if (held === undefined) return error;
-    const isUnsent = !suspension.isSent || (ToolportError.isInstance(error) && error.outcome === "unsent");
+    if (held === undefined) return suspension.hasBegun ? afterUnknown(error) : error;
+    const isUnsent =
+      !suspension.hasBegun &&
+      (!suspension.isSent || (ToolportError.isInstance(error) && error.outcome === "unsent"));
     const warn = (failure: unknown) => this.#warn(record, failure);
     const { isUncertain } = held.record;
     // An outcome that was lost before stays lost.
     const state = isUncertain ? "unknown" : "waiting";
-    if (isRefusedState(error)) {
-      await held.replace({ ...held.record, state, isExpiredAtServer: true }).catch(warn);
+    const { expiresAt } = record;
+    if (isUnsent && isRefusedState(error)) {
+      await held.replace({ ...held.record, state, expiresAt, isExpiredAtServer: true }).catch(warn);
       return expiredAtServer(record, error);
     }
     if (isUnsent && held.record.pause === undefined && !isUncertain) await held.delete().catch(warn);
-    else if (isUnsent) await held.replace({ ...held.record, state }).catch(warn);
+    else if (isUnsent) await held.replace({ ...held.record, state, expiresAt }).catch(warn);
     else if (isAnswered(error) && held.record.pause !== undefined && !this.#records.isKeyed(held))
       await held.delete().catch(warn);
     else {
       const failure = ToolportError.isInstance(error) ? error.code : "ABORTED";
       await held.replace({ ...held.record, state: "unknown", failure }).catch(warn);
     }
-    return isUnsent ? asUnsent(error) : error;
+    return isUnsent ? asUnsent(error) : afterUnknown(error);
   }
 
   async suspend(record: SuspensionRecord, pause: Pause, held: HeldRecord | undefined): Promise<Suspended> {
@@ -280,12 +284,6 @@ export class CallRounds {
   #warn({ server }: SuspensionRecord, error: unknown): void {
     this.#port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
   }
-}
-
-/** The server refuses the state that it gave the client: it has expired, or its key has changed. Nothing ran. */
-function isRefusedState(error: unknown): boolean {
-  if (!(error instanceof ToolCallError) || error.rpcCode !== INVALID_PARAMS) return false;
-  return (error.data as { reason?: unknown } | null | undefined)?.reason === "invalid_request_state";
 }
 
 /** The server answered, but not with a result: the call is over. */
