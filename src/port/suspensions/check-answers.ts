@@ -54,10 +54,15 @@ export function readSuspendOption(option: true | SuspendOptions, where: Where): 
   return { ttlMs, key, create, requireDurable, reasons };
 }
 
-/** Throws for arguments that cannot be saved. */
-export function assertJson(args: Readonly<Record<string, unknown>>, where: Where): void {
+/** The arguments as they are saved and sent: a copy without undefined members, with dates as text. Throws if they cannot be saved. */
+export function toJsonArguments(
+  args: Readonly<Record<string, unknown>>,
+  where: Where,
+): Record<string, unknown> {
   try {
+    // Throws where JSON.stringify would send something else than the caller passed.
     canonicalJson(args);
+    return JSON.parse(JSON.stringify(args));
   } catch (cause) {
     const message = `cannot be saved: ${(cause as Error).message}`;
     throw invalid([{ path: "arguments", message }], where);
@@ -71,7 +76,10 @@ export function checkAnswers(
   where: Where,
 ): Record<string, Record<string, unknown>> {
   const issues: Issue[] = [];
-  const checked: Record<string, Record<string, unknown>> = {};
+  // Keys come from the server: an assignment of `__proto__` would be lost.
+  const checked: [string, Record<string, unknown>][] = [];
+  if (answers !== undefined && !isObject(answers))
+    throw invalid([{ path: "answers", message: "must be an object" }], where);
   for (const [key, request] of Object.entries(requests)) {
     const answer = checkAnswer(
       request,
@@ -81,13 +89,16 @@ export function checkAnswers(
       issues.push(
         ...answer.map(({ path, message }) => ({ path: path === "" ? key : `${key}.${path}`, message })),
       );
-    else checked[key] = answer;
+    else checked.push([key, answer]);
   }
   for (const key of Object.keys(answers ?? {}))
     if (!Object.hasOwn(requests, key)) issues.push({ path: key, message: "was not asked for" });
   if (issues.length > 0) throw invalid(issues, where);
-  return checked;
+  return Object.fromEntries(checked);
 }
+
+const isObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
 
 function checkAnswer(request: ElicitationRequest, answer: unknown): Record<string, unknown> | Issue[] {
   if (answer === undefined) return [{ path: "", message: "is required" }];
@@ -95,9 +106,8 @@ function checkAnswer(request: ElicitationRequest, answer: unknown): Record<strin
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") return [{ path: "action", message: "must be accept, decline or cancel" }];
   if (request.mode === "url") return { action };
-  if (typeof content !== "object" || content === null || Array.isArray(content))
-    return [{ path: "content", message: "must be an object" }];
-  const form = completeForm(request.requestedSchema, content as Record<string, unknown>);
+  if (!isObject(content)) return [{ path: "content", message: "must be an object" }];
+  const form = completeForm(request.requestedSchema, content);
   if ("content" in form) return { action, content: form.content };
   return form.issues.map(({ path, message }) => ({ path: `content.${path}`, message }));
 }

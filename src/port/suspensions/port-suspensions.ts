@@ -1,5 +1,6 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { CallSuspension } from "../../execution/suspend/call-suspension.js";
 import type {
   ResumeInput,
@@ -15,12 +16,12 @@ import { sleep } from "../../util/sleep.js";
 import type { SuspensionNews } from "../events.js";
 import { CallRounds, definedOnly, type SuspensionHost, throwUnsent } from "./call-rounds.js";
 import {
-  assertJson,
   checkAnswers,
   checkApproval,
   checkKind,
   readSuspendOption,
   type SuspendWish,
+  toJsonArguments,
 } from "./check-answers.js";
 import {
   declinedPages,
@@ -59,9 +60,9 @@ export class PortSuspensions {
   }
 
   /** Calls a tool. If the call has to wait for a person, saves it and returns its token. */
-  async call(name: string, args: Arguments, options: SuspendCallOptions): Promise<ToolResult | Suspended> {
+  async call(name: string, given: Arguments, options: SuspendCallOptions): Promise<ToolResult | Suspended> {
     const wish = readSuspendOption(options.suspend, { tool: name });
-    assertJson(args, { tool: name });
+    const args = toJsonArguments(given, { tool: name });
     await this.#assertOffered(wish);
     if (wish.key !== undefined) {
       const known = await this.#known(wish.key, { name, args, options });
@@ -118,13 +119,14 @@ export class PortSuspensions {
   }
 
   async list(): Promise<Suspended[]> {
-    return (await this.#records.waiting()).map(toSuspended);
+    const warn = (error: unknown) => this.#port.parts.warn(undefined, toToolportError(error).message);
+    return (await this.#records.waiting(warn).catch(throwUnsent)).map(toSuspended);
   }
 
   async discard(token: string): Promise<void> {
     const found = await this.#records.findByToken(token).catch(throwUnsent);
-    if (found === undefined || found.record.state === "sending" || found.record.state === "done")
-      throw unknownToken();
+    const isBusy = found?.record.state === "sending" && (found.record.leaseUntil ?? 0) > Date.now();
+    if (found === undefined || isBusy || found.record.state === "done") throw unknownToken();
     if (!(await this.#records.discard(found).catch(throwUnsent))) throw unknownToken();
     this.#emit("discarded", found.record);
   }
@@ -181,6 +183,7 @@ export class PortSuspensions {
       const leftMs = Math.min(leaseMs, patienceEnd - performance.now());
       if (leftMs <= 0) return true;
       await sleep(Math.min(waitMs, leftMs + 1), signal);
+      this.#port.assertOpen();
       const now = await this.#records.reload(found).catch(throwUnsent);
       if (now?.version !== found.version) return false;
     }

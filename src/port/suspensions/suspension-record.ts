@@ -48,6 +48,8 @@ export interface SuspensionRecord {
   readonly isExpiredAtServer?: boolean | undefined;
   /** The call was sent before and its outcome was lost: a later round that is not sent does not change that. */
   readonly isUncertain?: boolean | undefined;
+  /** The process that sends the call: a random text. */
+  readonly holder?: string | undefined;
   /** Epoch milliseconds. */
   readonly leaseUntil?: number | undefined;
   /** The outcome of a call with a key. */

@@ -44,19 +44,30 @@ export class SuspensionRecords {
     if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
     const found = await this.#read(await this.#keyOfToken(token));
     // A token of an earlier round is used.
-    return found?.record.token === token ? found : undefined;
+    return found?.record.token === token && isLive(found) ? found : undefined;
   }
 
+  /** As long as the store has the record, the key is in use, whatever the clock of this process says. */
   async findByKey(key: string): Promise<FoundRecord | undefined> {
     return this.#read(await this.#keyOfCall(key));
   }
 
-  /** The calls that wait for a person, oldest first. */
-  async waiting(): Promise<SuspensionRecord[]> {
+  /**
+   * The calls that wait for a person, oldest first.
+   *
+   * @param onCorrupt receives records that were changed in the store, which must not hide the others
+   */
+  async waiting(onCorrupt: (error: unknown) => void): Promise<SuspensionRecord[]> {
     const keys = await this.#store.list(this.#prefix);
-    const found = await Promise.all(keys.map((key) => this.#read(key, "direct")));
+    const read = (key: string) =>
+      this.#read(key, "direct").catch((error: unknown) => {
+        if (!(error instanceof StateError) || error.code !== "CORRUPT") throw error;
+        onCorrupt(error);
+        return undefined;
+      });
+    const found = await Promise.all(keys.map(read));
     return found
-      .flatMap((item) => (item?.record.state === "waiting" ? [item.record] : []))
+      .flatMap((item) => (item?.record.state === "waiting" && isLive(item) ? [item.record] : []))
       .sort((a, b) => a.createdAt - b.createdAt);
   }
 
@@ -76,11 +87,12 @@ export class SuspensionRecords {
   }
 
   async #hold(key: string, version: number, record: SuspensionRecord): Promise<HeldRecord | undefined> {
-    const sending: SuspensionRecord = { ...record, state: "sending", leaseUntil: Date.now() + LEASE_MS };
+    const holder = globalThis.crypto.randomUUID();
+    const sending = withLease({ ...record, state: "sending", holder, expiresAt: freshExpiry(record) });
     const marked = await this.#put(key, sending, version);
     return marked === undefined
       ? undefined
-      : new HeldRecord(this.#puts, { key, version: marked, record: sending });
+      : new HeldRecord(this.#access, { key, version: marked, record: sending });
   }
 
   /** Saves a waiting call under its token. `held`: the earlier round, or the mark of a call with a key. */
@@ -103,7 +115,16 @@ export class SuspensionRecords {
   async end(held: HeldRecord, outcome: NonNullable<SuspensionRecord["outcome"]>): Promise<void> {
     if (!this.isKeyed(held)) return void (await held.delete());
     const { token } = held.record;
-    await held.replace({ ...held.record, state: "done", token: undefined, pause: undefined, outcome });
+    const expiresAt = freshExpiry(held.record);
+    const done = {
+      ...held.record,
+      state: "done",
+      token: undefined,
+      pause: undefined,
+      outcome,
+      expiresAt,
+    } as const;
+    await held.replace(done);
     if (token !== undefined) await this.#store.delete(await this.#keyOfToken(token));
   }
 
@@ -131,8 +152,7 @@ export class SuspensionRecords {
       return follow === "pointers" ? this.#read(value.pointsTo, "direct") : undefined;
     }
     if (!isSuspensionRecord(value)) throw corrupt();
-    // Stores delete expired records with a delay.
-    return value.expiresAt <= Date.now() ? undefined : { key, version, record: value };
+    return { key, version, record: value };
   }
 
   #put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined> {
@@ -140,7 +160,8 @@ export class SuspensionRecords {
     return this.#store.put(key, record, { ifVersion, ttlMs, secret: true });
   }
 
-  readonly #puts: RecordWrites = {
+  readonly #access: RecordAccess = {
+    read: (key) => this.#read(key, "direct"),
     put: (key, record, ifVersion) => this.#put(key, record, ifVersion),
     delete: (key, ifVersion) => this.#store.delete(key, { ifVersion }),
   };
@@ -159,20 +180,36 @@ export class SuspensionRecords {
   }
 }
 
-interface RecordWrites {
+/** Clocks of processes differ, and stores delete expired records with a delay. */
+const isLive = ({ record }: FoundRecord): boolean => record.expiresAt > Date.now();
+
+/** The mark of a call and its outcome last as long as its token did. */
+const freshExpiry = ({ expiresAt, ttlMs }: SuspensionRecord): number =>
+  Math.max(expiresAt, Date.now() + ttlMs);
+
+/** A call that is being sent does not expire, however short its life is: it could be sent twice. */
+function withLease(record: SuspensionRecord): SuspensionRecord {
+  const leaseUntil = Date.now() + LEASE_MS;
+  return { ...record, leaseUntil, expiresAt: Math.max(record.expiresAt, leaseUntil + LEASE_MS) };
+}
+
+interface RecordAccess {
+  read(key: string): Promise<FoundRecord | undefined>;
   put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined>;
   delete(key: string, ifVersion: number): Promise<boolean>;
 }
 
 /** A record that this process marked as being sent. Its lease is renewed until the record is written or deleted. */
 export class HeldRecord {
-  readonly #writes: RecordWrites;
+  readonly #access: RecordAccess;
   #found: FoundRecord;
   #timer: ReturnType<typeof setInterval> | undefined;
   #renewing: Promise<void> = Promise.resolve();
+  /** The store failed during a renewal, which it may have written. */
+  #isVersionUnsure = false;
 
-  constructor(writes: RecordWrites, found: FoundRecord) {
-    this.#writes = writes;
+  constructor(access: RecordAccess, found: FoundRecord) {
+    this.#access = access;
     this.#found = found;
     this.#timer = setInterval(() => this.#renew(), RENEW_MS);
     if (typeof this.#timer === "object") this.#timer.unref?.();
@@ -189,13 +226,13 @@ export class HeldRecord {
   /** False if another process has taken over. */
   async replace(record: SuspensionRecord): Promise<boolean> {
     await this.#release();
-    const next = { ...record, leaseUntil: undefined };
-    return (await this.#writes.put(this.key, next, this.#found.version)) !== undefined;
+    const next = { ...record, leaseUntil: undefined, holder: undefined };
+    return (await this.#access.put(this.key, next, this.#found.version)) !== undefined;
   }
 
   async delete(): Promise<boolean> {
     await this.#release();
-    return this.#writes.delete(this.key, this.#found.version);
+    return this.#access.delete(this.key, this.#found.version);
   }
 
   /** Stops the renewals. Others notice when the lease is over. */
@@ -207,6 +244,14 @@ export class HeldRecord {
   async #release(): Promise<void> {
     this.stop();
     await this.#renewing;
+    if (this.#isVersionUnsure) await this.#findVersion();
+  }
+
+  async #findVersion(): Promise<void> {
+    const found = await this.#access.read(this.key);
+    this.#isVersionUnsure = false;
+    if (found?.record.holder === this.record.holder)
+      this.#found = { ...this.#found, version: found!.version };
   }
 
   #renew(): void {
@@ -214,13 +259,16 @@ export class HeldRecord {
     this.#renewing = this.#renewing
       .then(async () => {
         if (this.#timer === undefined) return;
-        const record = { ...this.record, leaseUntil: Date.now() + LEASE_MS };
-        const version = await this.#writes.put(key, record, this.#found.version);
+        if (this.#isVersionUnsure) await this.#findVersion();
+        const record = withLease(this.record);
+        const version = await this.#access.put(key, record, this.#found.version);
         if (version !== undefined) this.#found = { key, version, record };
         else clearInterval(this.#timer);
       })
       // The next renewal, or the end of the call, shows whether the store is back.
-      .catch(() => {});
+      .catch(() => {
+        this.#isVersionUnsure = true;
+      });
   }
 }
 
