@@ -1,5 +1,6 @@
 /** Progress for a consumer that is slower than the server. */
 import { expect, test } from "vitest";
+import { isSuspended } from "../../execution/suspend/suspension.js";
 import { progressResults } from "./progress-results.js";
 
 test("a slow consumer gets the latest progress and the result", async () => {
@@ -13,7 +14,10 @@ test("a slow consumer gets the latest progress and the result", async () => {
     },
   });
   const seen: unknown[] = [];
-  for await (const { progress, text } of results) seen.push(progress?.progress ?? text);
+  for await (const each of results) {
+    if (isSuspended(each)) throw new Error("The call is suspended");
+    seen.push(each.progress?.progress ?? each.text);
+  }
   expect(seen).toHaveLength(1_001);
   expect(seen.slice(0, 2)).toEqual([4_001, 4_002]);
   expect(seen.slice(-2)).toEqual([5_000, "done"]);

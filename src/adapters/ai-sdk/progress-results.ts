@@ -1,4 +1,5 @@
 /** A call as a stream of preliminary results: one for each progress notification, then the result of the tool. */
+import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import { LinkedQueue } from "../../util/linked-queue.js";
@@ -14,7 +15,10 @@ export type AiSdkToolResult<Structured = unknown> = ToolResult<Structured> & {
 export interface ProgressCall {
   readonly server: string;
   readonly signal: AbortSignal | undefined;
-  readonly run: (onProgress: (progress: Progress) => void, signal: AbortSignal) => Promise<ToolResult>;
+  readonly run: (
+    onProgress: (progress: Progress) => void,
+    signal: AbortSignal,
+  ) => Promise<ToolResult | Suspended>;
 }
 
 /** Aborts the call when the consumer stops reading. */
@@ -22,7 +26,7 @@ export async function* progressResults({
   server,
   signal,
   run,
-}: ProgressCall): AsyncGenerator<AiSdkToolResult> {
+}: ProgressCall): AsyncGenerator<AiSdkToolResult | Suspended> {
   const stop = new AbortController();
   const forget = signal === undefined ? () => {} : onSharedAbort(signal, () => stop.abort(signal.reason));
   if (signal?.aborted) stop.abort(signal.reason);

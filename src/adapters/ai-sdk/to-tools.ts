@@ -2,65 +2,26 @@
 
 import type { Schema, ToolSet } from "ai";
 import { CatalogError } from "../../errors/catalog-error.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
+import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { isObject } from "../../schema/json-schema.js";
 import { setKey } from "../../schema/json-value.js";
 import type { Toolport } from "../../toolport.js";
-import { type ContentOptions, isLeftOutWatched } from "../content-options.js";
+import { type OfferedTool, offeredTools, targetOf, withSourceSchema } from "../offered-tools.js";
+import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import {
-  type OfferedTool,
-  type OnSchemaChange,
-  offeredTools,
-  type SchemaFormOptions,
-  type ToolSelection,
-  targetOf,
-  withSourceSchema,
-} from "../offered-tools.js";
-import { TOOL_CALL_ID_META_KEY } from "../run-calls.js";
-import { modelOutputOptions, PROVIDER_NAME, toModelOutput, versionOf } from "./content.js";
+  boundApprovals,
+  boundCall,
+  createExecute,
+  type ExecutionOptions,
+  type ToolParts,
+  type ToolSetParts,
+  toCall,
+} from "./execute-tool.js";
 import { loadAi } from "./load-ai.js";
-import { progressResults } from "./progress-results.js";
-import {
-  type AiSdkSchema,
-  type AiSdkToolSchemas,
-  resultSchema,
-  type TypedAiSdkTools,
-} from "./tool-schemas.js";
-
-export interface AiSdkToolsOptions
-  extends ToolSelection,
-    SchemaFormOptions,
-    ContentOptions,
-    Omit<CallToolOptions, "signal" | "onProgress"> {
-  /**
-   * The older name of `schema`.
-   * @deprecated Use `schema`.
-   */
-  readonly target?: SchemaTarget | undefined;
-  /** Called for every schema that had to be changed. */
-  readonly onChange?: OnSchemaChange | undefined;
-  /**
-   * Which calls a person must approve first (`ai` 6 and later): those of destructive tools
-   * (`"destructive"`) or of tools that are not read-only (`"writes"`), according to their annotations; all (`true`); or
-   * those that you choose. Annotations come from the server: do not rely on them for servers you do not trust.
-   * @default none
-   */
-  readonly needsApproval?:
-    | boolean
-    | "destructive"
-    | "writes"
-    | ((tool: ToolInfo, input: unknown) => boolean | Promise<boolean>)
-    | undefined;
-  /** Return progress notifications as preliminary results. @default false */
-  readonly progress?: boolean | undefined;
-  /** Images, audio and files of a result: sent to the model, or replaced by a note. @default "content" */
-  readonly media?: "content" | "note" | undefined;
-}
+import { toSuspendedOutput } from "./suspended-output.js";
+import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
+import { type AiSdkToolsOptions, checkOptions } from "./tools-options.js";
 
 /**
  * Returns all tools as a `ToolSet`, under the unique names of `toolport.tools()`. With `schemas`, only the
@@ -78,8 +39,12 @@ export interface AiSdkToolsOptions
  */
 export function toAiSdkTools<const Schemas extends AiSdkToolSchemas>(
   toolport: Toolport,
-  options: AiSdkToolsOptions & { schemas: Schemas },
+  options: AiSdkToolsOptions & { schemas: Schemas; suspend?: false | undefined },
 ): Promise<TypedAiSdkTools<Schemas>>;
+export function toAiSdkTools<const Schemas extends AiSdkToolSchemas>(
+  toolport: Toolport,
+  options: AiSdkToolsOptions & { schemas: Schemas },
+): Promise<TypedAiSdkTools<Schemas, Suspended>>;
 export function toAiSdkTools(toolport: Toolport, options?: AiSdkToolsOptions): Promise<ToolSet>;
 export async function toAiSdkTools(
   toolport: Toolport,
@@ -95,26 +60,22 @@ export async function toAiSdkTools(
   return buildToolSet(chosen, { toolport, ai, options, schemas });
 }
 
-export interface ToolSetParts {
-  readonly toolport: Toolport;
-  readonly ai: typeof import("ai");
-  readonly options: AiSdkToolsOptions;
-  readonly schemas?: AiSdkToolSchemas | undefined;
-}
-
 /** The synchronous part. */
 export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
   const { ai, options } = parts;
   const version = versionOf(ai);
-  if (version === 5 && options.needsApproval) throw noApproval();
-  const output = modelOutputOptions(options, version);
+  checkOptions(options, version);
+  const format = modelOutputOptions(options, version);
   // Version 5 passes the output itself, later versions wrap it. Shared by all tools: there may be thousands.
-  const forModel = (given: never) =>
-    toModelOutput(version === 5 ? given : (given as { output: never }).output, output);
+  const forModel = (given: never) => {
+    const output = version === 5 ? given : (given as { output: never }).output;
+    return isSuspended(output) ? toSuspendedOutput(output) : toModelOutput(output, format);
+  };
   const tools: Record<string, unknown> = {};
   const schemaOf = listedSchemas(ai);
+  const approvals = options.needsApproval === "toolport" ? boundApprovals(offered, parts) : undefined;
   for (const each of offered) {
-    const tool = toTool(each, parts, schemaOf);
+    const tool = toTool(each, { ...parts, approvals }, schemaOf);
     tool["toModelOutput"] = forModel;
     setKey(tools, each.tool.name, tool);
   }
@@ -123,11 +84,11 @@ export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetPart
 
 function toTool(
   offered: OfferedTool,
-  parts: ToolSetParts,
+  parts: ToolParts,
   schemaOf: ReturnType<typeof listedSchemas>,
 ): Record<string, unknown> {
   const { tool } = offered;
-  const { options, schemas } = parts;
+  const { options, schemas, approvals } = parts;
   const { name, description, title, outputSchema, server, sourceName } = tool;
   const given = schemas?.[name];
   const made: Record<string, unknown> = {};
@@ -138,7 +99,10 @@ function toTool(
   made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
   made["inputSchema"] = given?.inputSchema ?? schemaOf(() => offered.derived.schema);
   if (outputSchema !== undefined) made["outputSchema"] = schemaOf(() => resultSchema(outputSchema));
-  if (options.needsApproval) {
+  if (approvals !== undefined) {
+    made["needsApproval"] = (input: unknown, execution: ExecutionOptions) =>
+      approvals.isNeeded(toCall(execution), boundCall(offered, parts, { input, execution }));
+  } else if (options.needsApproval && options.needsApproval !== "toolport") {
     // The caller's rule uses the server's names, not the names that the model sees.
     const read = (input: unknown) =>
       given === undefined && isObject(input) ? offered.derived.unwrap(input) : input;
@@ -150,7 +114,7 @@ function toTool(
 
 function approvalOf(
   tool: ToolInfo,
-  rule: NonNullable<AiSdkToolsOptions["needsApproval"]>,
+  rule: Exclude<NonNullable<AiSdkToolsOptions["needsApproval"]>, "toolport">,
   read: (input: unknown) => unknown,
 ) {
   const { readOnlyHint, destructiveHint } = tool.annotations ?? {};
@@ -168,83 +132,6 @@ function find(name: string, offered: readonly OfferedTool[]): OfferedTool {
     tool: name,
     what: `A schema was given for ${JSON.stringify(name)}, but there is no tool with that name`,
     next: "See tools() for the available tools",
-  });
-}
-
-const noApproval = (): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: "This version of the package `ai` does not support approval of tool calls and would run them all",
-    next: "Install ai 6 or later, or use the option `approve` of createToolport",
-  });
-
-/** Options of an execution in every version; `context` since 7, `experimental_context` before. */
-interface ExecutionOptions {
-  readonly toolCallId: string;
-  readonly abortSignal?: AbortSignal | undefined;
-  readonly experimental_context?: unknown;
-  readonly context?: unknown;
-}
-
-/** Throws if the call fails; the AI SDK reports that to the model. A result with `isError` is returned like any other. */
-function createExecute(offered: OfferedTool, parts: ToolSetParts) {
-  return (input: unknown, execution: ExecutionOptions) => {
-    const { options } = parts;
-    const call = callOptions(options, execution);
-    const signal = execution.abortSignal;
-    const run = (more: CallToolOptions) => callTool(offered, parts, { input, call: { ...call, ...more } });
-    if (options.progress !== true) return run(signal === undefined ? {} : { signal });
-    return progressResults({
-      server: offered.tool.server,
-      signal,
-      run: (onProgress, stop) => run({ onProgress, signal: stop }),
-    });
-  };
-}
-
-async function callTool(
-  offered: OfferedTool,
-  { toolport, ai, options, schemas }: ToolSetParts,
-  { input, call }: { input: unknown; call: CallToolOptions },
-): Promise<ToolResult> {
-  const { tool } = offered;
-  const given = schemas?.[tool.name];
-  const sent = (input ?? {}) as Record<string, unknown>;
-  const args = given === undefined ? offered.derived.unwrap(sent) : sent;
-  const result = await toolport.callTool(tool.name, args, call);
-  // Report left-out content once, here: the AI SDK converts the output again in every step.
-  if (isLeftOutWatched(options))
-    toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
-      provider: PROVIDER_NAME,
-      strict: options.strictContent === true,
-      server: result.server,
-      tool: tool.sourceName,
-      onLeftOut: options.onLeftOut,
-    });
-  return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
-}
-
-function callOptions(options: AiSdkToolsOptions, execution: ExecutionOptions): CallToolOptions {
-  const { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added } = options;
-  const meta = { [TOOL_CALL_ID_META_KEY]: execution.toolCallId, ...options.meta };
-  const context = options.context ?? execution.context ?? execution.experimental_context;
-  const given = { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added, meta, context };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
-}
-
-/** The output schema does not apply to results with `isError`. */
-async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts["ai"]): Promise<ToolResult> {
-  if (result.isError) return result;
-  const verdict = await ai.asSchema(schema).validate?.(result.structuredContent);
-  if (verdict === undefined) return result;
-  if (verdict.success) return { ...result, structuredContent: verdict.value };
-  throw new ToolCallError({
-    code: "INVALID_OUTPUT",
-    server: result.server,
-    what: "The structured content of the result does not match the schema given for it",
-    next: "See `result` and `cause` of this error",
-    result,
-    cause: verdict.error,
   });
 }
 

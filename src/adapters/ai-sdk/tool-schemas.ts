@@ -27,11 +27,11 @@ type Inferred<Schema> = Schema extends { readonly "~standard": { readonly types?
 
 type OutputOf<Entry> = Entry extends { readonly outputSchema: infer Schema } ? Inferred<Schema> : unknown;
 
-/** The tools with schemas, with the types of the schemas. */
-export type TypedAiSdkTools<Schemas extends AiSdkToolSchemas> = {
+/** The tools with schemas, with the types of the schemas. `Waiting`: the output of a call that waits for a person. */
+export type TypedAiSdkTools<Schemas extends AiSdkToolSchemas, Waiting = never> = {
   [Name in keyof Schemas]: Tool<
     Inferred<Schemas[Name]["inputSchema"]>,
-    AiSdkToolResult<OutputOf<Schemas[Name]>>
+    AiSdkToolResult<OutputOf<Schemas[Name]>> | Waiting
   >;
 };
 

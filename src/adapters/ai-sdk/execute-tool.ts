@@ -1,0 +1,168 @@
+/** Runs a call of a model and returns its output. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import type { Toolport } from "../../toolport.js";
+import { isLeftOutWatched } from "../content-options.js";
+import type { OfferedTool } from "../offered-tools.js";
+import { TOOL_CALL_ID_META_KEY } from "../run-calls.js";
+import {
+  type AiSdkCall,
+  type AiSdkSuspendOptions,
+  BoundApprovals,
+  type BoundCall,
+} from "./bound-approvals.js";
+import { modelOutputOptions, PROVIDER_NAME, toModelOutput, versionOf } from "./content.js";
+import { progressResults } from "./progress-results.js";
+import type { AiSdkSchema, AiSdkToolSchemas } from "./tool-schemas.js";
+import type { AiSdkToolsOptions } from "./tools-options.js";
+
+export interface ToolSetParts {
+  readonly toolport: Toolport;
+  readonly ai: typeof import("ai");
+  readonly options: AiSdkToolsOptions;
+  readonly schemas?: AiSdkToolSchemas | undefined;
+}
+
+/** What the tools of one set share. */
+export interface ToolParts extends ToolSetParts {
+  /** Set for `needsApproval: "toolport"`. */
+  readonly approvals: BoundApprovals | undefined;
+}
+
+/** Options of an execution in every version; `context` since 7, `experimental_context` before. */
+export interface ExecutionOptions {
+  readonly toolCallId: string;
+  readonly messages: readonly unknown[];
+  readonly abortSignal?: AbortSignal | undefined;
+  readonly experimental_context?: unknown;
+  readonly context?: unknown;
+}
+
+export const toCall = ({
+  toolCallId,
+  messages,
+  context,
+  experimental_context,
+}: ExecutionOptions): AiSdkCall => ({
+  toolCallId,
+  messages: messages ?? [],
+  context: context ?? experimental_context,
+});
+
+export function boundApprovals(offered: readonly OfferedTool[], parts: ToolSetParts): BoundApprovals {
+  const { toolport, options } = parts;
+  const byName = new Map(offered.map((each) => [each.tool.name, each]));
+  return new BoundApprovals({
+    toolport,
+    suspend: options.suspend as AiSdkSuspendOptions,
+    callOf(toolName, input, execution) {
+      const found = byName.get(toolName);
+      return found && boundCall(found, parts, { input, execution });
+    },
+  });
+}
+
+export const boundCall = (
+  offered: OfferedTool,
+  { options, schemas }: ToolSetParts,
+  { input, execution }: { input: unknown; execution: Omit<ExecutionOptions, "abortSignal"> },
+) => ({
+  name: offered.tool.name,
+  args: argumentsOf(offered, schemas, input),
+  options: callOptions(options, execution),
+});
+
+/** The arguments with the names of the server, unless the caller's schema has described them. */
+function argumentsOf(
+  { tool, derived }: OfferedTool,
+  schemas: AiSdkToolSchemas | undefined,
+  input: unknown,
+): Record<string, unknown> {
+  const sent = (input ?? {}) as Record<string, unknown>;
+  return schemas?.[tool.name] === undefined ? derived.unwrap(sent) : sent;
+}
+
+/** Throws if the call fails; the AI SDK reports that to the model. A result with `isError` is returned like any other. */
+export function createExecute(offered: OfferedTool, parts: ToolParts) {
+  return (input: unknown, execution: ExecutionOptions) => {
+    const { options } = parts;
+    const call = callOptions(options, execution);
+    const signal = execution.abortSignal;
+    const run = (more: CallToolOptions) =>
+      callTool(offered, parts, { input, execution, call: { ...call, ...more } });
+    if (options.progress !== true) return run(signal === undefined ? {} : { signal });
+    return progressResults({
+      server: offered.tool.server,
+      signal,
+      run: (onProgress, stop) => run({ onProgress, signal: stop }),
+    });
+  };
+}
+
+async function callTool(
+  offered: OfferedTool,
+  parts: ToolParts,
+  { input, execution, call }: { input: unknown; execution: ExecutionOptions; call: CallToolOptions },
+): Promise<ToolResult | Suspended> {
+  const { ai, options, schemas } = parts;
+  const { tool } = offered;
+  const args = argumentsOf(offered, schemas, input);
+  const result = await sendCall(parts, { name: tool.name, args, options: call }, execution);
+  if (isSuspended(result)) return result;
+  // Report left-out content once, here: the AI SDK converts the output again in every step.
+  if (isLeftOutWatched(options))
+    toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
+      provider: PROVIDER_NAME,
+      strict: options.strictContent === true,
+      server: result.server,
+      tool: tool.sourceName,
+      onLeftOut: options.onLeftOut,
+    });
+  const given = schemas?.[tool.name];
+  return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
+}
+
+/** An approved call is not made from the messages, but from what was saved when its approval was requested. */
+async function sendCall(
+  { toolport, options: { suspend }, approvals }: ToolParts,
+  call: BoundCall,
+  execution: ExecutionOptions,
+): Promise<ToolResult | Suspended> {
+  const { name, args, options } = call;
+  if (!suspend) return toolport.callTool(name, args, options);
+  const asked = toCall(execution);
+  await approvals?.settleDenied(asked);
+  const key = await approvals?.approvedKey(asked);
+  if (approvals !== undefined && key !== undefined) return approvals.run(call, key);
+  const { key: _, ...limits } = suspend === true ? {} : suspend;
+  return toolport.callTool(name, args, { ...options, suspend: limits });
+}
+
+function callOptions(
+  options: AiSdkToolsOptions,
+  execution: Omit<ExecutionOptions, "abortSignal">,
+): CallToolOptions {
+  const { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added } = options;
+  const meta = { [TOOL_CALL_ID_META_KEY]: execution.toolCallId, ...options.meta };
+  const context = options.context ?? execution.context ?? execution.experimental_context;
+  const given = { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added, meta, context };
+  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+}
+
+/** The output schema does not apply to results with `isError`. */
+async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts["ai"]): Promise<ToolResult> {
+  if (result.isError) return result;
+  const verdict = await ai.asSchema(schema).validate?.(result.structuredContent);
+  if (verdict === undefined) return result;
+  if (verdict.success) return { ...result, structuredContent: verdict.value };
+  throw new ToolCallError({
+    code: "INVALID_OUTPUT",
+    server: result.server,
+    what: "The structured content of the result does not match the schema given for it",
+    next: "See `result` and `cause` of this error",
+    result,
+    cause: verdict.error,
+  });
+}

@@ -1,0 +1,190 @@
+/** Continues the waiting calls in the messages of the AI SDK, and puts their results in place. */
+import { ToolportError } from "../../errors/toolport-error.js";
+import {
+  isSuspended,
+  type ResumeInput,
+  type ResumeOptions,
+  type Suspended,
+} from "../../execution/suspend/suspension.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import type { Toolport } from "../../toolport.js";
+import { versionOf } from "./content.js";
+import { loadAi } from "./load-ai.js";
+import { markOf, suspendedMark, toSuspendedOutput } from "./suspended-output.js";
+import { type AiSdkContentOptions, toAiSdkContent } from "./to-content.js";
+
+/** A message of the AI SDK: a model message (`content`), or a message of its user interface (`parts`). */
+export interface AiSdkMessage {
+  readonly role: string;
+  readonly content?: unknown;
+  readonly parts?: unknown;
+}
+
+/** A call in the messages that waits for a person. */
+export type AiSdkPendingCall = Suspended & { readonly toolCallId: string };
+
+/** An answer that could not be used. */
+export interface AiSdkResumeFailure {
+  readonly toolCallId: string;
+  readonly token: string;
+  readonly error: unknown;
+}
+
+export interface ResumedMessages<Message> {
+  /** Copies of the messages, with results in place of the calls that are over. */
+  readonly messages: Message[];
+  /** The calls in the messages that wait for a person now, for instance for the answer to a second question. */
+  readonly pending: AiSdkPendingCall[];
+  /** Calls that still wait because their answer was not accepted, or because their server could not be reached. */
+  readonly errors: AiSdkResumeFailure[];
+}
+
+/** Content options apply to model messages. */
+export interface ResumeMessagesOptions extends Omit<AiSdkContentOptions, "strictContent">, ResumeOptions {}
+
+type Outcome = { readonly result: ToolResult | Suspended } | { readonly error: unknown };
+
+/**
+ * Continues waiting calls with the answers of the user, by token, and returns messages with the results. An answer to a call that
+ * is not in the messages, or whose result is there already, has no effect. A call that was continued before with other copies of the messages,
+ * or that has expired, gets a note for the model: it is never sent again.
+ *
+ * @param answers what the user decided, by the token of the call
+ * @example
+ * ```ts
+ * const { messages: next, pending } = await resumeMessages(toolport, messages, {
+ *   [token]: { answers: { seat: { action: "accept", content: { row: 12 } } } },
+ * });
+ * if (pending.length === 0) await generateText({ model, tools, messages: next });
+ * ```
+ */
+export async function resumeMessages<Message extends AiSdkMessage>(
+  toolport: Toolport,
+  messages: readonly Message[],
+  answers: Readonly<Record<string, ResumeInput>>,
+  { signal, timeoutMs, onProgress, context, ...content }: ResumeMessagesOptions = {},
+): Promise<ResumedMessages<Message>> {
+  const resume: ResumeOptions = Object.fromEntries(
+    Object.entries({ signal, timeoutMs, onProgress, context }).filter(([, value]) => value !== undefined),
+  );
+  const tokens = new Map(
+    await Promise.all(Object.keys(answers).map(async (token) => [await markOf(token), token] as const)),
+  );
+  const calls = await waitingCalls(messages);
+  const asked = [...new Set(calls.map(({ mark }) => mark))].filter((mark) => tokens.has(mark));
+  const outcomes = new Map(
+    await Promise.all(
+      asked.map(async (mark): Promise<[string, Outcome]> => {
+        const token = tokens.get(mark)!;
+        const [outcome] = await Promise.allSettled([toolport.resume(token, answers[token], resume)]);
+        return [mark, outcome.status === "fulfilled" ? { result: outcome.value } : { error: outcome.reason }];
+      }),
+    ),
+  );
+  const version = content.version ?? versionOf(await loadAi());
+  const replaced = await Promise.all(
+    messages.map((message) => replaceIn(message, outcomes, { ...content, version })),
+  );
+  const errors = calls.flatMap(({ mark, toolCallId }): AiSdkResumeFailure[] => {
+    const outcome = outcomes.get(mark);
+    if (outcome === undefined || "result" in outcome || isOver(outcome.error)) return [];
+    return [{ toolCallId, token: tokens.get(mark)!, error: outcome.error }];
+  });
+  return { messages: replaced, pending: await pendingCalls(toolport, replaced), errors };
+}
+
+interface WaitingCall {
+  readonly mark: string;
+  readonly toolCallId: string;
+}
+
+async function waitingCalls(messages: readonly AiSdkMessage[]): Promise<WaitingCall[]> {
+  const found = await Promise.all(messages.flatMap(partsOf).map(waitingCall));
+  return found.filter((call) => call !== undefined);
+}
+
+async function waitingCall(part: MessagePart): Promise<WaitingCall | undefined> {
+  const { toolCallId = "", output } = part;
+  if (isToolUiPart(part))
+    return isWaitingOutput(output) ? { mark: await markOf(output.token), toolCallId } : undefined;
+  const mark = part.type === "tool-result" ? suspendedMark(output) : undefined;
+  return mark === undefined ? undefined : { mark, toolCallId };
+}
+
+async function pendingCalls(
+  toolport: Toolport,
+  messages: readonly AiSdkMessage[],
+): Promise<AiSdkPendingCall[]> {
+  const calls = await waitingCalls(messages);
+  if (calls.length === 0) return [];
+  const waiting = new Map(
+    await Promise.all(
+      (await toolport.suspended()).map(async (call) => [await markOf(call.token), call] as const),
+    ),
+  );
+  return calls.flatMap(({ mark, toolCallId }) => {
+    const call = waiting.get(mark);
+    return call === undefined ? [] : [{ ...call, toolCallId }];
+  });
+}
+
+interface MessagePart {
+  readonly type?: string;
+  readonly toolCallId?: string;
+  readonly state?: string;
+  readonly output?: unknown;
+}
+
+const partsOf = ({ content, parts }: AiSdkMessage): readonly MessagePart[] => {
+  const list = parts ?? content;
+  return Array.isArray(list) ? (list as MessagePart[]) : [];
+};
+
+const isToolUiPart = ({ type = "", state }: MessagePart): boolean =>
+  state === "output-available" && (type === "dynamic-tool" || type.startsWith("tool-"));
+
+const isWaitingOutput = (output: unknown): output is Suspended =>
+  isSuspended(output) && typeof output.token === "string";
+
+async function replaceIn<Message extends AiSdkMessage>(
+  message: Message,
+  outcomes: ReadonlyMap<string, Outcome>,
+  content: AiSdkContentOptions,
+): Promise<Message> {
+  const before = partsOf(message);
+  const after = await Promise.all(before.map((part) => replacePart(part, outcomes, content)));
+  if (after.every((part, index) => part === before[index])) return message;
+  return { ...message, [message.parts === undefined ? "content" : "parts"]: after };
+}
+
+async function replacePart(
+  part: MessagePart,
+  outcomes: ReadonlyMap<string, Outcome>,
+  content: AiSdkContentOptions,
+): Promise<MessagePart> {
+  const call = await waitingCall(part);
+  const outcome = call && outcomes.get(call.mark);
+  if (outcome === undefined || ("error" in outcome && !isOver(outcome.error))) return part;
+  if ("error" in outcome) {
+    const text = noteOf(outcome.error as ToolportError);
+    if (!isToolUiPart(part)) return { ...part, output: { type: "error-text", value: text } };
+    const { output: _, ...rest } = part;
+    return { ...rest, state: "output-error", errorText: text } as MessagePart;
+  }
+  const { result } = outcome;
+  if (isToolUiPart(part)) return { ...part, output: result };
+  return {
+    ...part,
+    output: isSuspended(result) ? await toSuspendedOutput(result) : toAiSdkContent(result, content),
+  };
+}
+
+/** Codes of errors after which the token is gone. */
+const OVER = ["SUSPENSION_UNKNOWN", "REFUSED", "PROTOCOL", "INVALID_OUTPUT", "TASK_LOST", "TASK_CANCELLED"];
+
+const isOver = (error: unknown): boolean => ToolportError.isInstance(error) && OVER.includes(error.code);
+
+const noteOf = ({ code, message }: ToolportError): string =>
+  code === "SUSPENSION_UNKNOWN"
+    ? "The call no longer waits: it was continued before, so it may have run, or it has expired. Ask the user before you call the tool again."
+    : message;

@@ -1,0 +1,72 @@
+/** The options of the tools for the AI SDK. */
+import { ConfigError } from "../../errors/config-error.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
+import type { ContentOptions } from "../content-options.js";
+import type { OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";
+import type { AiSdkSuspendOptions } from "./bound-approvals.js";
+import type { AiSdkVersion } from "./content.js";
+
+export interface AiSdkToolsOptions
+  extends ToolSelection,
+    SchemaFormOptions,
+    ContentOptions,
+    Omit<CallToolOptions, "signal" | "onProgress" | "suspend"> {
+  /**
+   * The older name of `schema`.
+   * @deprecated Use `schema`.
+   */
+  readonly target?: SchemaTarget | undefined;
+  /** Called for every schema that had to be changed. */
+  readonly onChange?: OnSchemaChange | undefined;
+  /**
+   * Which calls a person must approve first (`ai` 6 and later): those of destructive tools
+   * (`"destructive"`) or of tools that are not read-only (`"writes"`), according to their annotations; all (`true`); or
+   * those that you choose. Annotations come from the server: do not rely on them for servers you do not trust.
+   *
+   * `"toolport"`: those that the option `approve` of the port leaves to a person. Each approval then releases one saved call, once:
+   * messages that are sent again, changed, or sent by another user run nothing. Requires `suspend.key`.
+   * @default none
+   */
+  readonly needsApproval?:
+    | boolean
+    | "destructive"
+    | "writes"
+    | "toolport"
+    | ((tool: ToolInfo, input: unknown) => boolean | Promise<boolean>)
+    | undefined;
+  /**
+   * Calls that have to wait for a person (an answer, an approval, a login) are saved, and their output is a `Suspended` with a token
+   * (`ai` 6 and later). End the run with `hasSuspended()`, and continue the call with `resumeMessages()`.
+   * @default false
+   * @example
+   * ```ts
+   * const tools = await toAiSdkTools(toolport, { suspend: true });
+   * ```
+   */
+  readonly suspend?: boolean | AiSdkSuspendOptions | undefined;
+  /** Return progress notifications as preliminary results. @default false */
+  readonly progress?: boolean | undefined;
+  /** Images, audio and files of a result: sent to the model, or replaced by a note. @default "content" */
+  readonly media?: "content" | "note" | undefined;
+}
+
+/** Throws if the options do not fit together, or need a later version. */
+export function checkOptions({ needsApproval, suspend }: AiSdkToolsOptions, version: AiSdkVersion): void {
+  if (version === 5 && (needsApproval || suspend)) throw tooOld(needsApproval ? "approval of" : "suspending");
+  const key = typeof suspend === "object" ? suspend.key : undefined;
+  if (needsApproval === "toolport" && (key === undefined || key === ""))
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      what: 'needsApproval: "toolport" needs the id of the conversation, because models repeat the ids of their calls',
+      next: "Pass it as suspend: { key: chatId }",
+    });
+}
+
+const tooOld = (missing: string): ConfigError =>
+  new ConfigError({
+    code: "INVALID_CONFIG",
+    what: `This version of the package \`ai\` does not support ${missing} tool calls and would run them all`,
+    next: "Install ai 6 or later, or use the option `approve` of createToolport",
+  });
