@@ -1,4 +1,5 @@
 /** An environment for code of the documentation: every server that it names is a real one, in memory. */
+import { inputRequired } from "@modelcontextprotocol/server";
 import * as toolport from "toolport";
 import { createTestServer, type TestServer, type TestServerDefinition } from "toolport/testing";
 
@@ -55,10 +56,18 @@ function definitionOf(server: string, text: string): TestServerDefinition {
   const inputs = values(text, /argument: \{ name: "(\w+)"|\{ name: "(\w+)", value: |\{ (\w+): "/g);
   const data = made(values(text, /(\w+): z\.number\(\)/g), () => 1);
   const templates = values(text, /template: "([^"]+)"/g);
+  const questions = text.includes("suspend: ") ? values(text, /answers: \{ (\w+): /g) : [];
+  const properties = made(values(text, /content: \{ (\w+): "/g), () => ({ type: "string" as const }));
+  const form = { message: "Which one?", requestedSchema: { type: "object" as const, properties } };
   return {
+    ...(questions.length > 0 && { era: "modern" as const }),
     tools: made([...tools, "any"], (name) => ({
       description: `Does ${name}`,
-      handler: () => ({ content: [{ type: "text", text: `done: ${name}` }], structuredContent: data }),
+      handler(_args, { request }) {
+        if (questions.length > 0 && request.mcpReq.inputResponses === undefined)
+          return inputRequired({ inputRequests: made(questions, () => inputRequired.elicit(form)) });
+        return { content: [{ type: "text", text: `done: ${name}` }], structuredContent: data };
+      },
     })),
     resources: made([...resources, "any://thing"], (uri) => ({ name: uri, text: `about ${uri}` })),
     resourceTemplates: made(templates, (template) => ({

@@ -9,8 +9,8 @@ import { checkSnippets, isForWorkers } from "./check-snippets.js";
 import { readDocumentation, readMarkdown, root } from "./markdown.js";
 
 const MAX_README_LINES = 400;
-/** Blocks marked `no-check` are not verified, so only a few are allowed. */
-const MAX_UNCHECKED = 3;
+/** Blocks marked `no-check` are not verified, so only a few are allowed: the four engines of docs/durable-engines.md. */
+const MAX_UNCHECKED = 4;
 
 const documents = readDocumentation();
 const blocks = documents.flatMap(({ path, blocks: found }) => found.map((block) => ({ path, ...block })));
@@ -97,7 +97,7 @@ describe("the documentation", () => {
 
   it("explains every error code", () => {
     const text = readFileSync(join(root, "docs/errors.md"), "utf8");
-    const classes = ["auth", "catalog", "config", "connection", "state", "tool-call"];
+    const classes = ["auth", "catalog", "config", "connection", "state", "suspension", "tool-call"];
     const codes = classes.flatMap((name) => {
       const source = readFileSync(join(root, `src/errors/${name}-error.ts`), "utf8");
       const union = /export type \w+ErrorCode =([^;]+);/.exec(source)?.[1] ?? "";
