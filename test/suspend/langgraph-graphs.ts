@@ -11,7 +11,7 @@ import {
   StateGraph,
 } from "@langchain/langgraph";
 import { ToolNode, toolsCondition } from "@langchain/langgraph/prebuilt";
-import { createAgent } from "langchain";
+import { type AgentMiddleware, createAgent } from "langchain";
 import {
   createResume,
   type GraphInterrupt,
@@ -69,15 +69,19 @@ export function createGraph(
     script,
     tools,
     checkpointer,
+    middleware = [],
   }: {
     script: Script;
     tools: DynamicStructuredTool[];
     checkpointer?: BaseCheckpointSaver | undefined;
+    /** Of `createAgent`. */
+    middleware?: AgentMiddleware[];
   },
 ): Graph {
   const model = new ScriptedModel(script);
   const compiled = checkpointer === undefined ? {} : { checkpointer };
-  if (kind === "createAgent") return createAgent({ model, tools, ...compiled }) as unknown as Graph;
+  if (kind === "createAgent")
+    return createAgent({ model, tools, middleware, ...compiled }) as unknown as Graph;
   return new StateGraph(MessagesAnnotation)
     .addNode("model", async ({ messages }) => ({ messages: [await model.invoke(messages)] }))
     .addNode("tools", new ToolNode(tools))

@@ -1,6 +1,6 @@
 /** Where calls can interrupt a graph: what is refused before anything is sent, subgraphs, own nodes and own interrupts. */
 import { AIMessage, type BaseMessage, HumanMessage, type ToolMessage } from "@langchain/core/messages";
-import type { DynamicStructuredTool } from "@langchain/core/tools";
+import { type DynamicStructuredTool, tool } from "@langchain/core/tools";
 import {
   Annotation,
   END,
@@ -10,9 +10,10 @@ import {
   START,
   StateGraph,
 } from "@langchain/langgraph";
+import { createMiddleware } from "langchain";
 import { createToolport, type ToolportOptions } from "toolport";
 import { MultiServerMCPClient, ToolException, toLangChainTools } from "toolport/langchain";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import { failure } from "../support/failure.js";
 import { createBookingServer } from "./booking-server.js";
 import { Conversation, createGraph, type Graph, seat } from "./langgraph-graphs.js";
@@ -220,4 +221,61 @@ test("other values of the options are refused", async () => {
         elicitation: "live" as never,
       }),
   ).toThrow(/elicitation/);
+});
+
+test("when the saved results are gone, calls are not sent again", async () => {
+  await using scene = await open();
+  const script = [toolCall("book", "Oslo", "call-0"), toolCall("note", "Bonn", "call-1")];
+  for (const kind of ["ToolNode", "createAgent"] as const) {
+    const graph = createGraph(kind, { script, tools: scene.tools, checkpointer: new MemorySaver() });
+    const conversation = await new Conversation(graph, kind).start();
+    const { requests } = scene.seen;
+    try {
+      vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 8 * 24 * 3_600_000 });
+      await conversation.answer({ [conversation.calls[0]!.token]: seat("1A") });
+    } finally {
+      vi.useRealTimers();
+    }
+    const unknown = expect.stringContaining("(OUTCOME_UNKNOWN)");
+    expect(conversation.outputs).toEqual([unknown, kind === "ToolNode" ? unknown : "noted Bonn"]);
+    expect(scene.seen.requests).toBe(requests);
+  }
+});
+
+test("a tool that interrupts by itself ends the node, and its siblings still run once", async () => {
+  await using scene = await open();
+  const sure = tool(() => `sure: ${interrupt("sure?")}`, { name: "sure", schema: { type: "object" } });
+  const script = [
+    { name: "sure", args: {}, id: "call-0" },
+    toolCall("note", "Bonn", "call-1"),
+    toolCall("book", "Oslo", "call-2"),
+  ];
+  const tools = [...scene.tools, sure as unknown as DynamicStructuredTool];
+  const graph = createGraph("ToolNode", { script, tools, checkpointer: new MemorySaver() });
+  const conversation = await new Conversation(graph).start();
+  expect(conversation.interrupts).toMatchObject([{ value: "sure?" }]);
+  await conversation.resume("yes");
+  await conversation.resume({ [conversation.calls[0]!.token]: seat("1A") });
+  expect(conversation.outputs).toEqual(["sure: yes", "noted Bonn", "booked Oslo, seat 1A, meal none"]);
+  expect(scene.seen.requests).toBe(3);
+});
+
+test("middleware around tool calls that tries again does not send a call again", async () => {
+  await using scene = await open();
+  const twice = createMiddleware({
+    name: "twice",
+    wrapToolCall: async (request, handler) => {
+      await handler(request);
+      return handler(request);
+    },
+  });
+  const script = [toolCall("book", "Oslo", "call-0"), toolCall("note", "Bonn", "call-1")];
+  const graph = createGraph("createAgent", {
+    ...{ script, tools: scene.tools, checkpointer: new MemorySaver() },
+    middleware: [twice],
+  });
+  const conversation = await new Conversation(graph).start();
+  await conversation.answer({ [conversation.calls[0]!.token]: seat("1A") });
+  expect(conversation.outputs).toEqual(["booked Oslo, seat 1A, meal none", "noted Bonn"]);
+  expect(scene.seen.requests).toBe(3);
 });

@@ -59,6 +59,11 @@ interface GraphPlace {
   readonly identity: readonly unknown[];
 }
 
+/** How long a step of a graph can be interrupted and resumed. */
+const LIFE_MS = 7 * 24 * 60 * 60 * 1_000;
+/** Results are kept longer, because the clocks of processes differ. */
+const SPARE_MS = 60 * 60 * 1_000;
+
 const arrivals = new WeakMap<object, AskingCall>();
 
 /**
@@ -85,7 +90,7 @@ export async function callInterruptibly(call: InterruptibleCall): Promise<ToolRe
   const asking = announced ?? TaskQuestions.of(task).enter();
   try {
     const key = `langgraph-${await sha256(JSON.stringify(identity))}`;
-    const suspend = { key, reasons: interrupts.reasons };
+    const suspend = { key, reasons: interrupts.reasons, ttlMs: LIFE_MS + SPARE_MS };
     const begin = () => toolport.callTool(name, args, { ...options, suspend });
     let out = await begin();
     let problem: InterruptProblem | undefined;
@@ -149,8 +154,37 @@ function placeOf({ tool, config, interrupts }: InterruptibleCall): GraphPlace {
     );
   if (message.calls > 1)
     return refuse("another call of the same message has the same id", "Give every tool call its own id");
+  const startedAt = timeOfId(checkpointOf(internal["checkpoint_map"], namespace));
+  if (startedAt !== undefined && startedAt + LIFE_MS < Date.now())
+    throw new SuspensionError({
+      code: "OUTCOME_UNKNOWN",
+      server: tool.server,
+      tool: tool.sourceName,
+      what: "This step of the graph began more than 7 days ago, so the result of the call is no longer saved and it may have run",
+      next: "Find out whether it did, and let the model call the tool again if it did not",
+    });
   return { task, toolCallId, identity: [thread, namespace, message.id, toolCallId] };
 }
+
+/** The checkpoint that the task belongs to: that of the graph, not of the task's own namespace. */
+function checkpointOf(checkpoints: unknown, namespace: unknown): unknown {
+  if (!isRecord(checkpoints) || typeof namespace !== "string") return undefined;
+  return checkpoints[namespace.split("|").slice(0, -1).join("|")];
+}
+
+/** The time in a UUID of version 6, which LangGraph uses for checkpoints, or 7; undefined for anything else. */
+function timeOfId(id: unknown): number | undefined {
+  if (typeof id !== "string") return undefined;
+  const [, high = "", middle = "", version, low = ""] =
+    /^([\da-f]{8})-([\da-f]{4})-([67])([\da-f]{3})-/i.exec(id) ?? [];
+  if (version === "7") return Number.parseInt(`${high}${middle}`, 16);
+  if (version !== "6") return undefined;
+  const sinceGregorian = Number(BigInt(`0x${high}${middle}${low}`) / 10_000n);
+  return sinceGregorian - GREGORIAN_MS;
+}
+
+/** From the start of the Gregorian calendar to 1970. */
+const GREGORIAN_MS = 12_219_292_800_000;
 
 /** The id of the message that contains the tool call, and how many calls in it have this id. */
 function messageOf(
