@@ -6,16 +6,22 @@
  * code, case by case, so a version in which they differ fails here. The versions are downloaded into `.cache/`: the oldest has an
  * advisory, so it is not a development dependency.
  */
-import { readFileSync } from "node:fs";
+import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { cache, fetchTool, npmInstall, root, run } from "./fetch-tool.mjs";
 
 const NAME = "@langchain/core";
 const OLDEST = "1.0.0";
-/** Tests that need only `@langchain/core` of LangChain. */
-const TESTS = ["short-way", "tools", "timeouts", "content", "load-errors"].map(
-  (name) => `test/adapters/langchain-${name}.test.ts`,
-);
+/** Tests that need only `@langchain/core` of LangChain, and those of interrupts, which need no certain version of LangGraph. */
+const TESTS = [
+  ...["short-way", "tools", "timeouts.slow", "content", "load-errors"].map(
+    (name) => `adapters/langchain-${name}`,
+  ),
+  ...["interrupts", "places"].map((name) => `suspend/langgraph-${name}`),
+].map((name) => `test/${name}.test.ts`);
+
+// Vitest ignores a name that matches no file.
+for (const test of TESTS) if (!existsSync(join(root, test))) throw new Error(`${test} does not exist`);
 
 const { peerDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 if (peerDependencies[NAME] !== `^${OLDEST}`)

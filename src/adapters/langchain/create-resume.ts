@@ -38,7 +38,7 @@ export interface GraphInterrupt {
 }
 
 /** Answers by token. */
-export type InterruptAnswers = Readonly<Record<string, ResumeInput>>;
+export type InterruptAnswers = Record<string, ResumeInput>;
 
 /**
  * True for the value of an interrupt that lists suspended calls.
@@ -65,10 +65,10 @@ export const isToolportInterrupt = (value: unknown): value is InterruptValue =>
  */
 export function createResume(
   interrupts: readonly GraphInterrupt[],
-  answers: InterruptAnswers,
+  answers: Readonly<InterruptAnswers>,
 ): Record<string, InterruptAnswers> {
   const left = new Map(Object.entries(answers));
-  const resume: Record<string, Record<string, ResumeInput>> = {};
+  const resume: Record<string, InterruptAnswers> = {};
   for (const { id, value } of interrupts) {
     if (id === undefined || !isToolportInterrupt(value)) continue;
     for (const { token } of value.calls) {
