@@ -2,12 +2,15 @@
 
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
+import { SuspensionError } from "../errors/suspension-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import type { CallToolOptions } from "../execution/tool-call.js";
+import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
+import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";
+import { sha256 } from "../util/sha256.js";
 import type { ContentOptions } from "./content-options.js";
 import { derivedSchemaOf, lastTarget, type ToolSelection } from "./offered-tools.js";
 import { resultParts, textPart } from "./result-parts.js";
@@ -38,6 +41,33 @@ export interface RequestedCall {
   readonly args: unknown;
 }
 
+/** How the calls of a model are suspended. */
+export interface SuspendCallsOptions extends Omit<SuspendOptions, "key" | "create"> {
+  /**
+   * Your own name of the model's response. Together with the id of a call it names the call, so that running the same response again, in any
+   * process, sends nothing twice and returns the saved results. Some models repeat the ids of their calls: use a name that no
+   * other response of the user has. Throws `NOT_OFFERED` if a call has no id.
+   * @default none: every run sends its calls
+   * @example
+   * ```ts
+   * await runOpenAIToolCalls(toolport, message, { suspend: { key: `${conversationId}/${completion.id}` } });
+   * ```
+   */
+  readonly key?: string | undefined;
+}
+
+/** Adds `suspend` to the options of a run. */
+export type WithSuspend<Options> = Omit<Options, "suspend"> & {
+  /** Save calls that have to wait for a person, and return them as `pending`. */
+  readonly suspend: true | SuspendCallsOptions;
+};
+
+/** A call that waits for a person. */
+export interface SuspendedOutcome {
+  readonly call: RequestedCall;
+  readonly suspended: Suspended;
+}
+
 export interface CallOutcome {
   readonly call: RequestedCall;
   readonly parts: readonly ContentPart[];
@@ -47,11 +77,21 @@ export interface CallOutcome {
 }
 
 /** Results are in the order of the calls. `targets`: the schema targets for which the tools may have been offered. Throws only on abort, and what `onError` throws. */
+export function runCalls(
+  toolport: Toolport,
+  calls: readonly RequestedCall[],
+  options: RunToolCallsOptions & { targets: readonly SchemaTarget[] },
+): Promise<CallOutcome[]>;
+export function runCalls(
+  toolport: Toolport,
+  calls: readonly RequestedCall[],
+  options: WithSuspend<RunToolCallsOptions> & { targets: readonly SchemaTarget[] },
+): Promise<(CallOutcome | SuspendedOutcome)[]>;
 export async function runCalls(
   toolport: Toolport,
   calls: readonly RequestedCall[],
-  { targets, ...options }: RunToolCallsOptions & { targets: readonly SchemaTarget[] },
-): Promise<CallOutcome[]> {
+  { targets, ...options }: AnyRunOptions & { targets: readonly SchemaTarget[] },
+): Promise<(CallOutcome | SuspendedOutcome)[]> {
   if (calls.length === 0) return [];
   const { servers, only, except, filter, signal } = options;
   const offered = await toolport.tools({
@@ -64,14 +104,48 @@ export async function runCalls(
   const byName = new Map(offered.map((tool) => [tool.name, tool]));
   const isOpen = [servers, only, except, filter].every((rule) => rule === undefined);
   const wanted = options.unknownTools === "skip" ? calls.filter(({ name }) => byName.has(name)) : calls;
+  const suspends = await suspendOptions(wanted, options.suspend);
   const context: CallContext = { toolport, byName, isOpen, targets, options };
   // Wait for all calls before one failure ends the run, so that none continues in the background.
-  const outcomes = await Promise.allSettled(wanted.map((call) => answerCall(call, context)));
+  const outcomes = await Promise.allSettled(
+    wanted.map((call, index) => answerCall(call, context, suspends?.[index])),
+  );
   return outcomes.map((outcome) => {
     if (outcome.status === "rejected") throw outcome.reason;
     return outcome.value;
   });
 }
+
+type AnyRunOptions = RunToolCallsOptions | WithSuspend<RunToolCallsOptions>;
+
+/** The option `suspend` for each of the calls; throws before anything is sent. */
+async function suspendOptions(
+  calls: readonly RequestedCall[],
+  suspend: AnyRunOptions["suspend"],
+): Promise<SuspendOptions[] | undefined> {
+  if (!suspend) return undefined;
+  const { key, ...limits }: SuspendCallsOptions = suspend === true ? {} : suspend;
+  if (key === undefined) return calls.map(() => limits);
+  const uses = new Map<string, number>();
+  return Promise.all(
+    calls.map(async ({ id, name }) => {
+      if (id === undefined || id === "") throw callWithoutId(name);
+      // A response may contain the same id twice.
+      const use = uses.get(id) ?? 0;
+      uses.set(id, use + 1);
+      return { ...limits, key: `call ${await sha256(JSON.stringify([key, id, use]))}` };
+    }),
+  );
+}
+
+const callWithoutId = (tool: string): SuspensionError =>
+  new SuspensionError({
+    code: "NOT_OFFERED",
+    tool,
+    what: "The model gave its call no id, so that suspend.key cannot name the call",
+    next: "Use suspend: true, which needs no ids",
+    outcome: "unsent",
+  });
 
 interface CallContext {
   readonly toolport: Toolport;
@@ -79,10 +153,14 @@ interface CallContext {
   /** All tools were offered, so a name that is not listed may come from a search. */
   readonly isOpen: boolean;
   readonly targets: readonly SchemaTarget[];
-  readonly options: RunToolCallsOptions;
+  readonly options: AnyRunOptions;
 }
 
-async function answerCall(call: RequestedCall, context: CallContext): Promise<CallOutcome> {
+async function answerCall(
+  call: RequestedCall,
+  context: CallContext,
+  suspend: SuspendOptions | undefined,
+): Promise<CallOutcome | SuspendedOutcome> {
   const { toolport, byName, isOpen, targets, options } = context;
   const tool = byName.get(call.name);
   try {
@@ -92,7 +170,12 @@ async function answerCall(call: RequestedCall, context: CallContext): Promise<Ca
     if ("problem" in read) return { call, parts: [textPart(read.problem)], isError: true };
     const derived = tool && derivedSchemaOf(tool, lastTarget(tool, targets));
     const args = derived?.unwrap(read.args) ?? read.args;
-    const result = await toolport.callTool(call.name, args, callOptions(options, call.id));
+    const sent = callOptions(options, call.id);
+    const result =
+      suspend === undefined
+        ? await toolport.callTool(call.name, args, sent)
+        : await toolport.callTool(call.name, args, { ...sent, suspend });
+    if (isSuspended(result)) return { call, suspended: result };
     const { server, isError } = result;
     const parts = resultParts(result, options.audience);
     return { call, parts, isError, server, tool: tool?.sourceName };
@@ -110,7 +193,7 @@ async function isCallable(toolport: Toolport, name: string): Promise<boolean> {
   return known === undefined || isForModel(known);
 }
 
-function callOptions(options: RunToolCallsOptions, id: string | undefined): CallToolOptions {
+function callOptions(options: AnyRunOptions, id: string | undefined): CallToolOptions {
   const { signal, timeoutMs, onProgress, idempotent, headers, context, applyDefaults } = options;
   const { checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };

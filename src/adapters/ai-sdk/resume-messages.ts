@@ -1,13 +1,12 @@
 /** Continues the waiting calls in the messages of the AI SDK, and puts their results in place. */
-import { ToolportError } from "../../errors/toolport-error.js";
 import {
   isSuspended,
   type ResumeInput,
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
-import type { ToolResult } from "../../execution/tool-result.js";
 import type { Toolport } from "../../toolport.js";
+import { type ResumeOutcome, resumeCall, resumeOptions } from "../resume-call.js";
 import { versionOf } from "./content.js";
 import { loadAi } from "./load-ai.js";
 import { markOf, suspendedMark, toSuspendedOutput } from "./suspended-output.js";
@@ -42,8 +41,6 @@ export interface ResumedMessages<Message> {
 /** Content options apply to model messages. */
 export interface ResumeMessagesOptions extends Omit<AiSdkContentOptions, "strictContent">, ResumeOptions {}
 
-type Outcome = { readonly result: ToolResult | Suspended } | { readonly error: unknown };
-
 /**
  * Continues waiting calls with the answers of the user, by token, and returns messages with the results. An answer to a call that
  * is not in the messages, or whose result is there already, has no effect. A call that was continued before with other copies of the messages,
@@ -62,11 +59,9 @@ export async function resumeMessages<Message extends AiSdkMessage>(
   toolport: Toolport,
   messages: readonly Message[],
   answers: Readonly<Record<string, ResumeInput>>,
-  { signal, timeoutMs, onProgress, context, ...content }: ResumeMessagesOptions = {},
+  options: ResumeMessagesOptions = {},
 ): Promise<ResumedMessages<Message>> {
-  const resume: ResumeOptions = Object.fromEntries(
-    Object.entries({ signal, timeoutMs, onProgress, context }).filter(([, value]) => value !== undefined),
-  );
+  const resume = resumeOptions(options);
   const tokens = new Map(
     await Promise.all(Object.keys(answers).map(async (token) => [await markOf(token), token] as const)),
   );
@@ -74,20 +69,23 @@ export async function resumeMessages<Message extends AiSdkMessage>(
   const asked = [...new Set(calls.map(({ mark }) => mark))].filter((mark) => tokens.has(mark));
   const outcomes = new Map(
     await Promise.all(
-      asked.map(async (mark): Promise<[string, Outcome]> => {
+      asked.map(async (mark) => {
         const token = tokens.get(mark)!;
-        const [outcome] = await Promise.allSettled([toolport.resume(token, answers[token], resume)]);
-        return [mark, outcome.status === "fulfilled" ? { result: outcome.value } : { error: outcome.reason }];
+        return [
+          mark,
+          await resumeCall(toolport, { token, answer: answers[token], options: resume }),
+        ] as const;
       }),
     ),
   );
-  const version = content.version ?? versionOf(await loadAi());
+  const { media, audience, onLeftOut } = options;
+  const version = options.version ?? versionOf(await loadAi());
   const replaced = await Promise.all(
-    messages.map((message) => replaceIn(message, outcomes, { ...content, version })),
+    messages.map((message) => replaceIn(message, outcomes, { media, audience, onLeftOut, version })),
   );
   const errors = calls.flatMap(({ mark, toolCallId }): AiSdkResumeFailure[] => {
     const outcome = outcomes.get(mark);
-    if (outcome === undefined || "result" in outcome || isOver(outcome.error)) return [];
+    if (outcome === undefined || !("error" in outcome)) return [];
     return [{ toolCallId, token: tokens.get(mark)!, error: outcome.error }];
   });
   return { messages: replaced, pending: await pendingCalls(toolport, replaced), errors };
@@ -148,7 +146,7 @@ const isWaitingOutput = (output: unknown): output is Suspended =>
 
 async function replaceIn<Message extends AiSdkMessage>(
   message: Message,
-  outcomes: ReadonlyMap<string, Outcome>,
+  outcomes: ReadonlyMap<string, ResumeOutcome>,
   content: AiSdkContentOptions,
 ): Promise<Message> {
   const before = partsOf(message);
@@ -159,32 +157,20 @@ async function replaceIn<Message extends AiSdkMessage>(
 
 async function replacePart(
   part: MessagePart,
-  outcomes: ReadonlyMap<string, Outcome>,
+  outcomes: ReadonlyMap<string, ResumeOutcome>,
   content: AiSdkContentOptions,
 ): Promise<MessagePart> {
   const call = await waitingCall(part);
   const outcome = call && outcomes.get(call.mark);
-  if (outcome === undefined || ("error" in outcome && !isOver(outcome.error))) return part;
-  if ("error" in outcome) {
-    const text = noteOf(outcome.error as ToolportError);
-    if (!isToolUiPart(part)) return { ...part, output: { type: "error-text", value: text } };
+  if (outcome === undefined || "error" in outcome) return part;
+  if ("note" in outcome) {
+    const { note } = outcome;
+    if (!isToolUiPart(part)) return { ...part, output: { type: "error-text", value: note } };
     const { output: _, ...rest } = part;
-    return { ...rest, state: "output-error", errorText: text } as MessagePart;
+    return { ...rest, state: "output-error", errorText: note } as MessagePart;
   }
-  const { result } = outcome;
-  if (isToolUiPart(part)) return { ...part, output: result };
-  return {
-    ...part,
-    output: isSuspended(result) ? await toSuspendedOutput(result) : toAiSdkContent(result, content),
-  };
+  if (isToolUiPart(part)) return { ...part, output: "next" in outcome ? outcome.next : outcome.result };
+  const output =
+    "next" in outcome ? await toSuspendedOutput(outcome.next) : toAiSdkContent(outcome.result, content);
+  return { ...part, output };
 }
-
-/** Codes of errors after which the token is gone. */
-const OVER = ["SUSPENSION_UNKNOWN", "REFUSED", "PROTOCOL", "INVALID_OUTPUT", "TASK_LOST", "TASK_CANCELLED"];
-
-const isOver = (error: unknown): boolean => ToolportError.isInstance(error) && OVER.includes(error.code);
-
-const noteOf = ({ code, message }: ToolportError): string =>
-  code === "SUSPENSION_UNKNOWN"
-    ? "The call no longer waits: it was continued before, so it may have run, or it has expired. Ask the user before you call the tool again."
-    : message;

@@ -1,8 +1,23 @@
 /** Runs the calls that an Anthropic model requested, and returns the message to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
+import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { Toolport } from "../../toolport.js";
-import { noteOrThrow, textOf } from "../content-options.js";
-import { type CallOutcome, type RequestedCall, type RunToolCallsOptions, runCalls } from "../run-calls.js";
+import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
+import {
+  type ResumeAnswers,
+  type ResumedRun,
+  type RunFormat,
+  resumeRun,
+  type SuspendedRun,
+  toSuspendedRun,
+} from "../pending-calls.js";
+import {
+  type CallOutcome,
+  type RequestedCall,
+  type RunToolCallsOptions,
+  runCalls,
+  type WithSuspend,
+} from "../run-calls.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
 
 /** The relevant fields of a message of the API. */
@@ -35,24 +50,71 @@ interface ToolUse {
 /**
  * Runs every `tool_use` of a message in parallel. One message contains all results, in the order of the calls; an
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
+ * With `suspend`, calls that wait for a person are in `pending`.
  */
+export function runAnthropicToolCalls(
+  toolport: Toolport,
+  message: AnthropicAnswer,
+  options?: AnthropicRunOptions,
+): Promise<AnthropicToolResultMessage[]>;
+export function runAnthropicToolCalls(
+  toolport: Toolport,
+  message: AnthropicAnswer,
+  options: WithSuspend<AnthropicRunOptions>,
+): Promise<SuspendedRun<AnthropicToolResultMessage>>;
 export async function runAnthropicToolCalls(
   toolport: Toolport,
   { content }: AnthropicAnswer,
-  options: AnthropicRunOptions = {},
-): Promise<AnthropicToolResultMessage[]> {
+  { suspend, ...given }: AnthropicRunOptions | WithSuspend<AnthropicRunOptions> = {},
+): Promise<AnthropicToolResultMessage[] | SuspendedRun<AnthropicToolResultMessage>> {
   const calls = requestedCalls(content);
-  const answers = await runCalls(toolport, calls, { ...options, targets: ["anthropic"] });
-  if (answers.length === 0) return [];
-  const results = answers.map((answer) => toToolResult(answer, options));
-  // Results must come first in the message.
-  return [
-    {
-      role: "user",
-      content: [...results.map(({ result }) => result), ...results.flatMap(({ beside }) => beside)],
-    },
-  ];
+  const options = { ...given, targets: ["anthropic"] as const };
+  const format = formatOf(given);
+  if (suspend) return toSuspendedRun(await runCalls(toolport, calls, { ...options, suspend }), format);
+  return toSuspendedRun(await runCalls(toolport, calls, options), format).messages;
 }
+
+/** How results are converted, and the options of `resume()`. */
+export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> & ResumeOptions;
+
+/**
+ * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
+ * append `messages` to the conversation.
+ *
+ * @param answers what the user decided, by the token of the call
+ * @example
+ * ```ts
+ * let run = await runAnthropicToolCalls(toolport, message, { suspend: true });
+ * while (run.pending.length > 0) run = await resumeAnthropicToolCalls(toolport, run, await askUser(run.pending));
+ * messages.push(...run.messages);
+ * ```
+ */
+export function resumeAnthropicToolCalls(
+  toolport: Toolport,
+  run: SuspendedRun<AnthropicToolResultMessage>,
+  answers: ResumeAnswers,
+  options: AnthropicResumeOptions = {},
+): Promise<ResumedRun<AnthropicToolResultMessage>> {
+  const format = formatOf({ ...options, strictContent: false });
+  return resumeRun(toolport, run, { answers, options, format });
+}
+
+type Block = AnthropicToolResultMessage["content"][number];
+
+const formatOf = (
+  options: ContentOptions,
+): RunFormat<AnthropicToolResultMessage, AnthropicToolResult, Block> => ({
+  convert: (answer) => toToolResult(answer, options),
+  // Results must come first in the message.
+  join: (results, beside) =>
+    results.length === 0 ? [] : [{ role: "user", content: [...results, ...beside] }],
+  split(messages) {
+    const blocks = messages.flatMap(({ content }) => content);
+    return { results: blocks.filter(isResult), beside: blocks.filter((block) => !isResult(block)) };
+  },
+});
+
+const isResult = (block: Block): block is AnthropicToolResult => block.type === "tool_result";
 
 const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
   typeof content === "string"
@@ -64,7 +126,7 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
 /** A `tool_result` with `is_error` may only contain text, so other content follows it in blocks of its own. */
 function toToolResult(
   { call, parts, isError, server, tool }: CallOutcome,
-  { strictContent = false, onLeftOut }: AnthropicRunOptions,
+  { strictContent = false, onLeftOut }: ContentOptions,
 ): { result: AnthropicToolResult; beside: AnthropicToolResultMessage["content"] } {
   const files: AnthropicFileBlock[] = [];
   const content = parts.map((part): AnthropicTextBlock | AnthropicFileBlock => {

@@ -2,14 +2,23 @@
 export type { ContentPart } from "../../content/content-part.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type {
+  PendingCall,
+  ResumeAnswers,
+  ResumedRun,
+  ResumeFailure,
+  SuspendedRun,
+} from "../pending-calls.js";
 export type { ResultContent } from "../result-parts.js";
-export type { RequestedCall } from "../run-calls.js";
+export type { RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
 export type { GeminiInlineData, GeminiTextPart } from "./content.js";
 export {
   type GeminiAnswer,
   type GeminiFunctionResponse,
   type GeminiResponseContent,
+  type GeminiResumeOptions,
   type GeminiRunOptions,
+  resumeGeminiToolCalls,
   runGeminiToolCalls,
 } from "./run-tool-calls.js";
 export { type GeminiContentOptions, toGeminiContent } from "./to-content.js";

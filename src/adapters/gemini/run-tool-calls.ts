@@ -1,8 +1,23 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
+import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { Toolport } from "../../toolport.js";
-import { noteOrThrow, textOf } from "../content-options.js";
-import { type CallOutcome, type RequestedCall, type RunToolCallsOptions, runCalls } from "../run-calls.js";
+import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
+import {
+  type ResumeAnswers,
+  type ResumedRun,
+  type RunFormat,
+  resumeRun,
+  type SuspendedRun,
+  toSuspendedRun,
+} from "../pending-calls.js";
+import {
+  type CallOutcome,
+  type RequestedCall,
+  type RunToolCallsOptions,
+  runCalls,
+  type WithSuspend,
+} from "../run-calls.js";
 import {
   type GeminiInlineData,
   type GeminiTextPart,
@@ -58,24 +73,75 @@ const GEMINI_TARGETS = ["gemini-json", "gemini-openapi"] as const;
 /**
  * Runs every `functionCall` of a response in parallel. One content contains all results, in the order of the calls; an
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
+ * With `suspend`, calls that wait for a person are in `pending`.
  */
+export function runGeminiToolCalls(
+  toolport: Toolport,
+  answer: GeminiAnswer,
+  options?: GeminiRunOptions,
+): Promise<GeminiResponseContent[]>;
+export function runGeminiToolCalls(
+  toolport: Toolport,
+  answer: GeminiAnswer,
+  options: WithSuspend<GeminiRunOptions>,
+): Promise<SuspendedRun<GeminiResponseContent>>;
 export async function runGeminiToolCalls(
   toolport: Toolport,
   answer: GeminiAnswer,
-  options: GeminiRunOptions = {},
-): Promise<GeminiResponseContent[]> {
-  const { schema } = options;
+  { suspend, ...given }: GeminiRunOptions | WithSuspend<GeminiRunOptions> = {},
+): Promise<GeminiResponseContent[] | SuspendedRun<GeminiResponseContent>> {
+  const { schema } = given;
+  const calls = requestedCalls(answer);
   const targets = schema === undefined ? GEMINI_TARGETS : [`gemini-${schema}` as const];
-  const answers = await runCalls(toolport, requestedCalls(answer), { ...options, targets });
-  if (answers.length === 0) return [];
-  const responses = answers.map((each) => toResponse(each, options));
-  return [
-    {
-      role: "user",
-      parts: [...responses.map(({ response }) => response), ...responses.flatMap(({ beside }) => beside)],
-    },
-  ];
+  const format = formatOf(given);
+  if (suspend) return toSuspendedRun(await runCalls(toolport, calls, { ...given, suspend, targets }), format);
+  return toSuspendedRun(await runCalls(toolport, calls, { ...given, targets }), format).messages;
 }
+
+type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;
+
+/** How results are converted, and the options of `resume()`. */
+export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> & ResumeOptions;
+
+/**
+ * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
+ * append `messages` to the conversation.
+ *
+ * @param answers what the user decided, by the token of the call
+ * @example
+ * ```ts
+ * let run = await runGeminiToolCalls(toolport, response, { suspend: true });
+ * while (run.pending.length > 0) run = await resumeGeminiToolCalls(toolport, run, await askUser(run.pending));
+ * contents.push(...run.messages);
+ * ```
+ */
+export function resumeGeminiToolCalls(
+  toolport: Toolport,
+  run: SuspendedRun<GeminiResponseContent>,
+  answers: ResumeAnswers,
+  options: GeminiResumeOptions = {},
+): Promise<ResumedRun<GeminiResponseContent>> {
+  const format = formatOf({ ...options, strictContent: false });
+  return resumeRun(toolport, run, { answers, options, format });
+}
+
+type Part = GeminiResponseContent["parts"][number];
+
+const formatOf = (
+  options: GeminiContentRules,
+): RunFormat<GeminiResponseContent, GeminiFunctionResponse, Part> => ({
+  convert(answer) {
+    const { response, beside } = toResponse(answer, options);
+    return { result: response, beside };
+  },
+  join: (results, beside) => (results.length === 0 ? [] : [{ role: "user", parts: [...results, ...beside] }]),
+  split(messages) {
+    const all = messages.flatMap(({ parts }) => parts);
+    return { results: all.filter(isResponse), beside: all.filter((part) => !isResponse(part)) };
+  },
+});
+
+const isResponse = (part: Part): part is GeminiFunctionResponse => "functionResponse" in part;
 
 function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
   const content = "candidates" in answer ? answer.candidates?.[0]?.content : (answer as GeminiAnswerContent);
@@ -88,7 +154,7 @@ function requestedCalls(answer: GeminiAnswer): RequestedCall[] {
 
 function toResponse(
   { call, parts, isError, server, tool }: CallOutcome,
-  { strictContent = false, media = "response", onLeftOut }: GeminiRunOptions,
+  { strictContent = false, media = "response", onLeftOut }: GeminiContentRules,
 ): { response: GeminiFunctionResponse; beside: GeminiResponseContent["parts"] } {
   const place = { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut };
   const inside: GeminiInlineData[] = [];

@@ -2,14 +2,23 @@
 export type { ContentPart } from "../../content/content-part.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type {
+  PendingCall,
+  ResumeAnswers,
+  ResumedRun,
+  ResumeFailure,
+  SuspendedRun,
+} from "../pending-calls.js";
 export type { ResultContent } from "../result-parts.js";
-export type { RequestedCall } from "../run-calls.js";
+export type { RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
 export type { OpenAIApi, OpenAIChatPart, OpenAIResponsesPart } from "./content.js";
 export type { OpenAIChatAnswer, OpenAIResponsesAnswer, OpenAIResponsesItem } from "./requested-calls.js";
 export {
   type OpenAIFunctionCallOutput,
+  type OpenAIResumeOptions,
   type OpenAIRunOptions,
   type OpenAIToolMessage,
+  resumeOpenAIToolCalls,
   runOpenAIToolCalls,
 } from "./run-tool-calls.js";
 export { type OpenAIChatText, type OpenAIContentOptions, toOpenAIContent } from "./to-content.js";

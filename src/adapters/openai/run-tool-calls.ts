@@ -1,10 +1,19 @@
 /** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
 import type { ContentPart } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
+import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { Toolport } from "../../toolport.js";
-import { type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
-import { type CallOutcome, type RunToolCallsOptions, runCalls } from "../run-calls.js";
+import { type ContentOptions, type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
+import {
+  type ResumeAnswers,
+  type ResumedRun,
+  type RunFormat,
+  resumeRun,
+  type SuspendedRun,
+  toSuspendedRun,
+} from "../pending-calls.js";
+import { type CallOutcome, type RunToolCallsOptions, runCalls, type WithSuspend } from "../run-calls.js";
 import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,
@@ -53,7 +62,7 @@ export interface OpenAIRunOptions extends RunToolCallsOptions {
 /**
  * Runs every tool call in a message of the chat API, or in a response of the responses API, in parallel. The results
  * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are reported to the model. An
- * empty list: the model requested no calls.
+ * empty list: the model requested no calls. With `suspend`, calls that wait for a person are in `pending`.
  */
 export function runOpenAIToolCalls(
   toolport: Toolport,
@@ -65,49 +74,105 @@ export function runOpenAIToolCalls(
   response: OpenAIResponsesAnswer,
   options?: OpenAIRunOptions,
 ): Promise<OpenAIFunctionCallOutput[]>;
+export function runOpenAIToolCalls(
+  toolport: Toolport,
+  message: OpenAIChatAnswer,
+  options: WithSuspend<OpenAIRunOptions>,
+): Promise<SuspendedRun<OpenAIToolMessage>>;
+export function runOpenAIToolCalls(
+  toolport: Toolport,
+  response: OpenAIResponsesAnswer,
+  options: WithSuspend<OpenAIRunOptions>,
+): Promise<SuspendedRun<OpenAIFunctionCallOutput>>;
 export async function runOpenAIToolCalls(
   toolport: Toolport,
   answer: OpenAIChatAnswer | OpenAIResponsesAnswer,
-  options: OpenAIRunOptions = {},
-): Promise<OpenAIToolMessage[] | OpenAIFunctionCallOutput[]> {
+  { suspend, ...options }: OpenAIRunOptions | WithSuspend<OpenAIRunOptions> = {},
+): Promise<unknown> {
   const calls = requestedCalls(answer);
   const targets = targetsOf(options);
-  const answers = await runCalls(toolport, calls, { ...options, targets });
-  return calls[0]?.form === "item"
-    ? answers.map((each) => toFunctionCallOutput(each, options))
-    : toToolMessages(answers, options);
+  const format = formatOf(options);
+  if (suspend)
+    return toSuspendedRun(await runCalls(toolport, calls, { ...options, suspend, targets }), format);
+  return toSuspendedRun(await runCalls(toolport, calls, { ...options, targets }), format).messages;
 }
 
-const targetsOf = ({ strict }: OpenAIRunOptions): SchemaTarget[] =>
+/** How results are converted, and the options of `resume()`. */
+export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> & ResumeOptions;
+
+/**
+ * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
+ * append `messages` to the conversation.
+ *
+ * @param answers what the user decided, by the token of the call
+ * @example
+ * ```ts
+ * let run = await runOpenAIToolCalls(toolport, message, { suspend: true });
+ * while (run.pending.length > 0) run = await resumeOpenAIToolCalls(toolport, run, await askUser(run.pending));
+ * messages.push(...run.messages);
+ * ```
+ */
+export function resumeOpenAIToolCalls<Message extends OpenAIResult>(
+  toolport: Toolport,
+  run: SuspendedRun<Message>,
+  answers: ResumeAnswers,
+  options: OpenAIResumeOptions = {},
+): Promise<ResumedRun<Message>> {
+  const format = formatOf({ ...options, strictContent: false });
+  return resumeRun(toolport, run, { answers, options, format }) as Promise<ResumedRun<Message>>;
+}
+
+type OpenAIContentRules = Pick<OpenAIRunOptions, "media" | "audio" | keyof ContentOptions>;
+const targetsOf = ({ strict }: Pick<OpenAIRunOptions, "strict">): SchemaTarget[] =>
   strict === undefined ? ["openai", "openai-strict"] : [strict ? "openai-strict" : "openai"];
 
-function toToolMessages(answers: readonly CallOutcome[], options: OpenAIRunOptions): OpenAIToolMessage[] {
-  const seen: OpenAIChatPart[] = [];
-  const messages = answers.map((answer): OpenAIToolMessage => {
-    const { call } = answer;
-    const files: OpenAIChatPart[] = [];
-    const texts = answer.parts.map((part) => {
-      const file = toMessagePart(part, options);
-      if (file === undefined) return textOf(part) ?? noteOrThrow(part, placeOf(answer, "chat", options));
-      files.push(file);
-      return `${partNote(part)} (in the next user message)`;
-    });
-    if (files.length > 0) seen.push({ type: "text", text: `What ${call.name} answered:` }, ...files);
-    const content = errorMark(answer) + texts.join("\n");
-    return (call as OpenAICall).form === "function"
-      ? { role: "function", name: call.name, content }
-      : { role: "tool", tool_call_id: call.id ?? "", content };
-  });
+type OpenAIResult = OpenAIToolMessage | OpenAIFunctionCallOutput;
+
+const formatOf = (options: OpenAIContentRules): RunFormat<OpenAIResult, OpenAIResult, OpenAIChatPart> => ({
+  convert: (answer) =>
+    (answer.call as OpenAICall).form === "item"
+      ? { result: toFunctionCallOutput(answer, options), beside: [] }
+      : toToolMessage(answer, options),
   // All results of one message must be adjacent, so the user message with files comes after the last of them.
-  return seen.length === 0 ? messages : [...messages, { role: "user", content: seen }];
+  join: (results, beside) =>
+    beside.length === 0 ? [...results] : [...results, { role: "user", content: [...beside] }],
+  split: (messages) => ({
+    results: messages.filter((message) => !isUserMessage(message)),
+    beside: messages.filter(isUserMessage).flatMap(({ content }) => content),
+  }),
+});
+
+const isUserMessage = (message: OpenAIResult): message is Extract<OpenAIToolMessage, { role: "user" }> =>
+  "role" in message && message.role === "user";
+
+function toToolMessage(
+  answer: CallOutcome,
+  options: OpenAIContentRules,
+): { result: OpenAIToolMessage; beside: OpenAIChatPart[] } {
+  const { call } = answer;
+  const files: OpenAIChatPart[] = [];
+  const texts = answer.parts.map((part) => {
+    const file = toMessagePart(part, options);
+    if (file === undefined) return textOf(part) ?? noteOrThrow(part, placeOf(answer, "chat", options));
+    files.push(file);
+    return `${partNote(part)} (in the next user message)`;
+  });
+  const content = errorMark(answer) + texts.join("\n");
+  return {
+    result:
+      (call as OpenAICall).form === "function"
+        ? { role: "function", name: call.name, content }
+        : { role: "tool", tool_call_id: call.id ?? "", content },
+    beside: files.length === 0 ? [] : [{ type: "text", text: `What ${call.name} answered:` }, ...files],
+  };
 }
 
-function toMessagePart(part: ContentPart, { media, audio }: OpenAIRunOptions): OpenAIChatPart | undefined {
+function toMessagePart(part: ContentPart, { media, audio }: OpenAIContentRules): OpenAIChatPart | undefined {
   const file = media === "note" ? undefined : toChatFile(part);
   return file ?? (audio === "message" ? toChatAudio(part) : undefined);
 }
 
-function toFunctionCallOutput(answer: CallOutcome, options: OpenAIRunOptions): OpenAIFunctionCallOutput {
+function toFunctionCallOutput(answer: CallOutcome, options: OpenAIContentRules): OpenAIFunctionCallOutput {
   const mark = errorMark(answer);
   const items = mapParts<OpenAIResponsesPart>(
     answer.parts,
@@ -131,5 +196,5 @@ const errorMark = ({ isError }: CallOutcome): string => (isError ? "Error: " : "
 const placeOf = (
   { server, tool }: CallOutcome,
   api: keyof typeof PROVIDER_NAMES,
-  { strictContent = false, onLeftOut }: OpenAIRunOptions,
+  { strictContent = false, onLeftOut }: OpenAIContentRules,
 ): ContentPlace => ({ provider: PROVIDER_NAMES[api], strict: strictContent, server, tool, onLeftOut });

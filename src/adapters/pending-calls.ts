@@ -1,0 +1,110 @@
+/** Runs the calls of a model when some of them may wait for a person, and continues those later. */
+import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
+import type { Toolport } from "../toolport.js";
+import type { AudienceRule } from "./content-options.js";
+import { resultParts, textPart } from "./result-parts.js";
+import { resumeCall, resumeOptions } from "./resume-call.js";
+import type { CallOutcome, RequestedCall, SuspendedOutcome } from "./run-calls.js";
+
+/** A call of a model that waits for a person. */
+export type PendingCall = Suspended & {
+  /** The call as the model requested it; `call.id` is the id of the provider. */
+  readonly call: RequestedCall;
+  /** The place of its result among the results of all calls of the response. */
+  readonly index: number;
+};
+
+/** The outcome of a run with `suspend`. Plain JSON: save it until the user has answered. */
+export interface SuspendedRun<Message> {
+  /** The results of the calls that are over. A provider accepts them only when `pending` is empty. */
+  readonly messages: Message[];
+  /** The calls that wait for a person, in the order of the calls. */
+  readonly pending: PendingCall[];
+}
+
+/** An answer that could not be used. */
+export interface ResumeFailure {
+  readonly token: string;
+  readonly error: unknown;
+}
+
+export interface ResumedRun<Message> extends SuspendedRun<Message> {
+  /** Calls that still wait because their answer was not accepted, or because their server could not be reached. */
+  readonly errors: ResumeFailure[];
+}
+
+/** What the user decided, by the token of the call. */
+export type ResumeAnswers = Readonly<Record<string, ResumeInput>>;
+
+/** How a provider represents results: one item for each call, and content that follows all of them. */
+export interface RunFormat<Message, Result, Beside> {
+  convert(outcome: CallOutcome): { result: Result; beside: Beside[] };
+  join(results: readonly Result[], beside: readonly Beside[]): Message[];
+  split(messages: readonly Message[]): { results: Result[]; beside: Beside[] };
+}
+
+/** Separates the calls that wait from the others. */
+export function toSuspendedRun<Message, Result, Beside>(
+  outcomes: readonly (CallOutcome | SuspendedOutcome)[],
+  format: RunFormat<Message, Result, Beside>,
+): SuspendedRun<Message> {
+  const pending = outcomes.flatMap((outcome, index): PendingCall[] =>
+    "suspended" in outcome ? [{ ...outcome.suspended, call: outcome.call, index }] : [],
+  );
+  const over = outcomes.filter((outcome): outcome is CallOutcome => !("suspended" in outcome));
+  const converted = over.map((outcome) => format.convert(outcome));
+  const messages = format.join(
+    converted.map(({ result }) => result),
+    converted.flatMap(({ beside }) => beside),
+  );
+  return { messages, pending };
+}
+
+/** Continues the calls that have an answer, and inserts their results at the place of the calls. */
+export async function resumeRun<Message, Result, Beside>(
+  toolport: Toolport,
+  { messages, pending }: SuspendedRun<Message>,
+  {
+    answers,
+    options,
+    format,
+  }: {
+    answers: ResumeAnswers;
+    options: ResumeOptions & { audience?: AudienceRule | undefined };
+    format: RunFormat<Message, Result, Beside>;
+  },
+): Promise<ResumedRun<Message>> {
+  const { results, beside } = format.split(messages);
+  const waiting: PendingCall[] = [];
+  const errors: ResumeFailure[] = [];
+  const calls = [...pending].sort((a, b) => a.index - b.index);
+  const resume = resumeOptions(options);
+  const outcomes = await Promise.all(
+    calls.map(({ token }) =>
+      Object.hasOwn(answers, token)
+        ? resumeCall(toolport, { token, answer: answers[token], options: resume })
+        : undefined,
+    ),
+  );
+  for (const [place, { call, index, ...suspended }] of calls.entries()) {
+    const outcome = outcomes[place];
+    const { token, server, tool } = suspended;
+    if (outcome === undefined || "error" in outcome) {
+      waiting.push(calls[place]!);
+      if (outcome !== undefined) errors.push({ token, error: outcome.error });
+      continue;
+    }
+    if ("next" in outcome) {
+      waiting.push({ ...outcome.next, call, index });
+      continue;
+    }
+    const answer: Pick<CallOutcome, "parts" | "isError"> =
+      "note" in outcome
+        ? { parts: [textPart(outcome.note)], isError: true }
+        : { parts: resultParts(outcome.result, options.audience), isError: outcome.result.isError };
+    const converted = format.convert({ call, server, tool, ...answer });
+    results.splice(index - waiting.length, 0, converted.result);
+    beside.push(...converted.beside);
+  }
+  return { messages: format.join(results, beside), pending: waiting, errors };
+}
