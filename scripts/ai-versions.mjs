@@ -1,5 +1,6 @@
 /**
- * Tests the AI SDK adapter with the major versions that the suite does not use: `npm run test:ai-versions`.
+ * Tests the AI SDK adapter with its major versions: `npm run test:ai-versions`. Version 6 is also the one of the suite; here its calls that
+ * wait for a person run in several processes.
  *
  * Packs the package and installs it together with that version into `.cache/`, like a user.
  */
@@ -10,10 +11,11 @@ import { cache, npmInstall, root } from "./fetch-tool.mjs";
 
 const { devDependencies } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
 const pinned = (name) => `${name}@${devDependencies[name]}`;
-/** Version of `ai`, and of the provider made for it. */
+/** Version of `ai`, the provider made for it, and the programs that it runs. Version 5 has no approval. */
 const VERSIONS = [
-  { ai: "5", provider: "2" },
-  { ai: "7", provider: "4" },
+  { ai: "5", provider: "2", programs: ["ai-sdk-smoke"] },
+  { ai: "6", provider: "3", programs: ["ai-sdk-suspend"] },
+  { ai: "7", provider: "4", programs: ["ai-sdk-smoke", "ai-sdk-suspend"] },
 ];
 
 const run = (command, args, cwd) =>
@@ -24,16 +26,18 @@ const tarball = join(
   JSON.parse(run("npm", ["pack", "--json", "--pack-destination", cache], root))[0].filename,
 );
 
-for (const { ai, provider } of VERSIONS) {
+for (const { ai, provider, programs } of VERSIONS) {
   const folder = join(cache, `ai-${ai}`);
   rmSync(folder, { recursive: true, force: true });
   mkdirSync(folder);
   writeFileSync(join(folder, "package.json"), JSON.stringify({ private: true, type: "module" }));
-  const packages = [tarball, `ai@${ai}`, `@ai-sdk/openai@${provider}`, pinned("@copilotkit/aimock")];
-  await npmInstall(folder, packages);
-  copyFileSync(join(root, "test/runtimes/ai-sdk-smoke.mjs"), join(folder, "smoke.mjs"));
-  run(process.execPath, ["smoke.mjs"], folder);
+  const others = [pinned("@copilotkit/aimock"), pinned("@photostructure/sqlite")];
+  await npmInstall(folder, [tarball, `ai@${ai}`, `@ai-sdk/openai@${provider}`, ...others]);
+  for (const program of programs) {
+    copyFileSync(join(root, `test/runtimes/${program}.mjs`), join(folder, `${program}.mjs`));
+    run(process.execPath, [`${program}.mjs`], folder);
+  }
   const { version } = JSON.parse(readFileSync(join(folder, "node_modules/ai/package.json"), "utf8"));
-  console.log(`ai ${version}: generateText and streamText with tools passed`);
+  console.log(`ai ${version}: ${programs.join(" and ")} passed`);
 }
 rmSync(tarball, { force: true });
