@@ -3,7 +3,10 @@ import { inputRequired } from "@modelcontextprotocol/server";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
 import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
+import { waitFor } from "../support/wait-for.js";
 import { type BookingServer, createBookingServer, seatForm } from "../suspend/booking-server.js";
 
 const createSandbox = useProgram();
@@ -90,6 +93,39 @@ describe("the program", { timeout: 90_000 }, () => {
     expect(await approved.ended).toBe(0);
     expect(approved.shown).toContain("not booked: decline");
     expect(travel.seen.requests).toBe(before + 2);
+  });
+
+  test("waits for a login of its principal, before and after which the same token is used", async () => {
+    using own = createSandbox();
+    await using bench = await startOAuthBench();
+    await own.write("home/.config/toolport/toolport.json", { mcpServers: { vault: { url: bench.url } } });
+    const alice = ["--principal", "alice"];
+    const words = ["call", "vault.whoami", "--suspend", "--json", ...alice];
+    const call = await own.run(...words);
+    expect(call.code).toBe(6);
+    const waiting = call.json<{ token: string; reason: string }>();
+    expect(waiting).toMatchObject({ reason: "login", server: "vault", tool: "vault__whoami" });
+    const resume = (...more: string[]) =>
+      own.runWith({ input: waiting.token }, "resume", "-", "--json", ...more);
+    const early = await resume(...alice);
+    expect([early.code, early.json()["token"]]).toEqual([6, waiting.token]);
+    const text = await own.runWith({ input: waiting.token }, "resume", "-", ...alice);
+    expect(text.stdout).toContain("Log in with: toolport auth vault --principal alice\n");
+
+    let lines = "";
+    const login = own.runWith(
+      { onStart: (child) => child.stdout?.on("data", (chunk) => (lines += String(chunk))) },
+      ...["auth", "vault", "--no-browser", "--json", "--timeout", "30000", ...alice],
+    );
+    await waitFor(() => lines.includes("\n"), { timeoutMs: 20_000, label: "the login page" });
+    await (await fetch(await logIn(JSON.parse(lines.split("\n")[0]!).url))).text();
+    expect((await login).code).toBe(0);
+    // The login belongs to alice alone.
+    expect((await own.run("tools", "vault", "--json")).code).toBe(3);
+    const done = await resume(...alice);
+    expect([done.code, done.stderr]).toEqual([0, ""]);
+    expect(done.json()).toMatchObject({ server: "vault", tool: "whoami", isError: false });
+    expect((await resume(...alice)).error()).toMatchObject({ code: "SUSPENSION_UNKNOWN" });
   });
 
   test("killed while the server works: the outcome is unknown until --again", async () => {

@@ -62,7 +62,7 @@ function WaitingCall({ row, principal }: { row: WaitingRow; principal: string | 
   return html`<article class="card" aria-labelledby=${id}>
     <header>
       <h3 class="mono wrap" id=${id}>${call.tool}</h3>
-      <${Pill} tone=${isEnded ? "calm" : "wait"}>${isEnded ? "no longer waits" : REASONS[call.reason]}<//>
+      <${Pill} tone=${isEnded ? "calm" : "wait"}>${isEnded ? (row.result === undefined ? "no longer waits" : "finished") : REASONS[call.reason]}<//>
     </header>
     <p class="line">
       <span>${principal === null ? "for this program" : html`for <b>${principal}</b>`}</span>
@@ -92,6 +92,8 @@ function Problem({ row, failure }: { row: WaitingRow; failure: Failure }): VNode
   };
   const isLost = failure.code === "OUTCOME_UNKNOWN" || (row.isGone && !OVER.includes(failure.code));
   const { issues = [] } = failure.detail;
+  if (failure.code === "REFUSED" && row.call.reason === "approval")
+    return html`<p class="note" role="alert">The call was not approved. Nothing was sent.</p>`;
   if (failure.code === "INVALID_ARGUMENTS" && issues.length > 0)
     return html`<div class="note bad" role="alert"><p>Nothing was sent. Correct the marked fields.</p>
       <ul>${issues.filter(({ path }) => !path.includes(".content.")).map(({ path, message }) => html`<li><span class="mono">${path}</span> ${message}</li>`)}</ul></div>`;
