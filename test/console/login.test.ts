@@ -3,7 +3,7 @@ import { get } from "node:http";
 import { createToolport, memoryStore } from "toolport";
 import { startConsole } from "toolport/console";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { LoginView } from "../../src/console/console-api.js";
+import type { LoginView, WaitingView } from "../../src/console/console-api.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { freePort } from "../support/program-on-port.js";
@@ -104,5 +104,25 @@ describe("a login in the console", () => {
     expect((await fetch(callbackUrl)).status).toBe(400);
     await bench.running.close();
     await expect(fetch(callbackUrl)).rejects.toThrow();
+  });
+
+  it("lets a suspended call go on", async () => {
+    const callbackUrl = `http://127.0.0.1:${await freePort()}/callback`;
+    await using bench = await setUp({ callbackUrl });
+    expect(await bench.toolport.callTool("vault__whoami", {}, { suspend: true })).toMatchObject({
+      reason: "login",
+    });
+    const [call] = await bench.ask<WaitingView[]>("waiting");
+    expect(call).toMatchObject({ reason: "login", server: "vault", questions: [] });
+    expect(call!.authUrl).toContain(oauth.issuer);
+    // Too early: the same call waits.
+    const early = await bench.ask<{ next: WaitingView }>("resume", { id: call!.id });
+    expect(early.next.id).toBe(call!.id);
+    const { authUrl } = await bench.ask<{ authUrl: string }>("authorize", { server: "vault" });
+    await (await fetch(await logIn(authUrl))).text();
+    await waitFor(() => state(bench.toolport) === "ready");
+    expect(await bench.ask("resume", { id: call!.id })).toMatchObject({ result: { isError: false } });
+    expect(await bench.ask("waiting")).toEqual([]);
+    await bench.ask("logOut", { server: "vault" });
   });
 });
