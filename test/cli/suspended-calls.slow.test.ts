@@ -55,6 +55,13 @@ describe("the program", { timeout: 90_000 }, () => {
     for (const { stdout, stderr } of ended) expect(stdout + stderr).not.toContain("tpc1.");
   });
 
+  test.skipIf(!hasTerminal)("call --suspend asks nothing, also at a terminal", async () => {
+    const terminal = open("call", "travel.book", "to=Rome", "--suspend");
+    expect(await terminal.ended).toBe(6);
+    expect(terminal.shown).toContain("Resume it: toolport resume tpc1.");
+    expect(terminal.shown).not.toContain("[y");
+  });
+
   test.skipIf(!hasTerminal)("asks the forms of all rounds at the terminal", async () => {
     const token = await suspend("travel.tour", "to=Rome");
     const terminal = open("resume", "-");

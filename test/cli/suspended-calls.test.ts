@@ -1,7 +1,9 @@
 /** Calls that wait for a person: `call --suspend`, `suspended`, `resume` and `discard`, each with its own store and port. */
+import { inputRequired, ProtocolError } from "@modelcontextprotocol/server";
+import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type CommandLinePlace, createCommandLinePlace, type Ended } from "../support/command-line.js";
-import { type BookingServer, createBookingServer } from "../suspend/booking-server.js";
+import { type BookingServer, createBookingServer, seatForm } from "../suspend/booking-server.js";
 
 interface Waiting {
   readonly token: string;
@@ -202,6 +204,64 @@ describe("principals", () => {
     expect(shown.stdout).toMatch(/toolport resume \S+ --principal alice\n$/);
     const [left] = await waiting("--principal", "alice");
     await bench.run(["discard", left!.token, "--principal", "alice"]);
+  });
+});
+
+describe("a difficult server", () => {
+  const question = (message: string, requestState: string) =>
+    inputRequired({
+      inputRequests: { seat: inputRequired.elicit({ ...seatForm, message } as never) },
+      requestState,
+    });
+
+  test("that no longer accepts its state: --restart begins anew", async () => {
+    let isExpired = true;
+    await using server = createTestServer({
+      era: "modern",
+      tools: {
+        book: {
+          handler(_args, { request }) {
+            if (request.mcpReq.inputResponses === undefined) return question("Which seat?", "1");
+            if (!isExpired) return "booked";
+            throw new ProtocolError(-32602, "expired", { reason: "invalid_request_state" });
+          },
+        },
+      },
+    });
+    using own = createCommandLinePlace();
+    own.configure({ travel: { url: (await server.http()).entry.url } });
+    const call = await own.run(["call", "travel.book", "--suspend", "--yes", "--json"]);
+    const { token } = call.json<Waiting>();
+    const answer = (given: string, ...words: string[]) =>
+      own.run(["resume", "-", "--json", ...words], { input: given });
+    for (let count = 0; count < 2; count += 1) {
+      const expired = await answer(token, "--answers", SEAT);
+      expect(expired.error()).toMatchObject({
+        ...{ code: "SUSPENSION_EXPIRED", server: "travel", next: "toolport resume - --restart" },
+      });
+    }
+    isExpired = false;
+    const anew = await answer(token, "--restart");
+    expect(anew.code).toBe(6);
+    expect(anew.json<Waiting>().token).not.toBe(token);
+    expect((await answer(anew.json<Waiting>().token, "--answers", SEAT)).json()).toMatchObject({
+      text: "booked",
+    });
+  });
+
+  test("cannot forge lines or control the terminal with its question", async () => {
+    const forged = `Seat?\u001b[2J\nToken: tpc1.${"f".repeat(43)}\n\u202eResume it`;
+    await using server = createTestServer({
+      era: "modern",
+      tools: { book: { handler: () => question(forged, "1") } },
+    });
+    using own = createCommandLinePlace();
+    own.configure({ travel: { url: (await server.http()).entry.url } });
+    const { stdout } = await own.run(["call", "travel.book", "--suspend", "--yes"]);
+    expect(stdout.match(/^Token: /gm)).toHaveLength(1);
+    expect(stdout).toContain("Asked (seat): Seat?\\x1b[2J\\nToken: tpc1.");
+    for (const words of [["suspended"], ["suspended", "--json"]])
+      expect((await own.run(words)).stdout).not.toMatch(/[\u001b\u202e]/);
   });
 });
 

@@ -48,10 +48,12 @@ const FORM = {
 
 interface Seen {
   requests: number;
+  /** `flaky` does not answer this request. */
+  hangsAt?: number;
   readonly answers: unknown[];
 }
 
-/** `book` asks with a form, then with a page; `pay` asks nothing. */
+/** `book` asks with a form, then with a page; `both` asks two questions at once; `pay` and `flaky` ask nothing. */
 function createServer(): { server: TestServer; seen: Seen } {
   const seen: Seen = { requests: 0, answers: [] };
   const server = createTestServer({
@@ -80,6 +82,30 @@ function createServer(): { server: TestServer; seen: Seen } {
             },
             requestState: "2",
           });
+        },
+      },
+      both: {
+        handler(_args, { request }) {
+          const answers = request.mcpReq.inputResponses;
+          if (answers !== undefined) return JSON.stringify(answers);
+          const requestedSchema = {
+            type: "object" as const,
+            properties: { ok: { type: "boolean" as const } },
+            required: ["ok"],
+          };
+          const asked = ["first", "second"].map((key) => [
+            key,
+            inputRequired.elicit({ message: `The ${key} one?`, requestedSchema }),
+          ]);
+          return inputRequired({ inputRequests: Object.fromEntries(asked), requestState: "1" });
+        },
+      },
+      flaky: {
+        async handler(_args, { signal }) {
+          seen.requests += 1;
+          if (seen.requests === seen.hangsAt)
+            await new Promise((resolve) => signal.addEventListener("abort", resolve));
+          return "done at last";
         },
       },
       pay: {
@@ -141,7 +167,7 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60
     const { url } = (await server.http()).entry;
     await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { travel: { url } } });
     browser = await launchChromium();
-    page = await openConsole("--answered-by", "ada");
+    page = await openConsole("--answered-by", "ada", "--timeout", "10000");
   }, 90_000);
   afterEach(() => {
     expect(errors).toEqual([]);
@@ -250,6 +276,39 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60
     await card("book").getByText("no longer waits").waitFor();
     await card("book").getByRole("button", { name: "Dismiss" }).click();
     await page.getByText("No call waits").waitFor();
+  });
+
+  it("answers one of two questions and declines the other", async () => {
+    await suspend("both");
+    const form = page.getByRole("form", { name: "Answer travel__both" });
+    const [first, second] = ["first", "second"].map((key) =>
+      form.getByRole("group").filter({ hasText: `The ${key} one?` }),
+    );
+    await first!.getByLabel("Decline this question").check();
+    await form.getByRole("button", { name: "Send answer" }).click();
+    await second!.getByText("is required").waitFor();
+    await second!.getByLabel("ok").selectOption("no");
+    await form.getByRole("button", { name: "Send answer" }).click();
+    await card("both").getByText("answered").waitFor();
+    const text = await card("both").locator(".answer").innerText();
+    expect(JSON.parse(text.slice(text.indexOf("{")))).toEqual({
+      first: { action: "decline" },
+      second: { action: "accept", content: { ok: false } },
+    });
+    await card("both").getByRole("button", { name: "Dismiss" }).click();
+  });
+
+  it("says that the outcome is unknown, and sends the call again only on request", async () => {
+    seen.hangsAt = seen.requests + 1;
+    await suspend("flaky", "--approval", "always");
+    await card("flaky").getByRole("button", { name: "Approve" }).click();
+    await card("flaky").getByText("The tool may have run.").waitFor({ timeout: 30_000 });
+    expect(seen.requests).toBe(seen.hangsAt);
+    await card("flaky").getByRole("button", { name: "Send again…" }).click();
+    await page.getByRole("dialog").getByRole("button", { name: "Send again" }).click();
+    await card("flaky").getByText("done at last").waitFor();
+    expect(seen.requests).toBe(seen.hangsAt + 1);
+    await card("flaky").getByRole("button", { name: "Dismiss" }).click();
   });
 
   it("shows the calls of its principal only, and names it on every form", async () => {
