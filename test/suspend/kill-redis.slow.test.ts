@@ -12,12 +12,12 @@ const KILLS = isLong ? 100 : 6;
 /** Makes calls until `isOver`, one after the other. */
 async function keepCalling(
   toolport: ReturnType<typeof createToolport>,
-  { lane, trace, isOver }: { lane: number; trace: Trace; isOver: () => boolean },
+  { series, trace, isOver }: { series: number; trace: Trace; isOver: () => boolean },
 ): Promise<void> {
   for (let count = 0; !isOver(); count += 1) {
     const tool = ["book", "tour", "note"][Math.floor(Math.random() * 3)];
     const isKeyed = tool === "note" || Math.random() < 0.5;
-    const id = `${lane}.${count}-${tool}${isKeyed ? "-key" : ""}`;
+    const id = `${series}.${count}-${tool}${isKeyed ? "-key" : ""}`;
     trace.begun.add(id);
     try {
       let out: unknown = await toolport.callTool(
@@ -54,7 +54,9 @@ test.skipIf(withoutRedis)(
     );
     try {
       const calling = ports.flatMap((toolport, index) =>
-        [0, 1].map((lane) => keepCalling(toolport, { lane: index * 2 + lane, trace, isOver: () => isOver })),
+        [0, 1].map((series) =>
+          keepCalling(toolport, { series: index * 2 + series, trace, isOver: () => isOver }),
+        ),
       );
       for (let kill = 0; kill < KILLS; kill += 1) {
         await new Promise((resolve) => setTimeout(resolve, 200 + Math.random() * 400));

@@ -46,12 +46,12 @@ export interface Trace {
 }
 
 /** Runs one process, kills it, and starts the next one until all kills are made. */
-async function runKilled(parts: KillParts, lane: number, kills: number, trace: Trace): Promise<void> {
+async function runKilled(parts: KillParts, series: number, kills: number, trace: Trace): Promise<void> {
   for (let count = 0; count < kills; count += 1) {
     const job = {
       store: parts.store.place,
       servers: { travel: { url: parts.server.url } },
-      prefix: `${lane}.${count}`,
+      prefix: `${series}.${count}`,
     };
     const child: ChildProcess = spawn(process.execPath, [script, JSON.stringify(job)], {
       stdio: ["ignore", "pipe", "inherit"],
@@ -92,10 +92,12 @@ export const answersTo = ({ requests }: Suspended): ResumeInput => ({
 /** Kills `parts.kills` clients, then resolves every call and checks it. */
 export async function runKills(parts: KillParts): Promise<KillFigures> {
   const trace = newTrace();
-  const perLane = Math.ceil(parts.kills / parts.together);
-  const lanes = Array.from({ length: parts.together }, (_, lane) => runKilled(parts, lane, perLane, trace));
-  await Promise.all(lanes);
-  return { ...(await resolveCalls(parts, trace)), kills: perLane * parts.together };
+  const perSeries = Math.ceil(parts.kills / parts.together);
+  const all = Array.from({ length: parts.together }, (_, series) =>
+    runKilled(parts, series, perSeries, trace),
+  );
+  await Promise.all(all);
+  return { ...(await resolveCalls(parts, trace)), kills: perSeries * parts.together };
 }
 
 export const newTrace = (): Trace => ({ begun: new Set(), ended: new Map(), tokens: new Map() });
