@@ -27,6 +27,9 @@ export function openBookingPage(path: string) {
       sqliteStore: (file: string) => sqliteStore(join(folder, file), { key: KEY }),
     }),
     "toolport/postgres": async () => ({ postgresStore: () => memoryStore() }),
+    "@langchain/langgraph": () => import("@langchain/langgraph"),
+    ai: () => import("ai"),
+    "toolport/ai-sdk": () => import("toolport/ai-sdk"),
   };
 
   return {

@@ -28,7 +28,7 @@ export type Script = readonly {
 }[];
 
 /** Calls the tools of the script, then ends. What it does depends on the messages only, like in a new process. */
-class ScriptedModel extends BaseChatModel {
+export class ScriptedModel extends BaseChatModel {
   readonly #script: Script;
 
   constructor(script: Script) {
