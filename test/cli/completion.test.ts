@@ -32,7 +32,7 @@ test("completes commands, options, values, servers and tools of saved lists", as
       .filter(Boolean)
       .map((line) => line.split("\t")[0]);
   };
-  expect(await complete("re")).toEqual(["remove", "read", "resources"]);
+  expect(await complete("re")).toEqual(["remove", "resume", "read", "resources"]);
   expect(await complete("__")).toEqual([]);
   expect(await complete("export", "--for")).toEqual(["--format"]);
   expect(await complete("export", "--format", "v")).toEqual(["vscode"]);
