@@ -190,9 +190,9 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
       await port.opened();
       return (await port.suspensions()).list();
     },
-    async discard(token) {
+    async discard(token, options = {}) {
       await port.opened();
-      await (await port.suspensions()).discard(token);
+      await (await port.suspensions()).discard(token, options);
     },
     skills: (server) => createSkills(port, server),
     resources: (wait) => listed(catalog.resources, wait),

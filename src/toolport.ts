@@ -133,7 +133,7 @@ export interface Toolport extends AsyncDisposable {
   /** The calls of this principal that wait for a person, oldest first, with their tokens. */
   suspended(): Promise<Suspended[]>;
   /** Gives up a suspended call. Nothing is sent. Throws `SUSPENSION_UNKNOWN` if no such call waits. */
-  discard(token: string): Promise<void>;
+  discard(token: string, options?: Pick<ResumeInput, "answeredBy">): Promise<void>;
   /** The skills of a server. Sends nothing before `list()` or `read()`. */
   skills(server: string): Skills;
   resources(options?: WaitOptions): Promise<ResourceInfo[]>;

@@ -62,7 +62,7 @@ export class WaitingCalls {
 
   async discard(id: string): Promise<void> {
     const { token } = await this.#find(id);
-    await this.#parts.toolport.discard(token).catch(throwPlainly);
+    await this.#parts.toolport.discard(token, { answeredBy: this.#parts.answeredBy }).catch(throwPlainly);
   }
 
   close(): void {

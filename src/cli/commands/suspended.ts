@@ -12,7 +12,7 @@ export const suspendedCommand: RunCommand = async (invocation, context) => {
 
 export const discardCommand: RunCommand = async (invocation, context) => {
   const waiting = await openWaitingCalls(invocation, context);
-  await waiting.discard(await readToken(invocation, context));
+  await waiting.discard(await readToken(invocation, context), { answeredBy: "cli" });
   if (context.form === "json") context.printJson({ discarded: true });
   else context.info("The call was discarded; nothing was sent", "green");
   return EXIT.ok;

@@ -110,6 +110,7 @@ export class CallRounds {
       server,
       identity: serverIdentity(pool.require(server).config),
       tool: name,
+      sourceName: entry?.info.sourceName,
       definition: entry && (await definitionHash(entry.source.raw)),
       given: args,
       options: savedOptions(options),
@@ -264,6 +265,7 @@ export class CallRounds {
     const source = catalog.find(server, sourceName)?.source;
     return {
       server,
+      sourceName,
       identity: serverIdentity(pool.require(server).config),
       definition: source && (await definitionHash(source.raw)),
     };

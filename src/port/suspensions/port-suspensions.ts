@@ -33,7 +33,7 @@ import {
   unknownOutcome,
   unknownToken,
 } from "./suspension-errors.js";
-import { type SuspensionRecord, toSuspended } from "./suspension-record.js";
+import { namesOf, type SuspensionRecord, toSuspended } from "./suspension-record.js";
 import { type FoundRecord, type HeldRecord, LEASE_MS, SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
@@ -123,12 +123,12 @@ export class PortSuspensions {
     return (await this.#records.waiting(warn).catch(throwUnsent)).map(toSuspended);
   }
 
-  async discard(token: string): Promise<void> {
+  async discard(token: string, { answeredBy }: Pick<ResumeInput, "answeredBy">): Promise<void> {
     const found = await this.#records.findByToken(token).catch(throwUnsent);
     const isBusy = found?.record.state === "sending" && (found.record.leaseUntil ?? 0) > Date.now();
     if (found === undefined || isBusy || found.record.state === "done") throw unknownToken();
     if (!(await this.#records.discard(found).catch(throwUnsent))) throw unknownToken();
-    this.#emit("discarded", found.record);
+    this.#emit("discarded", found.record, answeredBy);
   }
 
   /** The outcome of an earlier call with the same key; undefined if there is none. */
@@ -197,7 +197,7 @@ export class PortSuspensions {
     const { record } = found;
     const { pause } = record;
     if (pause === undefined) throw unknownToken();
-    const where = { server: record.server, tool: record.tool };
+    const where = namesOf(record);
     const callOptions: SuspendCallOptions = { ...record.options, ...definedOnly(options), suspend: true };
     if (record.state !== "waiting" && input.again !== true && !this.#mayRepeat(record, undefined))
       throw unknownOutcome(record);

@@ -2,9 +2,7 @@
 import { CatalogError } from "../../errors/catalog-error.js";
 import { SuspensionError } from "../../errors/suspension-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { SuspensionRecord } from "./suspension-record.js";
-
-const at = ({ server, tool }: Pick<SuspensionRecord, "server" | "tool">) => ({ server, tool });
+import { namesOf, type SuspensionRecord } from "./suspension-record.js";
 
 /** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
 export const unknownToken = (): SuspensionError =>
@@ -27,7 +25,7 @@ export const unknownKey = (tool: string): SuspensionError =>
 
 export const movedServer = (record: SuspensionRecord): SuspensionError =>
   new SuspensionError({
-    ...at(record),
+    ...namesOf(record),
     code: "SUSPENSION_MOVED",
     what: "The server of the suspended call is not configured here, or its address or command has changed",
     next: "Resume with the configuration that the call was made with, or discard it and call again",
@@ -36,7 +34,7 @@ export const movedServer = (record: SuspensionRecord): SuspensionError =>
 
 export const changedTool = (record: SuspensionRecord): CatalogError =>
   new CatalogError({
-    ...at(record),
+    ...namesOf(record),
     code: "TOOL_CHANGED",
     what: "The definition of the tool has changed since the call was suspended",
     next: "Review the new definition, discard this call and call the tool again",
@@ -45,7 +43,7 @@ export const changedTool = (record: SuspensionRecord): CatalogError =>
 
 export const expiredAtServer = (record: SuspensionRecord, cause?: unknown): SuspensionError =>
   new SuspensionError({
-    ...at(record),
+    ...namesOf(record),
     code: "SUSPENSION_EXPIRED",
     what: "The server no longer accepts the state of the call",
     next: "Resume with { restart: true } to begin the call anew",
@@ -56,7 +54,7 @@ export const expiredAtServer = (record: SuspensionRecord, cause?: unknown): Susp
 
 export const reusedKey = (record: SuspensionRecord): SuspensionError =>
   new SuspensionError({
-    ...at(record),
+    ...namesOf(record),
     code: "KEY_REUSED",
     what: "The key was already used for another server, tool or other arguments",
     next: "Use one key for one call only",
@@ -65,7 +63,7 @@ export const reusedKey = (record: SuspensionRecord): SuspensionError =>
 
 export const unknownOutcome = (record: SuspensionRecord): SuspensionError =>
   new SuspensionError({
-    ...at(record),
+    ...namesOf(record),
     code: "OUTCOME_UNKNOWN",
     what: `The call was sent, and its result was lost${record.failure === undefined ? "" : ` (${record.failure})`}, so the tool may have run`,
     next: "Find out whether it did; if it may run again, resume with { again: true } or call with idempotent: true",
@@ -73,7 +71,7 @@ export const unknownOutcome = (record: SuspensionRecord): SuspensionError =>
 
 export const notApproved = (record: SuspensionRecord): ToolCallError =>
   new ToolCallError({
-    ...at(record),
+    ...namesOf(record),
     code: "REFUSED",
     what: "The call was not approved",
     next: "Approve it, or do without it",
@@ -82,7 +80,7 @@ export const notApproved = (record: SuspensionRecord): ToolCallError =>
 
 export const declinedPages = (record: SuspensionRecord): ToolCallError =>
   new ToolCallError({
-    ...at(record),
+    ...namesOf(record),
     code: "REFUSED",
     what: "The server demands that the user opens a web page first, and the user declined",
     next: "Call again if the user changes their mind",

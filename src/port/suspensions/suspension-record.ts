@@ -28,6 +28,8 @@ export interface SuspensionRecord {
   readonly identity: string;
   /** Public name of the tool. */
   readonly tool: string;
+  /** Name of the tool on its server; undefined if the server has not listed it yet. */
+  readonly sourceName?: string | undefined;
   /** Hash of the tool's definition; undefined if the server has not listed it yet. */
   readonly definition?: string | undefined;
   /** The arguments as the caller gave them. */
@@ -77,6 +79,12 @@ export const isSuspensionRecord = (value: unknown): value is SuspensionRecord =>
   typeof value["tool"] === "string" &&
   typeof value["server"] === "string" &&
   isObject(value["given"]);
+
+/** Names for errors: those of the server and of the tool on it. */
+export const namesOf = ({ server, sourceName, tool }: SuspensionRecord) => ({
+  server,
+  tool: sourceName ?? tool,
+});
 
 /** What the caller gets. */
 export function toSuspended(record: SuspensionRecord): Suspended {
