@@ -279,3 +279,44 @@ test("middleware around tool calls that tries again does not send a call again",
   expect(conversation.outputs).toEqual(["booked Oslo, seat 1A, meal none", "noted Bonn"]);
   expect(scene.seen.requests).toBe(3);
 });
+
+test("the same answer twice at once is sent once", async () => {
+  await using scene = await open();
+  const script = [toolCall("book", "Oslo", "call-0"), toolCall("note", "Bonn", "call-1")];
+  for (const kind of ["ToolNode", "createAgent"] as const) {
+    const graph = createGraph(kind, { script, tools: scene.tools, checkpointer: new MemorySaver() });
+    const first = await new Conversation(graph, kind).start();
+    const second = new Conversation(graph, kind);
+    second.state = first.state;
+    const { requests } = scene.seen;
+    const answers = { [first.calls[0]!.token]: seat("1A") };
+    await Promise.all([first.answer(answers), second.answer(answers)]);
+    for (const { outputs } of [first, second])
+      expect(outputs).toEqual(["booked Oslo, seat 1A, meal none", "noted Bonn"]);
+    expect(scene.seen.requests).toBe(requests + 1);
+  }
+});
+
+test("when the server is down, the graph asks again; after its restart the same token works", async () => {
+  const { server, seen } = createBookingServer();
+  const { url } = await server.http();
+  await using toolport = createToolport({
+    mcpServers: { travel: { url, reconnect: { enabled: false } } },
+    retry: false,
+    breaker: false,
+  });
+  const tools = await toLangChainTools(toolport, { elicitation: "interrupt" });
+  const script = [toolCall("book", "Oslo", "call-0")];
+  const graph = createGraph("ToolNode", { script, tools, checkpointer: new MemorySaver() });
+  const conversation = await new Conversation(graph).start();
+  const { token } = conversation.calls[0]!;
+  await server.close();
+  await conversation.answer({ [token]: seat("1A") });
+  expect(conversation.calls).toMatchObject([{ token, problem: { code: "UNREACHABLE" } }]);
+  await server.http({ port: Number(new URL(url).port) });
+  await toolport.connectServer("travel");
+  await conversation.answer({ [token]: seat("1A") });
+  expect(conversation.outputs).toEqual(["booked Oslo, seat 1A, meal none"]);
+  expect(seen.booked).toHaveLength(1);
+  await server.close();
+});
