@@ -118,7 +118,7 @@ describe.each(CASES)("%s, questions answered: %s", (kind, order) => {
 
   beforeAll(async () => {
     whole = await runGraph(kind, order);
-  });
+  }, 120_000);
 
   test("every step in its own process: each effect once", () => {
     expect(whole.outputs).toEqual(EFFECTS);
