@@ -212,6 +212,14 @@ describe("model messages", () => {
   });
 });
 
+test("a call with progress ends with its question too", async () => {
+  await using scene = open();
+  const model = scriptedAiSdkModel([[call("book")]]);
+  const tools = await toAiSdkTools(scene.toolport, { suspend: true, progress: true });
+  const { toolResults } = await generateText({ model, tools, prompt, stopWhen });
+  expect(toolResults).toMatchObject([{ output: { suspended: true, reason: "input" } }]);
+});
+
 describe("messages of a user interface", () => {
   const userMessage: UIMessage = { id: "1", role: "user", parts: [{ type: "text", text: prompt }] };
 

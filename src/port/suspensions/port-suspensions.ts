@@ -88,11 +88,13 @@ export class PortSuspensions {
   ): Promise<SuspendedForApproval | undefined> {
     const wish = readSuspendOption(options.suspend, { tool: name });
     await this.#assertOffered(wish);
-    const found = wish.key === undefined ? undefined : await this.#records.findByKey(wish.key);
-    if (found !== undefined) {
-      if (!this.#isSameCall(found.record, { name, args, options })) throw reusedKey(found.record);
-      const waiting = found.record.state === "waiting" ? toSuspended(found.record) : undefined;
-      return waiting?.reason === "approval" ? waiting : undefined;
+    if (wish.key !== undefined) {
+      const found = await this.#settledByKey(wish.key, options.signal);
+      if (found !== undefined) {
+        if (!this.#isSameCall(found, { name, args, options })) throw reusedKey(found);
+        const waiting = found.state === "waiting" ? toSuspended(found) : undefined;
+        return waiting?.reason === "approval" ? waiting : undefined;
+      }
     }
     const call = await this.#rounds.find(name, { args, options, wish });
     const pause = call.entry && (await this.#rounds.approvalPause(call.entry, args, options));
@@ -104,6 +106,14 @@ export class PortSuspensions {
     // Another process was faster.
     if (wish.key !== undefined && held === undefined) return this.requestApproval(name, args, options);
     return (await this.#rounds.suspend(call.record, pause, held)) as SuspendedForApproval;
+  }
+
+  /** The record of an earlier call with the same key, when no process works on it any more. */
+  async #settledByKey(key: string, signal: AbortSignal | undefined): Promise<SuspensionRecord | undefined> {
+    for (;;) {
+      const found = await this.#records.findByKey(key).catch(throwUnsent);
+      if (found?.record.state !== "sending" || (await this.#isAbandoned(found, signal))) return found?.record;
+    }
   }
 
   /** Continues a suspended call. */
