@@ -15,6 +15,8 @@ interface FaultServerOptions {
   description?: string;
   /** Signs the state of the server. */
   stateKey?: string;
+  /** How long its state is valid. @default 600, as in the SDK */
+  stateSeconds?: number;
   clockAheadMs?: number;
   /** Waits up to this time before and after the work of a tool. */
   maxDelayMs?: number;

@@ -21,6 +21,7 @@ const {
   log,
   description = "Books a flight",
   stateKey = "a key of the server with 32 bytes, at least",
+  stateSeconds = 600,
   clockAheadMs = 0,
   maxDelayMs = 0,
 } = options;
@@ -30,7 +31,7 @@ if (clockAheadMs > 0) {
   Date.now = () => now() + clockAheadMs;
 }
 
-const codec = createRequestStateCodec({ key: stateKey });
+const codec = createRequestStateCodec({ key: stateKey, ttlSeconds: stateSeconds });
 const record = (kind, id) => appendFileSync(log, `${kind} ${id}\n`);
 const text = (value) => ({ content: [{ type: "text", text: value }] });
 const pause = (ms) => new Promise((resolve) => setTimeout(resolve, ms));

@@ -43,7 +43,7 @@ async function keepCalling(
 test.skipIf(withoutRedis)(
   `S21: ${KILLS} kills of Redis with appendfsync always: no effect twice`,
   async () => {
-    await using server = await startFaultServer({ maxDelayMs: 5 });
+    await using server = await startFaultServer({ maxDelayMs: 5, stateSeconds: 86_400 });
     const service = await startRedis();
     await using store = redis.startOn(service);
     const trace = newTrace();

@@ -11,6 +11,8 @@ import { runKills } from "./kill-round.js";
 
 const isLong = process.env["TOOLPORT_LONG"] === "1";
 const LONG_MS = 2 * 3_600_000;
+/** Calls of the first processes wait until the last kill. */
+const DAY_SECONDS = 86_400;
 
 const KINDS: readonly [FaultStoreKind, number][] = [
   [sqlite, isLong ? 1_000 : 24],
@@ -24,9 +26,9 @@ describe.each(KINDS.map(([kind, kills]) => ({ kind, kills, name: kind.name })))(
     test.skipIf(kind.isMissing)(
       `${kills} kills: no effect twice, every call resolved`,
       async () => {
-        await using server = await startFaultServer({ maxDelayMs: 10 });
+        await using server = await startFaultServer({ maxDelayMs: 10, stateSeconds: DAY_SECONDS });
         await using store = await kind.start();
-        const figures = await runKills({ server, store, kills, together: 4, lifeMs: 500 });
+        const figures = await runKills({ server, store, kills, together: isLong ? 8 : 4, lifeMs: 500 });
         process.stdout.write(`${kind.name}: ${JSON.stringify(figures)}\n`);
         expect(figures.calls).toBeGreaterThan(kills / 2);
         expect(figures.finished + figures.saved).toBeGreaterThan(0);
