@@ -82,6 +82,7 @@ export {
   type Truncation,
 } from "./execution/result-size.js";
 export type { RetryOptions } from "./execution/retry.js";
+export type { SuspendReason } from "./execution/suspend/call-suspension.js";
 export {
   isSuspended,
   type ResumeInput,

@@ -208,12 +208,12 @@ describe("runs nothing", () => {
       options: { suspend: { key: "chat 2", ttlMs: 1 } },
     });
     await expect.poll(() => scene.toolport.suspended()).toEqual([]);
-    for (const [chat, messages] of [
-      ["chat 1", approved],
-      ["chat 2", expiring.approved],
+    for (const [chat, messages, code] of [
+      ["chat 1", approved, "(REFUSED)"],
+      ["chat 2", expiring.approved, "SUSPENSION_UNKNOWN"],
     ] as const) {
       const done = await post({ toolport: scene.toolport, messages, turns: ["Done"], chat });
-      expect(outputsOf(done)).toEqual([REFUSED("SUSPENSION_UNKNOWN")]);
+      expect(outputsOf(done)).toEqual([REFUSED(code)]);
     }
     expect(scene.seen.requests).toBe(0);
   });

@@ -1,5 +1,5 @@
 /** A server whose tools need a person: it counts the requests and the bookings that it really makes. */
-import { inputRequired } from "@modelcontextprotocol/server";
+import { inputRequired, ProtocolError } from "@modelcontextprotocol/server";
 import { createTestServer, type TestServer } from "toolport/testing";
 
 /** The form of the first question. */
@@ -74,6 +74,13 @@ export function createBookingServer({
             });
           seen.booked.push({ to });
           return `toured ${to}`;
+        },
+      },
+      break: {
+        inputSchema,
+        handler() {
+          seen.requests += 1;
+          throw new ProtocolError(-32603, "out of order");
         },
       },
       note: {

@@ -140,3 +140,27 @@ describe("key", () => {
     expect(scene.seen.requests).toBe(1);
   });
 });
+
+describe("a call with a key that has ended", () => {
+  const call = (scene: ReturnType<typeof open>, tool: string) =>
+    scene.toolport.callTool(`travel__${tool}`, { to: "Oslo" }, { suspend: { key: "order 2" } });
+
+  test("after discard() it is REFUSED, and not begun anew", async () => {
+    await using scene = open();
+    const { token } = (await call(scene, "book")) as Suspended;
+    await scene.toolport.discard(token);
+    expect(await failure(call(scene, "book"))).toMatchObject({ code: "REFUSED", outcome: "unsent" });
+    expect(await failure(scene.toolport.resume(token, seat()))).toMatchObject({ code: "SUSPENSION_UNKNOWN" });
+    expect(scene.seen.requests).toBe(1);
+  });
+
+  test("after an error of the server it fails with the same error", async () => {
+    await using scene = open();
+    const first = await failure(call(scene, "break"));
+    expect(first).toMatchObject({ code: "PROTOCOL", rpcCode: -32603, tool: "break" });
+    const second = await failure(call(scene, "break"));
+    expect(second).toMatchObject({ code: "PROTOCOL", rpcCode: -32603, tool: "break", outcome: "unknown" });
+    expect(second.message).toContain("use another key");
+    expect(scene.seen.requests).toBe(1);
+  });
+});

@@ -12,9 +12,9 @@ import { root } from "./source-files.js";
  * indentation are a fifth of the size; they keep the output of uncaught errors short and do not change the import time.
  */
 const BUDGETS = [
-  ["index.js", 4, 536, 154],
-  ["index.cjs", 4, 550, 158],
-  ["cli/main.js", 4, 44, 16],
+  ["index.js", 4, 546, 157],
+  ["index.cjs", 4, 560, 161],
+  ["cli/main.js", 4, 51, 18],
 ] as const;
 
 const filesImported = (entry: string): string[] =>

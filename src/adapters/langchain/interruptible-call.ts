@@ -227,8 +227,9 @@ function problemOf({ reason }: Suspended, error: unknown): InterruptProblem | un
   return isWrongAnswer || code === "SUSPENSION_EXPIRED" || error.retryable ? { code, message } : undefined;
 }
 
-function resumeOptions({ timeoutMs, signal, onProgress, context }: CallToolOptions): ResumeOptions {
-  const options = { timeoutMs, signal, onProgress, context };
-  const given = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(given) as ResumeOptions;
+function resumeOptions(given: CallToolOptions): ResumeOptions {
+  const { timeoutMs, signal, onProgress, context, headers } = given;
+  const options = { timeoutMs, signal, onProgress, context, headers };
+  const set = Object.entries(options).filter(([, value]) => value !== undefined);
+  return Object.fromEntries(set) as ResumeOptions;
 }

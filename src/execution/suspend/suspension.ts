@@ -71,7 +71,10 @@ export interface ResumeInput {
 }
 
 /** Options of `resume()`; they apply to this round only. */
-export type ResumeOptions = Pick<CallToolOptions, "timeoutMs" | "signal" | "onProgress" | "context">;
+export type ResumeOptions = Pick<
+  CallToolOptions,
+  "timeoutMs" | "signal" | "onProgress" | "context" | "headers"
+>;
 
 /**
  * True for a call that waits for a person.

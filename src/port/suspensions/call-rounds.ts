@@ -226,9 +226,10 @@ export class CallRounds {
     }
     if (isUnsent && held.record.pause === undefined && !isUncertain) await held.delete().catch(warn);
     else if (isUnsent) await held.replace({ ...held.record, state, expiresAt }).catch(warn);
-    else if (isAnswered(error) && held.record.pause !== undefined && !this.#records.isKeyed(held))
-      await held.delete().catch(warn);
-    else {
+    else if (isAnswered(error)) {
+      const { code, what, rpcCode } = error;
+      await this.#records.end(held, { error: { code, what, rpcCode } }).catch(warn);
+    } else {
       const failure = ToolportError.isInstance(error) ? error.code : "ABORTED";
       await held.replace({ ...held.record, state: "unknown", failure }).catch(warn);
     }
@@ -289,7 +290,7 @@ export class CallRounds {
 }
 
 /** The server answered, but not with a result: the call is over. */
-const isAnswered = (error: unknown): boolean =>
+const isAnswered = (error: unknown): error is ToolCallError =>
   error instanceof ToolCallError &&
   ["PROTOCOL", "INVALID_OUTPUT", "TASK_LOST", "TASK_CANCELLED"].includes(error.code);
 

@@ -29,6 +29,7 @@ import {
   notApproved,
   notOffered,
   reusedKey,
+  savedError,
   unknownKey,
   unknownOutcome,
   unknownToken,
@@ -153,8 +154,10 @@ export class PortSuspensions {
       if (!this.#isSameCall(record, { name, args, options })) throw reusedKey(record);
       if (record.state === "waiting") return toSuspended(record);
       if (record.outcome !== undefined) {
-        if ("refused" in record.outcome) throw notApproved(record);
-        return record.outcome.result;
+        const { outcome } = record;
+        if ("refused" in outcome) throw notApproved(record);
+        if ("error" in outcome) throw savedError(record, outcome.error);
+        return outcome.result;
       }
       if (record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
       if (!this.#mayRepeat(record, options.idempotent)) throw unknownOutcome(record);

@@ -73,8 +73,8 @@ export const notApproved = (record: SuspensionRecord): ToolCallError =>
   new ToolCallError({
     ...namesOf(record),
     code: "REFUSED",
-    what: "The call was not approved",
-    next: "Approve it, or do without it",
+    what: "The call was not approved, or it was discarded",
+    next: "Make a new call if it is still needed",
     outcome: "unsent",
   });
 
@@ -89,3 +89,14 @@ export const declinedPages = (record: SuspensionRecord): ToolCallError =>
 
 export const notOffered = (what: string, next: string): SuspensionError =>
   new SuspensionError({ code: "NOT_OFFERED", what, next, outcome: "unsent" });
+
+/** The error with which the server answered the call before. */
+export const savedError = (
+  record: SuspensionRecord,
+  error: Pick<ToolCallError, "code" | "what" | "rpcCode">,
+): ToolCallError =>
+  new ToolCallError({
+    ...namesOf(record),
+    ...error,
+    next: "The call with this key has ended; use another key to call the tool again",
+  });

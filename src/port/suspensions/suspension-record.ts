@@ -1,4 +1,5 @@
 /** The saved form of a suspended call, and of a call with a key. */
+import type { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
@@ -12,6 +13,12 @@ export type SavedCallOptions = Pick<
   AnyCallOptions,
   "timeoutMs" | "idempotent" | "headers" | "meta" | "applyDefaults" | "checkArguments" | "added"
 >;
+
+/** How a call with a key ended: with a result, with an error of the server, or without being sent. */
+export type SavedOutcome =
+  | { readonly result: ToolResult }
+  | { readonly error: Pick<ToolCallError, "code" | "what" | "rpcCode"> }
+  | { readonly refused: true };
 
 export interface SuspensionRecord {
   readonly format: 1;
@@ -55,7 +62,7 @@ export interface SuspensionRecord {
   /** Epoch milliseconds. */
   readonly leaseUntil?: number | undefined;
   /** The outcome of a call with a key. */
-  readonly outcome?: { readonly result: ToolResult } | { readonly refused: true } | undefined;
+  readonly outcome?: SavedOutcome | undefined;
   /** Why the outcome was lost. */
   readonly failure?: string | undefined;
 }

@@ -8,7 +8,12 @@ import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { sha256 } from "../../util/sha256.js";
 import { unknownOutcome } from "./suspension-errors.js";
-import { isPointer, isSuspensionRecord, type SuspensionRecord } from "./suspension-record.js";
+import {
+  isPointer,
+  isSuspensionRecord,
+  type SavedOutcome,
+  type SuspensionRecord,
+} from "./suspension-record.js";
 
 /** How long a process may be silent before others assume that it is gone. */
 export const LEASE_MS = 10_000;
@@ -112,7 +117,7 @@ export class SuspensionRecords {
   }
 
   /** Ends a call: saves its outcome if it has a key, otherwise deletes it. */
-  async end(held: HeldRecord, outcome: NonNullable<SuspensionRecord["outcome"]>): Promise<void> {
+  async end(held: HeldRecord, outcome: SavedOutcome): Promise<void> {
     if (!this.isKeyed(held)) return void (await held.delete());
     const { token } = held.record;
     const expiresAt = freshExpiry(held.record);
@@ -128,10 +133,19 @@ export class SuspensionRecords {
     if (token !== undefined) await this.#store.delete(await this.#keyOfToken(token));
   }
 
-  /** Deletes a record that was not changed since it was read. */
-  async discard({ key, version, record }: FoundRecord): Promise<boolean> {
+  /**
+   * Gives up a call that was not changed since it was read. A waiting call with a key stays as refused, so that a repetition by
+   * its engine does not begin it anew; after a lost outcome the key is free again.
+   */
+  async discard(found: FoundRecord): Promise<boolean> {
+    const { key, version, record } = found;
+    if (this.isKeyed(found) && record.state === "waiting" && !record.isUncertain) {
+      const held = await this.mark(found);
+      if (held !== undefined) await this.end(held, { refused: true });
+      return held !== undefined;
+    }
     const isDeleted = await this.#store.delete(key, { ifVersion: version });
-    if (isDeleted && this.isKeyed({ key }) && record.token !== undefined)
+    if (isDeleted && this.isKeyed(found) && record.token !== undefined)
       await this.#store.delete(await this.#keyOfToken(record.token));
     return isDeleted;
   }
