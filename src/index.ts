@@ -143,6 +143,7 @@ export type { ResourceListener, ResourceUpdate } from "./port/resources/update-f
 export type { AccessOptions } from "./port/server-access.js";
 export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skills.js";
 export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
+export type { SuspensionCounts } from "./port/suspensions/call-rounds.js";
 export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/task-handle.js";
 export type { Era } from "./protocol/era.js";
 export type { Progress } from "./protocol/pending-request.js";
