@@ -2,7 +2,7 @@
  * What it costs to suspend a call and resume it: `npm run bench:suspend`.
  *
  * One question and two, answered live and by `resume()`, over HTTP on loopback; all ways take turns. The server counts the requests.
- * `--against <folder>` compares a plain call with another build (its `dist` folder), in processes that take turns.
+ * `--write` replaces the table in docs/performance.md. `--against <folder>` compares a plain call with another build (its `dist` folder), in processes that take turns.
  */
 import { spawn, spawnSync } from "node:child_process";
 import { once } from "node:events";
@@ -13,6 +13,7 @@ import { fileURLToPath, pathToFileURL } from "node:url";
 import { parseArgs } from "node:util";
 import { createToolport, isSuspended, memoryStore } from "../dist/index.js";
 import { sqliteStore } from "../dist/state/stores/sqlite/index.js";
+import { writeSection } from "../scripts/write-section.mjs";
 import { markdownTable } from "./markdown-table.mjs";
 import { median, startMeter, waitedForCore } from "./process-figures.mjs";
 
@@ -21,12 +22,14 @@ const { values: flags } = parseArgs({
     calls: { type: "string", default: "150" },
     against: { type: "string" },
     rounds: { type: "string", default: "7" },
+    write: { type: "boolean", default: false },
   },
 });
 const CALLS = Number(flags.calls);
 const WARM_UP = Math.ceil(CALLS / 5);
 const SERVER = fileURLToPath(new URL("../test/suspend/fault-server.mjs", import.meta.url));
 const WORKER = fileURLToPath(new URL("./suspend-worker.mjs", import.meta.url));
+const PAGE = fileURLToPath(new URL("../docs/performance.md", import.meta.url));
 const OWN_BUILD = fileURLToPath(new URL("../dist", import.meta.url));
 const KEY = "11".repeat(32);
 
@@ -127,12 +130,10 @@ const folder = mkdtempSync(join(tmpdir(), "toolport-bench-"));
 const server = await startServer(folder);
 try {
   const rows = await measureRounds(server, folder);
-  console.log(
-    markdownTable(
-      ["questions", "way", "requests", "ms a call", "more than live", "least ms", "CPU ms"],
-      rows,
-    ).join("\n"),
-  );
+  const headings = ["questions", "way", "requests", "ms a call", "more than live", "least ms", "CPU ms"];
+  const table = markdownTable(headings, rows).join("\n");
+  console.log(table);
+  if (flags.write) writeSection("suspend", table, PAGE);
   console.log(
     `\nMedians of ${CALLS}. This process waited for a core ${(waitedForCore() * 100).toFixed(0)} % of its time.`,
   );
