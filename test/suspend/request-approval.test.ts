@@ -1,5 +1,5 @@
 /** `requestApproval` asks and sends nothing, and `create: false` finds a call but never begins one. */
-import { createToolport, isSuspended, memoryStore, type ToolportOptions } from "toolport";
+import { createToolport, isSuspended, memoryStore, type Store, type ToolportOptions } from "toolport";
 import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
 import { createBookingServer } from "./booking-server.js";
@@ -93,4 +93,32 @@ describe("create: false", () => {
     const error = failure(scene.toolport.callTool(NOTE, OSLO, { suspend: { create: false } }));
     expect(await error).toMatchObject({ code: "INVALID_ARGUMENTS", outcome: "unsent" });
   });
+});
+
+test("a store that fails while the call is saved leaves the key free: nothing was sent", async () => {
+  const memory = memoryStore();
+  let isFailing = true;
+  const store: Store = {
+    ...memory,
+    async put(key, value, options) {
+      // The pointer from the token to the record.
+      if (isFailing && key.startsWith("suspended/") && !key.includes("/key-"))
+        throw new Error("no space left");
+      return memory.put(key, value, options);
+    },
+  };
+  const { server, seen } = createBookingServer();
+  const toolport = createToolport({
+    mcpServers: { travel: server.memory() },
+    store,
+    approve: { when: "always" },
+  });
+  const request = () =>
+    toolport.requestApproval("travel__note", { to: "Oslo" }, { suspend: { key: "order 3" } });
+  await expect(request()).rejects.toThrow("no space left");
+  isFailing = false;
+  expect(await request()).toMatchObject({ reason: "approval" });
+  expect(seen.requests).toBe(0);
+  await toolport.close();
+  await server.close();
 });

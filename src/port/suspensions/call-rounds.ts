@@ -236,6 +236,19 @@ export class CallRounds {
     return isUnsent ? asUnsent(error) : afterUnknown(error);
   }
 
+  /** Saves a call of which nothing was sent. Undefined if another process uses its key. */
+  async suspendUnsent(
+    record: SuspensionRecord,
+    pause: Pause,
+    key: string | undefined,
+  ): Promise<Suspended | undefined> {
+    const expiresAt = Date.now() + record.ttlMs;
+    const next: SuspensionRecord = { ...record, state: "waiting", token: createToken(), expiresAt, pause };
+    if (!(await this.#records.create(next, key).catch(throwUnsent))) return undefined;
+    this.#onSuspended(next);
+    return toSuspended(next);
+  }
+
   async suspend(record: SuspensionRecord, pause: Pause, held: HeldRecord | undefined): Promise<Suspended> {
     const isSameLogin = pause.reason === "login" && record.pause?.reason === "login";
     const now = Date.now();

@@ -35,7 +35,7 @@ import {
   unknownToken,
 } from "./suspension-errors.js";
 import { namesOf, type SuspensionRecord, toSuspended } from "./suspension-record.js";
-import { type FoundRecord, type HeldRecord, LEASE_MS, SuspensionRecords } from "./suspension-records.js";
+import { type FoundRecord, LEASE_MS, SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -70,24 +70,28 @@ export class PortSuspensions {
       if (known !== undefined) return known;
       if (wish.create === false) throw unknownKey(name);
     }
-    const call = await this.#rounds.find(name, { args, options, wish });
-    let held: HeldRecord | undefined;
-    if (wish.key !== undefined) {
-      held = await this.#records.claim(wish.key, call.record).catch(throwUnsent);
-      // Another process was faster.
-      if (held === undefined) return this.call(name, args, options);
-    }
-    if (call.entry === undefined) return this.#rounds.suspend(call.record, call.pause!, held);
-    return this.#rounds.send(call.record, call.entry, { held, options });
+    const { record, entry, pause } = await this.#rounds.find(name, { args, options, wish });
+    if (entry === undefined)
+      return (
+        (await this.#rounds.suspendUnsent(record, pause!, wish.key)) ??
+        // Another process was faster.
+        this.call(name, args, options)
+      );
+    if (wish.key === undefined) return this.#rounds.send(record, entry, { held: undefined, options });
+    const held = await this.#records.claim(wish.key, record).catch(throwUnsent);
+    return held === undefined
+      ? this.call(name, args, options)
+      : this.#rounds.send(record, entry, { held, options });
   }
 
   /** Asks `approve` about a call that is not sent. Undefined if no person has to decide, or if the call was made already. */
   async requestApproval(
     name: string,
-    args: Arguments,
+    given: Arguments,
     options: SuspendCallOptions,
   ): Promise<SuspendedForApproval | undefined> {
     const wish = readSuspendOption(options.suspend, { tool: name });
+    const args = toJsonArguments(given, { tool: name });
     await this.#assertOffered(wish);
     if (wish.key !== undefined) {
       const found = await this.#settledByKey(wish.key, options.signal);
@@ -97,16 +101,14 @@ export class PortSuspensions {
         return waiting?.reason === "approval" ? waiting : undefined;
       }
     }
-    const call = await this.#rounds.find(name, { args, options, wish });
-    const pause = call.entry && (await this.#rounds.approvalPause(call.entry, args, options));
+    const { record, entry } = await this.#rounds.find(name, { args, options, wish });
+    const pause = entry && (await this.#rounds.approvalPause(entry, args, options));
     if (pause === undefined) return undefined;
-    const held =
-      wish.key === undefined
-        ? undefined
-        : await this.#records.claim(wish.key, call.record).catch(throwUnsent);
-    // Another process was faster.
-    if (wish.key !== undefined && held === undefined) return this.requestApproval(name, args, options);
-    return (await this.#rounds.suspend(call.record, pause, held)) as SuspendedForApproval;
+    const waiting = await this.#rounds.suspendUnsent(record, pause, wish.key);
+    // Without it, another process was faster.
+    return waiting === undefined
+      ? this.requestApproval(name, args, options)
+      : (waiting as SuspendedForApproval);
   }
 
   /** The record of an earlier call with the same key, when no process works on it any more. */

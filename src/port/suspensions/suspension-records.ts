@@ -100,16 +100,35 @@ export class SuspensionRecords {
       : new HeldRecord(this.#access, { key, version: marked, record: sending });
   }
 
+  /** Saves a waiting call of which nothing was sent; false if the key exists. */
+  async create(record: SuspensionRecord, key: string | undefined): Promise<boolean> {
+    if (key === undefined) {
+      await this.suspend(record, undefined);
+      return true;
+    }
+    const callKey = await this.#keyOfCall(key);
+    const tokenKey = await this.#point(record, callKey);
+    if ((await this.#put(callKey, record, 0)) !== undefined) return true;
+    await this.#store.delete(tokenKey);
+    return false;
+  }
+
+  /** Makes the token of a call with a key find its record. Returns the key of the pointer. */
+  async #point(record: SuspensionRecord, callKey: string): Promise<string> {
+    const tokenKey = await this.#keyOfToken(record.token!);
+    const ttlMs = record.expiresAt - Date.now();
+    await this.#store.put(tokenKey, { format: 1, pointsTo: callKey }, { secret: true, ttlMs });
+    return tokenKey;
+  }
+
   /** Saves a waiting call under its token. `held`: the earlier round, or the mark of a call with a key. */
   async suspend(record: SuspensionRecord, held: HeldRecord | undefined): Promise<void> {
-    const tokenKey = await this.#keyOfToken(record.token!);
     if (held === undefined || !this.isKeyed(held)) {
-      await this.#put(tokenKey, record, 0);
+      await this.#put(await this.#keyOfToken(record.token!), record, 0);
       await held?.delete();
       return;
     }
-    const ttlMs = record.expiresAt - Date.now();
-    await this.#store.put(tokenKey, { format: 1, pointsTo: held.key }, { secret: true, ttlMs });
+    await this.#point(record, held.key);
     const before = held.record.token;
     if (!(await held.replace(record))) throw unknownOutcome(record);
     if (before !== undefined && before !== record.token)
