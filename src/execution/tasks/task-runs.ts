@@ -61,11 +61,8 @@ export class TaskRuns {
   }
 
   /** The server answered the call with a task. */
-  async begin(
-    { attempts, tool, suspension }: ToolCall,
-    state: TaskState,
-    usedInput: boolean,
-  ): Promise<StartedTask> {
+  async begin(call: ToolCall, state: TaskState, usedInput: boolean): Promise<StartedTask> {
+    const { attempts, tool, suspension } = call;
     if (suspension !== undefined) suspension.hasBegun = true;
     const { createdAt = new Date().toISOString(), ttlMs = null } = state.status;
     const record: TaskRecord = {
