@@ -6,7 +6,7 @@ import type { ServerRef } from "../model/listed-tool.js";
 import type { CallTarget } from "./call-target.js";
 import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
-import { needsSuspend, toPausedResult } from "./suspend/paused-result.js";
+import { needsSuspend, suspendCall } from "./suspend/paused-result.js";
 import type { CallInterceptor, ResolvedCall, ToolCall } from "./tool-call.js";
 
 /** A call that waits for approval. */
@@ -83,7 +83,7 @@ export function approveStep(option: ApproveOption, { check, resolve }: ApprovePa
     const verdict = isApproved(call, args) || !needsApproval(call, request) || (await ask(request));
     if (verdict === "suspend") {
       if (!suspendsFor(call.suspension, "approval")) throw needsSuspend(tool);
-      return toPausedResult({ reason: "approval", args }, tool.server);
+      return suspendCall(call.suspension, { reason: "approval", args }, tool.server);
     }
     if (verdict !== true) {
       throw new ToolCallError({

@@ -23,7 +23,7 @@ import {
 } from "./call-progress.js";
 import { isRepeatable } from "./retry.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
-import { toPausedResult } from "./suspend/paused-result.js";
+import { suspendCall } from "./suspend/paused-result.js";
 import { requestTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/request-task.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
 import type { ResolvedCall, ResolvedHandler } from "./tool-call.js";
@@ -168,11 +168,13 @@ class Attempt {
   #finish(raw: Record<string, unknown>): ToolResult {
     const call = this.#call;
     const { tool } = call;
-    const input = call.suspension === undefined ? undefined : inputPauseOf(raw);
+    const { suspension } = call;
+    const input = suspension && inputPauseOf(raw);
     if (input !== undefined) {
       this.#record();
       const { server, sourceName } = tool;
-      return toPausedResult({ reason: "input", input, server, sourceName, args: call.args }, server);
+      const pause = { reason: "input", input, server, sourceName, args: call.args } as const;
+      return suspendCall(suspension!, pause, server);
     }
     let result: ToolResult;
     try {
@@ -252,6 +254,7 @@ class Attempt {
     };
     if (suspension !== undefined) {
       suspension.isSent = true;
+      suspension.pause = undefined;
       if (suspendsFor(suspension, "input"))
         limits.suspendable = { resumed: suspension.input, report: this.#parts.report };
     }

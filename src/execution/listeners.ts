@@ -1,9 +1,7 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
-import { pauseOf } from "./suspend/paused-result.js";
 import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
 
 /** A call that starts. The object is frozen. */
 export interface CallEvent {
@@ -100,6 +98,8 @@ interface RunningCall {
   /** Registers the function to call once the event is complete. Without it, `before` is called at once. */
   onReady?: (announce: () => void) => void;
   repaired?: () => readonly ArgumentRepair[] | undefined;
+  /** The call waits for a person. */
+  isSuspended?: () => boolean;
 }
 
 /** Runs a function and notifies the listeners before and after it. */
@@ -175,7 +175,8 @@ export function createCallObserver({
     };
     try {
       const result = await run();
-      finish({ outcome: outcomeOf(result), result });
+      const outcome = isToolError(result) ? "tool_error" : "ok";
+      finish({ outcome: running?.isSuspended?.() === true ? "suspended" : outcome, result });
       return result;
     } catch (error) {
       finish({ outcome: "error", error });
@@ -185,11 +186,8 @@ export function createCallObserver({
   return Object.assign(observe, { isObserved });
 }
 
-function outcomeOf(result: unknown): CallEndEvent["outcome"] {
-  const { isError, _meta } = (result ?? {}) as { isError?: unknown; _meta?: ToolResult["_meta"] };
-  if (isError === true) return "tool_error";
-  return _meta !== undefined && pauseOf({ _meta }) !== undefined ? "suspended" : "ok";
-}
+const isToolError = (result: unknown): boolean =>
+  (result as { isError?: unknown } | null | undefined)?.isError === true;
 
 /** Notifies the listeners of tool calls. */
 export function listenerStep(observe: ObserveCall): CallInterceptor {
@@ -210,6 +208,7 @@ export function listenerStep(observe: ObserveCall): CallInterceptor {
         tries: () => attempts,
         event: () => eventOf(call, trail.sent ?? call),
         repaired: () => trail.repaired,
+        isSuspended: () => call.suspension?.pause !== undefined,
         onReady: (announce) => {
           trail.onReady = announce;
         },

@@ -16,7 +16,7 @@ import { listenerStep, type ObserveCall } from "./listeners.js";
 import { type LimitOptions, limitStep } from "./rate-limit.js";
 import { type ResultSizeOption, resultSizeStep } from "./result-size.js";
 import { type RetryOptions, retryStep } from "./retry.js";
-import { needsNoPerson, pauseOf, suspendForLogin } from "./suspend/paused-result.js";
+import { needsNoPerson, suspendForLogin } from "./suspend/paused-result.js";
 import type {
   CallHandler,
   CallInterceptor,
@@ -133,7 +133,7 @@ export function telemetryStep(telemetry: Telemetry): CallInterceptor {
     return telemetry.toolCall({ tool: tool.name, end }, async () => {
       const result = await next({ ...call, trail });
       answeredBy = result.server;
-      suspended = pauseOf(result)?.reason;
+      suspended = call.suspension?.pause?.reason;
       return result;
     });
   };

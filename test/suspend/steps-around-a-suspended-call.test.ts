@@ -70,6 +70,34 @@ test("interceptors see every round, and cannot change the arguments of a later o
   });
 });
 
+test("an interceptor that builds a new result loses no suspension", async () => {
+  const outcomes: string[] = [];
+  await using scene = open({
+    listeners: [{ after: ({ outcome }) => void outcomes.push(outcome) }],
+    interceptors: [
+      (next) => async (call) => {
+        const { text, server } = await next(call);
+        return {
+          text,
+          content: [{ type: "text", text }],
+          isError: false,
+          server,
+          attempts: 1,
+          durationMs: 0,
+        };
+      },
+    ],
+  });
+  const suspend = { key: "order 4" };
+  const out = (await scene.toolport.callTool("travel__book", oslo, { suspend })) as Suspended;
+  expect(out).toMatchObject({ suspended: true, reason: "input" });
+  expect(await scene.toolport.resume(out.token, seat)).toMatchObject({
+    text: "booked Oslo, seat 12A, meal none",
+  });
+  expect(outcomes).toEqual(["suspended", "ok"]);
+  expect(scene.seen.requests).toBe(2);
+});
+
 test("an approval is valid for the approved arguments only", async () => {
   let tenant = "a";
   await using scene = open({

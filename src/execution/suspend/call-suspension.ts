@@ -12,6 +12,8 @@ export interface CallSuspension {
   readonly reasons?: readonly SuspendReason[] | undefined;
   /** Set as soon as a request may have been sent. */
   isSent: boolean;
+  /** Why the call waits. Kept here and not in the result, which a server could forge and an interceptor could replace. */
+  pause?: Pause | undefined;
   /** The server has begun a task, or received its input: a later request that is not sent does not change that. */
   hasBegun?: boolean;
   /** Ask `approve` only, and send nothing. */

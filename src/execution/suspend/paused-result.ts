@@ -8,29 +8,20 @@ import { type CallSuspension, type Pause, suspendsFor } from "./call-suspension.
 /** Key in `_meta` of the result that takes the place of a real one while the call is suspended. */
 const SUSPENDED_META_KEY = "toolport/suspended";
 
-const pauses = new WeakMap<object, Pause>();
-
-/** A result that stands for a suspended call. It passes through the pipeline like a real one. */
-export function toPausedResult(pause: Pause, server: string): ToolResult {
-  const mark = { reason: pause.reason };
-  pauses.set(mark, pause);
+/** Suspends the call. Returns a result that passes through the pipeline like a real one; its mark is for interceptors. */
+export function suspendCall(suspension: CallSuspension, pause: Pause, server: string): ToolResult {
+  suspension.pause = pause;
   const text = "The call waits for a person.";
   return {
     text,
     content: [{ type: "text", text }],
     isError: false,
     // Never cached.
-    _meta: { [SUSPENDED_META_KEY]: mark, [INPUT_META_KEY]: true },
+    _meta: { [SUSPENDED_META_KEY]: { reason: pause.reason }, [INPUT_META_KEY]: true },
     server,
     attempts: 0,
     durationMs: 0,
   };
-}
-
-/** Why the call was suspended; undefined for a real result. A server cannot forge it. */
-export function pauseOf(result: Pick<ToolResult, "_meta">): Pause | undefined {
-  const mark = result._meta?.[SUSPENDED_META_KEY];
-  return typeof mark === "object" && mark !== null ? pauses.get(mark) : undefined;
 }
 
 /** Suspends a call that needs a login before it can be sent. */
@@ -38,7 +29,7 @@ export const suspendForLogin: CallInterceptor = (next) => (call) =>
   next(call).catch((error: unknown) => {
     const pause = loginPause(call, error);
     if (pause === undefined) throw error;
-    return toPausedResult(pause, call.tool.server);
+    return suspendCall(call.suspension!, pause, call.tool.server);
   });
 
 /** Undefined unless the call failed because of a missing login and was not sent. A later round keeps its token instead. */

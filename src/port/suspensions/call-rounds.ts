@@ -9,7 +9,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { afterUnknown, ToolportError } from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
-import { loginPause, pauseOf } from "../../execution/suspend/paused-result.js";
+import { loginPause } from "../../execution/suspend/paused-result.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
@@ -160,8 +160,10 @@ export class CallRounds {
     if (this.#port.parts.settings.approve === undefined) return undefined;
     const suspension: CallSuspension = { isSent: false, isApprovalOnly: true };
     // The call itself will report invalid arguments and refusals.
-    const result = await this.#port.run(entry, args, options, { suspension }).catch(() => undefined);
-    return result && pauseOf(result);
+    await this.#port.run(entry, args, options, { suspension }).catch(() => {
+      suspension.pause = undefined;
+    });
+    return suspension.pause;
   }
 
   /** Runs one round of a call and saves its outcome. */
@@ -188,7 +190,7 @@ export class CallRounds {
       } catch (error) {
         throw await this.#failed(error, { record, held, suspension });
       }
-      const pause = pauseOf(result);
+      const { pause } = suspension;
       if (pause !== undefined) return await this.suspend(record, pause, held);
       if (held !== undefined) await this.#save(held, result);
       return result;
