@@ -1,10 +1,17 @@
 /** Runs the calls of a model when some of them may wait for a person, and continues those later. */
 import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
+import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import type { Toolport } from "../toolport.js";
 import type { AudienceRule } from "./content-options.js";
 import { resultParts, textPart } from "./result-parts.js";
 import { resumeCall, resumeOptions } from "./resume-call.js";
-import type { CallOutcome, RequestedCall, SuspendedOutcome } from "./run-calls.js";
+import {
+  type AnyRunOptions,
+  type CallOutcome,
+  type RequestedCall,
+  runCalls,
+  type SuspendedOutcome,
+} from "./run-calls.js";
 
 /** A call of a model that waits for a person. */
 export type PendingCall = Suspended & {
@@ -43,8 +50,19 @@ export interface RunFormat<Message, Result, Beside> {
   split(messages: readonly Message[]): { results: Result[]; beside: Beside[] };
 }
 
+/** Runs the calls of a model. Returns the messages, and with `suspend` also the calls that wait. */
+export async function runAndFormat<Message, Result, Beside>(
+  toolport: Toolport,
+  calls: readonly RequestedCall[],
+  options: AnyRunOptions & { readonly targets: readonly SchemaTarget[] },
+  format: RunFormat<Message, Result, Beside>,
+): Promise<Message[] | SuspendedRun<Message>> {
+  const run = toSuspendedRun(await runCalls(toolport, calls, options), format);
+  return options.suspend ? run : run.messages;
+}
+
 /** Separates the calls that wait from the others. */
-export function toSuspendedRun<Message, Result, Beside>(
+function toSuspendedRun<Message, Result, Beside>(
   outcomes: readonly (CallOutcome | SuspendedOutcome)[],
   format: RunFormat<Message, Result, Beside>,
 ): SuspendedRun<Message> {

@@ -77,16 +77,6 @@ export interface CallOutcome {
 }
 
 /** Results are in the order of the calls. `targets`: the schema targets for which the tools may have been offered. Throws only on abort, and what `onError` throws. */
-export function runCalls(
-  toolport: Toolport,
-  calls: readonly RequestedCall[],
-  options: RunToolCallsOptions & { targets: readonly SchemaTarget[] },
-): Promise<CallOutcome[]>;
-export function runCalls(
-  toolport: Toolport,
-  calls: readonly RequestedCall[],
-  options: WithSuspend<RunToolCallsOptions> & { targets: readonly SchemaTarget[] },
-): Promise<(CallOutcome | SuspendedOutcome)[]>;
 export async function runCalls(
   toolport: Toolport,
   calls: readonly RequestedCall[],
@@ -116,7 +106,8 @@ export async function runCalls(
   });
 }
 
-type AnyRunOptions = RunToolCallsOptions | WithSuspend<RunToolCallsOptions>;
+/** Options of a run, with or without `suspend`. */
+export type AnyRunOptions = RunToolCallsOptions | WithSuspend<RunToolCallsOptions>;
 
 /** The option `suspend` for each of the calls; throws before anything is sent. */
 async function suspendOptions(

@@ -12,13 +12,13 @@ import {
   type UIMessage,
   validateUIMessages,
 } from "ai";
-import { createToolport, memoryStore, type Suspended, type ToolportOptions } from "toolport";
+import type { Suspended, ToolportOptions } from "toolport";
 import { type AiSdkToolResult, hasSuspended, resumeMessages, toAiSdkTools } from "toolport/ai-sdk";
 import { describe, expect, expectTypeOf, test } from "vitest";
 import { z } from "zod";
 import { scriptedAiSdkModel } from "../adapters/ai-sdk-model.js";
 import { type ScriptedTurn, startModelDouble } from "../adapters/model-double.js";
-import { createBookingServer } from "./booking-server.js";
+import { openBooking } from "./booking-scene.js";
 
 const call = (tool: string, to = "Oslo") => ({ name: `travel__${tool}`, args: { to } });
 const stopWhen = [hasSuspended(), stepCountIs(5)];
@@ -29,26 +29,16 @@ const pay = { answers: { pay: { action: "accept" as const, content: { pay: true 
 const BOOKED = "booked Oslo, seat 12A, meal none";
 
 function open(options: ToolportOptions = {}) {
-  const { server, seen } = createBookingServer();
-  const toolport = createToolport({
-    mcpServers: { travel: server.memory() },
-    store: memoryStore(),
-    ...options,
-  });
+  const scene = openBooking(options);
   return {
-    toolport,
-    seen,
+    ...scene,
     /** Runs the turns, and returns the messages with what waits. */
-    async run(turns: readonly ScriptedTurn[], port = toolport) {
+    async run(turns: readonly ScriptedTurn[], port = scene.toolport) {
       const model = scriptedAiSdkModel(turns);
       const tools = await toAiSdkTools(port, { suspend: true });
       const { response, toolResults } = await generateText({ model, tools, messages, stopWhen });
       const waiting = toolResults.map(({ output }) => output as Suspended).filter((each) => each.suspended);
       return { messages: [...messages, ...response.messages], waiting, turns: model.doGenerateCalls.length };
-    },
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
     },
   };
 }

@@ -4,24 +4,20 @@ import { createTestServer } from "toolport/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { startTaskServer } from "../fixtures/servers/task-server.js";
 import { failure } from "../support/failure.js";
+import { openBooking } from "./booking-scene.js";
 import { createBookingServer } from "./booking-server.js";
 
 const SEAT = { answers: { seat: { action: "accept", content: { seat: "12A" } } } } as const;
 const KEYED = { suspend: { key: "order 1" } } as const;
 
 function open(options: ToolportOptions = {}) {
-  const { server, seen } = createBookingServer();
-  const toolport = createToolport({ mcpServers: { travel: server.memory() }, ...options });
+  const scene = openBooking(options);
+  const { toolport } = scene;
   return {
-    toolport,
-    seen,
+    ...scene,
     book: async (args: Record<string, unknown> = { to: "Oslo" }, suspend: object | true = true) =>
       (await toolport.callTool("travel__book", args, { suspend })) as Suspended,
     note: (suspend: object | true = true) => toolport.callTool("travel__note", { to: "Oslo" }, { suspend }),
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
-    },
   };
 }
 

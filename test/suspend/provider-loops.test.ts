@@ -2,7 +2,7 @@
 import Anthropic from "@anthropic-ai/sdk";
 import { type Content, GoogleGenAI } from "@google/genai";
 import OpenAI from "openai";
-import { createToolport, memoryStore, type Toolport, type ToolportOptions } from "toolport";
+import type { Toolport } from "toolport";
 import { resumeAnthropicToolCalls, runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
 import { resumeGeminiToolCalls, runGeminiToolCalls, toGeminiTools } from "toolport/gemini";
 import {
@@ -25,7 +25,7 @@ import {
   openAIResponsesProblems,
 } from "../adapters/provider-rules.js";
 import { failure } from "../support/failure.js";
-import { createBookingServer } from "./booking-server.js";
+import { openBooking } from "./booking-scene.js";
 
 type Decide = (pending: readonly PendingCall[]) => ResumeAnswers;
 
@@ -145,23 +145,6 @@ const LOOPS: Record<string, Loop> = {
   },
 };
 
-function open(options: ToolportOptions = {}) {
-  const { server, seen } = createBookingServer();
-  const toolport = createToolport({
-    mcpServers: { travel: server.memory() },
-    store: memoryStore(),
-    ...options,
-  });
-  return {
-    toolport,
-    seen,
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
-    },
-  };
-}
-
 const call = (tool: string, to: string) => ({ name: `travel__${tool}`, args: { to } });
 const seat = { action: "accept" as const, content: { seat: "12A" } };
 const pay = { action: "accept" as const, content: { pay: true } };
@@ -185,7 +168,7 @@ const lastFirst: Decide = (pending) => {
 
 describe.each(Object.entries(LOOPS))("%s", (_name, { run, problems }) => {
   test("finishes calls in any order, and sends the results in the order of the calls", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     await using double = await startModelDouble(SCRIPT);
     const { toolport, seen } = scene;
     expect(await run({ url: double.url, toolport, decide: lastFirst })).toBe("All done");
@@ -202,7 +185,7 @@ describe.each(Object.entries(LOOPS))("%s", (_name, { run, problems }) => {
   });
 
   test("tells the model that a call was refused", async () => {
-    await using scene = open({ approve: { when: "always" } });
+    await using scene = openBooking({ approve: { when: "always" } });
     await using double = await startModelDouble([[call("note", "Oslo"), call("note", "Rome")], "All done"]);
     const decide: Decide = (pending) =>
       Object.fromEntries(pending.map(({ token, args }) => [token, { approve: args["to"] === "Oslo" }]));
@@ -226,7 +209,7 @@ const NOTE = message([{ id: "call_1", tool: "note", to: "Oslo" }]);
 
 describe("a key", () => {
   test("makes a repeated run find its calls: waiting, then with their results", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const { toolport, seen } = scene;
     const both = message([
       { id: "call_1", tool: "note", to: "Oslo" },
@@ -248,7 +231,7 @@ describe("a key", () => {
   });
 
   test("of one response does not return the result of another with the same ids", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const { toolport, seen } = scene;
     for (const key of ["chat 1/1", "chat 1/2", "chat 2/1"])
       await runOpenAIToolCalls(toolport, NOTE, { suspend: { key } });
@@ -260,7 +243,7 @@ describe("a key", () => {
   });
 
   test("sends two calls of one response that have the same id", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const twice = message([1, 2].map(() => ({ id: "call_1", tool: "note", to: "Oslo" })));
     for (let times = 0; times < 2; times += 1)
       expect(contentsOf(await runOpenAIToolCalls(scene.toolport, twice, { suspend: { key: "a" } }))).toEqual([
@@ -271,7 +254,7 @@ describe("a key", () => {
   });
 
   test("with changed arguments sends nothing, and the model gets an error", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const { toolport, seen } = scene;
     await runOpenAIToolCalls(toolport, NOTE, { suspend: { key: "a" } });
     const changed = message([{ id: "call_1", tool: "note", to: "Rome" }]);
@@ -282,7 +265,7 @@ describe("a key", () => {
   });
 
   test("cannot be used for calls without ids: nothing is sent", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const parts = [
       { functionCall: call("note", "Oslo") },
       { functionCall: { id: "1", ...call("note", "Oslo") } },
@@ -300,7 +283,7 @@ describe("resume", () => {
   ]);
 
   test("keeps a call whose answer does not fit, and the results of the others", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const { toolport } = scene;
     const run = await runOpenAIToolCalls(toolport, BOOK, { suspend: true });
     const [oslo, rome] = run.pending as [PendingCall, PendingCall];
@@ -318,7 +301,7 @@ describe("resume", () => {
   });
 
   test("sends nothing for used tokens and other users; the model reads why there is no result", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const { toolport, seen } = scene;
     const run = await runOpenAIToolCalls(toolport.as("alice"), BOOK, { suspend: true });
     const answers = { [run.pending[0]!.token]: { answers: { seat } } };
@@ -335,7 +318,7 @@ describe("resume", () => {
 });
 
 test("without suspend the types are unchanged", async () => {
-  await using scene = open();
+  await using scene = openBooking();
   const options: OpenAIRunOptions = {};
   const plain = await runOpenAIToolCalls(scene.toolport, NOTE, options);
   expectTypeOf(plain).toEqualTypeOf<OpenAIToolMessage[]>();

@@ -1,23 +1,9 @@
 /** `requestApproval` asks and sends nothing, and `create: false` finds a call but never begins one. */
-import { createToolport, isSuspended, memoryStore, type Store, type ToolportOptions } from "toolport";
+import { createToolport, isSuspended, memoryStore, type Store } from "toolport";
 import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
+import { openBooking } from "./booking-scene.js";
 import { createBookingServer } from "./booking-server.js";
-
-function open(options: ToolportOptions = {}) {
-  const { server, seen } = createBookingServer();
-  const store = memoryStore();
-  const toolport = createToolport({ mcpServers: { travel: server.memory() }, store, ...options });
-  return {
-    toolport,
-    seen,
-    store,
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
-    },
-  };
-}
 
 const NOTE = "travel__note";
 const OSLO = { to: "Oslo" };
@@ -25,7 +11,7 @@ const key = (name: string, create = true) => ({ suspend: { key: name, create } }
 
 describe("requestApproval", () => {
   test("saves a call that a person must approve; the same key finds it again", async () => {
-    await using scene = open({ approve: { when: "always" } });
+    await using scene = openBooking({ approve: { when: "always" } });
     const { toolport, seen } = scene;
     const waiting = await toolport.requestApproval(NOTE, OSLO, key("a"));
     expect(waiting).toMatchObject({ suspended: true, reason: "approval", args: OSLO });
@@ -40,7 +26,7 @@ describe("requestApproval", () => {
 
   test("sends and saves nothing when no person has to decide", async () => {
     for (const approve of [undefined, () => true, () => false]) {
-      await using scene = open(approve && { approve });
+      await using scene = openBooking(approve && { approve });
       const { toolport, seen, store } = scene;
       for (const args of [OSLO, {}])
         expect(await toolport.requestApproval(NOTE, args, key("a"))).toBeUndefined();
@@ -50,7 +36,7 @@ describe("requestApproval", () => {
   });
 
   test("several at once save one call", async () => {
-    await using scene = open({ approve: { when: "always" } });
+    await using scene = openBooking({ approve: { when: "always" } });
     const ask = () => scene.toolport.requestApproval(NOTE, OSLO, key("a"));
     const [first, ...others] = await Promise.all(Array.from({ length: 5 }, ask));
     expect(first).toMatchObject({ reason: "approval" });
@@ -60,7 +46,7 @@ describe("requestApproval", () => {
 
   test("an interceptor sees no result, so that it can cache none", async () => {
     const results: unknown[] = [];
-    await using scene = open({
+    await using scene = openBooking({
       approve: () => true,
       interceptors: [(next) => async (call) => results.push(await next(call)) as never],
     });
@@ -71,7 +57,7 @@ describe("requestApproval", () => {
 
 describe("create: false", () => {
   test("throws SUSPENSION_UNKNOWN instead of beginning a call", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const { toolport, seen, store } = scene;
     expect(await failure(toolport.callTool(NOTE, OSLO, key("a", false)))).toMatchObject({
       code: "SUSPENSION_UNKNOWN",
@@ -89,7 +75,7 @@ describe("create: false", () => {
   });
 
   test("needs a key", async () => {
-    await using scene = open();
+    await using scene = openBooking();
     const error = failure(scene.toolport.callTool(NOTE, OSLO, { suspend: { create: false } }));
     expect(await error).toMatchObject({ code: "INVALID_ARGUMENTS", outcome: "unsent" });
   });

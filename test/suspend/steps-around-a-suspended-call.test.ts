@@ -5,31 +5,18 @@ import {
   createToolport,
   type Suspended,
   type SuspensionNews,
-  type ToolportOptions,
 } from "toolport";
 import { expect, test } from "vitest";
 import { failure } from "../support/failure.js";
+import { openBooking } from "./booking-scene.js";
 import { createBookingServer } from "./booking-server.js";
-
-function open(options: ToolportOptions = {}) {
-  const { server, seen } = createBookingServer();
-  const toolport = createToolport({ mcpServers: { travel: server.memory() }, ...options });
-  return {
-    toolport,
-    seen,
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
-    },
-  };
-}
 
 const oslo = { to: "Oslo" };
 const seat = { answers: { seat: { action: "accept" as const, content: { seat: "12A" } } } };
 
 test("listeners get each round with its outcome and who answered; events and snapshot() count them without a token", async () => {
   const ended: CallEndEvent[] = [];
-  await using scene = open({ listeners: [{ after: (event) => void ended.push(event) }] });
+  await using scene = openBooking({ listeners: [{ after: (event) => void ended.push(event) }] });
   const news: SuspensionNews[] = [];
   scene.toolport.on("suspension", (event) => void news.push(event));
   const { token } = (await scene.toolport.callTool("travel__book", oslo, { suspend: true })) as Suspended;
@@ -54,7 +41,7 @@ test("listeners get each round with its outcome and who answered; events and sna
 
 test("interceptors see every round, and cannot change the arguments of a later one", async () => {
   let calls = 0;
-  await using scene = open({
+  await using scene = openBooking({
     interceptors: [
       (next) => async (call) => {
         calls += 1;
@@ -72,7 +59,7 @@ test("interceptors see every round, and cannot change the arguments of a later o
 
 test("an interceptor that builds a new result loses no suspension", async () => {
   const outcomes: string[] = [];
-  await using scene = open({
+  await using scene = openBooking({
     listeners: [{ after: ({ outcome }) => void outcomes.push(outcome) }],
     interceptors: [
       (next) => async (call) => {
@@ -100,7 +87,7 @@ test("an interceptor that builds a new result loses no suspension", async () => 
 
 test("an approval is valid for the approved arguments only", async () => {
   let tenant = "a";
-  await using scene = open({
+  await using scene = openBooking({
     approve: { when: "always" },
     interceptors: [(next) => (call) => next({ ...call, args: { to: `${call.args["to"]} ${tenant}` } })],
   });
@@ -116,7 +103,7 @@ test("an approval is valid for the approved arguments only", async () => {
 });
 
 test("a cache neither keeps a suspension nor answers a person", async () => {
-  await using scene = open({ interceptors: [cacheResults({ tools: ["travel__*"], ttlMs: 60_000 })] });
+  await using scene = openBooking({ interceptors: [cacheResults({ tools: ["travel__*"], ttlMs: 60_000 })] });
   const call = async () =>
     (await scene.toolport.callTool("travel__book", oslo, { suspend: true })) as Suspended;
   const [first, second] = [await call(), await call()];
@@ -144,7 +131,7 @@ test("a fallback server that asks gets the answer", async () => {
 });
 
 test("deferred tools suspend like others", async () => {
-  await using scene = open({ deferTools: true });
+  await using scene = openBooking({ deferTools: true });
   await scene.toolport.connect();
   const out = (await scene.toolport.callTool(
     "call_tool",
@@ -159,7 +146,7 @@ test("deferred tools suspend like others", async () => {
 });
 
 test("invalid options, arguments and answers fail without a request, and keep the token", async () => {
-  await using scene = open();
+  await using scene = openBooking();
   const call = (suspend: object, args: object = oslo) =>
     failure(scene.toolport.callTool("travel__book", args as never, { suspend }));
   for (const suspend of [{ ttlMs: 0 }, { ttlMs: 31 * 24 * 3_600_000 }, { ttlMs: Number.NaN }, { key: "" }])

@@ -1,25 +1,17 @@
 /** A call waits for a person and continues later. */
-import { createToolport, isSuspended, memoryStore, type Suspended, type ToolportOptions } from "toolport";
+import { isSuspended, type Suspended, type ToolportOptions } from "toolport";
 import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
-import { createBookingServer } from "./booking-server.js";
+import { openBooking } from "./booking-scene.js";
 
 function open(options: ToolportOptions = {}) {
-  const { server, seen } = createBookingServer();
-  const store = memoryStore();
-  const toolport = createToolport({ mcpServers: { travel: server.memory() }, store, ...options });
+  const scene = openBooking(options);
   return {
-    toolport,
-    seen,
-    store,
+    ...scene,
     async suspend(tool = "book", args = { to: "Oslo" }): Promise<Suspended> {
-      const out = await toolport.callTool(`travel__${tool}`, args, { suspend: true });
+      const out = await scene.toolport.callTool(`travel__${tool}`, args, { suspend: true });
       if (!isSuspended(out)) throw new Error(`not suspended: ${out.text}`);
       return out;
-    },
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
     },
   };
 }

@@ -1,26 +1,13 @@
 /** `suspend: { reasons }`: anything else happens as in a call without `suspend`. */
-import { createToolport, isSuspended, type ToolportOptions } from "toolport";
+import { isSuspended } from "toolport";
 import { expect, test } from "vitest";
 import { failure } from "../support/failure.js";
-import { createBookingServer } from "./booking-server.js";
-
-function open(options: ToolportOptions) {
-  const { server, seen } = createBookingServer();
-  const toolport = createToolport({ mcpServers: { travel: server.memory() }, ...options });
-  return {
-    toolport,
-    seen,
-    async [Symbol.asyncDispose]() {
-      await toolport.close();
-      await server.close();
-    },
-  };
-}
+import { openBooking } from "./booking-scene.js";
 
 const oslo = { to: "Oslo" };
 
 test("approvals only: the server is answered by onElicitation, also after the approval", async () => {
-  await using scene = open({
+  await using scene = openBooking({
     approve: { when: "always" },
     onElicitation: () => ({ action: "accept", content: { seat: "3C" } }),
   });
@@ -33,7 +20,7 @@ test("approvals only: the server is answered by onElicitation, also after the ap
 });
 
 test("input only: an approval that is left to a person is REFUSED, unsent", async () => {
-  await using scene = open({ approve: { when: "always" } });
+  await using scene = openBooking({ approve: { when: "always" } });
   const call = scene.toolport.callTool("travel__book", oslo, { suspend: { key: "a", reasons: ["input"] } });
   expect(await failure(call)).toMatchObject({ code: "REFUSED", outcome: "unsent" });
   expect(scene.seen.requests).toBe(0);
@@ -41,7 +28,7 @@ test("input only: an approval that is left to a person is REFUSED, unsent", asyn
 });
 
 test("an unknown reason is INVALID_ARGUMENTS", async () => {
-  await using scene = open({});
+  await using scene = openBooking({});
   const suspend = { reasons: ["whim"] as never };
   expect(await failure(scene.toolport.callTool("travel__note", oslo, { suspend }))).toMatchObject({
     code: "INVALID_ARGUMENTS",

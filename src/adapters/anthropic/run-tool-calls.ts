@@ -8,16 +8,10 @@ import {
   type ResumedRun,
   type RunFormat,
   resumeRun,
+  runAndFormat,
   type SuspendedRun,
-  toSuspendedRun,
 } from "../pending-calls.js";
-import {
-  type CallOutcome,
-  type RequestedCall,
-  type RunToolCallsOptions,
-  runCalls,
-  type WithSuspend,
-} from "../run-calls.js";
+import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
 
 /** The relevant fields of a message of the API. */
@@ -65,13 +59,10 @@ export function runAnthropicToolCalls(
 export async function runAnthropicToolCalls(
   toolport: Toolport,
   { content }: AnthropicAnswer,
-  { suspend, ...given }: AnthropicRunOptions | WithSuspend<AnthropicRunOptions> = {},
+  options: AnthropicRunOptions | WithSuspend<AnthropicRunOptions> = {},
 ): Promise<AnthropicToolResultMessage[] | SuspendedRun<AnthropicToolResultMessage>> {
-  const calls = requestedCalls(content);
-  const options = { ...given, targets: ["anthropic"] as const };
-  const format = formatOf(given);
-  if (suspend) return toSuspendedRun(await runCalls(toolport, calls, { ...options, suspend }), format);
-  return toSuspendedRun(await runCalls(toolport, calls, options), format).messages;
+  const run = { ...options, targets: ["anthropic"] as const };
+  return runAndFormat(toolport, requestedCalls(content), run, formatOf(options));
 }
 
 /** How results are converted, and the options of `resume()`. */

@@ -8,16 +8,10 @@ import {
   type ResumedRun,
   type RunFormat,
   resumeRun,
+  runAndFormat,
   type SuspendedRun,
-  toSuspendedRun,
 } from "../pending-calls.js";
-import {
-  type CallOutcome,
-  type RequestedCall,
-  type RunToolCallsOptions,
-  runCalls,
-  type WithSuspend,
-} from "../run-calls.js";
+import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
 import {
   type GeminiInlineData,
   type GeminiTextPart,
@@ -88,14 +82,11 @@ export function runGeminiToolCalls(
 export async function runGeminiToolCalls(
   toolport: Toolport,
   answer: GeminiAnswer,
-  { suspend, ...given }: GeminiRunOptions | WithSuspend<GeminiRunOptions> = {},
+  options: GeminiRunOptions | WithSuspend<GeminiRunOptions> = {},
 ): Promise<GeminiResponseContent[] | SuspendedRun<GeminiResponseContent>> {
-  const { schema } = given;
-  const calls = requestedCalls(answer);
+  const { schema } = options;
   const targets = schema === undefined ? GEMINI_TARGETS : [`gemini-${schema}` as const];
-  const format = formatOf(given);
-  if (suspend) return toSuspendedRun(await runCalls(toolport, calls, { ...given, suspend, targets }), format);
-  return toSuspendedRun(await runCalls(toolport, calls, { ...given, targets }), format).messages;
+  return runAndFormat(toolport, requestedCalls(answer), { ...options, targets }, formatOf(options));
 }
 
 type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;

@@ -10,10 +10,10 @@ import {
   type ResumedRun,
   type RunFormat,
   resumeRun,
+  runAndFormat,
   type SuspendedRun,
-  toSuspendedRun,
 } from "../pending-calls.js";
-import { type CallOutcome, type RunToolCallsOptions, runCalls, type WithSuspend } from "../run-calls.js";
+import type { CallOutcome, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
 import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,
@@ -87,14 +87,10 @@ export function runOpenAIToolCalls(
 export async function runOpenAIToolCalls(
   toolport: Toolport,
   answer: OpenAIChatAnswer | OpenAIResponsesAnswer,
-  { suspend, ...options }: OpenAIRunOptions | WithSuspend<OpenAIRunOptions> = {},
+  options: OpenAIRunOptions | WithSuspend<OpenAIRunOptions> = {},
 ): Promise<unknown> {
-  const calls = requestedCalls(answer);
-  const targets = targetsOf(options);
-  const format = formatOf(options);
-  if (suspend)
-    return toSuspendedRun(await runCalls(toolport, calls, { ...options, suspend, targets }), format);
-  return toSuspendedRun(await runCalls(toolport, calls, { ...options, targets }), format).messages;
+  const run = { ...options, targets: targetsOf(options) };
+  return runAndFormat(toolport, requestedCalls(answer), run, formatOf(options));
 }
 
 /** How results are converted, and the options of `resume()`. */
