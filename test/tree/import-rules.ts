@@ -17,7 +17,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["execution"],
   ["port"],
   ["toolport"],
-  ["adapters", "registry", "node", "testing"],
+  ["adapters", "registry", "node", "testing", "serve"],
   ["index"],
   ["agent"],
   ["cli", "console", "demo"],
