@@ -27,6 +27,8 @@ export interface ProgressReport {
   readonly progress: number;
   readonly total?: number | undefined;
   readonly message?: string | undefined;
+  /** `_meta` of the report. @default none */
+  readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 }
 
 /** How long lists are cached: until the server announces a change (`true`), at most `ttlMs`, or not at all (`false`). */

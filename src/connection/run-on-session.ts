@@ -72,8 +72,8 @@ function isSessionLost(error: ToolportError, session: Session): boolean {
 /** Marks the error as retryable: the next attempt uses a new session. */
 function retryableIfLost(error: ToolportError, session: Session): ToolportError {
   if (!(error instanceof ToolCallError) || error.retryable || !isSessionLost(error, session)) return error;
-  const { code, what, next, server, tool, outcome, rpcCode, data } = error;
-  const init = { code, what, next, server, tool, outcome, rpcCode, data };
+  const { code, what, next, server, tool, outcome, rpcCode, rpcMessage, data } = error;
+  const init = { code, what, next, server, tool, outcome, rpcCode, rpcMessage, data };
   return new ToolCallError({ ...init, retryable: true, cause: error });
 }
 

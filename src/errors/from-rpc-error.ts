@@ -63,6 +63,7 @@ export function fromRpcError(
     retryable,
     outcome,
     rpcCode: code,
+    rpcMessage: message,
     data,
     cause,
   });

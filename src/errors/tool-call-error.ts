@@ -16,6 +16,8 @@ export type ToolCallErrorCode =
 export interface ToolCallErrorDetails {
   /** JSON-RPC error code of the response. */
   rpcCode?: number | undefined;
+  /** Message of the JSON-RPC error, with the secrets of the server entry redacted. */
+  rpcMessage?: string | undefined;
   /** `data` of the JSON-RPC error, with the secrets of the server entry redacted. */
   data?: unknown;
   /** The phase that timed out: `connect`, `list`, `call`, … */
@@ -33,6 +35,7 @@ export class ToolCallError extends ToolportError<ToolCallErrorCode> implements T
   static override readonly kind = "ToolCallError";
   override readonly name = "ToolCallError";
   readonly rpcCode?: number | undefined;
+  readonly rpcMessage?: string | undefined;
   readonly data?: unknown;
   readonly phase?: string | undefined;
   readonly issues?: readonly { path: string; message: string }[] | undefined;
@@ -42,6 +45,7 @@ export class ToolCallError extends ToolportError<ToolCallErrorCode> implements T
   constructor(init: ToolportErrorInit<ToolCallErrorCode> & ToolCallErrorDetails) {
     super(init);
     this.rpcCode = init.rpcCode;
+    this.rpcMessage = init.rpcMessage;
     this.data = init.data;
     this.phase = init.phase;
     this.issues = init.issues;

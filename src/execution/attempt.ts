@@ -21,6 +21,7 @@ import {
   createTaskProgress,
   type TaskProgress,
 } from "./call-progress.js";
+import { relayResult, reportRising } from "./relay-result.js";
 import { isRepeatable } from "./retry.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
 import { suspendCall } from "./suspend/paused-result.js";
@@ -123,6 +124,8 @@ class Attempt {
       this.#work?.abort();
       return raw;
     }
+    // A gateway's client follows its tasks, and answers its questions, itself.
+    if (this.#call.relay !== undefined) return raw;
     const state = this.#call.suspension && inputPauseOf(raw) ? undefined : readCreatedTask(raw);
     if (state !== undefined) {
       const begun = this.#parts.tasks.begin(this.#call, state, dependsOnInput(raw));
@@ -180,6 +183,7 @@ class Attempt {
     try {
       result = toToolResult(raw, tool.server);
       if (call.options.task) result = withoutReceipt(call, result, raw);
+      if (call.relay !== undefined) result = relayResult(call.relay, raw, result);
     } catch (cause) {
       return this.#fail(cause);
     }
@@ -229,12 +233,14 @@ class Attempt {
   }
 
   #request(session: Session, trace?: Record<string, string>): Promise<Record<string, unknown>> {
-    const { tool, args, options, deadline, suspension } = this.#call;
+    const { tool, args, options, deadline, suspension, relay } = this.#call;
     const source = this.#sourceOn(session);
     const execution = source?.execution ?? tool.execution;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
     const task =
-      execution === undefined && !options.task ? undefined : requestTask(this.#call, session, execution);
+      relay !== undefined || (execution === undefined && !options.task)
+        ? undefined
+        : requestTask(this.#call, session, execution);
     const plain = { name: tool.sourceName, arguments: args };
     const params =
       task === undefined && meta === undefined
@@ -252,6 +258,10 @@ class Attempt {
       onProgress: (report) => this.#progress().reported(report),
       progressUntil: task && this.#worked(),
     };
+    if (relay !== undefined) {
+      limits.relay = relay;
+      limits.onProgress = (report) => reportRising(relay, report, this.#progress());
+    }
     if (suspension !== undefined) {
       suspension.isSent = true;
       suspension.pause = undefined;

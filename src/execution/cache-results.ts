@@ -1,6 +1,7 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 import { compileNames } from "../catalog/filters/glob.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { continuesRound } from "../protocol/relay.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
@@ -46,7 +47,10 @@ export function cacheResults({
 
     return async (call) => {
       // Every caller that starts a task gets its own, and so does a person who has answered the server.
-      const isOwn = Boolean(call.options.task) || call.suspension?.input !== undefined;
+      const isOwn =
+        Boolean(call.options.task ?? call.relay?.task) ||
+        call.suspension?.input !== undefined ||
+        continuesRound(call.relay);
       const key = isWanted(call.tool.name) && !isOwn ? callKey(call) : undefined;
       if (key === undefined) return next(call);
       const known = recall(key);

@@ -2,6 +2,7 @@
 
 import { secretsOf } from "../config/known-secrets.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { isIncomplete } from "./relay-result.js";
 import { isTaskReceipt } from "./tasks/task-record.js";
 import type { ServerStep } from "./tool-call.js";
 
@@ -11,7 +12,8 @@ export const checkOutputStep: ServerStep = (next) => async (call) => {
   const { outputSchema } = tool;
   const result = await next(call);
   if (outputSchema === undefined || result.isError) return result;
-  if (isTaskReceipt(call, result) || call.suspension?.pause !== undefined) return result;
+  if (isTaskReceipt(call, result) || call.suspension?.pause !== undefined || isIncomplete(call.relay))
+    return result;
   const invalidOutput = (what: string, issues: readonly { path: string; message: string }[]) =>
     // Errors end up in logs, and the result may repeat secrets that were sent to the server.
     secretsOf(target.config).redactError(

@@ -2,6 +2,7 @@
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
+import { continuesRound } from "../protocol/relay.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
@@ -154,8 +155,8 @@ const when =
   };
 
 /** A later round belongs to the server that requested the input. */
-const hasFallback = ({ target, suspension }: ResolvedCall): boolean =>
-  target.config.fallback !== undefined && suspension?.input === undefined;
+const hasFallback = ({ target, suspension, relay }: ResolvedCall): boolean =>
+  target.config.fallback !== undefined && suspension?.input === undefined && !continuesRound(relay);
 const isSuspendable = ({ suspension }: ToolCall): boolean => suspension !== undefined;
 const hasLimiter = ({ target }: ResolvedCall): boolean => target.guards.limiter !== undefined;
 const hasOutputSchema = ({ tool }: ResolvedCall): boolean => tool.outputSchema !== undefined;

@@ -4,6 +4,7 @@ import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
+import { continuesRound } from "../protocol/relay.js";
 import { Resends } from "../transports/resends.js";
 import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
@@ -140,9 +141,9 @@ export function retryStep({
   /** The call may run twice, or the error allows any call to be sent again. `runOnSession` has already handled a lost session. */
   const isSafe = (error: ToolportError, call: ResolvedCall): boolean => {
     if (isRepeatable(call)) return true;
-    // A round of a suspended call is sent at most once, even if the server asks for it again.
+    // A round with input of the user is sent at most once, even if the server asks for it again.
     return (
-      (isAskedBack(error) && call.suspension === undefined) ||
+      (isAskedBack(error) && call.suspension === undefined && !continuesRound(call.relay)) ||
       (error.outcome === "unsent" && error.code !== "SESSION_LOST")
     );
   };

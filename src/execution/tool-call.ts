@@ -5,6 +5,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
+import type { Relay } from "../protocol/relay.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import type { Resends } from "../transports/resends.js";
 import type { CallTarget } from "./call-target.js";
@@ -163,6 +164,12 @@ export interface SentArguments {
   readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
 
+/** A call of a gateway's client. */
+export interface CallRelay extends Relay {
+  /** Out: the result that was made of `raw`. If the result of the call has other content, a later step has changed it. */
+  result?: ToolResult;
+}
+
 /** One call. To change it, an interceptor passes a changed copy to the next step. */
 export interface ToolCall {
   /** The tool as listed. `tool.server` is the server of the current attempt; a fallback changes it. */
@@ -181,6 +188,11 @@ export interface ToolCall {
    * @internal
    */
   readonly suspension?: CallSuspension | undefined;
+  /**
+   * Set for a call of a gateway's client.
+   * @internal
+   */
+  readonly relay?: CallRelay | undefined;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** All attempts so far, in order. */

@@ -70,7 +70,7 @@ function argumentsMissing(server: string, name: string, missing: readonly string
   });
 }
 
-function promptWithheld(server: string, name: string, reason: string): CatalogError {
+export function promptWithheld(server: string, name: string, reason: string): CatalogError {
   return new CatalogError({
     code: "PROMPT_NOT_FOUND",
     server,

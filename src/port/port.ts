@@ -15,7 +15,7 @@ import { startUpkeep } from "../connection/upkeep.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { Pipeline } from "../execution/pipeline.js";
-import type { AnyCallOptions } from "../execution/tool-call.js";
+import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -268,19 +268,18 @@ export class Port {
     return entry && this.run(entry, args, options);
   }
 
-  /** @param round set for a call that may be suspended */
+  /** @param round set for a call that may be suspended, and for one of a gateway's client */
   run(
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
-    round?: SuspendableRun,
+    round?: Partial<SuspendableRun> & { readonly relay?: CallRelay },
   ): Promise<ToolResult> {
     const startedAt = performance.now();
     // An explicit timeout longer than the maximum raises the maximum for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
     const attempts: never[] = [];
-    const { pipeline } = this;
-    const handle = round?.suspension.isApprovalOnly === true ? pipeline.approval : pipeline.call;
+    const handle = round?.suspension?.isApprovalOnly ? this.pipeline.approval : this.pipeline.call;
     const calling = handle({
       tool: entry.info,
       args,
@@ -288,6 +287,7 @@ export class Port {
       options,
       task: round?.task,
       suspension: round?.suspension,
+      relay: round?.relay,
       principal: this.principal?.name,
       attempts,
       startedAt,

@@ -51,3 +51,13 @@ export function responseCut(server: string): ConnectionError {
     retryable: true,
   });
 }
+
+export function closedDuringInput(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection was closed while the server waited for input",
+    next: "Call again",
+    retryable: true,
+  });
+}

@@ -54,11 +54,17 @@ export function createEnvelope(
   };
 }
 
+/** The envelope with other capabilities. */
+export const withCapabilities = (
+  envelope: Readonly<Record<string, unknown>>,
+  capabilities: Readonly<Record<string, unknown>>,
+): Record<string, unknown> => ({ ...envelope, [ENVELOPE.clientCapabilities]: capabilities });
+
 /** The envelope of a request that may be suspended: the user can answer forms and visit pages, even without a handler. */
 export function withElicitation(envelope: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const capabilities = envelope[ENVELOPE.clientCapabilities] as Readonly<Record<string, unknown>> | undefined;
   const elicitation = { form: { applyDefaults: true }, url: {} };
-  return { ...envelope, [ENVELOPE.clientCapabilities]: { ...capabilities, elicitation } };
+  return withCapabilities(envelope, { ...capabilities, elicitation });
 }
 
 /**

@@ -35,7 +35,7 @@ export interface InputRoundsParts {
   readonly options: ChannelRequestOptions;
   /** When the first round began (`performance.now()`). */
   readonly startedAt: number;
-  readonly responder: RequestResponder;
+  readonly responder: Pick<RequestResponder, "respondAll">;
   /** Aborts, with the error to throw, when the connection closes. */
   readonly closed: AbortSignal;
   /** Set if the request may be suspended instead of asking the user now. */
@@ -112,7 +112,14 @@ interface Input {
   readonly requestState: string | undefined;
 }
 
-function readInput(result: unknown, parts: InputRoundsParts): Input {
+type Asked = Pick<InputRoundsParts, "server" | "method">;
+
+/** Throws if the result does not say what input it needs. */
+export function checkInput(result: unknown, asked: Asked): void {
+  readInput(result, asked);
+}
+
+function readInput(result: unknown, parts: Asked): Input {
   const { inputRequests = {}, requestState } = result as { inputRequests?: unknown; requestState?: unknown };
   if (requestState !== undefined && typeof requestState !== "string")
     throw fault(parts, "sent a requestState that is not a string", result);
@@ -197,7 +204,7 @@ export async function splitInput(
   };
 }
 
-function fault({ server, method }: InputRoundsParts, what: string, result?: unknown): ToolCallError {
+function fault({ server, method }: Asked, what: string, result?: unknown): ToolCallError {
   return new ToolCallError({
     code: "PROTOCOL",
     server,

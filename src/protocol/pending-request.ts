@@ -140,6 +140,7 @@ export class PendingRequest implements TimedRequest {
         what: `The server answered ${this.#method} with error ${code ?? "(no code)"}: ${this.#quote(message)}`,
         ...traitsOfRpcError(code),
         rpcCode: code,
+        rpcMessage: this.#context.redact(message),
         data,
       }),
     );
@@ -153,7 +154,7 @@ export class PendingRequest implements TimedRequest {
   progress(params: Record<string, unknown>): void {
     const now = performance.now();
     this.#lastProgressAt = now;
-    const { progress, total, message } = params as { progress?: unknown; total?: unknown; message?: unknown };
+    const { progress, total, message, _meta } = params;
     if (typeof progress !== "number") return;
     this.#reports += 1;
     if (this.#reports > UNLIMITED_REPORTS && now - this.#reportedAt < REPORT_EVERY_MS) return;
@@ -162,6 +163,7 @@ export class PendingRequest implements TimedRequest {
       progress,
       ...(typeof total === "number" && { total }),
       ...(typeof message === "string" && { message }),
+      ...(typeof _meta === "object" && _meta !== null && { _meta: _meta as Record<string, unknown> }),
     });
   }
 

@@ -36,6 +36,8 @@ export interface ChannelRequestOptions extends RequestLimits {
   resends?: Resends | undefined;
   /** `_meta` in place of that of the connection. */
   envelope?: Readonly<Record<string, unknown>> | undefined;
+  /** Leave out the defaults for `_meta` of the connection. @default false */
+  skipsMetaDefaults?: boolean | undefined;
   /** Keeps reporting progress after the response until this signal aborts: the response may be a task. */
   progressUntil?: AbortSignal | undefined;
 }
@@ -195,7 +197,7 @@ export class RequestChannel {
     if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
     const wantsProgress = options.onProgress !== undefined;
     const { envelope = this.envelope } = options;
-    const { metaDefaults } = this;
+    const metaDefaults = options.skipsMetaDefaults === true ? undefined : this.metaDefaults;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
     if (this.#hasPerRequestStream || pending.isBackground) this.#sendAlone(request, pending, options);
     else this.#sendBatched(request, options.resends);

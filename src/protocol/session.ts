@@ -1,15 +1,17 @@
 /** One live MCP session with one server: the interface that the layers above use. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { type ChangeWatch, type ListName, watchResource } from "./change-watch.js";
+import { closedDuringInput } from "./channel-errors.js";
 import { type Era, withElicitation } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
 import { isRefusedState } from "./refused-state.js";
+import type { Relay } from "./relay.js";
+import { RelayRequests } from "./relay-requests.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
@@ -25,6 +27,8 @@ export interface SessionRequestOptions extends ChannelRequestOptions {
    * what the user is asked.
    */
   suspendable?: SuspendableRequest | undefined;
+  /** Set for a request of a gateway's client. */
+  relay?: Relay | undefined;
 }
 
 /** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
@@ -122,6 +126,8 @@ export function createSession({
   /** `_meta` of requests that may be suspended. */
   let suspendEnvelope: Record<string, unknown> | undefined;
   let cancelledQuestions: CancelledQuestions | undefined;
+  /** Created with the first request of a gateway's client. */
+  let relayRequests: RelayRequests | undefined;
   /** Requests that collect input: between two rounds the channel has no open request for them. */
   const rounds = new Set<Promise<unknown>>();
   const closed = new AbortController();
@@ -132,10 +138,23 @@ export function createSession({
     params: Record<string, unknown>,
     options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
+    if (options.relay !== undefined) return requestRelayed(method, params, options);
     if (era === "modern") return requestModern(method, params, options);
     return CALL_METHODS.has(method)
       ? callLegacy(method, params, options)
       : requestLegacy(method, params, options);
+  }
+
+  function requestRelayed(
+    method: string,
+    params: Record<string, unknown>,
+    { relay, ...options }: SessionRequestOptions,
+  ): Promise<Record<string, unknown>> {
+    const onProven = () => {
+      proven = true;
+    };
+    relayRequests ??= new RelayRequests({ server, era, channel, closed: closed.signal, onProven });
+    return track(relayRequests.request(method, params, relay!, options));
   }
 
   function requestLegacy(
@@ -207,11 +226,15 @@ export function createSession({
       closed: closed.signal,
       send: (next, limits) => channel.request(method, next, limits),
     });
+    const result = await track(running);
+    if (inputPauseOf(result as object) !== undefined) return result as Record<string, unknown>;
+    return markDependsOnInput(completeResult(server, method, result));
+  }
+
+  async function track<Result>(running: Promise<Result>): Promise<Result> {
     rounds.add(running);
     try {
-      const result = await running;
-      if (inputPauseOf(result as object) !== undefined) return result as Record<string, unknown>;
-      return markDependsOnInput(completeResult(server, method, result));
+      return await running;
     } finally {
       rounds.delete(running);
     }
@@ -319,14 +342,4 @@ const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
 /** A server checks the state before it runs anything. */
 function throwUnsentIfRefused(error: unknown): never {
   throw isRefusedState(error) ? error.withOutcome("unsent") : error;
-}
-
-function closedDuringInput(server: string): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    server,
-    what: "The connection was closed while the server waited for input",
-    next: "Call again",
-    retryable: true,
-  });
 }

@@ -1,0 +1,111 @@
+/** Sends a request of a gateway's client, other than `tools/call`, to one server and returns the result as the server sent it. */
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import type { Relay } from "../protocol/relay.js";
+import type { Session } from "../protocol/session.js";
+import { promptWithheld } from "./get-prompt.js";
+import { resourceWithheld } from "./resources/resource-address.js";
+import type { AccessOptions, ServerAccess } from "./server-access.js";
+
+/** A request to one server. */
+export interface RelayedRequest {
+  readonly server: string;
+  readonly method: string;
+  /** As the client sent them, with the names and URIs of the server. */
+  readonly params: Record<string, unknown>;
+  /** The resource or the template that the request is about. */
+  readonly uri?: string | undefined;
+  /** The prompt that the request is about, by its name on the server. */
+  readonly prompt?: string | undefined;
+}
+
+/** The part of a port that relayed requests need. */
+export interface RelayHost extends ServerAccess {
+  readonly parts: ServerAccess["parts"] & { readonly settings: { readonly maxTimeoutMs: number } };
+  read<Result>(
+    connection: ServerConnection,
+    run: (session: Session) => Promise<Result>,
+    wait: WaitOptions,
+  ): Promise<Result>;
+  trace<Result>(
+    session: Session,
+    facts: Pick<RelayedRequest, "method" | "uri" | "prompt">,
+    run: (meta: Readonly<Record<string, string>> | undefined) => Promise<Result>,
+  ): Promise<Result>;
+}
+
+/** The kinds of events that listeners know; other methods emit none. */
+const KINDS = {
+  "resources/read": "resource",
+  "prompts/get": "prompt",
+  "completion/complete": "completion",
+} as const;
+
+const hasKind = (method: string): method is keyof typeof KINDS => Object.hasOwn(KINDS, method);
+
+/**
+ * Sends one request. All fields of the result are kept; `resultType` is removed if it is "complete".
+ *
+ * @throws ToolCallError with `rpcCode`, `rpcMessage` and `data` if the server answers with an error
+ */
+export function relayRequest(
+  port: RelayHost,
+  request: RelayedRequest,
+  relay: Relay,
+  { context, ...wait }: AccessOptions = {},
+): Promise<Record<string, unknown>> {
+  const { server, method, params, uri, prompt } = request;
+  const send = () => sendRelayed(port, request, relay, wait);
+  if (!hasKind(method)) return send();
+  const event = {
+    kind: KINDS[method],
+    server,
+    ...(prompt !== undefined && { name: prompt }),
+    ...(uri !== undefined && { uri }),
+    message: params,
+    context,
+    principal: port.principal?.name,
+  };
+  return port.parts.observe(event, send);
+}
+
+async function sendRelayed(
+  port: RelayHost,
+  { server, method, params, uri, prompt }: RelayedRequest,
+  relay: Relay,
+  wait: WaitOptions,
+): Promise<Record<string, unknown>> {
+  const { timeoutMs, maxTimeoutMs } = port.parts.settings;
+  const connection = port.pool.require(server);
+  // The lists, and with them the reasons to withhold something, are known once the server is connected.
+  if (connection.session === undefined)
+    await connection.acquire({ signal: wait.signal, timeoutMs: wait.timeoutMs ?? timeoutMs });
+  if (uri !== undefined) {
+    const reason = port.catalog.refusalOf(server, "resources", uri);
+    if (reason !== undefined) throw resourceWithheld(server, uri, reason);
+  }
+  if (prompt !== undefined) {
+    const reason = port.catalog.refusalOf(server, "prompts", prompt);
+    if (reason !== undefined) throw promptWithheld(server, prompt, reason);
+  }
+  const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal, relay };
+  const result = await port.read(
+    connection,
+    (session) =>
+      port.trace(session, { method, uri, prompt }, (meta) =>
+        session.request(method, withTrace(params, meta), limits),
+      ),
+    wait,
+  );
+  relay.raw = result;
+  relay.server = server;
+  return result;
+}
+
+/** Adds the trace context of the request's span; it replaces that of the client. */
+const withTrace = (
+  params: Record<string, unknown>,
+  trace: Readonly<Record<string, string>> | undefined,
+): Record<string, unknown> =>
+  trace === undefined
+    ? params
+    : { ...params, _meta: { ...(params["_meta"] as object | undefined), ...trace } };

@@ -1,0 +1,78 @@
+/** A request that Toolport passes on for a client of a gateway. */
+import type { LogLevel } from "../model/log-levels.js";
+import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
+
+type Fields = Readonly<Record<string, unknown>>;
+
+/** A question of a server: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
+export interface RelayedQuestion {
+  readonly method: string;
+  readonly params?: Fields | undefined;
+}
+
+/** One request of a client of a gateway. Fields marked "Out" are set on the way. */
+export interface Relay {
+  /** What the client declared. Modern servers get it with this request, legacy ones at the handshake of a connection for this set. */
+  readonly capabilities: Fields;
+  /** Canonical JSON of `capabilities`, `""` if empty: the key of the connections to legacy servers. */
+  readonly capabilityKey: string;
+  /** Minimum level of the log messages that the client wants. */
+  readonly logLevel?: LogLevel | undefined;
+  /**
+   * The client answers `input_required` results itself, so they are returned as they are ({@link isInputRequired}). Otherwise
+   * `answer` is asked and the rounds run here.
+   */
+  readonly passesInput: boolean;
+  /** The next round of an earlier `input_required` result. */
+  readonly inputResponses?: Fields | undefined;
+  readonly requestState?: string | undefined;
+  /** `task` of a legacy client's `tools/call`: sent as it is. The created task is returned unfollowed. */
+  readonly task?: Fields | undefined;
+  /**
+   * Sends a question of the server to the client and returns the client's result. If it rejects with an error that has a numeric
+   * `code`, a legacy server gets that code and the message.
+   */
+  answer(question: RelayedQuestion, signal: AbortSignal): Promise<Record<string, unknown>>;
+  /**
+   * Receives the log messages that belong to this request. If the transport does not show to which request a message belongs, all
+   * requests in flight on the connection receive it: they are all of the same user.
+   *
+   * @param params those of `notifications/message`, as the server sent them
+   */
+  onLog?(params: Fields): void;
+  /** Out: the result as the server sent it, without `resultType` if that is "complete". */
+  raw?: Record<string, unknown>;
+  /** Out: the server that answered; after a fallback, another one than that of the tool. */
+  server?: string;
+  /** Out: `raw` is an `input_required` result. */
+  isInputRequired?: boolean;
+  /** Out: the largest progress that was reported, so that a retry or a fallback server reports no smaller one. */
+  progress?: number;
+}
+
+/** The request continues an earlier one, so it belongs to the server that was asked then. */
+export const continuesRound = (relay: Relay | undefined): boolean =>
+  relay !== undefined && (relay.requestState !== undefined || relay.inputResponses !== undefined);
+
+/**
+ * `_meta` of a relayed request to a modern server: version and client of the connection, but the capabilities and the log level
+ * of the client.
+ *
+ * @param own the envelope of the connection
+ */
+export function relayEnvelope(own: Fields, { capabilities, logLevel }: Relay): Fields {
+  const envelope = withCapabilities(own, capabilities);
+  return logLevel === undefined ? envelope : { ...envelope, [LOG_LEVEL_META_KEY]: logLevel };
+}
+
+/** The parameters of the next round, and the task that the client asks for. */
+export function relayParams(params: Record<string, unknown>, relay: Relay): Record<string, unknown> {
+  const { inputResponses, requestState, task } = relay;
+  if (inputResponses === undefined && requestState === undefined && task === undefined) return params;
+  return {
+    ...params,
+    ...(inputResponses !== undefined && { inputResponses }),
+    ...(requestState !== undefined && { requestState }),
+    ...(task !== undefined && { task }),
+  };
+}
