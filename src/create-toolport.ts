@@ -1,6 +1,5 @@
 /** The composition root: creates the ports and connects each public method to the part that implements it. */
 
-import type { FilterSet } from "./catalog/filters/filter-set.js";
 import { compileFilter, passAll } from "./catalog/filters/filters.js";
 import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
@@ -10,16 +9,17 @@ import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
 import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
+import { addGatewayAccess } from "./port/gateway-access.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
-import { answerOAuthCallback, type OAuthCallbackOptions, renewLogin } from "./port/oauth-callback.js";
+import { answerOAuthCallback, renewLogin } from "./port/oauth-callback.js";
 import type { ToolportOptions } from "./port/options.js";
-import { Port } from "./port/port.js";
-import { type Principal, type PrincipalOptions, readPrincipal } from "./port/principal.js";
+import type { Port } from "./port/port.js";
+import { PortRoot } from "./port/port-root.js";
 import { readOptions } from "./port/read-options.js";
 import { checkRequiredTools, handleFailures, reportOf, throwFailures } from "./port/report.js";
 import { readResource } from "./port/resources/read-resource.js";
-import { createSharedParts, type SharedParts } from "./port/shared-parts.js";
+import { createSharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
@@ -39,68 +39,14 @@ import type { Toolport } from "./toolport.js";
  * ```
  */
 export function createToolport(options: ToolportOptions = {}): Toolport {
-  return new ToolportRoot(createSharedParts(readOptions(options))).port();
-}
-
-/** All ports of one `createToolport`: the plain one, and one for each principal. */
-class ToolportRoot {
-  readonly #parts: SharedParts;
-  /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
-  callback: OAuthCallbackOptions = {};
-  readonly #ports = new Map<string | undefined, { port: Port; toolport: Toolport }>();
-
-  constructor(parts: SharedParts) {
-    this.#parts = parts;
-  }
-
-  /** The port of one user, with the newest options of that user. */
-  portOf(name: string, options: PrincipalOptions): Toolport {
-    const given = readPrincipal(name, options);
-    const known = this.#ports.get(name)?.port;
-    const principal = known?.principal;
-    if (known === undefined || principal === undefined) return this.port(given);
-    const renewal = principal.update(options);
-    if (renewal === "processes") known.pool.renew((config) => "env" in config);
-    if (renewal === "connections") {
-      // The connections use the old provider, so they are closed. Headers and environment stay the same.
-      this.#ports.delete(name);
-      known.close().catch(this.#parts.report);
-    }
-    return this.port(principal, known.filters);
-  }
-
-  /** @param filters those of an earlier port of the same user: new credentials must not make filtered tools visible again */
-  port(principal?: Principal, filters?: FilterSet): Toolport {
-    const known = this.#ports.get(principal?.name);
-    if (known !== undefined) return known.toolport;
-    const first = this.#ports.get(undefined);
-    const all = () => [...this.#ports.values()].map((entry) => entry.port);
-    const port = new Port(this.#parts, { principal, parent: first?.port, all, filters });
-    const configs =
-      first?.port.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
-    for (const config of configs) port.register(config);
-    const toolport = toToolport(port, this);
-    this.#ports.set(principal?.name, { port, toolport });
-    return toolport;
-  }
-
-  /** The port of a principal, if this process has one. */
-  known(principal: string | undefined): Port | undefined {
-    return this.#ports.get(principal)?.port;
-  }
-
-  async close(port: Port): Promise<void> {
-    if (port.principal !== undefined) {
-      this.#ports.delete(port.principal.name);
-      return port.close();
-    }
-    await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
-    this.#parts.close();
-  }
+  const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), toToolport);
+  const toolport = root.plain();
+  addGatewayAccess(toolport, root.access());
+  return toolport;
 }
 
 /** The public methods of one port. */
-function toToolport(port: Port, root: ToolportRoot): Toolport {
+function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
   const { pool, catalog, filters, parts } = port;
   const { settings } = parts;
   let closing: Promise<void> | undefined;
@@ -322,7 +268,7 @@ function toToolport(port: Port, root: ToolportRoot): Toolport {
     snapshot: () => takeSnapshot(port),
     as(principal, principalOptions = {}) {
       port.assertOpen();
-      return root.portOf(principal, principalOptions);
+      return root.as(principal, principalOptions);
     },
     on: (event, listener) => parts.emitter.on(event, listener),
     async client(server, wait = {}) {

@@ -1,7 +1,6 @@
 /** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
 
 import type { ServerConfig } from "../config/server-config.js";
-import type { CacheOption } from "../config/server-entry.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo } from "../model/tool-info.js";
@@ -15,45 +14,21 @@ import {
   type CatalogIndex,
   type CatalogSnapshot,
   type CatalogSource,
-  type NamingOptions,
 } from "./build-snapshot.js";
-import type { CatalogExport, ExportedServer } from "./exported-catalog.js";
-import type { FilterSet } from "./filters/filter-set.js";
+import { type ListedItem, listedItems, listedTools } from "./catalog-items.js";
+import type { CatalogOptions } from "./catalog-options.js";
+import type { CatalogExport } from "./exported-catalog.js";
 import { isStale } from "./freshness.js";
 import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import type { ListOptions, PagedList } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
-import type { SharedLists } from "./public-lists.js";
+import { PromptNames } from "./names/prompt-names.js";
 import { Readings } from "./readings.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
-import type { ChangedTool, Pins } from "./safety/pins.js";
-import type { ScanHook } from "./safety/scan.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import { type ListKey, readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
 import { StandIns } from "./stand-ins.js";
-
-export interface CatalogOptions {
-  naming: NamingOptions;
-  filters: FilterSet;
-  pins: Pins;
-  scan: ScanHook | undefined;
-  cache: CacheOption;
-  listTimeoutMs: number;
-  /** The servers in their configured order, which decides who keeps a plain name. */
-  servers: () => readonly ServerConfig[];
-  onChanged: (server: string) => void;
-  /** Lists that all users may share. */
-  publicLists: SharedLists;
-  /** The lists of a server were read from the server itself. */
-  onRead?:
-    | ((server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]) => void)
-    | undefined;
-  /** The server reported changes of these lists, and they have been read again. */
-  onListsChanged: (server: string, lists: readonly ListName[]) => void;
-  onToolChanged: (change: ChangedTool) => void;
-  onWarning: (server: string, message: string) => void;
-}
 
 const debug = debugChannel("catalog");
 
@@ -70,6 +45,9 @@ export class Catalog {
   // Built on first use: many programs only list tools.
   #index: CatalogIndex | undefined;
   #search: SearchIndex | undefined;
+  #promptNames: PromptNames | undefined;
+  /** Entries of the lists other than tools, until the next change. */
+  #items: Map<ListKey, readonly ListedItem[]> | undefined;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
@@ -251,6 +229,30 @@ export class Catalog {
   resourceTemplates = (): ResourceTemplateInfo[] => this.#all<ResourceTemplateInfo>("resourceTemplates");
   prompts = (): PromptInfo[] => this.#all<PromptInfo>("prompts");
 
+  /** The entries of a list as the servers sent them, in the order of the servers. The same array until something changes. */
+  items(list: ListKey): readonly ListedItem[] {
+    if (list === "tools") return listedTools(this.#indexed());
+    this.#items ??= new Map();
+    let items = this.#items.get(list);
+    if (items === undefined) {
+      items = this.#options.servers().flatMap(({ name }) => listedItems(name, this.#kept.get(name), list));
+      this.#items.set(list, items);
+    }
+    return items;
+  }
+
+  /** Public names of all prompts, in the order of `items("prompts")`. */
+  promptNames(): readonly string[] {
+    this.#promptNames ??= new PromptNames(this.#options.naming);
+    return this.#promptNames.of(this.items("prompts"));
+  }
+
+  /** The prompt of this public name. */
+  prompt(publicName: string): { readonly server: string; readonly name: string } | undefined {
+    const found = this.items("prompts")[this.promptNames().indexOf(publicName)];
+    return found && { server: found.server, name: found.item["name"] as string };
+  }
+
   /** Why the scan withholds a prompt (by name) or a resource (by URI). */
   refusalOf(server: string, list: "prompts" | "resources", id: string): string | undefined {
     const { lists, refusedItems } = this.#kept.get(server) ?? {};
@@ -297,14 +299,9 @@ export class Catalog {
   }
 
   #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {
-    return this.#options.servers().flatMap(({ name: server }) => {
-      const { lists, refusedItems } = this.#kept.get(server) ?? {};
-      return (lists?.[key] ?? []).flatMap((item) =>
-        refusedItems?.has(item)
-          ? []
-          : [{ ...item, server, ...(isUiResource(item) && { isUi: true }) } as Info],
-      );
-    });
+    return this.items(key).map(
+      ({ server, item }) => ({ ...item, server, ...(isUiResource(item) && { isUi: true }) }) as Info,
+    );
   }
 
   #examine(
@@ -345,6 +342,7 @@ export class Catalog {
   #changed(server: string): void {
     // Makes the next access rebuild the snapshot, which keeps the names of the old one.
     this.#filterVersion = -1;
+    this.#items = undefined;
     this.#options.onChanged(server);
   }
 }

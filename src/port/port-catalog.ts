@@ -1,5 +1,6 @@
 /** Creates the catalog of a port from its options, its store and its events. */
-import { Catalog, type CatalogOptions } from "../catalog/catalog.js";
+import { Catalog } from "../catalog/catalog.js";
+import type { CatalogOptions } from "../catalog/catalog-options.js";
 import type { FilterSet } from "../catalog/filters/filter-set.js";
 import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";

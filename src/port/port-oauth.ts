@@ -8,8 +8,9 @@ import { isOnlyOne, serverIdentity } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
 import type { HttpClient } from "../transports/server-transport.js";
+import type { SharedParts } from "./shared-parts.js";
 
-export interface PortOAuthOptions {
+interface PortOAuthOptions {
   readonly store: Store;
   readonly principal: string | undefined;
   readonly callbackUrl: string | undefined;
@@ -21,6 +22,34 @@ export interface PortOAuthOptions {
   readonly allConfigs: () => Promise<readonly ServerConfig[]>;
   readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
+}
+
+/** The part of a port that its credentials need. */
+interface OAuthHost {
+  readonly parts: SharedParts;
+  readonly principal: { readonly name: string } | undefined;
+  readonly pool: { get(server: string): { readonly config: ServerConfig } | undefined };
+  readonly saved: { readonly restored: Promise<void> } | undefined;
+  configs(): readonly ServerConfig[];
+  http(config: NetworkConfig): Promise<HttpClient>;
+}
+
+export function createPortOAuth(port: OAuthHost): PortOAuth {
+  const { settings, warn } = port.parts;
+  return new PortOAuth({
+    store: settings.store,
+    principal: port.principal?.name,
+    callbackUrl: settings.callbackUrl?.toString(),
+    isSaved: settings.isSaved,
+    clientName: settings.clientInfo.name,
+    configOf: (server) => port.pool.get(server)?.config,
+    allConfigs: async () => {
+      await port.saved?.restored;
+      return port.configs();
+    },
+    http: (config) => port.http(config),
+    warn,
+  });
 }
 
 export class PortOAuth {

@@ -5,6 +5,7 @@ import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import type { ListKey } from "../catalog/server-lists.js";
 import { configIdentity } from "../config/config-identity.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -24,10 +25,13 @@ import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attr
 import type { HttpClient } from "../transports/server-transport.js";
 import { bringUp } from "./bring-up.js";
 import { findTool } from "./find-tool.js";
+import { HttpClients } from "./http-clients.js";
+import { type NeedOptions, needList } from "./lean/need-list.js";
 import { MalformedCounts } from "./malformed-counts.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { createPortCatalog } from "./port-catalog.js";
-import { PortOAuth } from "./port-oauth.js";
+import { createPortOAuth, type PortOAuth } from "./port-oauth.js";
+import type { PortOwner } from "./port-owner.js";
 import { createPortPipeline } from "./port-pipeline.js";
 import { createPortPool } from "./port-pool.js";
 import type { Principal } from "./principal.js";
@@ -39,17 +43,6 @@ import type { SharedParts } from "./shared-parts.js";
 import type { SuspendableRun, SuspensionCounts } from "./suspensions/call-rounds.js";
 import type { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
-
-/** Empty for the plain port. */
-interface PortOf {
-  readonly principal?: Principal | undefined;
-  /** The plain port, which provides its servers to every user. */
-  readonly parent?: Port | undefined;
-  /** All ports, this one included. */
-  readonly all?: (() => readonly Port[]) | undefined;
-  /** Filters of an earlier port of the same user. @default those that apply to all users */
-  readonly filters?: FilterSet | undefined;
-}
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port {
@@ -74,34 +67,21 @@ export class Port {
   readonly #stopUpkeep: () => void;
   /** Servers from the store that the program has not named since. */
   readonly #restoredNames = new Set<string>();
-  /** One for each combination of network options. */
-  readonly #clients = new Map<string, Promise<HttpClient>>();
+  readonly #clients: HttpClients;
   #closing: Promise<void> | undefined;
   #suspensions: Promise<PortSuspensions> | undefined;
 
-  constructor(parts: SharedParts, { principal, parent, all = () => [this], filters }: PortOf = {}) {
+  constructor(parts: SharedParts, { principal, parent, all = () => [this], filters }: PortOwner<Port> = {}) {
     const { settings, warn } = parts;
     this.parts = parts;
+    this.#clients = new HttpClients(parts);
     this.malformed = new MalformedCounts(warn);
     this.principal = principal;
     this.all = all;
     this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
     this.serverRequests = parts.serverRequestsFor(principal?.name);
     this.catalog = createPortCatalog(this);
-    this.oauth = new PortOAuth({
-      store: settings.store,
-      principal: principal?.name,
-      callbackUrl: settings.callbackUrl?.toString(),
-      isSaved: settings.isSaved,
-      clientName: settings.clientInfo.name,
-      configOf: (server) => this.pool.get(server)?.config,
-      allConfigs: async () => {
-        await this.saved?.restored;
-        return this.configs();
-      },
-      http: (config) => this.http(config),
-      warn,
-    });
+    this.oauth = createPortOAuth(this);
     this.pool = createPortPool(this);
     this.pipeline = createPortPipeline(this);
     this.own = new OwnToolSet(this);
@@ -126,14 +106,7 @@ export class Port {
 
   /** The HTTP client for a server, created on first use. */
   http(config: ServerConfig | NetworkConfig): Promise<HttpClient> {
-    const network = this.parts.networkOf(config);
-    const key = JSON.stringify([network.proxy, network.maxSockets]);
-    let client = this.#clients.get(key);
-    if (client === undefined) {
-      client = this.parts.createHttp(network);
-      this.#clients.set(key, client);
-    }
-    return client;
+    return this.#clients.for(config);
   }
 
   /** Throws if the port is closed. Undefined if there is nothing to wait for. */
@@ -207,6 +180,22 @@ export class Port {
   /** The named servers, or all. */
   choose(names: readonly string[] | undefined): ServerConnection[] {
     return names === undefined ? this.pool.all() : names.map((name) => this.pool.require(name));
+  }
+
+  /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
+  need(list: ListKey, options?: NeedOptions): Promise<void> {
+    return needList(this, list, options);
+  }
+
+  /** The tool of this public name. Connects and lists as few servers as possible. */
+  async findForCall(name: string, wait: WaitOptions = {}): Promise<CatalogEntry> {
+    await this.opened();
+    return this.catalog.entry(name) ?? findTool(this, name, wait);
+  }
+
+  /** Listens for changes of lists until the returned function is called. */
+  listen(): () => void {
+    return () => {};
   }
 
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
@@ -325,7 +314,7 @@ export class Port {
     this.#closing ??= (async () => {
       this.subscriptions.close();
       await Promise.all([this.tasks.close(), this.pool.close(), this.saved?.stop()]);
-      await Promise.all([...this.#clients.values()].map(async (client) => (await client).close()));
+      await this.#clients.close();
     })();
     return this.#closing;
   }

@@ -1,0 +1,37 @@
+/** Gives a gateway access to the ports behind the public methods. Not part of the public API. */
+
+import { ConfigError } from "../errors/config-error.js";
+import type { Emitter } from "../util/emitter.js";
+import type { ToolportEvents } from "./events.js";
+import type { Port } from "./port.js";
+
+/** The ports of one `createToolport`, for a gateway. */
+export interface GatewayAccess {
+  readonly plain: Port;
+  /** The lean port of a user; created on first use. Undefined: the plain port. */
+  portOf(principal: string | undefined): Port;
+  /** Closes the port of a user and forgets it. */
+  release(principal: string): Promise<void>;
+  /** Number of users who have a port now. */
+  readonly users: number;
+  readonly on: Emitter<ToolportEvents>["on"];
+}
+
+// A registered symbol, because CommonJS bundles contain several copies of this module.
+const ACCESS = Symbol.for("toolport.gateway-access");
+
+/** Adds the access to the object with the public methods. */
+export function addGatewayAccess(toolport: object, access: GatewayAccess): void {
+  Object.defineProperty(toolport, ACCESS, { value: access });
+}
+
+/** Throws for an object that `createToolport` did not return. */
+export function gatewayAccess(toolport: object): GatewayAccess {
+  const access = (toolport as { [ACCESS]?: GatewayAccess } | null | undefined)?.[ACCESS];
+  if (access !== undefined) return access;
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    what: "A gateway needs the object that createToolport() returned",
+    next: "Pass that object itself, not one from as(user)",
+  });
+}

@@ -1,0 +1,14 @@
+/** Whose port it is, and how it relates to the other ports of one `createToolport`. */
+import type { FilterSet } from "../catalog/filters/filter-set.js";
+import type { Principal } from "./principal.js";
+
+/** Empty for the plain port. */
+export interface PortOwner<Port> {
+  readonly principal?: Principal | undefined;
+  /** The plain port, which provides its servers to every user. */
+  readonly parent?: Port | undefined;
+  /** All ports, this one included. */
+  readonly all?: (() => readonly Port[]) | undefined;
+  /** Filters of an earlier port of the same user. @default those that apply to all users */
+  readonly filters?: FilterSet | undefined;
+}
