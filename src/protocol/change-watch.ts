@@ -21,11 +21,15 @@ const LISTS = Object.keys(NOTIFICATIONS) as ListName[];
 
 export interface ChangeWatch {
   on(listener: (list: ListName) => void): () => void;
+  /** Modern servers: prepares subscriptions. Call after the handshake. */
+  prepare(subscribable: Subscribable): void;
   /**
    * Modern servers: opens the subscription, and reopens it whenever the server drops it. Resolves when the request was sent,
    * so that no change of a list read afterwards is missed. Never rejects.
    */
-  keepListening(subscribable: Subscribable): Promise<void>;
+  keepListening(): Promise<void>;
+  /** Undoes {@link keepListening}; subscriptions to resources stay. */
+  stopListening(): void;
   /**
    * Modern servers: adds a resource to the subscription. Resolves with whether the server grants it. Calls `onGap` whenever
    * changes may have been missed.
@@ -47,6 +51,7 @@ export interface Subscribable {
 /** Must be called before the handshake, so that no notification is missed. */
 export function createChangeWatch(channel: RequestChannel): ChangeWatch {
   let server: Subscribable | undefined;
+  let isListening = false;
   const listeners = new Set<(list: ListName) => void>();
   const resources = new Map<string, () => void>();
 
@@ -59,7 +64,7 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
   });
 
   const filter = (): ListenFilter => {
-    const capabilities = server?.capabilities;
+    const capabilities = isListening ? server?.capabilities : undefined;
     return {
       ...(capabilities?.tools?.listChanged && { toolsListChanged: true as const }),
       ...(capabilities?.resources?.listChanged && { resourcesListChanged: true as const }),
@@ -86,9 +91,18 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
         listeners.delete(listener);
       };
     },
-    keepListening(subscribable) {
+    prepare(subscribable) {
       server = subscribable;
+    },
+    keepListening() {
+      if (isListening) return Promise.resolve();
+      isListening = true;
       return subscription.begin();
+    },
+    stopListening() {
+      if (!isListening) return;
+      isListening = false;
+      subscription.narrow();
     },
     async addResource(uri, onGap) {
       resources.set(uri, onGap);
@@ -114,6 +128,8 @@ interface ResourceSession {
   readonly server: string;
   readonly era: Era;
   readonly capabilities: ServerCapabilities;
+  /** Legacy servers: opens the stream for notifications, unless it is open. */
+  openStream(): () => void;
   request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown>;
 }
 
@@ -131,6 +147,7 @@ export async function watchResource(parts: WatchResourceParts): Promise<() => Pr
   const { session, uri, limits } = parts;
   if (session.capabilities.resources?.subscribe !== true) throw notOffered(session.server);
   if (session.era === "modern") return subscribeModern(parts);
+  session.openStream();
   await session.request("resources/subscribe", { uri }, limits);
   return async () => {
     const options = { timeoutMs: UNSUBSCRIBE_MS, maxTimeoutMs: UNSUBSCRIBE_MS };

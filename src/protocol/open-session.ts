@@ -37,6 +37,8 @@ export interface OpenOptions {
   logLevel?: ((era: Era) => LogLevel | undefined) | undefined;
   /** The era of an earlier connection. */
   remembered?: RememberedEra | undefined;
+  /** False: changes of lists are received only after `session.listen()`. @default true */
+  listens?: boolean | undefined;
   timeoutMs: number;
   silenceMs?: number | undefined;
   signal: AbortSignal;
@@ -181,7 +183,7 @@ async function open(options: OpenOptions): Promise<Opened> {
   };
   signal.addEventListener("abort", discard, { once: true });
   try {
-    transport = await createTransport(config, context);
+    transport = await createTransport(config, { ...context, listensAtOnce: options.listens });
     channel = new RequestChannel(transport, config.name);
     channel.tap = tap;
     if (onNotification !== undefined) channel.notificationListeners.add(onNotification);
@@ -240,7 +242,8 @@ async function connect(
   if (era === "modern") {
     channel.envelope = createEnvelope(protocolVersion, identity);
     if (logLevel !== undefined) channel.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
-    await waitBriefly(watch.keepListening({ capabilities, client: client.get }), options.signal);
+    watch.prepare({ capabilities, client: client.get });
+    if (options.listens !== false) await waitBriefly(watch.keepListening(), options.signal);
   } else {
     if (requests.isServing) channel.lastActivityAt = requests.responder.serverLastWaitedAt;
     // Load the client before the server can send a request: some servers wait only briefly for the response. If it fails,
@@ -262,10 +265,13 @@ async function connect(
     asksUser: serverRequests.capabilities.elicitation !== undefined,
     urlElicitations,
     unproven: remembered?.era === "modern",
+    openStream: () => transport.listen?.() ?? noStream,
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
   return { session, verdict: done.isCertain ? verdictOf(done) : undefined };
 }
+
+const noStream = (): void => {};
 
 const reconnectYourself = ({ kind }: ServerConfig): string =>
   `Toolport does not reconnect because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false. Call connectServer to connect again`;

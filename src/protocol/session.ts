@@ -76,6 +76,11 @@ export interface Session {
   onSilence(listener: () => void): void;
   onListChanged(listener: (list: ListName) => void): () => void;
   /**
+   * Receives changes of lists from now on, if the session was opened without that. Resolves when the request was sent, with a
+   * function that stops it. Never rejects.
+   */
+  listen(): Promise<() => void>;
+  /**
    * Subscribes to a resource; changes arrive as `notifications/resources/updated`. Calls `onGap` when changes may have been
    * missed. Resolves with a function that unsubscribes and never rejects.
    */
@@ -102,6 +107,8 @@ interface SessionParts {
   /** Handles legacy servers that demand a web page before they respond. */
   urlElicitations: UrlElicitations;
   unproven: boolean;
+  /** Legacy servers: opens the stream for notifications, unless it is open. Returns a function that closes it. */
+  openStream: () => () => void;
   endSession: () => Promise<void>;
 }
 
@@ -118,6 +125,7 @@ export function createSession({
   asksUser,
   urlElicitations,
   unproven,
+  openStream,
   endSession,
 }: SessionParts): Session {
   const { era, protocolVersion, serverInfo, capabilities, instructions, result } = handshake;
@@ -313,8 +321,19 @@ export function createSession({
       channel.onsilence = listener;
     },
     onListChanged: (listener) => watch.on(listener),
+    async listen() {
+      if (era === "legacy") return openStream();
+      await watch.keepListening();
+      return () => watch.stopListening();
+    },
     watchResource: (uri, onGap, limits) =>
-      watchResource({ session: { server, era, capabilities, request }, watch, uri, onGap, limits }),
+      watchResource({
+        session: { server, era, capabilities, request, openStream },
+        watch,
+        uri,
+        onGap,
+        limits,
+      }),
     async retire() {
       watch.close();
       await Promise.allSettled(rounds);

@@ -53,6 +53,11 @@ export interface ServerTransport extends Transport {
   abandon?(id: RequestId, why: GiveUpReason): boolean;
   /** Sends a request that is already serialized. For transports that write JSON text. */
   sendText?(text: string, id: RequestId): Promise<void>;
+  /**
+   * Opens the stream for messages that belong to no request, if the transport has one and it is not open yet. Returns a
+   * function that closes it.
+   */
+  listen?(): () => void;
   /** Tells the server that the session is over, if the protocol has such a message. Never throws. */
   endSession?(): Promise<void>;
 }
@@ -67,6 +72,8 @@ export interface TransportContext {
   readonly http: HttpClient;
   /** Which proxy to use for connections that `http` does not make. @default "env" */
   readonly proxy?: ProxyOption | undefined;
+  /** False: the stream for messages that belong to no request is opened by `listen()`. @default true */
+  readonly listensAtOnce?: boolean | undefined;
   /** Credentials that the port manages. @default none */
   readonly authorize?: AuthorizeRequests | undefined;
 }

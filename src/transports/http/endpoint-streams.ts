@@ -34,8 +34,13 @@ export class EndpointStreams {
         clearTimeout(timer);
         resolve();
       };
-      this.#listening.open().then(settle, settle);
+      this.#listening.restart().then(settle, settle);
     });
+  }
+
+  /** Closes the listening stream. */
+  stopListening(): void {
+    this.#listening.stop();
   }
 
   /** Reads the response to a request. */

@@ -71,8 +71,13 @@ class HttpTransport implements ServerTransport {
   #closing: Promise<void> | undefined;
   /** The client advertised capabilities, so the server may send requests. */
   #acceptsRequests = true;
+  /** Open the listening stream after the handshake. */
+  readonly #listensAtOnce: boolean;
+  /** Number of callers of `listen()` that have not stopped. */
+  #listeners = 0;
 
-  constructor({ config, context: { http, maxMessageBytes }, url, authorize }: Parts) {
+  constructor({ config, context: { http, maxMessageBytes, listensAtOnce = true }, url, authorize }: Parts) {
+    this.#listensAtOnce = listensAtOnce;
     const { headers } = config;
     const secrets = secretsOf(config);
     this.#context = {
@@ -107,6 +112,19 @@ class HttpTransport implements ServerTransport {
 
   abandon(id: RequestId, why: GiveUpReason): boolean {
     return this.#context.requests.abandon(id, why === "timeout" ? NO_RESPONSE : ABANDONED);
+  }
+
+  listen(): () => void {
+    if (this.#listensAtOnce || this.#acceptsRequests || this.#closing !== undefined) return () => {};
+    this.#listeners += 1;
+    if (this.#listeners === 1) void this.#streams.listen();
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#listeners -= 1;
+      if (this.#listeners === 0) this.#streams.stopListening();
+    };
   }
 
   async endSession(): Promise<void> {
@@ -176,6 +194,7 @@ class HttpTransport implements ServerTransport {
     if (method === "notifications/cancelled") this.#cancelled(message);
     await postNotification(this.#context, message, options?.headers);
     if (method !== "notifications/initialized" || this.#closing !== undefined) return;
+    if (!this.#listensAtOnce && !this.#acceptsRequests) return;
     const listening = this.#streams.listen();
     // Without client capabilities the server sends no requests that could be lost before the stream is open.
     if (this.#acceptsRequests) await listening;

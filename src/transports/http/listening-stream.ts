@@ -10,7 +10,7 @@ import { parseEvent, readMessage } from "./events/parse-event.js";
 import { readSharedEvents } from "./events/shared-events.js";
 import { parseRetryAfter, sessionLost } from "./network/http-errors.js";
 import { isEventStream, readShortBody } from "./network/response-body.js";
-import type { AbortHandle, WireResponse } from "./network/wire-client.js";
+import { ABANDONED, type AbortHandle, type WireResponse } from "./network/wire-client.js";
 import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
 
 const decoder = new TextDecoder();
@@ -26,6 +26,9 @@ export class ListeningStream {
   /** Consecutive streams that ended without an event. */
   #idleEnds = 0;
   #token: string | undefined;
+  /** The exchange of the open stream, or of the attempt to open it. */
+  #handle: AbortHandle | undefined;
+  #isStopped = false;
 
   constructor(context: EndpointContext, timers: ReconnectTimers) {
     this.#context = context;
@@ -35,7 +38,9 @@ export class ListeningStream {
   /** Tries until the stream is open or the server says that it has none. Never rejects; ends with the connection. */
   async open(attempt = 0): Promise<void> {
     const { endpoint, onError } = this.#context;
+    if (this.#isStopped) return;
     const handle = endpoint.begin();
+    this.#handle = handle;
     try {
       const response = await this.#try(handle);
       if (response !== undefined) return this.#read(response, handle);
@@ -47,6 +52,22 @@ export class ListeningStream {
       // Rejected credentials may be accepted later. Do not retry if the server has never opened this stream.
       if (this.#listened && attempt < MAX_ATTEMPTS) this.#later(attempt + 1);
     }
+  }
+
+  /** Opens the stream again after {@link stop}. */
+  restart(): Promise<void> {
+    this.#isStopped = false;
+    return this.open();
+  }
+
+  /** Closes the stream, and does not open it again. */
+  stop(): void {
+    this.#isStopped = true;
+    const handle = this.#handle;
+    this.#handle = undefined;
+    if (handle === undefined) return;
+    this.#context.endpoint.release(handle);
+    handle.abort(ABANDONED);
   }
 
   /** A server without GET may also respond with 404. It means the session if GET worked before, or if the body is JSON-RPC. */
