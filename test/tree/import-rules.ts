@@ -68,6 +68,7 @@ const NODE_HOMES = [
   "console",
   "demo",
   "state/stores",
+  "serve/replicas",
 ];
 
 /** Everything wrong with one file's imports, one sentence each, starting with `src/<file>:<line>`. */

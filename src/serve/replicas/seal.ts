@@ -1,0 +1,180 @@
+/** Seals values that clients carry between replicas (session ids, cursors, task ids, states): encrypted, bound to a purpose, synchronous. */
+import {
+  createCipheriv,
+  createDecipheriv,
+  createHmac,
+  createSecretKey,
+  hkdfSync,
+  type KeyObject,
+  randomFillSync,
+} from "node:crypto";
+import type { GatewayKey, GatewayKeys } from "./gateway-key.js";
+
+/** Seals and opens values for all replicas of one gateway. */
+export interface Seal {
+  /**
+   * Encrypts a JSON value. If it is an object with a number `exp` (milliseconds since 1970), it cannot be opened after that
+   * time.
+   *
+   * @returns base64url text, different on every call
+   */
+  seal(purpose: string, value: unknown): string;
+  /**
+   * The sealed value; undefined if the text was not sealed for this purpose by a replica of this gateway, was changed, has
+   * an unknown format, or is expired. Clocks of replicas may differ by a minute.
+   */
+  open(purpose: string, text: string): unknown;
+  /** Like `open`; if the key is unknown, reads the keys from the store first, at most once a second. */
+  openFresh(purpose: string, text: string): Promise<unknown>;
+  /**
+   * A keyed hash (HMAC-SHA-256) of a text, as `<key id>.<base64url>`.
+   *
+   * @param like an earlier hash: its key is used, so that equal texts have equal hashes after a rotation. Returns "" if that
+   * key is unknown.
+   */
+  mac(purpose: string, text: string, like?: string): string;
+}
+
+/** First byte of every sealed text. A version with another format opens none of this one, and says so instead of failing. */
+const FORMAT = 1;
+const ID_BYTES = 4;
+const IV_BYTES = 12;
+const TAG_BYTES = 16;
+/** Format byte and key id: authenticated, not encrypted. */
+const HEAD_BYTES = 1 + ID_BYTES;
+const OVERHEAD_BYTES = HEAD_BYTES + IV_BYTES + TAG_BYTES;
+/** How far the clocks of two replicas may differ. */
+const CLOCK_SKEW_MS = 60_000;
+/** Nonces are taken from a buffer of random bytes: one call of the random generator per 256 seals. */
+const POOLED_IVS = 256;
+
+const ALGORITHM = "aes-256-gcm";
+
+/** What is computed once per key. */
+interface DerivedKeys {
+  /** Format byte and key id. */
+  readonly head: Buffer;
+  /** Purposes are constants of the code, so the map is small. */
+  readonly byPurpose: Map<string, KeyObject>;
+}
+
+/**
+ * A seal under the keys of a gateway.
+ *
+ * @example
+ * ```ts
+ * const seal = createSeal(await loadGatewayKeys(store));
+ * const id = seal.seal("session", { principal, exp: Date.now() + 3_600_000 });
+ * seal.open("session", id); // { principal, exp }
+ * seal.open("cursor", id); // undefined
+ * ```
+ */
+export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetired" | "refresh">): Seal {
+  const derivedKeys = new WeakMap<GatewayKey, DerivedKeys>();
+  const nextIv = createIvs();
+
+  const derivedFrom = (key: GatewayKey): DerivedKeys => {
+    const known = derivedKeys.get(key);
+    if (known !== undefined) return known;
+    const created = { head: Buffer.from([FORMAT, ...Buffer.from(key.id, "hex")]), byPurpose: new Map() };
+    derivedKeys.set(key, created);
+    return created;
+  };
+
+  /** A key for one purpose, so that a text cannot be used for another. */
+  const subkey = (key: GatewayKey, info: string): KeyObject => {
+    const { byPurpose } = derivedFrom(key);
+    const known = byPurpose.get(info);
+    if (known !== undefined) return known;
+    const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
+    const created = createSecretKey(Buffer.from(bytes));
+    byPurpose.set(info, created);
+    return created;
+  };
+
+  const seal = (purpose: string, value: unknown): string => {
+    const plain = JSON.stringify(value) as string | undefined;
+    if (plain === undefined) throw new TypeError("Only JSON values can be sealed");
+    const key = keys.current();
+    const { head } = derivedFrom(key);
+    const iv = nextIv();
+    const cipher = createCipheriv(ALGORITHM, subkey(key, `seal/${purpose}`), iv).setAAD(head);
+    const parts = [head, iv, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()];
+    return Buffer.concat(parts).toString("base64url");
+  };
+
+  const open = (purpose: string, text: string): unknown => {
+    const bytes = readBytes(text);
+    const key = bytes && keys.find(keyIdOf(bytes));
+    if (bytes === undefined || key === undefined || keys.isRetired(key)) return undefined;
+    const value = decrypt(bytes, subkey(key, `seal/${purpose}`));
+    return isExpired(value) ? undefined : value;
+  };
+
+  return {
+    seal,
+    open,
+    async openFresh(purpose, text) {
+      const value = open(purpose, text);
+      if (value !== undefined) return value;
+      const bytes = readBytes(text);
+      if (bytes === undefined || keys.find(keyIdOf(bytes)) !== undefined) return undefined;
+      await keys.refresh();
+      return open(purpose, text);
+    },
+    mac(purpose, text, like) {
+      const key = like === undefined ? keys.current() : keys.find(like.slice(0, like.indexOf(".")));
+      if (key === undefined) return "";
+      const hash = createHmac("sha256", subkey(key, `mac/${purpose}`)).update(text, "utf8");
+      return `${key.id}.${hash.digest("base64url")}`;
+    },
+  };
+}
+
+const keyIdOf = (bytes: Buffer): string => bytes.toString("hex", 1, HEAD_BYTES);
+
+/**
+ * The bytes of a text of this format. Only the exact text that was sealed is accepted: Node also decodes texts with other
+ * characters between, and two texts for one session id would undo the end of a session.
+ */
+function readBytes(text: string): Buffer | undefined {
+  if (typeof text !== "string" || text.length < OVERHEAD_BYTES) return undefined;
+  const bytes = Buffer.from(text, "base64url");
+  if (bytes.length < OVERHEAD_BYTES || bytes[0] !== FORMAT) return undefined;
+  return bytes.toString("base64url") === text ? bytes : undefined;
+}
+
+function decrypt(bytes: Buffer, key: KeyObject): unknown {
+  const body = HEAD_BYTES + IV_BYTES;
+  const end = bytes.length - TAG_BYTES;
+  try {
+    const decipher = createDecipheriv(ALGORITHM, key, bytes.subarray(HEAD_BYTES, body), {
+      authTagLength: TAG_BYTES,
+    });
+    decipher.setAAD(bytes.subarray(0, HEAD_BYTES)).setAuthTag(bytes.subarray(end));
+    const plain = decipher.update(bytes.subarray(body, end), undefined, "utf8") + decipher.final("utf8");
+    return JSON.parse(plain);
+  } catch {
+    return undefined;
+  }
+}
+
+function isExpired(value: unknown): boolean {
+  if (typeof value !== "object" || value === null) return false;
+  const { exp } = value as { exp?: unknown };
+  return typeof exp === "number" && exp + CLOCK_SKEW_MS < Date.now();
+}
+
+function createIvs(): () => Buffer {
+  const pool = Buffer.alloc(POOLED_IVS * IV_BYTES);
+  let used = pool.length;
+  return () => {
+    if (used === pool.length) {
+      randomFillSync(pool);
+      used = 0;
+    }
+    used += IV_BYTES;
+    // A copy: the bytes in the pool are overwritten later, and no nonce may be used twice.
+    return Buffer.from(pool.subarray(used - IV_BYTES, used));
+  };
+}
