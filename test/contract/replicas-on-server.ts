@@ -1,0 +1,95 @@
+/** What replicas share through a database server: the contract, and the faults of the server. */
+import type { Store } from "toolport";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
+import { createSeal } from "../../src/serve/replicas/seal.js";
+import { createSharedNotes } from "../../src/serve/replicas/shared-notes.js";
+import { waitFor } from "../support/wait-for.js";
+import { describeReplicas } from "./replica-contract.js";
+import type { DatabaseService, ServerStore } from "./server-stores.js";
+
+const HOUR_MS = 3_600_000;
+
+/** Runs the contract on a real server, then stops, kills and freezes the server. */
+export function describeServerReplicas<Service extends DatabaseService>(
+  database: ServerStore<Service>,
+): void {
+  describe.skipIf(database.isMissing)(`with ${database.product}`, () => {
+    let service: Service;
+    let count = 0;
+    beforeAll(async () => {
+      service = await database.start();
+    });
+    afterAll(() => service?.[Symbol.asyncDispose]());
+
+    /** Stores on one fresh namespace, closed after the work. */
+    const withStores = async (work: (open: () => Store) => Promise<void>): Promise<void> => {
+      const namespace = `replicas_${++count}`;
+      const opened: Store[] = [];
+      try {
+        await work(() => {
+          const store = database.open(service.url, namespace);
+          opened.push(store);
+          return store;
+        });
+      } finally {
+        await Promise.all(opened.map((store) => store.close()));
+      }
+    };
+
+    describeReplicas(database.product, async () => {
+      const namespace = `replicas_${++count}`;
+      const opened: Store[] = [];
+      const open = (): Store => {
+        const store = database.open(service.url, namespace);
+        opened.push(store);
+        return store;
+      };
+      return {
+        store: open(),
+        another: open,
+        contents: () => database.contents(service, namespace),
+        async remove() {
+          await Promise.all(opened.map((store) => store.close()));
+        },
+      };
+    });
+
+    test("a store without a key is a configuration error that names the variable", async () => {
+      const store = database.open(service.url);
+      await expect(loadGatewayKeys(store)).rejects.toMatchObject({
+        name: "ConfigError",
+        message: expect.stringContaining("TOOLPORT_STORE_KEY"),
+      });
+      await store.close();
+    });
+
+    test("seals go on while the server is down; notes are known here, and elsewhere when it is back", async () => {
+      await withStores(async (open) => {
+        const [near, far] = [open(), open()];
+        const keys = await loadGatewayKeys(near);
+        const seal = createSeal(keys);
+        const [here, there] = [createSharedNotes(near, "n/"), createSharedNotes(far, "n/")];
+        await here.set("before", 1, HOUR_MS);
+        await waitFor(() => there.get("before"), { label: "the first note" });
+        await service.kill();
+        const text = seal.seal("session", "a");
+        expect(seal.open("session", text)).toBe("a");
+        // An unknown key id makes it ask the store, which fails quietly.
+        const foreign = Buffer.from(text, "base64url");
+        foreign[1]! ^= 1;
+        expect(await seal.openFresh("session", foreign.toString("base64url"))).toBeUndefined();
+        await expect(here.set("meanwhile", 2, HOUR_MS)).rejects.toMatchObject({ code: "UNAVAILABLE" });
+        expect(here.get("meanwhile")?.value).toBe(2);
+        expect(there.get("before")?.value).toBe(1);
+        const late = createSharedNotes(open(), "n/");
+        await service.start();
+        await waitFor(() => there.get("meanwhile")?.value === 2, { label: "the note that had to wait" });
+        await late.ready;
+        expect(late.get("before")?.value).toBe(1);
+        for (const notes of [here, there, late]) notes.close();
+        keys.close();
+      });
+    });
+  });
+}

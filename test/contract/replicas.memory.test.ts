@@ -1,0 +1,8 @@
+/** Replicas share keys, notes and letters through a store in memory. */
+import { memoryStore } from "../../src/state/memory-store.js";
+import { describeReplicas } from "./replica-contract.js";
+
+describeReplicas("memory", async () => {
+  const store = memoryStore();
+  return { store, another: () => store, remove: () => store.close() };
+});

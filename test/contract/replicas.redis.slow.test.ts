@@ -1,0 +1,5 @@
+/** Replicas share keys, notes and letters through Redis. */
+import { describeServerReplicas } from "./replicas-on-server.js";
+import { redisServer } from "./server-stores.js";
+
+describeServerReplicas(redisServer);
