@@ -67,6 +67,7 @@ const NODE_HOMES = [
   "cli",
   "console",
   "demo",
+  "serve",
   "state/stores",
   "serve/replicas",
 ];
