@@ -1,0 +1,192 @@
+/** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
+import { createHash, timingSafeEqual } from "node:crypto";
+import { singleFlight } from "../../auth/obtain-once.js";
+import type { HttpClient } from "../../transports/server-transport.js";
+import type { GatewayUserOptions, VerifiedUser } from "./auth-options.js";
+import { type Challenges, createChallenges, protectedResourceMetadata } from "./challenges.js";
+import { createFetchJson } from "./fetch-json.js";
+import { isMetadataPath } from "./gateway-addresses.js";
+import type { Identity, Rejection } from "./identity.js";
+import { createIssuer, type Issuer } from "./issuer.js";
+import { KeysUnavailable } from "./key-source.js";
+import { type AuthSettings, readAuthOptions } from "./read-auth-options.js";
+import { VerifiedTokens } from "./verified-tokens.js";
+import { InvalidToken, verifyJwt } from "./verify-jwt.js";
+
+/** What an authenticator needs of its surroundings. */
+export interface AuthContext {
+  /** Reports a problem to the operator. Never contains a token. */
+  readonly warn: (message: string) => void;
+  /** The network client for requests to the issuer. @default the `fetch` of the runtime */
+  readonly http?: (() => Promise<HttpClient>) | undefined;
+  /** Milliseconds since 1970. @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+/** The headers of a request, of Node or of `fetch`. */
+export interface HeaderReader {
+  get(name: string): string | null | undefined;
+}
+
+export interface Authenticator {
+  readonly settings: AuthSettings;
+  /** For the login of the connect page; undefined without `auth.issuer`. */
+  readonly issuer: Issuer | undefined;
+  /**
+   * Who sent a request. Returns no promise if the token was verified before, or if there is nothing to verify. Never rejects.
+   *
+   * @param request creates the request for `auth.verify`; called only if it is needed
+   */
+  authenticate(
+    headers: HeaderReader,
+    request: () => Request,
+  ): Identity | Rejection | Promise<Identity | Rejection>;
+  /** The metadata document (JSON) if the path is that of RFC 9728; else undefined. Answer GET with it, from any origin. */
+  metadata(pathname: string): string | undefined;
+  /** Aborts open requests to the issuer. */
+  close(): void;
+}
+
+type Outcome = Identity | Rejection;
+type Authenticate = Authenticator["authenticate"];
+
+const MAX_TOKEN_LENGTH = 16_384;
+/** When to ask again after an own check failed. */
+const RETRY_MS = 1_000;
+
+/**
+ * Creates the check of requests over HTTP.
+ *
+ * @throws ConfigError if an option is wrong, or if there is no `auth`
+ * @example
+ * ```ts
+ * const authenticator = createAuthenticator({ auth: { issuer }, url }, { warn });
+ * const outcome = await authenticator.authenticate(request.headers, () => request);
+ * if (isRejection(outcome)) return new Response(outcome.body, outcome);
+ * ```
+ */
+export function createAuthenticator(options: GatewayUserOptions, context: AuthContext): Authenticator {
+  const settings = readAuthOptions(options);
+  const { addresses, scopes, issuer: name } = settings;
+  const closed = new AbortController();
+  const { warn, now = Date.now } = context;
+  const fetchJson = createFetchJson(context.http, closed.signal);
+  const issuer = name === undefined ? undefined : createIssuer(name, settings, { fetchJson, now, warn });
+  const parts: CheckParts = {
+    settings,
+    issuer,
+    now,
+    warn,
+    challenges: createChallenges({ addresses, scopes }),
+  };
+  const document = addresses && protectedResourceMetadata(addresses, { issuer: name, scopes });
+  return {
+    settings,
+    issuer,
+    authenticate: CHECKS[settings.mode](parts),
+    metadata: (path) => (addresses !== undefined && isMetadataPath(path, addresses) ? document : undefined),
+    close: () => closed.abort(),
+  };
+}
+
+interface CheckParts {
+  readonly settings: AuthSettings;
+  readonly issuer: Issuer | undefined;
+  readonly now: () => number;
+  readonly warn: (message: string) => void;
+  readonly challenges: Challenges;
+}
+
+const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authenticate>> = {
+  off: () => () => LOCAL_USER,
+  token: checkToken,
+  verify: checkByUser,
+  jwt: checkJwt,
+};
+
+const LOCAL_USER: Identity = { principal: undefined, scopes: [] };
+
+function bearerOf(headers: HeaderReader): string | undefined {
+  // Two headers are joined by a comma, and match no longer.
+  const found = /^bearer +([!-+\--~]+) *$/i.exec(headers.get("authorization") ?? "");
+  return found?.[1];
+}
+
+function checkToken({ settings, challenges }: CheckParts): Authenticate {
+  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const expected = digest(settings.token ?? "");
+  const wrong = challenges.invalid("The token is not the token of this gateway");
+  return (headers) => {
+    const token = bearerOf(headers);
+    if (token === undefined) return challenges.missing;
+    // Hashes have equal length, so the comparison takes constant time.
+    return timingSafeEqual(digest(token), expected) ? LOCAL_USER : wrong;
+  };
+}
+
+function checkJwt({ settings, issuer, now, warn, challenges }: CheckParts): Authenticate {
+  const { audiences, algorithms, principal } = settings;
+  const verified = new VerifiedTokens(now);
+  const checks = new Map<string, Promise<Outcome>>();
+  if (issuer === undefined) return () => challenges.missing;
+  const rules = { issuer: issuer.name, audiences, algorithms, keys: issuer.keys, now };
+
+  async function check(token: string, key: string): Promise<Outcome> {
+    try {
+      const claims = await verifyJwt(token, rules);
+      const user = principal(claims);
+      if (user === undefined) return challenges.forbidden;
+      if (typeof user !== "string" || user === "") throw new Error("`principal` returned no text");
+      const { scopes, expiresAt } = claims;
+      if (!hasScopes(scopes, settings)) return challenges.insufficientScope;
+      const identity: Identity = { principal: user, scopes, expiresAt };
+      verified.add(key, identity);
+      return identity;
+    } catch (error) {
+      if (error instanceof InvalidToken) return challenges.invalid(error.message);
+      if (error instanceof KeysUnavailable) return challenges.unavailable(error.retryAfterMs);
+      warn(`A token could not be checked: ${messageOf(error)}`);
+      return challenges.unavailable(RETRY_MS);
+    }
+  }
+
+  return (headers) => {
+    const token = bearerOf(headers);
+    if (token === undefined) return challenges.missing;
+    if (token.length > MAX_TOKEN_LENGTH) return challenges.invalid("The token is too long");
+    const key = VerifiedTokens.keyOf(token);
+    return verified.get(key) ?? singleFlight(checks, key, () => check(token, key));
+  };
+}
+
+function checkByUser({ settings, now, warn, challenges }: CheckParts): Authenticate {
+  return async (headers, request) => {
+    try {
+      const user = await settings.verify?.(request());
+      if (user === undefined || user === null)
+        return headers.get("authorization")
+          ? challenges.invalid("The credential is not valid")
+          : challenges.missing;
+      return toIdentity(user);
+    } catch (error) {
+      warn(`\`auth.verify\` failed: ${messageOf(error)}`);
+      return challenges.unavailable(RETRY_MS);
+    }
+  };
+
+  function toIdentity({ principal, scopes = [], expiresAt }: VerifiedUser): Outcome {
+    if (typeof principal !== "string" || principal === "") throw new Error("it returned no `principal`");
+    if (!Array.isArray(scopes)) throw new Error("`scopes` is not a list");
+    if (expiresAt !== undefined && !Number.isFinite(expiresAt))
+      throw new Error("`expiresAt` is not a number");
+    if (expiresAt !== undefined && expiresAt <= now())
+      return challenges.invalid("The credential has expired");
+    if (!hasScopes(scopes, settings)) return challenges.insufficientScope;
+    return { principal, scopes, expiresAt };
+  }
+}
+
+const hasScopes = (granted: readonly string[], { scopes }: AuthSettings): boolean =>
+  scopes.every((scope) => granted.includes(scope));
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");

@@ -1,0 +1,88 @@
+/** The configured issuer: its metadata and its keys, read when they are needed. */
+import type { JSONWebKeySet } from "jose";
+import { isRecord } from "../../config/entry-reader.js";
+import type { FetchJson } from "./fetch-json.js";
+import { fixedKeys, type KeySource, remoteKeys } from "./key-source.js";
+import type { AuthSettings } from "./read-auth-options.js";
+
+/** The metadata that a gateway uses: RFC 8414, or OpenID Connect Discovery. */
+export interface IssuerMetadata {
+  readonly jwks_uri?: string;
+  readonly authorization_endpoint?: string;
+  readonly token_endpoint?: string;
+  readonly token_endpoint_auth_methods_supported?: readonly string[];
+  readonly code_challenge_methods_supported?: readonly string[];
+  readonly authorization_response_iss_parameter_supported?: boolean;
+}
+
+export interface Issuer {
+  /** As in `iss`. */
+  readonly name: string;
+  readonly keys: KeySource;
+  readonly fetchJson: FetchJson;
+  /** @throws Error if the issuer cannot be reached, or if the metadata is of another issuer */
+  metadata(): Promise<IssuerMetadata>;
+}
+
+export interface IssuerParts {
+  readonly fetchJson: FetchJson;
+  readonly now: () => number;
+  readonly warn: (message: string) => void;
+}
+
+/** How long metadata is used. */
+const METADATA_MS = 600_000;
+
+export function createIssuer(
+  name: string,
+  { jwks }: Pick<AuthSettings, "jwks">,
+  { fetchJson, now, warn }: IssuerParts,
+): Issuer {
+  let known: { readonly at: number; readonly value: Promise<IssuerMetadata> } | undefined;
+  const metadata = (): Promise<IssuerMetadata> => {
+    if (known !== undefined && now() - known.at < METADATA_MS) return known.value;
+    const value = readMetadata(name, fetchJson);
+    const entry = { at: now(), value };
+    known = entry;
+    // A failure is not remembered.
+    value.catch(() => {
+      if (known === entry) known = undefined;
+    });
+    return value;
+  };
+  const read = async (): Promise<JSONWebKeySet> => {
+    const url = typeof jwks === "string" ? jwks : (await metadata()).jwks_uri;
+    if (url === undefined) throw new Error("the metadata of the issuer names no `jwks_uri`; set `auth.jwks`");
+    const { status, body } = await fetchJson(new URL(url));
+    if (status !== 200 || !isRecord(body) || !Array.isArray(body["keys"]))
+      throw new Error(`${new URL(url).host} sent no key set (HTTP ${status})`);
+    return { keys: body["keys"] };
+  };
+  const isFixed = typeof jwks === "object";
+  return { name, fetchJson, metadata, keys: isFixed ? fixedKeys(jwks) : remoteKeys({ read, now, warn }) };
+}
+
+async function readMetadata(issuer: string, fetchJson: FetchJson): Promise<IssuerMetadata> {
+  const statuses: number[] = [];
+  for (const url of metadataUrls(issuer)) {
+    const { status, body } = await fetchJson(url);
+    if (status === 200 && isRecord(body)) {
+      if (body["issuer"] === issuer) return body as IssuerMetadata;
+      throw new Error(`the metadata at ${url.host} belongs to another issuer than \`auth.issuer\``);
+    }
+    statuses.push(status);
+  }
+  throw new Error(`${new URL(issuer).host} has no metadata (HTTP ${statuses.join(", ")})`);
+}
+
+/** OpenID Connect first: most issuers have it. */
+function metadataUrls(issuer: string): URL[] {
+  const { origin, pathname } = new URL(issuer);
+  const path = pathname.replace(/\/+$/, "");
+  const urls = [
+    `${origin}${path}/.well-known/openid-configuration`,
+    `${origin}/.well-known/oauth-authorization-server${path}`,
+    `${origin}/.well-known/openid-configuration${path}`,
+  ];
+  return [...new Set(urls)].map((url) => new URL(url));
+}

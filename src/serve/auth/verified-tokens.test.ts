@@ -1,0 +1,16 @@
+/** The memory of verified tokens is bounded, and forgets what was used least recently. */
+import { describe, expect, it } from "vitest";
+import { VerifiedTokens } from "./verified-tokens.js";
+
+describe("verified tokens", () => {
+  it("are at most 10,000, the most recently used", () => {
+    const tokens = new VerifiedTokens(() => 0);
+    const identity = (name: string) => ({ principal: name, scopes: [] });
+    for (let index = 0; index < 10_000; index++) tokens.add(`${index}`, identity(`${index}`));
+    expect(tokens.get("0")).toEqual(identity("0"));
+    tokens.add("new", identity("new"));
+    expect(tokens.get("1")).toBeUndefined();
+    expect(tokens.get("0")).toEqual(identity("0"));
+    expect(tokens.get("9999")).toEqual(identity("9999"));
+  });
+});
