@@ -1,7 +1,8 @@
 /** Detects the dialect of a file from its content, and finds the servers in it. */
+
+import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
-import { type ConfigDocument, valueAt } from "./config-document.js";
 import { findClaudeProject } from "./dialects/claude-code.js";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
 import { DIALECT_KINDS, dialectOf } from "./dialects/dialects.js";

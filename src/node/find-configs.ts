@@ -1,8 +1,8 @@
 /** Finds existing configuration files of the project and the user. */
 import { stat } from "node:fs/promises";
 import { dirname } from "node:path";
+import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import type { ConfigIssue } from "../errors/config-error.js";
-import { type ConfigDocument, valueAt } from "./config-document.js";
 import {
   type ConfigLocation,
   type ConfigScope,

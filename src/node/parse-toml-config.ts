@@ -1,8 +1,8 @@
 /** Parses TOML and finds the lines of tables and keys, which the parser does not report. */
 import { parse, TomlError } from "smol-toml";
+import { type ConfigDocument, unreadable } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
-import { type ConfigDocument, unreadable } from "./config-document.js";
 
 const MAX_DEPTH = 64;
 

@@ -1,12 +1,12 @@
 /** Reads the servers of one file without expanding them. `expand-server.ts` does that after consent. */
 
 import { readFile, stat } from "node:fs/promises";
+import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import { type ConfigPath, formatPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
 import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import type { ConfigIssue } from "../errors/config-error.js";
 import { suggest } from "../util/suggest.js";
-import { type ConfigDocument, valueAt } from "./config-document.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import type { ConfigPlace, ConfigSource, Surroundings } from "./config-locations.js";
 import { findContainers, type ServerContainer } from "./detect-dialect.js";

@@ -3,16 +3,16 @@ import { randomBytes } from "node:crypto";
 import { chmod, mkdir, open, readFile, realpath, rename, rm, stat } from "node:fs/promises";
 import { basename, dirname, join, resolve } from "node:path";
 import { applyEdits, type FormattingOptions, modify } from "jsonc-parser";
+import { valueAt } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../config/entry-reader.js";
+import { parseJsonConfig } from "../config/parse-json-config.js";
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import { suggest } from "../util/suggest.js";
-import { valueAt } from "./config-document.js";
 import { placeOf, surroundingsOf } from "./config-locations.js";
 import { hasVariables } from "./expand-variables.js";
-import { parseJsonConfig } from "./parse-json-config.js";
 
 /** The changes, applied in this order. */
 export interface ConfigChanges {

@@ -1,10 +1,10 @@
 /** Reads pasted JSON, as found in READMEs: one entry or a whole file, in any dialect. */
 import { isRecord } from "../../config/entry-reader.js";
+import { parseJsonConfig } from "../../config/parse-json-config.js";
 import { surroundingsOf } from "../../node/config-locations.js";
 import { detectDialect } from "../../node/detect-dialect.js";
 import { checkWritten } from "../../node/expand-server.js";
 import { hasVariables } from "../../node/expand-variables.js";
-import { parseJsonConfig } from "../../node/parse-json-config.js";
 import { textsIn } from "../../node/project-files.js";
 import { readServers } from "../../node/read-servers.js";
 import { CliError } from "../cli-error.js";

@@ -1,9 +1,9 @@
 /** Finds servers in the configuration files of other programs. */
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import { valueAt } from "../../config/config-document.js";
 import { isRecord } from "../../config/entry-reader.js";
 import type { ConfigIssue } from "../../errors/config-error.js";
-import { valueAt } from "../../node/config-document.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
 import { type CheckedServer, checkWritten } from "../../node/expand-server.js";

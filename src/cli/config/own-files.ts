@@ -1,8 +1,8 @@
 /** Locates Toolport's own configuration files: the one to write to, and the one that contains a server. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
+import { valueAt } from "../../config/config-document.js";
 import { isRecord } from "../../config/entry-reader.js";
-import { valueAt } from "../../node/config-document.js";
 import { ownConfigFile } from "../../node/config-locations.js";
 import { findConfigs } from "../../node/find-configs.js";
 import { readDocument } from "../../node/read-document.js";

@@ -1,6 +1,7 @@
 /** A parsed configuration file: its values and their lines. */
-import type { ConfigPath } from "../config/config-issues.js";
+
 import { ConfigError } from "../errors/config-error.js";
+import type { ConfigPath } from "./config-issues.js";
 
 export interface ConfigDocument {
   readonly file: string;

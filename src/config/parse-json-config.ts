@@ -1,7 +1,7 @@
 /** Parses JSON with comments and trailing commas, and records the line of every value. */
 import { type Node, type ParseError, parseTree, printParseErrorCode } from "jsonc-parser";
-import type { ConfigPath } from "../config/config-issues.js";
 import { type ConfigDocument, unreadable } from "./config-document.js";
+import type { ConfigPath } from "./config-issues.js";
 
 /** Maximum nesting depth. Recursive functions on the parsed values rely on it. */
 const MAX_DEPTH = 64;
@@ -123,7 +123,11 @@ function duplicatesIn(node: Node, path: ConfigPath = []): { path: ConfigPath; fi
     const first = seen.get(name);
     if (first === undefined) seen.set(name, property);
     else found.push({ path: [...path, name], first, again: property });
-    if (value?.type === "object") found.push(...duplicatesIn(value, [...path, name]));
+    if (value !== undefined) found.push(...duplicatesIn(value, [...path, name]));
+  }
+  if (node.type === "array") {
+    for (const [index, item] of (node.children ?? []).entries())
+      found.push(...duplicatesIn(item, [...path, index]));
   }
   return found;
 }
