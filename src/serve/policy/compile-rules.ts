@@ -1,0 +1,120 @@
+/** Turns the rules of a policy into one function that decides about a request. */
+import { parseJson } from "../../util/json.js";
+import { type ArgumentsMatcher, compileArguments, type RegexCompiler } from "./argument-conditions.js";
+import { ALLOW, type PolicyDecision, type PolicyRequest } from "./policy.js";
+import type { PolicyDocument, PolicyRule, TextPattern, UserPattern } from "./policy-document.js";
+import { compileText, type TextMatcher } from "./text-pattern.js";
+
+interface CompiledRule {
+  readonly server: TextMatcher | undefined;
+  readonly tool: TextMatcher | undefined;
+  readonly prompt: TextMatcher | undefined;
+  readonly resource: TextMatcher | undefined;
+  readonly user: TextMatcher | undefined;
+  readonly scope: TextMatcher | undefined;
+  readonly args: ArgumentsMatcher | undefined;
+  /** Created once, so that a decision allocates nothing. */
+  readonly decision: PolicyDecision;
+  readonly decisionByArguments: PolicyDecision;
+}
+
+/** Rules by server. Servers come from the configuration, so there are few; the limit is for a caller that passes other names. */
+const MAX_SERVERS = 1_000;
+
+const NO_ARGUMENTS: Readonly<Record<string, unknown>> = Object.freeze({});
+
+/**
+ * Compiles a policy that was checked.
+ *
+ * @param regex compiles the patterns of conditions
+ */
+export function compileRules(
+  { default: otherwise, rules }: PolicyDocument,
+  regex: RegexCompiler,
+): (request: PolicyRequest) => PolicyDecision {
+  const compiled = rules.map((rule, index) => compileRule(rule, index, regex));
+  const byServer = new Map<string, readonly CompiledRule[]>();
+  const [fallback, fallbackByArguments] = defaultDecisions(otherwise);
+
+  const rulesOf = (server: string): readonly CompiledRule[] => {
+    const known = byServer.get(server);
+    if (known !== undefined) return known;
+    const found = compiled.filter((rule) => rule.server === undefined || rule.server(server));
+    if (byServer.size >= MAX_SERVERS) byServer.clear();
+    byServer.set(server, found);
+    return found;
+  };
+
+  return (request) => {
+    // A list shows what some arguments may be allowed to do. Every other request is decided with the arguments it has.
+    const isListing = request.method.endsWith("/list");
+    let readsArguments = false;
+    for (const rule of rulesOf(request.server)) {
+      if (!concerns(rule, request)) continue;
+      if (rule.args === undefined) return readsArguments ? rule.decisionByArguments : rule.decision;
+      if (isListing) {
+        if (rule.decision.effect !== "deny") return rule.decision;
+        continue;
+      }
+      readsArguments = true;
+      if (rule.args(request.args ?? NO_ARGUMENTS)) return rule.decisionByArguments;
+    }
+    return readsArguments ? fallbackByArguments : fallback;
+  };
+}
+
+/** Whether everything but the arguments matches. */
+function concerns(rule: CompiledRule, { tool, prompt, uri, principal, scopes }: PolicyRequest): boolean {
+  if (rule.tool !== undefined && (tool === undefined || !rule.tool(tool))) return false;
+  if (rule.prompt !== undefined && (prompt === undefined || !rule.prompt(prompt))) return false;
+  if (rule.resource !== undefined && (uri === undefined || !rule.resource(uri))) return false;
+  if (rule.user !== undefined && !rule.user(principal ?? "")) return false;
+  return rule.scope === undefined || (scopes?.some(rule.scope) ?? false);
+}
+
+function compileRule(rule: PolicyRule, index: number, regex: RegexCompiler): CompiledRule {
+  const { effect, args } = rule;
+  const number = index + 1;
+  const word = effect === "deny" ? "denies this" : "needs approval for this";
+  const decision: PolicyDecision =
+    effect === "allow"
+      ? { effect, rule: number }
+      : { effect, rule: number, reason: rule.reason ?? `Rule ${number} of the policy ${word}` };
+  return {
+    server: optional(rule.server),
+    tool: optional(rule.tool),
+    prompt: optional(rule.prompt),
+    resource: optional(rule.resource),
+    user: compileUser(rule.user),
+    scope: optional(rule.scope),
+    args: args && compileArguments(args, effect, regex),
+    decision: Object.freeze(decision),
+    decisionByArguments: Object.freeze({ ...decision, readsArguments: true }),
+  };
+}
+
+const optional = (pattern: TextPattern | undefined): TextMatcher | undefined =>
+  pattern === undefined ? undefined : compileText(pattern);
+
+function compileUser(user: PolicyRule["user"]): TextMatcher | undefined {
+  if (user === undefined || typeof user === "string" || isList(user)) return optional(user);
+  const issuer = optional(user.issuer);
+  const subject = optional(user.subject);
+  return (principal) => {
+    const parts = principal.startsWith("[") ? parseJson(principal) : undefined;
+    if (!Array.isArray(parts) || parts.length !== 2) return false;
+    const [givenIssuer, givenSubject] = parts;
+    if (typeof givenIssuer !== "string" || typeof givenSubject !== "string") return false;
+    return (issuer?.(givenIssuer) ?? true) && (subject?.(givenSubject) ?? true);
+  };
+}
+
+/** `Array.isArray` does not narrow read-only arrays. */
+const isList = (user: readonly string[] | UserPattern): user is readonly string[] => Array.isArray(user);
+
+function defaultDecisions(effect: PolicyDocument["default"]): readonly [PolicyDecision, PolicyDecision] {
+  if (effect === "allow") return [ALLOW, Object.freeze({ ...ALLOW, readsArguments: true })];
+  const reason =
+    effect === "deny" ? "No rule of the policy allows this" : "The policy needs approval for this";
+  return [Object.freeze({ effect, reason }), Object.freeze({ effect, reason, readsArguments: true })];
+}

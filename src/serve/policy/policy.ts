@@ -1,0 +1,69 @@
+/** What a gateway asks its policy, and what a policy answers. */
+
+/** What happens to a request. `approve`: a person has to agree first. */
+export type PolicyEffect = "allow" | "deny" | "approve";
+
+/** One request of a client, or one entry of a list that the client asked for. */
+export interface PolicyRequest {
+  /** The user. Undefined without users: standard input, a local token. */
+  readonly principal?: string | undefined;
+  /** Scopes of the user's token. */
+  readonly scopes?: readonly string[] | undefined;
+  /** The method of the client's request: `tools/call`, `tools/list`, `prompts/get`, `resources/read`, … */
+  readonly method: string;
+  /** The server that owns the tool, the prompt or the resource. */
+  readonly server: string;
+  /** The name of the tool at its server, whatever name the client used for it. */
+  readonly tool?: string | undefined;
+  /** The name of the prompt at its server. */
+  readonly prompt?: string | undefined;
+  /** The URI of the resource, or the template, at its server. */
+  readonly uri?: string | undefined;
+  /** The name that the client knows. For engines and messages; rules do not read it. */
+  readonly publicName?: string | undefined;
+  /** Arguments of a tool or a prompt. Methods that end in `/list` have none. */
+  readonly args?: Readonly<Record<string, unknown>> | undefined;
+}
+
+/** The answer of a policy. */
+export interface PolicyDecision {
+  readonly effect: PolicyEffect;
+  /** Why a request is denied, or has to be approved. The client sees it. */
+  readonly reason?: string | undefined;
+  /** The rule that decided, counted from 1. Undefined: the default of the policy, or an outside engine. */
+  readonly rule?: number | undefined;
+  /** The arguments were read for this decision, so exactly these arguments may be sent. @default false */
+  readonly readsArguments?: boolean | undefined;
+}
+
+/**
+ * A compiled policy. `decide` returns a promise only if an outside engine is asked; it never throws and never rejects.
+ *
+ * @example
+ * ```ts
+ * const policy = await readPolicy({ default: "allow", rules: [{ effect: "deny", tool: "delete_*" }] });
+ * policy.decide({ method: "tools/call", server: "files", tool: "delete_file" }); // { effect: "deny", … }
+ * ```
+ */
+export interface Policy {
+  /** Decides about one request. For a method that ends in `/list`: whether some arguments could be allowed. */
+  decide(request: PolicyRequest): PolicyDecision | Promise<PolicyDecision>;
+  /** Decides about the entries of a list, in their order. */
+  decideAll(
+    requests: readonly PolicyRequest[],
+  ): readonly PolicyDecision[] | Promise<readonly PolicyDecision[]>;
+  /** Calls `listener` after the rules changed: lists may differ now. Returns a function that ends it. */
+  onChange(listener: () => void): () => void;
+  /** Stops watching. Decisions go on with the last rules. */
+  close(): void;
+}
+
+export const ALLOW: PolicyDecision = Object.freeze({ effect: "allow" });
+
+/** Decides about every request of a list. */
+export function decideEach(
+  decide: (request: PolicyRequest) => PolicyDecision,
+  requests: readonly PolicyRequest[],
+): readonly PolicyDecision[] {
+  return requests.map((request) => decide(request));
+}

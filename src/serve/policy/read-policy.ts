@@ -1,0 +1,258 @@
+/** Reads a policy: checks every field, and reports each problem with its file and line. */
+import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
+import { EntryReader, isRecord } from "../../config/entry-reader.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { type RegexCompiler, readPointer } from "./argument-conditions.js";
+import { compileRules } from "./compile-rules.js";
+import {
+  decideEach,
+  type Policy,
+  type PolicyDecision,
+  type PolicyEffect,
+  type PolicyRequest,
+} from "./policy.js";
+import type { ArgumentCondition, ArgumentTest, PolicyDocument, PolicyRule } from "./policy-document.js";
+
+const EFFECTS: readonly PolicyEffect[] = ["allow", "deny", "approve"];
+const DOCUMENT_FIELDS = ["$schema", "default", "rules"];
+const PATTERN_FIELDS = ["server", "tool", "prompt", "resource", "user", "scope"] as const;
+const RULE_FIELDS = ["effect", ...PATTERN_FIELDS, "args", "reason"];
+const TEST_FIELDS: readonly (keyof ArgumentTest)[] = [
+  "glob",
+  "regex",
+  "equals",
+  "min",
+  "max",
+  "ignoreCase",
+  "present",
+  "not",
+  "match",
+];
+const MAX_RULES = 10_000;
+/** Depth of `not` in `not`. */
+const MAX_NESTED = 16;
+
+export interface ReadPolicyOptions {
+  /** The file that the text comes from; named in errors. @default none */
+  readonly file?: string | undefined;
+}
+
+/**
+ * Reads and compiles a policy: an object, or the text of a policy file (JSON with comments).
+ *
+ * @throws ConfigError that names every problem, with file and line if the policy comes from a file
+ * @example
+ * ```ts
+ * const policy = await readPolicy({
+ *   default: "allow",
+ *   rules: [{ effect: "approve", server: "mail", tool: "send_*", reason: "Mail leaves the company" }],
+ * });
+ * ```
+ */
+export async function readPolicy(
+  source: PolicyDocument | string,
+  options: ReadPolicyOptions = {},
+): Promise<Policy> {
+  const decide = await readRules(source, options);
+  return {
+    decide,
+    decideAll: (requests) => decideEach(decide, requests),
+    onChange: () => () => {},
+    close() {},
+  };
+}
+
+/** Reads a policy into the function that decides. */
+export async function readRules(
+  source: PolicyDocument | string,
+  { file }: ReadPolicyOptions,
+): Promise<(request: PolicyRequest) => PolicyDecision> {
+  const { root, issues } = typeof source === "string" ? await parseText(source, file) : fromObject(source);
+  const patterns = new Set<string>();
+  const document = readDocument(root, issues, patterns);
+  const regex = patterns.size === 0 ? noRegex : await loadRegex();
+  checkPatterns(document, regex, issues);
+  throwIfAny(issues, file);
+  return compileRules(document, regex);
+}
+
+async function parseText(text: string, file = "policy"): Promise<{ root: unknown; issues: ConfigIssues }> {
+  const { parseJsonConfig } = await import("../../config/parse-json-config.js");
+  const { root, duplicates, lineOf } = parseJsonConfig(file, text);
+  const issues = new ConfigIssues("policy", (path) => ({ file, line: lineOf(path) }));
+  for (const { path, firstLine } of duplicates)
+    issues.add(path, `is given twice; the first one is on line ${firstLine}. Remove one of them`);
+  return { root, issues };
+}
+
+const fromObject = (root: unknown) => ({ root, issues: new ConfigIssues("policy") });
+
+function throwIfAny({ list }: ConfigIssues, file: string | undefined): void {
+  if (list.length === 0) return;
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    what: `The policy ${file === undefined ? "" : `${file} `}is not valid`,
+    issues: list,
+    next: "Correct the rules named above; see docs/policies.md",
+  });
+}
+
+function readDocument(root: unknown, issues: ConfigIssues, patterns: Set<string>): PolicyDocument {
+  const empty: PolicyDocument = { default: "deny", rules: [] };
+  if (!isRecord(root)) {
+    issues.add([], 'must be an object with "default" and "rules"');
+    return empty;
+  }
+  const reader = new EntryReader(root, [], issues);
+  reader.rejectUnknown(DOCUMENT_FIELDS);
+  const otherwise = reader.choice("default", EFFECTS);
+  if (!reader.has("default"))
+    reader.report("default", 'is missing: write "allow" or "deny" for requests to which no rule applies');
+  const rules = reader.raw("rules");
+  if (!Array.isArray(rules)) {
+    reader.report("rules", "must be an array of rules");
+    return empty;
+  }
+  if (rules.length > MAX_RULES) {
+    reader.report("rules", `must have at most ${MAX_RULES} rules`);
+    return empty;
+  }
+  return {
+    default: otherwise ?? "deny",
+    rules: rules.map((rule, index) => readRule(rule, ["rules", index], { issues, patterns })),
+  };
+}
+
+interface Findings {
+  readonly issues: ConfigIssues;
+  /** Every regular expression. */
+  readonly patterns: Set<string>;
+}
+
+function readRule(value: unknown, path: ConfigPath, findings: Findings): PolicyRule {
+  const { issues } = findings;
+  if (!isRecord(value)) {
+    issues.add(path, "must be an object");
+    return { effect: "deny" };
+  }
+  const reader = new EntryReader(value, path, issues);
+  reader.rejectUnknown(RULE_FIELDS);
+  const effect = reader.choice("effect", EFFECTS);
+  if (!reader.has("effect")) reader.report("effect", 'is missing: write "allow", "deny" or "approve"');
+  for (const field of PATTERN_FIELDS) checkPattern(reader, field);
+  const kinds = ["tool", "prompt", "resource"].filter((kind) => reader.has(kind));
+  if (kinds.length > 1)
+    issues.add(
+      path,
+      `has ${kinds.map((kind) => `"${kind}"`).join(" and ")}, so it never applies: make one rule of each`,
+    );
+  if (reader.has("resource") && reader.has("args"))
+    reader.report("args", 'never applies together with "resource": resources have no arguments');
+  reader.text("reason");
+  if (reader.has("args")) checkArguments(reader, [...path, "args"], findings);
+  // The object was checked field by field.
+  return { ...(value as unknown as PolicyRule), effect: effect ?? "deny" };
+}
+
+/** A text or a list of texts; for users also an object. Empty ones would never apply, so they are mistakes. */
+function checkPattern(reader: EntryReader, field: string): void {
+  const value = reader.raw(field);
+  if (field === "user" && isRecord(value)) {
+    const inner = reader.inner(field)!;
+    inner.rejectUnknown(["issuer", "subject"]);
+    if (inner.keys.length === 0) reader.report(field, 'must have "issuer" or "subject"');
+    for (const part of ["issuer", "subject"]) checkPattern(inner, part);
+  } else if (Array.isArray(value)) {
+    if (value.length === 0) reader.report(field, "must not be empty");
+    for (const [index, item] of value.entries())
+      if (typeof item !== "string" || item === "")
+        reader.report([field, index], "must be a text that is not empty");
+  } else reader.text(field);
+}
+
+function checkArguments(reader: EntryReader, path: ConfigPath, findings: Findings): void {
+  const inner = reader.inner("args");
+  if (inner === undefined) return;
+  if (inner.keys.length === 0) reader.report("args", "must not be empty");
+  for (const pointer of inner.keys) {
+    if (readPointer(pointer) === undefined)
+      inner.report(
+        pointer,
+        'must be a JSON pointer that starts with "/", such as "/path" or "/files/*/name"',
+      );
+    checkCondition(inner.raw(pointer), { path: [...path, pointer], findings, depth: 0 });
+  }
+}
+
+interface Place {
+  readonly path: ConfigPath;
+  readonly findings: Findings;
+  readonly depth: number;
+}
+
+function checkCondition(value: unknown, { path, findings, depth }: Place): void {
+  const { issues, patterns } = findings;
+  if (typeof value === "string" || typeof value === "boolean" || value === null) return;
+  if (typeof value === "number" && Number.isFinite(value)) return;
+  if (!isRecord(value)) return issues.add(path, "must be a text, a number, true, false, null or an object");
+  if (depth > MAX_NESTED) return issues.add(path, "is nested too deeply");
+  const reader = new EntryReader(value, path, issues);
+  reader.rejectUnknown(TEST_FIELDS);
+  if (reader.keys.length === 0) issues.add(path, `must have one of ${TEST_FIELDS.join(", ")}`);
+  checkPattern(reader, "glob");
+  const regex = reader.text("regex");
+  if (regex !== undefined) patterns.add(regex);
+  for (const bound of ["min", "max"]) {
+    const number = reader.raw(bound);
+    if (number !== undefined && (typeof number !== "number" || !Number.isFinite(number)))
+      reader.report(bound, "must be a number");
+  }
+  const equals = reader.raw("equals");
+  if (typeof equals === "object" && equals !== null)
+    reader.report("equals", "must be a text, a number, true, false or null");
+  reader.flag("ignoreCase");
+  reader.flag("present");
+  reader.choice("match", ["every", "some"]);
+  if (reader.raw("present") === false && reader.keys.length > 1)
+    reader.report("present", "is false, so no other condition can hold");
+  if (reader.has("not"))
+    checkCondition(reader.raw("not"), { path: [...path, "not"], findings, depth: depth + 1 });
+}
+
+/** Compiles every pattern, to report those that cannot be used. */
+function checkPatterns({ rules }: PolicyDocument, regex: RegexCompiler, issues: ConfigIssues): void {
+  for (const [index, { args }] of rules.entries()) {
+    if (!isRecord(args)) continue;
+    for (const [pointer, condition] of Object.entries(args))
+      checkRegex(condition as ArgumentCondition, ["rules", index, "args", pointer], { regex, issues });
+  }
+}
+
+function checkRegex(
+  condition: ArgumentCondition,
+  path: ConfigPath,
+  parts: { regex: RegexCompiler; issues: ConfigIssues },
+): void {
+  if (!isRecord(condition)) return;
+  const { regex: pattern, not } = condition as ArgumentTest;
+  if (typeof pattern === "string") {
+    try {
+      parts.regex(pattern, false);
+    } catch {
+      const what = "is not a pattern in RE2 syntax (look-around and back-references are not supported)";
+      parts.issues.add([...path, "regex"], what);
+    }
+  }
+  if (not !== undefined) checkRegex(not, [...path, "not"], parts);
+}
+
+const noRegex: RegexCompiler = () => () => false;
+
+/** Loaded only for policies with patterns: the engine is large. */
+async function loadRegex(): Promise<RegexCompiler> {
+  const { RE2JS } = await import("re2js");
+  return (pattern, ignoreCase) => {
+    const compiled = RE2JS.compile(RE2JS.translateRegExp(pattern), ignoreCase ? RE2JS.CASE_INSENSITIVE : 0);
+    return (text) => compiled.test(text);
+  };
+}
