@@ -1,0 +1,110 @@
+/** One policy made of rules and outside engines: the strictest answer counts. */
+import { ConfigError } from "../../errors/config-error.js";
+import type { Logger } from "../../telemetry/logger.js";
+import { ALLOW, type Policy, type PolicyDecision, type PolicyEffect, type PolicyRequest } from "./policy.js";
+import { enginePolicy, type PolicyEngine, type PolicyHook } from "./policy-engine.js";
+
+/** Rules that were read, an outside engine, or a function. Of several, the strictest answer counts. */
+export type PolicyOption = PolicyPart | readonly PolicyPart[];
+
+type PolicyPart = Policy | PolicyEngine | PolicyHook;
+
+/** How strict an effect is. */
+const RANK: Readonly<Record<PolicyEffect, number>> = { allow: 0, approve: 1, deny: 2 };
+
+/**
+ * Joins the parts of a policy. A denied request is not passed on to the parts after the one that denied it.
+ *
+ * @param logger gets a warning when an engine fails
+ */
+export function createPolicy(option: PolicyOption, logger: Pick<Logger, "warn">): Policy {
+  const onWarning = (message: string, cause: unknown) => logger.warn(message, cause);
+  const parts = (Array.isArray(option) ? (option as readonly PolicyPart[]) : [option as PolicyPart]).map(
+    (part): Policy => {
+      if (typeof part === "function") return enginePolicy({ decide: part }, onWarning);
+      if (typeof (part as Partial<PolicyEngine> | null)?.decide !== "function") throw notReady();
+      return isPolicy(part) ? part : enginePolicy(part, onWarning);
+    },
+  );
+  const [only] = parts;
+  return parts.length === 1 ? only! : joinPolicies(parts);
+}
+
+const notReady = (): ConfigError =>
+  new ConfigError({
+    code: "INVALID_CONFIG",
+    what: "The policy is neither a function nor an object with the function `decide`",
+    next: "Pass `await readPolicy(rules)` or `await watchPolicy(file)`",
+  });
+
+const isPolicy = (part: Policy | PolicyEngine): part is Policy => "onChange" in part;
+
+function joinPolicies(parts: readonly Policy[]): Policy {
+  return {
+    decide: (request) => decideFrom(parts, { index: 0, request, sofar: undefined }),
+    decideAll: (requests) => decideListFrom(parts, requests),
+    onChange(listener) {
+      const ends = parts.map((part) => part.onChange(listener));
+      return () => {
+        for (const end of ends) end();
+      };
+    },
+    close() {
+      for (const part of parts) part.close();
+    },
+  };
+}
+
+interface Progress {
+  readonly index: number;
+  readonly request: PolicyRequest;
+  readonly sofar: PolicyDecision | undefined;
+}
+
+/** Asks the parts from `index` on, without a promise as long as they answer at once. */
+function decideFrom(
+  parts: readonly Policy[],
+  { index, request, sofar }: Progress,
+): PolicyDecision | Promise<PolicyDecision> {
+  let strictest = sofar;
+  for (let at = index; at < parts.length && strictest?.effect !== "deny"; at++) {
+    const decision = parts[at]!.decide(request);
+    const before = strictest;
+    if (decision instanceof Promise)
+      return decision.then((late) =>
+        decideFrom(parts, { index: at + 1, request, sofar: stricter(before, late) }),
+      );
+    strictest = stricter(before, decision);
+  }
+  return strictest ?? ALLOW;
+}
+
+function stricter(before: PolicyDecision | undefined, decision: PolicyDecision): PolicyDecision {
+  if (before === undefined) return decision;
+  const chosen = RANK[decision.effect] > RANK[before.effect] ? decision : before;
+  const readsArguments = before.readsArguments === true || decision.readsArguments === true;
+  return readsArguments && chosen.readsArguments !== true ? { ...chosen, readsArguments } : chosen;
+}
+
+/** Each part sees only what the parts before it did not deny. */
+function decideListFrom(
+  parts: readonly Policy[],
+  requests: readonly PolicyRequest[],
+): readonly PolicyDecision[] | Promise<readonly PolicyDecision[]> {
+  const [first, ...others] = parts;
+  if (first === undefined) return requests.map(() => ALLOW);
+  const goOn = (decisions: readonly PolicyDecision[]) => {
+    const open = requests.filter((_, index) => decisions[index]!.effect !== "deny");
+    if (others.length === 0 || open.length === 0) return decisions;
+    const merge = (later: readonly PolicyDecision[]): PolicyDecision[] => {
+      let next = 0;
+      return decisions.map((decision) =>
+        decision.effect === "deny" ? decision : stricter(decision, later[next++]!),
+      );
+    };
+    const later = decideListFrom(others, open);
+    return later instanceof Promise ? later.then(merge) : merge(later);
+  };
+  const decisions = first.decideAll(requests);
+  return decisions instanceof Promise ? decisions.then(goOn) : goOn(decisions);
+}

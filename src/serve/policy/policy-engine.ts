@@ -1,0 +1,168 @@
+/** An outside engine as a policy: OPA, Cedar or a function. It fails closed. */
+import { mapConcurrently } from "../../util/map-concurrently.js";
+import { withDeadline } from "../../util/with-deadline.js";
+import { ALLOW, type Policy, type PolicyDecision, type PolicyEffect, type PolicyRequest } from "./policy.js";
+
+/** What an engine may answer. `true` allows, `false` denies. */
+export type PolicyAnswer = boolean | PolicyEffect | PolicyDecision;
+
+export interface PolicyContext {
+  /** Aborted when the engine has used up its time. Pass it to `fetch`. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Asks an outside engine about one request. An error, an unknown answer and no answer in time deny the request.
+ *
+ * @example
+ * ```ts
+ * const hook: PolicyHook = ({ principal, tool }) => tool !== "delete_file" || principal === "admin";
+ * ```
+ */
+export type PolicyHook = (
+  request: PolicyRequest,
+  context: PolicyContext,
+) => PolicyAnswer | Promise<PolicyAnswer>;
+
+/** An outside engine with more than the one function. */
+export interface PolicyEngine {
+  /** Asks about one request. */
+  readonly decide: PolicyHook;
+  /**
+   * Asks about all entries of a list at once, and answers in their order.
+   * @default `decide` for each entry, 16 at a time
+   */
+  readonly decideAll?: (
+    requests: readonly PolicyRequest[],
+    context: PolicyContext,
+  ) => readonly PolicyAnswer[] | Promise<readonly PolicyAnswer[]>;
+  /** Time for one question. @default 2000 */
+  readonly timeoutMs?: number;
+}
+
+const DEFAULT_TIMEOUT_MS = 2_000;
+const LIST_CONCURRENCY = 16;
+
+const DENIED: PolicyDecision = Object.freeze({ effect: "deny", reason: "The policy engine denies this" });
+const APPROVE: PolicyDecision = Object.freeze({
+  effect: "approve",
+  reason: "The policy engine needs approval for this",
+});
+const FAILED: PolicyDecision = Object.freeze({
+  effect: "deny",
+  reason: "The policy engine did not decide. Try again later",
+});
+
+/** Calls the engine, and turns everything it does into a decision. */
+export function enginePolicy(
+  { decide, decideAll, timeoutMs = DEFAULT_TIMEOUT_MS }: PolicyEngine,
+  onWarning: (message: string, cause: unknown) => void,
+): Policy {
+  const failed = (cause: unknown): PolicyDecision => {
+    onWarning("The policy engine failed; requests are denied until it answers", cause);
+    return FAILED;
+  };
+  const read = (answer: unknown, request: PolicyRequest): PolicyDecision => {
+    const decision = toDecision(answer);
+    if (decision === undefined)
+      return failed(new TypeError('Expected true, false, "allow", "deny", "approve" or { effect }'));
+    return request.method.endsWith("/list") ? decision : { ...decision, readsArguments: true };
+  };
+  const limited = <Answer>(answer: PromiseLike<Answer>, context: LazyContext): Promise<Answer> => {
+    const onTimeout = () => {
+      const error = new Error(`No answer in ${timeoutMs} ms`);
+      context.abort(error);
+      return error;
+    };
+    return withDeadline(Promise.resolve(answer), { timeoutMs, onTimeout });
+  };
+
+  const decideOne = (request: PolicyRequest): PolicyDecision | Promise<PolicyDecision> => {
+    const context = new LazyContext();
+    try {
+      const answer = decide(request, context);
+      if (!isThenable(answer)) return read(answer, request);
+      return limited(answer, context).then((settled) => read(settled, request), failed);
+    } catch (error) {
+      return failed(error);
+    }
+  };
+  const readAll = (answers: unknown, requests: readonly PolicyRequest[]): PolicyDecision[] => {
+    if (!Array.isArray(answers) || answers.length !== requests.length) {
+      const decision = failed(new TypeError(`Expected an array of ${requests.length} answers`));
+      return requests.map(() => decision);
+    }
+    return requests.map((request, index) => read(answers[index], request));
+  };
+  const allFailed = (requests: readonly PolicyRequest[], cause: unknown): PolicyDecision[] => {
+    const decision = failed(cause);
+    return requests.map(() => decision);
+  };
+
+  return {
+    decide: decideOne,
+    decideAll(requests) {
+      if (decideAll === undefined) return decideInTurn(decideOne, requests);
+      const context = new LazyContext();
+      try {
+        const answers = decideAll(requests, context);
+        if (!isThenable(answers)) return readAll(answers, requests);
+        return limited(answers, context).then(
+          (settled) => readAll(settled, requests),
+          (cause) => allFailed(requests, cause),
+        );
+      } catch (error) {
+        return allFailed(requests, error);
+      }
+    },
+    onChange: () => () => {},
+    close() {},
+  };
+}
+
+/** Creates the signal only for an engine that uses it. */
+class LazyContext implements PolicyContext {
+  #controller: AbortController | undefined;
+
+  get signal(): AbortSignal {
+    this.#controller ??= new AbortController();
+    return this.#controller.signal;
+  }
+
+  abort(reason: unknown): void {
+    this.#controller?.abort(reason);
+  }
+}
+
+/** Stays synchronous as long as the engine does. */
+function decideInTurn(
+  decide: (request: PolicyRequest) => PolicyDecision | Promise<PolicyDecision>,
+  requests: readonly PolicyRequest[],
+): readonly PolicyDecision[] | Promise<readonly PolicyDecision[]> {
+  const decisions: PolicyDecision[] = [];
+  for (const [index, request] of requests.entries()) {
+    const decision = decide(request);
+    if (decision instanceof Promise) {
+      const others = requests.slice(index + 1);
+      const waiting = mapConcurrently(others, LIST_CONCURRENCY, async (other) => decide(other));
+      return Promise.all([decision, waiting]).then(([first, rest]) => [...decisions, first, ...rest]);
+    }
+    decisions.push(decision);
+  }
+  return decisions;
+}
+
+/** Undefined for anything that is no answer. */
+function toDecision(answer: unknown): PolicyDecision | undefined {
+  if (typeof answer === "object" && answer !== null) {
+    const { effect, reason } = answer as PolicyDecision;
+    const plain = typeof effect === "string" ? toDecision(effect) : undefined;
+    return plain !== undefined && typeof reason === "string" && reason !== "" ? { effect, reason } : plain;
+  }
+  if (answer === true || answer === "allow") return ALLOW;
+  if (answer === false || answer === "deny") return DENIED;
+  return answer === "approve" ? APPROVE : undefined;
+}
+
+const isThenable = <Value>(value: Value | PromiseLike<Value>): value is PromiseLike<Value> =>
+  typeof (value as { then?: unknown } | null | undefined)?.then === "function";

@@ -1,0 +1,134 @@
+/** Reads a policy file and follows its changes. A broken change keeps the rules that were in use. */
+import { ConfigError } from "../../errors/config-error.js";
+import type { Logger } from "../../telemetry/logger.js";
+import { Emitter } from "../../util/emitter.js";
+import { timerMs } from "../../util/timers.js";
+import { decideEach, type Policy } from "./policy.js";
+import { readRules } from "./read-policy.js";
+
+export interface WatchPolicyOptions {
+  /** Gets a warning for every change that cannot be used. @default console */
+  readonly logger?: Pick<Logger, "info" | "warn">;
+  /** How often the file is checked for changes. @default 1000 */
+  readonly pollMs?: number;
+}
+
+/** The policy of a file. */
+export interface WatchedPolicy extends Policy {
+  /**
+   * Reads the file now, changed or not.
+   *
+   * @returns false if it cannot be used: the rules in use stay, and the logger gets a warning
+   */
+  reload(): Promise<boolean>;
+}
+
+/** Larger files are a mistake. */
+const MAX_BYTES = 16 * 2 ** 20;
+
+/**
+ * Reads a policy file and follows its changes, also if the file is replaced (editors, mounted configuration maps). A file
+ * that becomes unreadable or invalid keeps the rules in use. Only on Node, Bun and Deno.
+ *
+ * @throws ConfigError if the file cannot be read or is not valid
+ * @example
+ * ```ts
+ * const policy = await watchPolicy("policy.json");
+ * const gateway = createGateway(toolport, { policy });
+ * ```
+ */
+export async function watchPolicy(
+  file: string,
+  { logger = console, pollMs = 1_000 }: WatchPolicyOptions = {},
+): Promise<WatchedPolicy> {
+  const changes = new Emitter<{ change: undefined }>(() => ({
+    report: (error) => logger.warn("A listener of a policy failed", error),
+  }));
+  let { version, decide } = await readFile(file);
+  let timer: ReturnType<typeof setTimeout> | undefined;
+  let isClosed = false;
+  let reading: Promise<boolean> = Promise.resolve(true);
+  /** The last warning; the same one is not repeated at every check. */
+  let warned = "";
+
+  const read = async (isForced: boolean): Promise<boolean> => {
+    try {
+      if (!isForced && (await versionOf(file)) === version) return warned === "";
+      const found = await readFile(file, (seen) => {
+        version = seen;
+      });
+      if (isClosed) return true;
+      ({ version, decide } = found);
+      warned = "";
+      logger.info(`The policy ${file} was read again`);
+      changes.emit("change", undefined);
+      return true;
+    } catch (error) {
+      const message = `The policy ${file} changed, but it cannot be used; the rules read before stay in use. ${(error as Error).message}`;
+      if (!isClosed && (isForced || message !== warned)) logger.warn(message);
+      warned = message;
+      return false;
+    }
+  };
+  const reload = (isForced: boolean): Promise<boolean> => {
+    reading = reading.then(() => read(isForced));
+    return reading;
+  };
+  const schedule = (): void => {
+    timer = setTimeout(() => void reload(false).finally(() => isClosed || schedule()), timerMs(pollMs));
+    // The policy alone does not keep a program running.
+    (timer as { unref?: () => void }).unref?.();
+  };
+  schedule();
+
+  return {
+    decide: (request) => decide(request),
+    decideAll: (requests) => decideEach(decide, requests),
+    onChange: (listener) => changes.on("change", listener),
+    reload: () => reload(true),
+    close() {
+      isClosed = true;
+      clearTimeout(timer);
+      changes.clear();
+    },
+  };
+}
+
+type Rules = Awaited<ReturnType<typeof readRules>>;
+
+/** `onVersion` gets the version before the content is read: a change during the reading is then noticed later. */
+async function readFile(
+  file: string,
+  onVersion?: (version: string) => void,
+): Promise<{ version: string; decide: Rules }> {
+  const { readFile: readText } = await import("node:fs/promises");
+  const version = await versionOf(file);
+  onVersion?.(version);
+  const text = await readText(file, "utf8").catch((cause: unknown) => {
+    throw unreadable(file, cause);
+  });
+  return { version, decide: await readRules(text.replace(/^\uFEFF/, ""), { file }) };
+}
+
+/** Changes with every write and every replacement of the file. Follows links. */
+async function versionOf(file: string): Promise<string> {
+  const { stat } = await import("node:fs/promises");
+  const found = await stat(file, { bigint: true }).catch((cause: unknown) => {
+    throw unreadable(file, cause);
+  });
+  if (found.size > MAX_BYTES) throw unreadable(file, `it is larger than ${MAX_BYTES} bytes`);
+  return `${found.dev}:${found.ino}:${found.size}:${found.mtimeNs}:${found.ctimeNs}`;
+}
+
+function unreadable(file: string, cause: unknown): ConfigError {
+  const code = (cause as { code?: string }).code;
+  const message =
+    typeof cause === "string" ? cause : `it cannot be read${code === undefined ? "" : ` (${code})`}`;
+  return new ConfigError({
+    code: "UNREADABLE_CONFIG",
+    what: "The policy file cannot be read",
+    issues: [{ file, path: "", message }],
+    next: "Check the path and its permissions",
+    cause: typeof cause === "string" ? undefined : cause,
+  });
+}
