@@ -5,6 +5,7 @@ import type { ListName } from "../protocol/change-watch.js";
 import type { NamingOptions } from "./build-snapshot.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filters/filter-set.js";
+import type { InternedLists } from "./interned-lists.js";
 import type { SharedLists } from "./public-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
@@ -20,6 +21,8 @@ export interface CatalogOptions {
   /** The servers in their configured order, which decides who keeps a plain name. */
   servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
+  /** Equal lists of different users are kept once. */
+  interned: InternedLists;
   /** Lists that all users may share. */
   publicLists: SharedLists;
   /** The lists of a server were read from the server itself. */

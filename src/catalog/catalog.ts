@@ -1,11 +1,9 @@
 /** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
 
 import type { ServerConfig } from "../config/server-config.js";
-import { toToolportError } from "../errors/to-toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
-import type { ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
@@ -18,16 +16,15 @@ import {
 import { type ListedItem, listedItems, listedTools } from "./catalog-items.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import type { CatalogExport } from "./exported-catalog.js";
-import { isStale } from "./freshness.js";
+import { FullLists } from "./full-lists.js";
 import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
-import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
-import type { ListOptions, PagedList } from "./list-pages.js";
-import { ListRefresher } from "./list-refresher.js";
+import { type TextFinding, textFindings } from "./list-findings.js";
+import type { ListOptions } from "./list-pages.js";
 import { PromptNames } from "./names/prompt-names.js";
-import { Readings } from "./readings.js";
+import { OnDemandLists } from "./on-demand-lists.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
-import { type ListKey, readServerLists, rereadLists, type ServerLists } from "./server-lists.js";
+import type { ListKey, ServerLists } from "./server-lists.js";
 import { StandIns } from "./stand-ins.js";
 
 const debug = debugChannel("catalog");
@@ -35,8 +32,6 @@ const debug = debugChannel("catalog");
 export class Catalog {
   readonly #options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
-  readonly #reading = new Map<string, Promise<void>>();
-  readonly #readings = new Readings();
   readonly #restoring: Promise<void>[] = [];
   readonly #standIns = new StandIns();
   #comparing: Promise<void> | undefined;
@@ -48,94 +43,32 @@ export class Catalog {
   #promptNames: PromptNames | undefined;
   /** Entries of the lists other than tools, until the next change. */
   #items: Map<ListKey, readonly ListedItem[]> | undefined;
+  #onDemand: OnDemandLists | undefined;
+  #full: FullLists | undefined;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
   }
 
-  /** Reads the lists of a server, and reads them again when they change, as long as the session lives. */
-  async load(session: Session, signal: AbortSignal): Promise<void> {
-    const refresher = new ListRefresher({
-      read: (changed) => this.#readChanged(session, changed),
-      onRead: (lists) => this.#options.onListsChanged(session.server, lists),
-    });
-    // Listen first: the first read may or may not include a change that happens during it.
-    const off = session.onListChanged((list) => {
-      this.#options.publicLists.changed(session.server, list);
-      refresher.changed(list);
-    });
-    void session.closed.then(() => {
-      off();
-      refresher.close();
-    });
-    // Public lists of other users are used for the first read only: not on a session without any response yet, and not after
-    // a reconnect, because the server may have changed.
-    const isFirst = this.#kept.get(session.server)?.origin !== "server" && !session.unproven;
-    const known = (key: string) => this.#options.publicLists.fresh(session.server, key);
-    await this.read(session, { signal, known: isFirst ? known : undefined });
+  /** Reads single lists, for ports that do not read all of them. */
+  get onDemand(): OnDemandLists {
+    this.#onDemand ??= new OnDemandLists(this.#host(), this.#options.interned);
+    return this.#onDemand;
   }
 
-  /** Reads the changed lists; resolves with those that could not be read. */
-  async #readChanged(session: Session, changed: readonly ListName[]): Promise<readonly ListName[]> {
-    const { server } = session;
-    // One read at a time, so that the results of two reads are not mixed.
-    await this.#readings.idle(server);
-    const previous = this.#kept.get(server);
-    if (previous?.origin !== "server") return changed;
-    let failed: readonly ListName[] = [];
-    try {
-      await this.#read(session, {}, async (options, onWarning) => {
-        const reread = await rereadLists(session, { changed, previous: previous.lists }, options, onWarning);
-        failed = reread.failed;
-        return reread.lists;
-      });
-      return failed;
-    } catch (cause) {
-      const { code, message } = toToolportError(cause, { server });
-      // No warning after the session has closed: the next session reads all lists.
-      if (code !== "CLOSED")
-        this.#options.onWarning(server, `The changed lists could not be read: ${message}`);
-      return changed;
-    }
+  /** Reads the lists of a server, and reads them again when they change, as long as the session lives. */
+  load(session: Session, signal: AbortSignal): Promise<void> {
+    return this.#whole().load(session, signal);
   }
 
   /** Reads all lists of a server again. */
   read(session: Session, options: Partial<ListOptions> = {}): Promise<void> {
-    return this.#read(session, options, (limits, onWarning) => readServerLists(session, limits, onWarning));
-  }
-
-  #read(
-    session: Session,
-    { signal, timeoutMs = this.#options.listTimeoutMs, known }: Partial<ListOptions>,
-    readLists: (options: ListOptions, onWarning: (message: string) => void) => Promise<ServerLists>,
-  ): Promise<void> {
-    const { server } = session;
-    const { onWarning, publicLists } = this.#options;
-    const onRead = (key: string, list: PagedList) => publicLists.keep(server, key, list);
-    return this.#readings.run(server, async (turn) => {
-      const options = { signal, timeoutMs, known, onRead };
-      const lists = await readLists(options, (message) => onWarning(server, message));
-      for (const finding of listFindings(lists)) onWarning(server, finding);
-      const examined = await this.#examine(server, lists);
-      for (const finding of itemFindings(examined.refusedItems)) onWarning(server, finding);
-      // A slow read that began earlier must not replace the result of a later one.
-      if ((this.#kept.get(server)?.turn ?? 0) >= turn) return;
-      const kept: Kept = { lists, ...examined, session, origin: "server", turn };
-      this.#keep(server, kept);
-      this.#options.onRead?.(server, () => exportServer(kept), lists.publicKeys);
-    });
+    return this.#whole().read(session, options);
   }
 
   /** Reads the lists of a ready session again if they are stale. Concurrent callers share one read. */
-  async refreshStale(session: Session, config: ServerConfig, wait: Partial<ListOptions>): Promise<void> {
-    const kept = this.#kept.get(session.server);
-    const cache = config.cache ?? this.#options.cache;
-    if (kept !== undefined && !isStale(kept.lists, cache)) return;
-    const running = this.#reading.get(session.server);
-    if (running !== undefined) return running;
-    const reading = this.read(session, wait).finally(() => this.#reading.delete(session.server));
-    this.#reading.set(session.server, reading);
-    await reading;
+  refreshStale(session: Session, config: ServerConfig, wait: Partial<ListOptions>): Promise<void> {
+    return this.#whole().refreshStale(session, config, wait);
   }
 
   /** Restores exported or saved lists. */
@@ -290,6 +223,22 @@ export class Catalog {
     this.#search = undefined;
     this.#snapshot = buildSnapshot(sources, { filters, naming, previous: this.#snapshot, onWarning });
     return this.#snapshot;
+  }
+
+  #whole(): FullLists {
+    this.#full ??= new FullLists(this.#host());
+    return this.#full;
+  }
+
+  /** What reading lists needs. */
+  #host() {
+    return {
+      options: this.#options,
+      kept: (server: string) => this.#kept.get(server),
+      keep: (server: string, kept: Kept, isSilent = false) =>
+        isSilent ? void this.#kept.set(server, kept) : this.#keep(server, kept),
+      examine: (server: string, lists: ServerLists) => this.#examine(server, lists),
+    };
   }
 
   #indexed(): CatalogIndex {

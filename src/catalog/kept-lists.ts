@@ -3,7 +3,7 @@ import type { Session } from "../protocol/session.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import { readTools } from "./list-tools.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
-import { type ServerLists, usable } from "./server-lists.js";
+import { type ListKey, type ServerLists, usable } from "./server-lists.js";
 
 export interface Kept extends Examined {
   readonly lists: ServerLists;
@@ -12,6 +12,18 @@ export interface Kept extends Examined {
   readonly origin: "server" | "export" | "store";
   /** Sequence number of the read. */
   readonly turn: number;
+  /** Set if lists are read one by one: the lists that the server was asked for. */
+  readonly parts?: Readonly<Partial<Record<ListKey, ListPart>>> | undefined;
+}
+
+/** One list that was read on its own. */
+export interface ListPart {
+  readonly readAt: number;
+  readonly ttlMs: number | undefined;
+  /** Sequence number of the read. */
+  readonly turn: number;
+  /** The server reported a change, or changes may have been missed. */
+  readonly isChanged: boolean;
 }
 
 export function exportServer({ lists, session }: Kept): ExportedServer {
@@ -24,6 +36,17 @@ export function exportServer({ lists, session }: Kept): ExportedServer {
     transport: session?.transport,
   };
 }
+
+/** The lists of a server about which nothing is known. */
+export const NO_LISTS: ServerLists = {
+  tools: { tools: [], withheld: [] },
+  resources: [],
+  resourceTemplates: [],
+  prompts: [],
+  readAt: 0,
+  ttlMs: undefined,
+  publicKeys: [],
+};
 
 export function restoreServer(exported: ExportedServer, origin: Kept["origin"]): Kept {
   const session = {

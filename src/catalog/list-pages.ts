@@ -15,6 +15,8 @@ export interface ListOptions {
   signal?: AbortSignal | undefined;
   /** A public list of another user that need not be requested. */
   known?: ((key: string) => PagedList | undefined) | undefined;
+  /** Returns an equal array that other users have as well, so that it is kept once. @default not shared */
+  intern?: ((items: readonly unknown[]) => readonly unknown[]) | undefined;
   /** Called with every list that was read from the server. */
   onRead?: ((key: string, list: PagedList) => void) | undefined;
 }
@@ -45,7 +47,8 @@ export interface ListKind {
 export async function listPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
   const known = options.known?.(kind.key);
   if (known !== undefined) return known;
-  const list = await readPages(session, kind, options);
+  const read = await readPages(session, kind, options);
+  const list = options.intern === undefined ? read : { ...read, items: options.intern(read.items) };
   options.onRead?.(kind.key, list);
   return list;
 }

@@ -19,7 +19,22 @@ export interface ToolList {
 export async function listTools(session: Session, options: ListOptions): Promise<ToolList> {
   if (session.capabilities.tools === undefined) return { tools: [], withheld: [] };
   const { items, ...facts } = await listPages(session, { method: "tools/list", key: "tools" }, options);
-  return { ...readTools(items, session), ...facts };
+  return { ...(options.intern === undefined ? readTools : readToolsOnce)(items, session), ...facts };
+}
+
+const parsed = new WeakMap<readonly unknown[], Map<string, Pick<ToolList, "tools" | "withheld">>>();
+
+/** Like {@link readTools}, with one result for all users of the same array. */
+export function readToolsOnce(
+  items: readonly unknown[],
+  session: Pick<Session, "era" | "transport">,
+): Pick<ToolList, "tools" | "withheld"> {
+  const results = parsed.get(items) ?? new Map<string, Pick<ToolList, "tools" | "withheld">>();
+  parsed.set(items, results);
+  const key = `${session.era} ${session.transport}`;
+  const result = results.get(key) ?? readTools(items, session);
+  results.set(key, result);
+  return result;
 }
 
 /** Separates usable tools from withheld ones. */

@@ -3,8 +3,8 @@ import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
-import { type ListKind, type ListOptions, listPages } from "./list-pages.js";
-import { listTools, type ToolList } from "./list-tools.js";
+import { type ListKind, type ListOptions, listPages, type PagedList } from "./list-pages.js";
+import { listTools, readToolsOnce as parseTools, type ToolList } from "./list-tools.js";
 
 export interface ServerLists {
   readonly tools: ToolList;
@@ -77,6 +77,45 @@ export async function readServerLists(
     ttlMs: shortest([tools, resources, resourceTemplates, prompts]),
     publicKeys: publicAmong({ tools, resources, resourceTemplates, prompts }),
   };
+}
+
+/** One list of a server. */
+export interface OneList {
+  /** The list under its key. */
+  readonly lists: Partial<Pick<ServerLists, ListKey>>;
+  /** When the list was requested (epoch milliseconds). */
+  readonly readAt: number;
+  readonly ttlMs: number | undefined;
+  readonly isPublic: boolean;
+}
+
+const PLAIN_KINDS = { resources: RESOURCES, resourceTemplates: TEMPLATES, prompts: PROMPTS } as const;
+
+/** Reads one list. Rejects if it cannot be read. */
+export async function readOneList(
+  session: Session,
+  key: ListKey,
+  options: ListOptions,
+  onWarning: (message: string) => void,
+): Promise<OneList> {
+  const read =
+    key === "tools"
+      ? await readTools(session, options, onWarning)
+      : await readPlain(session, PLAIN_KINDS[key], options, onWarning);
+  return oneList(key, read);
+}
+
+/** A public list of another user. */
+export function usePublicList(key: ListKey, list: PagedList, transport: Session["transport"]): OneList {
+  const { items, ...facts } = list;
+  // Only modern servers mark lists as public.
+  if (key === "tools") return oneList(key, { ...parseTools(items, { era: "modern", transport }), ...facts });
+  return oneList(key, { items: usableOnce(items, PLAIN_KINDS[key].id), ...facts });
+}
+
+function oneList(key: ListKey, read: ToolList | PlainList): OneList {
+  const { readAt = Date.now(), ttlMs, isPublic = false } = read;
+  return { lists: { [key]: "items" in read ? read.items : read }, readAt, ttlMs, isPublic };
 }
 
 /** The outcome of reading some lists again. */
@@ -175,10 +214,19 @@ async function readPlain(
   if (session.capabilities[kind.capability] === undefined) return { items: [] };
   const { items, cut, ...facts } = await listPages(session, kind, options);
   if (cut !== undefined) onWarning(`The list of ${kind.key} is incomplete: ${cut}`);
-  const good = usable(items, kind.id);
+  const good = options.intern === undefined ? usable(items, kind.id) : usableOnce(items, kind.id);
   if (good.length < items.length)
     onWarning(`${items.length - good.length} of its ${kind.key} have no ${kind.id}`);
   return { items: good, ...facts };
+}
+
+const usableItems = new WeakMap<readonly unknown[], Readonly<Record<string, unknown>>[]>();
+
+/** Like {@link usable}, with one result for all users of the same array. An array belongs to one kind of list only. */
+function usableOnce(items: readonly unknown[], id: string): Readonly<Record<string, unknown>>[] {
+  const known = usableItems.get(items) ?? usable(items, id);
+  usableItems.set(items, known);
+  return known;
 }
 
 /** Entries with the required field. */

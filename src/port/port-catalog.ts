@@ -50,6 +50,7 @@ export function createPortCatalog(port: CatalogHost): Catalog {
     listTimeoutMs: LIST_TIMEOUT_MS,
     servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
+    interned: parts.interned,
     publicLists: sharedListsOf(port),
     onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
     onListsChanged: (server, lists) =>

@@ -1,5 +1,6 @@
 /** Dependencies that all users of one `createToolport` share. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -31,6 +32,8 @@ export interface SharedParts {
   readonly filters: FilterSet;
   /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
+  /** Equal lists of different users are kept once. */
+  readonly interned: InternedLists;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
   readonly observe: ObserveCall;
@@ -100,6 +103,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     emitter,
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
+    interned: new InternedLists(),
     warn,
     report,
     warnOfSchema({ server, sourceName: tool }, message) {

@@ -1,6 +1,6 @@
 /** Decides which listed tools, prompts and resources are offered: the user's scan runs first, then the pins are compared. */
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import type { ServerLists } from "../server-lists.js";
+import type { ListKey, ServerLists } from "../server-lists.js";
 import type { ChangedTool, PinCheck, Pins } from "./pins.js";
 import { type ListItem, type ScanHook, scanItems, scanTools } from "./scan.js";
 
@@ -49,6 +49,31 @@ export async function examineLists(
   const scanned = await scanTools(rules.scan, { name: server }, lists.tools.tools);
   const refusedItems = await scanItems(rules.scan, { name: server }, lists);
   return { scanned, refusedItems, ...(await comparePins(server, { lists, scanned }, rules)) };
+}
+
+/**
+ * The same for one list that was read on its own.
+ *
+ * @param lists contains only that list
+ * @param before the result for the lists that are known so far
+ */
+export async function examineOneList(
+  server: string,
+  { key, lists, before }: { key: ListKey; lists: ServerLists; before: Examined | undefined },
+  rules: ExaminationRules,
+): Promise<Examined> {
+  const { scan, pins } = rules;
+  const known = before ?? NOT_EXAMINED;
+  if (scan === undefined && pins.mode === "off") return known;
+  if (key !== "tools") {
+    const refused = await scanItems(scan, { name: server }, lists);
+    // Entries of an earlier version of the list are different objects, and match nothing.
+    return refused.size === 0
+      ? known
+      : { ...known, refusedItems: new Map([...known.refusedItems, ...refused]) };
+  }
+  const scanned = await scanTools(scan, { name: server }, lists.tools.tools);
+  return { ...known, scanned, ...(await comparePins(server, { lists, scanned }, rules)) };
 }
 
 type Compared = Pick<Examined, "refused" | "changed" | "isPinCheckDue">;
