@@ -1,10 +1,11 @@
 /** What replicas of a gateway share through a store: one suite for every store. */
 import { describe, test } from "vitest";
 import { gatewayKeyCases } from "./gateway-key-cases.js";
+import { mailboxCases } from "./mailbox-cases.js";
 import { sharedNoteCases } from "./shared-note-cases.js";
 import type { StoreSubject } from "./store-subject.js";
 
-const parts = { keys: gatewayKeyCases, notes: sharedNoteCases };
+const parts = { keys: gatewayKeyCases, notes: sharedNoteCases, letters: mailboxCases };
 
 /** Runs the contract; `open` makes a fresh, empty store every time. */
 export function describeReplicas(name: string, open: () => Promise<StoreSubject>): void {

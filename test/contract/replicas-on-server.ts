@@ -2,9 +2,12 @@
 import type { Store } from "toolport";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
+import { createMailbox } from "../../src/serve/replicas/mailbox.js";
 import { createSeal } from "../../src/serve/replicas/seal.js";
 import { createSharedNotes } from "../../src/serve/replicas/shared-notes.js";
+import { slowStore } from "../support/slow-store.js";
 import { waitFor } from "../support/wait-for.js";
+import { testMailboxProcesses } from "./mailbox-processes.js";
 import { describeReplicas } from "./replica-contract.js";
 import type { DatabaseService, ServerStore } from "./server-stores.js";
 
@@ -90,6 +93,43 @@ export function describeServerReplicas<Service extends DatabaseService>(
         for (const notes of [here, there, late]) notes.close();
         keys.close();
       });
+    });
+
+    test("letters arrive while the server takes 2 s for every answer", async () => {
+      await withStores(async (open) => {
+        const ways = { delayMs: 0 };
+        const [a, b] = [createMailbox(slowStore(open(), ways)), createMailbox(slowStore(open(), ways))];
+        b.receive("call", async (body) => body, { principal: "ada" });
+        const send = (body: unknown) => a.send(b.replica, "call", body, { principal: "ada" });
+        expect(await send("fast")).toBe("fast");
+        ways.delayMs = 1_000;
+        expect(await Promise.all([send("slow"), send("too")])).toEqual(["slow", "too"]);
+        ways.delayMs = 0;
+        a.close();
+        b.close();
+      });
+    });
+
+    test("letters fail with a typed error while the server is down, and work once it runs", async () => {
+      await withStores(async (open) => {
+        const [a, b] = [createMailbox(open()), createMailbox(open())];
+        b.receive("call", async (body) => body, { principal: "ada" });
+        const send = (body: unknown) => a.send(b.replica, "call", body, { principal: "ada" });
+        expect(await send(1)).toBe(1);
+        await service.kill();
+        await expect(send(2)).rejects.toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
+        await service.start();
+        // The replicas first have to follow the changes again.
+        await waitFor(async () => (await send(3)) === 3, { label: "a letter to arrive" });
+        a.close();
+        b.close();
+      });
+    });
+
+    testMailboxProcesses(async () => {
+      const namespace = `replicas_${++count}`;
+      const store = database.open(service.url, namespace);
+      return { kind: database.kind, place: service.url, namespace, store, close: () => store.close() };
     });
   });
 }

@@ -30,8 +30,9 @@ export async function troubleOf(call: Promise<unknown>, password: string): Promi
 }
 
 /** The source as JavaScript, inside the repository, or outside so that no package is found. */
-export function storeSource({ withPackages = true } = {}) {
+export function storeSource({ withPackages = true, also = [] as readonly string[] } = {}) {
   const source = transpileSource([
+    ...also,
     "util",
     "errors",
     "state",
