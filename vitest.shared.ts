@@ -11,7 +11,7 @@ export default defineConfig({
       { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
       { find: "#durable-object", replacement: source("adapters/agents/durable-object/plain.ts") },
       { find: /^toolport$/, replacement: source("index.ts") },
-      { find: /^toolport\/(node|testing|console)$/, replacement: source("$1/index.ts") },
+      { find: /^toolport\/(node|testing|console|serve)$/, replacement: source("$1/index.ts") },
       {
         find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
         replacement: source("adapters/$1/index.ts"),

@@ -1,0 +1,51 @@
+/** Tells a client that its user has to log in to a server first, in the way the client understands. */
+import type { AuthError } from "../../errors/auth-error.js";
+import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
+import { isFields } from "../message.js";
+import type { RequestContext } from "../request-context.js";
+import { resultText } from "../results.js";
+import { sealRound } from "./request-state.js";
+
+/** Key of the question in `inputRequests`. */
+const LOGIN = "login";
+
+/**
+ * The result of a call that needs a login. The link leads to a page of the gateway, never to the authorization server: the page
+ * proves who opens it. Throws `-32042` for clients of revision 2025-11-25. Undefined if the error has another cause.
+ */
+export function askForLogin(
+  context: RequestContext,
+  error: AuthError,
+  identity: unknown,
+): string | undefined {
+  const { server } = error;
+  if (error.code !== "AUTH_REQUIRED" || server === undefined) return undefined;
+  const { parts, client, facts } = context;
+  const url = client.principal === undefined ? undefined : parts.connect?.link(client.principal, server);
+  facts.outcome = "waiting";
+  facts.server = server;
+  const message = `Log in to ${server} to use its tools`;
+  if (url === undefined) return resultText(client, toText(error, withoutLink(error, server)));
+  const elicitation = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
+  if (!takesUrls(context)) return resultText(client, toText(error, `${message}: ${url}`));
+  if (client.era === "legacy")
+    throw new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
+  const requestState = sealRound(context, { kind: "login", server }, identity);
+  const inputRequests = { [LOGIN]: { method: "elicitation/create", params: elicitation } };
+  return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+}
+
+function takesUrls({ client }: RequestContext): boolean {
+  const { elicitation } = client.capabilities;
+  const hasUrl = isFields(elicitation) && elicitation["url"] !== undefined;
+  return hasUrl && (client.era === "modern" || client.version >= "2025-11-25");
+}
+
+const withoutLink = (error: AuthError, server: string): string =>
+  `${error.what}. The gateway offers no page to log in to ${server}: its operator has to set auth.connect or identify`;
+
+const toText = (error: AuthError, text: string) => ({
+  content: [{ type: "text", text }],
+  isError: true,
+  _meta: { [FAILURE_META_KEY]: failureData(error) },
+});

@@ -1,0 +1,98 @@
+/** Asks the policy whether a call may run, and the user if the policy wants an approval. */
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import { FAILURE_META_KEY } from "../faults.js";
+import { type Fields, isFields } from "../message.js";
+import type { PolicyDecision } from "../policy/policy.js";
+import type { RequestContext } from "../request-context.js";
+import { resultText } from "../results.js";
+import { resultOf } from "./parked-calls.js";
+import { type NextRound, sealRound } from "./request-state.js";
+
+interface ApprovalParts {
+  readonly round: NextRound | undefined;
+  readonly wanted: {
+    readonly name: string;
+    readonly args: Fields;
+    readonly inputResponses: Fields | undefined;
+  };
+}
+
+/** Key of the question in `inputRequests`. */
+const APPROVAL = "approval";
+const MAX_SHOWN = 2_000;
+
+/** The result of a call that must not run, or that waits for an approval. Undefined: the call may run. */
+export async function decideCall(
+  context: RequestContext,
+  { info, source }: CatalogEntry,
+  args: Fields,
+  approval: ApprovalParts,
+): Promise<string | undefined> {
+  const { parts, client } = context;
+  if (parts.policy === undefined) return undefined;
+  const deciding = parts.policy.decide({
+    principal: client.principal,
+    scopes: client.scopes,
+    method: "tools/call",
+    server: info.server,
+    tool: source.sourceName,
+    publicName: info.name,
+    args,
+  });
+  const decision = deciding instanceof Promise ? await deciding : deciding;
+  if (decision.effect === "allow") return undefined;
+  if (decision.effect === "deny") return refused(context, decision);
+  return approve(context, decision, { ...approval, tool: info.name, args });
+}
+
+async function approve(
+  context: RequestContext,
+  decision: PolicyDecision,
+  { round, wanted, tool, args }: ApprovalParts & { tool: string; args: Fields },
+): Promise<string | undefined> {
+  const { client, exchange, facts } = context;
+  if (round?.kind === "approval")
+    return isApproved(wanted.inputResponses?.[APPROVAL]) ? undefined : refused(context, decision);
+  // Later rounds and logins belong to a call that was approved before.
+  if (round !== undefined) return undefined;
+  if (!takesForms(client.capabilities)) return refused(context, decision);
+  const params = question(tool, args, decision.reason);
+  if (client.era === "legacy") {
+    if (exchange.ask === undefined) return refused(context, decision);
+    const answer = resultOf(await exchange.ask("elicitation/create", params, exchange.signal));
+    return isApproved(answer) ? undefined : refused(context, decision);
+  }
+  facts.outcome = "waiting";
+  const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
+  const requestState = sealRound(context, { kind: "approval" }, [wanted.name, wanted.args]);
+  return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+}
+
+const takesForms = ({ elicitation }: Fields): boolean =>
+  isFields(elicitation) && (elicitation["form"] !== undefined || Object.keys(elicitation).length === 0);
+
+const question = (tool: string, args: Fields, reason: string | undefined) => ({
+  mode: "form",
+  message: `Allow ${tool} with these arguments?${reason === undefined ? "" : ` ${reason}`}\n${JSON.stringify(args).slice(0, MAX_SHOWN)}`,
+  requestedSchema: {
+    type: "object",
+    properties: { allow: { type: "boolean", title: "Allow this call", default: false } },
+    required: ["allow"],
+  },
+});
+
+const isApproved = (answer: unknown): boolean =>
+  isFields(answer) &&
+  answer["action"] === "accept" &&
+  isFields(answer["content"]) &&
+  answer["content"]["allow"] === true;
+
+function refused({ client, facts }: RequestContext, { effect, reason }: PolicyDecision): string {
+  facts.outcome = "refused";
+  const why = reason ?? (effect === "approve" ? "the call was not approved" : "the policy does not allow it");
+  return resultText(client, {
+    content: [{ type: "text", text: `The gateway refused this call: ${why}` }],
+    isError: true,
+    _meta: { [FAILURE_META_KEY]: { code: "REFUSED", retryable: false, outcome: "unsent" } },
+  });
+}

@@ -1,0 +1,106 @@
+/** The way of one request to a server: capabilities, log messages, progress and questions of the client who sent it. */
+import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
+import type { Progress } from "../../protocol/pending-request.js";
+import type { Relay } from "../../protocol/relay.js";
+import { withoutQuestions } from "../client.js";
+import { type Fields, isFields, metaOf, RESERVED_META } from "../message.js";
+import type { RequestContext } from "../request-context.js";
+import { notificationText } from "../results.js";
+import { resultOf } from "./parked-calls.js";
+
+/** Asks the client. */
+export type AskClient = Relay["answer"];
+
+interface RelayInit {
+  readonly inputResponses?: Fields | undefined;
+  readonly requestState?: string | undefined;
+  readonly task?: Fields | undefined;
+  /** @default asks on the stream of the request */
+  readonly answer?: AskClient | undefined;
+}
+
+/** Legacy clients get messages from this level on until they choose one. */
+const DEFAULT_LEVEL = "info";
+
+/** The relay of a request. */
+export function createRelay(context: RequestContext, init: RelayInit = {}): Relay {
+  const { client, exchange } = context;
+  const isModern = client.era === "modern";
+  const canAnswer = isModern || exchange.ask !== undefined;
+  const relay: Relay = {
+    capabilities: canAnswer ? client.capabilities : withoutQuestions(client.capabilities),
+    capabilityKey: canAnswer ? client.capabilityKey : "",
+    logLevel: client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL),
+    passesInput: isModern,
+    inputResponses: init.inputResponses,
+    requestState: init.requestState,
+    task: init.task,
+    answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
+    onLog(params) {
+      const { logLevel } = relay;
+      if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
+        exchange.notify(notificationText("notifications/message", params));
+    },
+  };
+  return relay;
+}
+
+/** Whether a level is as severe as another one. */
+export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
+  LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
+
+/** Sends the question to a legacy client on the stream of its request. */
+async function askOnStream(
+  { exchange }: RequestContext,
+  { method, params }: { method: string; params?: Fields | undefined },
+  signal: AbortSignal,
+): Promise<Record<string, unknown>> {
+  if (exchange.ask === undefined)
+    throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
+  return resultOf(await exchange.ask(method, params, signal));
+}
+
+/** Passes progress on with the client's own token; undefined if the client wants none. */
+export function progressOf({
+  request,
+  exchange,
+}: RequestContext): ((progress: Progress) => void) | undefined {
+  const progressToken = metaOf(request.params)?.["progressToken"];
+  if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
+  return (progress) =>
+    exchange.notify(notificationText("notifications/progress", { progressToken, ...progress }));
+}
+
+/** `_meta` of a request as servers get it: without what belongs to one connection. */
+export function passedRequestMeta(params: Fields, { baggage, hops }: MetaRules): Record<string, unknown> {
+  const meta = metaOf(params) ?? {};
+  const passed: Record<string, unknown> = {};
+  for (const name of Object.keys(meta)) {
+    if (name.startsWith(RESERVED_META) || name === "progressToken") continue;
+    if (name === "baggage" && !baggage) continue;
+    passed[name] = meta[name];
+  }
+  passed[HOPS_META_KEY] = hops;
+  return passed;
+}
+
+interface MetaRules {
+  readonly baggage: boolean;
+  readonly hops: number;
+}
+
+/** How many gateways a request has passed. */
+export const HOPS_META_KEY = "toolport/hops";
+const MAX_HOPS = 4;
+
+/** The number of gateways after this one. Throws if there are too many. */
+export function nextHop(params: Fields): number {
+  const given = metaOf(params)?.[HOPS_META_KEY];
+  return typeof given === "number" && given > 0 ? Math.floor(given) + 1 : 1;
+}
+
+export const isTooFar = (hops: number): boolean => hops > MAX_HOPS;
+
+/** The arguments of a request, checked to be an object. */
+export const argumentsOf = (value: unknown): Fields | undefined =>
+  value === undefined ? {} : isFields(value) ? value : undefined;

@@ -1,0 +1,40 @@
+/** Ids of tasks as clients get them: sealed, and bound to the user and the server. */
+import { unknownTask } from "../faults.js";
+import { type Fields, isFields, META } from "../message.js";
+import type { RequestContext } from "../request-context.js";
+
+/** A task of one server. */
+export interface TaskTarget {
+  readonly server: string;
+  readonly taskId: string;
+}
+
+const PURPOSE = "task";
+
+const sealId = ({ parts, client }: RequestContext, { server, taskId }: TaskTarget): string =>
+  parts.seal.seal(PURPOSE, { s: server, t: taskId, p: client.principal });
+
+/** Throws the same error for a task of another user as for an unknown one. */
+export function openTaskId({ parts, client }: RequestContext, sealed: unknown): TaskTarget {
+  const opened = typeof sealed === "string" ? parts.seal.open(PURPOSE, sealed) : undefined;
+  if (!isFields(opened) || opened["p"] !== client.principal) throw unknownTask();
+  return { server: opened["s"] as string, taskId: opened["t"] as string };
+}
+
+/** A result or a notification with the ids that clients see; itself if it has none. */
+export function sealTaskIds(context: RequestContext, server: string, fields: Fields): Fields {
+  const { task, taskId, tasks, _meta } = fields;
+  const related = isFields(_meta) ? _meta[META.relatedTask] : undefined;
+  if (task === undefined && taskId === undefined && tasks === undefined && related === undefined)
+    return fields;
+  const seal = (given: unknown): unknown =>
+    isFields(given) && typeof given["taskId"] === "string"
+      ? { ...given, taskId: sealId(context, { server, taskId: given["taskId"] }) }
+      : given;
+  return {
+    ...(seal(fields) as Fields),
+    ...(task !== undefined && { task: seal(task) }),
+    ...(Array.isArray(tasks) && { tasks: tasks.map(seal) }),
+    ...(related !== undefined && { _meta: { ...(_meta as Fields), [META.relatedTask]: seal(related) } }),
+  };
+}

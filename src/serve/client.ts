@@ -1,0 +1,76 @@
+/** Who sends a request: the user, the era, and what the client can do. */
+import { canonicalJson } from "../catalog/safety/canonical-json.js";
+import { isLogLevel, type LogLevel } from "../model/log-levels.js";
+import type { Era } from "../protocol/era.js";
+import type { ClientResponse, Envelope, Fields } from "./message.js";
+
+/** A client as the gateway knows it during one request. */
+export interface GatewayClient {
+  /** The user; undefined if the gateway runs for a single user. */
+  readonly principal: string | undefined;
+  readonly scopes: readonly string[];
+  readonly era: Era;
+  readonly version: string;
+  /** What the client declared. Nothing else is ever declared to servers. */
+  readonly capabilities: Fields;
+  /** Canonical JSON of the capabilities; "" if there are none. */
+  readonly capabilityKey: string;
+  /** Minimum level of log messages. @default none */
+  readonly logLevel: LogLevel | undefined;
+  /** Key of the legacy session; undefined for modern clients and for legacy clients without a session. */
+  readonly session: string | undefined;
+}
+
+/** The way back to the client for one request. */
+export interface Exchange {
+  /** Aborts when the client is gone or has cancelled the request. */
+  readonly signal: AbortSignal;
+  /** A header of the request; undefined unless the request came by HTTP. */
+  readonly header: ((name: string) => string | undefined) | undefined;
+  /** Sends a notification before the answer. Dropped if the client cannot receive any. */
+  notify(text: string): void;
+  /** Sends a request to a legacy client and waits for its answer. Undefined if the client cannot be asked. */
+  readonly ask:
+    | ((method: string, params: Fields | undefined, signal: AbortSignal) => Promise<ClientResponse>)
+    | undefined;
+  /** Keeps the response open for notifications until the returned stream ends. Undefined if there is no such stream. */
+  readonly hold: (() => OpenStream) | undefined;
+}
+
+/** A response that stays open. */
+export interface OpenStream {
+  send(text: string): void;
+  /** Resolves when the client is gone, or the gateway ends the stream. */
+  readonly closed: Promise<void>;
+}
+
+/** Capabilities that concern requests of servers. */
+const ASKED = ["elicitation", "sampling", "roots"] as const;
+
+/** What a client without a stream can still do: nothing that a server would ask for. */
+export function withoutQuestions(capabilities: Fields): Fields {
+  const { elicitation: _, sampling: __, roots: ___, ...rest } = capabilities;
+  return rest;
+}
+
+const canBeAsked = (capabilities: Fields): boolean => ASKED.some((name) => capabilities[name] !== undefined);
+
+/** The same key for equal capabilities, whatever the order of their fields. Legacy servers learn only what they may ask for. */
+export function capabilityKeyOf(capabilities: Fields): string {
+  return canBeAsked(capabilities) ? canonicalJson(capabilities) : "";
+}
+
+/** The client of a modern request. */
+export const modernClient = (
+  { version, capabilities, logLevel }: Envelope,
+  user: Pick<GatewayClient, "principal" | "scopes">,
+): GatewayClient => ({
+  principal: user.principal,
+  scopes: user.scopes,
+  era: "modern",
+  version,
+  capabilities,
+  capabilityKey: capabilityKeyOf(capabilities),
+  logLevel: isLogLevel(logLevel) ? logLevel : undefined,
+  session: undefined,
+});

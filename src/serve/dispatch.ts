@@ -1,0 +1,116 @@
+/** Finds the handler of a request, and turns its end into a response. */
+import { isLogLevel } from "../model/log-levels.js";
+import type { Era } from "../protocol/era.js";
+import { callTool } from "./calls/call-tool.js";
+import { complete, getPrompt, readResource, taskRequest } from "./calls/read-handlers.js";
+import type { Exchange, GatewayClient } from "./client.js";
+import { discover, initialize, ping } from "./discover.js";
+import { type Fault, invalidParams, toFault, unknownMethod } from "./faults.js";
+import { listPage } from "./lists/list-handlers.js";
+import type { ClientRequest } from "./message.js";
+import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
+import { errorText, responseText, resultText } from "./results.js";
+import { listen } from "./streams/listen.js";
+
+/** Returns the JSON text of the result. */
+type Handler = (context: RequestContext) => string | Promise<string>;
+
+const BOTH: Readonly<Record<string, Handler>> = {
+  "tools/list": (context) => listPage(context, "tools"),
+  "prompts/list": (context) => listPage(context, "prompts"),
+  "resources/list": (context) => listPage(context, "resources"),
+  "resources/templates/list": (context) => listPage(context, "resourceTemplates"),
+  "tools/call": callTool,
+  "resources/read": readResource,
+  "prompts/get": getPrompt,
+  "completion/complete": complete,
+  "tasks/get": taskRequest,
+  "tasks/cancel": taskRequest,
+};
+
+const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
+  legacy: {
+    ...BOTH,
+    initialize,
+    ping,
+    "tasks/result": taskRequest,
+    "logging/setLevel": setLevel,
+    "resources/subscribe": (context) => subscribe(context, true),
+    "resources/unsubscribe": (context) => subscribe(context, false),
+  },
+  modern: {
+    ...BOTH,
+    "server/discover": discover,
+    "subscriptions/listen": listen,
+    "tasks/update": taskRequest,
+  },
+};
+
+/** A response to one request. */
+export interface Served {
+  readonly text: string;
+  /** HTTP status. */
+  readonly status: number;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+  readonly isError: boolean;
+}
+
+/** Serves one request. Never rejects. */
+export async function serveRequest(
+  parts: GatewayParts,
+  client: GatewayClient,
+  exchange: Exchange,
+  request: ClientRequest,
+): Promise<Served> {
+  const facts: RequestFacts = {};
+  const startedAt = performance.now();
+  let served: Served;
+  try {
+    const handlers = HANDLERS[client.era];
+    if (!Object.hasOwn(handlers, request.method)) throw unknownMethod(request.method, client.era);
+    const user = parts.users.enter(client.principal);
+    try {
+      const opening = user.port.opened();
+      if (opening !== undefined) await opening;
+      const result = await handlers[request.method]!({ parts, user, client, exchange, request, facts });
+      served = { text: responseText(request.id, result), status: 200, isError: false };
+    } finally {
+      parts.users.leave(user);
+    }
+  } catch (error) {
+    const fault = toFault(error, client.era);
+    facts.outcome ??= "error";
+    facts.errorCode ??= fault.code;
+    served = failed(request, fault);
+  }
+  parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
+  return served;
+}
+
+const failed = ({ id }: ClientRequest, fault: Fault): Served => ({
+  text: errorText(id, fault),
+  status: fault.status,
+  headers: fault.headers,
+  isError: true,
+});
+
+async function setLevel({ request, client, parts }: RequestContext): Promise<string> {
+  const { level } = request.params;
+  if (!isLogLevel(level)) throw invalidParams("The level is not valid");
+  if (client.session !== undefined) await parts.sessions.update(client.session, { logLevel: level });
+  return resultText(client, {});
+}
+
+const MAX_SUBSCRIPTIONS = 1_000;
+
+/** The stream of the client, here or on another replica, watches what the session names. */
+async function subscribe({ request, client, parts }: RequestContext, isWanted: boolean): Promise<string> {
+  const { uri } = request.params;
+  if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
+  if (client.session === undefined) return resultText(client, {});
+  const { subscriptions = [] } = parts.sessions.stateOf(client.session);
+  const others = subscriptions.filter((each) => each !== uri);
+  if (isWanted && others.length >= MAX_SUBSCRIPTIONS) throw invalidParams("Too many subscriptions");
+  await parts.sessions.update(client.session, { subscriptions: isWanted ? [...others, uri] : others });
+  return resultText(client, {});
+}

@@ -1,0 +1,118 @@
+/** Errors of the gateway as clients see them: JSON-RPC codes, HTTP statuses, and what may be said about a failed server. */
+import { CatalogError } from "../errors/catalog-error.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolportError } from "../errors/toolport-error.js";
+import type { Era } from "../protocol/era.js";
+
+export const PARSE_ERROR = -32700;
+export const INVALID_REQUEST = -32600;
+export const METHOD_NOT_FOUND = -32601;
+export const INVALID_PARAMS = -32602;
+export const INTERNAL_ERROR = -32603;
+export const HEADER_MISMATCH = -32020;
+export const MISSING_CAPABILITY = -32021;
+/** The client has to open a web page first; revision 2025-11-25 only. */
+export const URL_REQUIRED = -32042;
+/** A resource does not exist; legacy revisions only. */
+const RESOURCE_NOT_FOUND = -32002;
+
+export interface FaultInit {
+  readonly code: number;
+  readonly message: string;
+  readonly data?: unknown;
+  /** HTTP status of the response. @default 200 */
+  readonly status?: number | undefined;
+  readonly headers?: Readonly<Record<string, string>> | undefined;
+}
+
+/** An error with a JSON-RPC code, sent to the client as it is. */
+export class Fault extends Error {
+  readonly code: number;
+  readonly data: unknown;
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string>> | undefined;
+
+  constructor({ code, message, data, status = 200, headers }: FaultInit) {
+    super(message);
+    this.code = code;
+    this.data = data;
+    this.status = status;
+    this.headers = headers;
+  }
+}
+
+export const invalidParams = (message: string, data?: unknown): Fault =>
+  new Fault({ code: INVALID_PARAMS, message, data });
+
+/** The same text for every cause, so that an attacker learns nothing. */
+export const badState = (): Fault => invalidParams("Invalid or expired requestState");
+export const badCursor = (): Fault => invalidParams("Invalid cursor");
+export const unknownTask = (): Fault => invalidParams("Unknown task");
+
+/** Modern clients get a 404 for an unknown method. */
+export const unknownMethod = (method: string, era: Era): Fault =>
+  new Fault({
+    code: METHOD_NOT_FOUND,
+    message: `Method not found: ${method.slice(0, 100)}`,
+    status: era === "modern" ? 404 : 200,
+  });
+
+/** What programs can read about a failure. */
+export interface FailureData {
+  readonly code: string;
+  readonly retryable: boolean;
+  readonly outcome: string;
+}
+
+export const FAILURE_META_KEY = "toolport/error";
+
+export const failureData = ({ code, retryable, outcome }: ToolportError): FailureData => ({
+  code,
+  retryable,
+  outcome,
+});
+
+const NOT_THERE = new Set(["TOOL_NOT_FOUND", "PROMPT_NOT_FOUND", "RESOURCE_NOT_FOUND", "UNKNOWN_SERVER"]);
+
+/** Codes that concern one connection: the client's request was not the cause. */
+const isOfOneHop = (code: number): boolean => code >= -32029 && code <= -32020;
+
+/** A failed request as a JSON-RPC error. The JSON-RPC error of a server keeps its code, message and data. */
+export function toFault(error: unknown, era: Era): Fault {
+  if (error instanceof Fault) return error;
+  const failure = toToolportError(error);
+  if (failure instanceof ToolCallError && failure.rpcCode !== undefined && !isOfOneHop(failure.rpcCode))
+    return serverFault(failure, failure.rpcCode, era);
+  const isMissing = failure instanceof CatalogError && NOT_THERE.has(failure.code);
+  const isInvalid = failure.code === "INVALID_ARGUMENTS";
+  return new Fault({
+    code: isMissing || isInvalid ? INVALID_PARAMS : INTERNAL_ERROR,
+    message: failure.message,
+    data: failureData(failure),
+  });
+}
+
+function serverFault(failure: ToolCallError, code: number, era: Era): Fault {
+  const message = failure.rpcMessage ?? failure.what;
+  // Modern clients must not get the codes of earlier revisions.
+  if (era === "modern" && code === RESOURCE_NOT_FOUND)
+    return new Fault({ code: INVALID_PARAMS, message, data: failure.data });
+  return new Fault({ code, message, data: failure.data });
+}
+
+/** Whether a failed tool call is reported as a JSON-RPC error: the server sent one, or there is no such tool. */
+export const isRpcFailure = (error: unknown): boolean =>
+  error instanceof Fault ||
+  (error instanceof CatalogError && NOT_THERE.has(error.code)) ||
+  (error instanceof ToolCallError && error.rpcCode !== undefined && !isOfOneHop(error.rpcCode));
+
+/** Any other failed tool call is a result that the model can read. */
+export function toFailedResult(error: unknown): Record<string, unknown> {
+  const failure = toToolportError(error);
+  return {
+    content: [{ type: "text", text: failure.message }],
+    isError: true,
+    _meta: { [FAILURE_META_KEY]: failureData(failure) },
+  };
+}

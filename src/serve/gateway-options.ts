@@ -1,0 +1,48 @@
+/** The options of `createGateway`. */
+import type { ToolFilter } from "../catalog/filters/filters.js";
+
+import type { GatewayUserOptions } from "./auth/auth-options.js";
+import type { PolicyOption } from "./policy/create-policy.js";
+
+/** Options of {@link createGateway}. */
+export interface GatewayOptions extends GatewayUserOptions {
+  /**
+   * Host names that requests may name, without port. Protects local gateways from pages that rebind a domain to this machine.
+   * @default those of `url`, and the loopback names if there is no `url`
+   */
+  allowedHosts?: readonly string[];
+  /** Origins of web pages that may send requests, e.g. `https://app.example.com`. @default none */
+  allowedOrigins?: readonly string[];
+  /** Names of the servers whose tools a user sees. @default all servers */
+  servers?: (principal: string | undefined) => readonly string[] | undefined;
+  /** Only these tools, by the rules of `only` of `createToolport`. @default all tools */
+  only?: readonly string[];
+  /** Not these tools. @default none */
+  except?: readonly string[];
+  /** Only tools for which this function returns true. @default all tools */
+  filter?: ToolFilter;
+  /** Decides what users may see and do: a policy, an outside engine, or several. See docs/policies.md. @default everything is allowed */
+  policy?: PolicyOption;
+  /** Also serve clients of the revisions up to 2025-11-25. @default true */
+  legacy?: boolean;
+  /** Largest body of a request. @default 4194304 (4 MiB) */
+  maxBodyBytes?: number;
+  /** Open streams of all users together. @default 10000 */
+  maxStreams?: number;
+  /** Users at the same time. The one that was idle longest is let go for a new one. @default 10000 */
+  maxUsers?: number;
+  /** A user without requests and streams is let go after this time. @default 900000 (15 minutes) */
+  userIdleMs?: number;
+  /** Requests of one user per second; others get 429. @default no limit */
+  rateLimit?: { perSecond: number; burst?: number };
+  /** Requests of one user at the same time; others get 429. @default 64 */
+  concurrency?: number;
+  /** How long `requestState` of clients is valid. @default 600000 (10 minutes) */
+  stateTtlMs?: number;
+  /** How long a call waits for the answer of its client. @default 600000 (10 minutes) */
+  parkMs?: number;
+  /** How long `close()` waits for open requests. @default 10000 */
+  drainMs?: number;
+  /** Pass the OpenTelemetry `baggage` of clients on to servers. @default false */
+  baggage?: boolean;
+}

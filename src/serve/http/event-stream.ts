@@ -1,0 +1,143 @@
+/** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
+import type { OpenStream } from "../client.js";
+import type { EventSink, HttpReply } from "./http-request.js";
+
+export const EVENT_STREAM_HEADERS = {
+  "content-type": "text/event-stream",
+  "cache-control": "no-cache, no-transform",
+  "x-accel-buffering": "no",
+} as const;
+
+/** Comments keep proxies from closing a silent stream. */
+const HEARTBEAT_MS = 15_000;
+/** A client that reads nothing for this long is cut. */
+const STALLED_MS = 30_000;
+const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
+
+/** Only the last progress of a request is of interest, so earlier ones are dropped while a reader is slow. */
+const isProgress = (text: string): boolean =>
+  text.startsWith('{"jsonrpc":"2.0","method":"notifications/progress"');
+
+export class EventStream implements OpenStream {
+  readonly closed: Promise<void>;
+  readonly #sink: EventSink;
+  readonly #queue: string[] = [];
+  #queuedChars = 0;
+  #isStalled = false;
+  #stalledAt = 0;
+  #isEnded = false;
+  #settle!: () => void;
+
+  constructor(reply: HttpReply, headers: Readonly<Record<string, string>> = {}) {
+    this.closed = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    this.#sink = reply.open({ ...EVENT_STREAM_HEADERS, ...headers });
+    this.#sink.onDrain(() => this.#drained());
+    reply.onGone(() => this.#over());
+    heartbeats.add(this);
+  }
+
+  get isOpen(): boolean {
+    return !this.#isEnded;
+  }
+
+  /** Sends one message as an event. */
+  send(text: string, id?: string): void {
+    if (this.#isEnded) return;
+    const event = `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${text}\n\n`;
+    if (!this.#isStalled) return this.#write(event);
+    if (isProgress(text)) this.#dropProgress();
+    this.#queue.push(event);
+    this.#queuedChars += event.length;
+    if (this.#queuedChars > MAX_QUEUED_CHARS) this.cut();
+  }
+
+  /** Sends text that is not a message. */
+  comment(text: string): void {
+    if (!this.#isEnded && !this.#isStalled) this.#write(text);
+  }
+
+  /** Asks the holder to finish: `closed` resolves. */
+  finish(): void {
+    this.#settle();
+  }
+
+  end(): void {
+    if (this.#isEnded) return;
+    for (const event of this.#queue.splice(0)) this.#sink.write(event);
+    this.#sink.end();
+    this.#over();
+  }
+
+  cut(): void {
+    if (this.#isEnded) return;
+    this.#sink.destroy();
+    this.#over();
+  }
+
+  /** Called regularly. */
+  beat(now: number): void {
+    if (!this.#isStalled) this.#write(": keep-alive\n\n");
+    else if (now - this.#stalledAt > STALLED_MS) this.cut();
+  }
+
+  #write(event: string): void {
+    if (this.#sink.write(event)) return;
+    this.#isStalled = true;
+    this.#stalledAt = performance.now();
+  }
+
+  #drained(): void {
+    this.#isStalled = false;
+    while (this.#queue.length > 0 && !this.#isStalled) {
+      const event = this.#queue.shift()!;
+      this.#queuedChars -= event.length;
+      this.#write(event);
+    }
+  }
+
+  #dropProgress(): void {
+    for (let index = this.#queue.length - 1; index >= 0; index -= 1) {
+      const event = this.#queue[index]!;
+      if (!event.includes('"method":"notifications/progress"')) continue;
+      this.#queue.splice(index, 1);
+      this.#queuedChars -= event.length;
+    }
+  }
+
+  #over(): void {
+    if (this.#isEnded) return;
+    this.#isEnded = true;
+    this.#queue.length = 0;
+    heartbeats.delete(this);
+    this.#settle();
+  }
+}
+
+/** One timer for all streams: ten thousand timers would cost more than their streams. */
+class Heartbeats {
+  readonly #streams = new Set<EventStream>();
+  #timer: ReturnType<typeof setInterval> | undefined;
+
+  add(stream: EventStream): void {
+    this.#streams.add(stream);
+    if (this.#timer !== undefined) return;
+    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_MS);
+    if (typeof this.#timer === "object") this.#timer.unref?.();
+  }
+
+  delete(stream: EventStream): void {
+    this.#streams.delete(stream);
+    if (this.#streams.size > 0) return;
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #beat(): void {
+    const now = performance.now();
+    for (const stream of [...this.#streams]) stream.beat(now);
+  }
+}
+
+const heartbeats = new Heartbeats();

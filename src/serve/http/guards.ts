@@ -1,0 +1,50 @@
+/** Checks of an HTTP request that come before its credentials and its body. */
+import type { HttpRequest } from "./http-request.js";
+
+export interface GuardRules {
+  /** Host names without port; undefined: any. */
+  readonly allowedHosts: ReadonlySet<string> | undefined;
+  readonly allowedOrigins: ReadonlySet<string>;
+}
+
+export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+/** Why a request is refused: DNS rebinding, or a page of another site. */
+export function refusalOf(
+  request: HttpRequest,
+  { allowedHosts, allowedOrigins }: GuardRules,
+): string | undefined {
+  const host = request.header("host");
+  if (allowedHosts !== undefined && (host === undefined || !isAllowedHost(host, allowedHosts)))
+    return "This host name is not allowed";
+  const origin = request.header("origin");
+  if (origin === undefined) {
+    // Browsers send this header even where they leave out the origin.
+    const site = request.header("sec-fetch-site");
+    return site === undefined || site === "none" || site === "same-origin"
+      ? undefined
+      : "Requests from pages of other sites are not allowed";
+  }
+  return allowedOrigins.has(origin) ? undefined : "This origin is not allowed";
+}
+
+function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
+  const lower = host.toLowerCase();
+  return allowed.has(lower) || allowed.has(lower.replace(/:\d+$/, ""));
+}
+
+/** Headers for pages of an allowed origin. */
+export function corsHeaders(request: HttpRequest, { allowedOrigins }: GuardRules): Record<string, string> {
+  const origin = request.header("origin");
+  if (origin === undefined || !allowedOrigins.has(origin)) return {};
+  return {
+    "access-control-allow-origin": origin,
+    "access-control-expose-headers": "mcp-session-id, www-authenticate",
+    vary: "origin",
+  };
+}
+
+export const PREFLIGHT_HEADERS = {
+  "access-control-allow-methods": "POST, GET, DELETE, OPTIONS",
+  "access-control-max-age": "600",
+} as const;

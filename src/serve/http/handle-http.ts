@@ -1,0 +1,354 @@
+/** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
+import { capabilityKeyOf, type GatewayClient, modernClient } from "../client.js";
+import { type Served, serveRequest } from "../dispatch.js";
+import { Fault, INVALID_REQUEST, invalidParams } from "../faults.js";
+import {
+  type ClientMessage,
+  type ClientRequest,
+  isFields,
+  isLegacyVersion,
+  mismatch,
+  negotiateLegacy,
+  readEnvelope,
+  readMessages,
+  UNNAMED_LEGACY_VERSION,
+} from "../message.js";
+import type { GatewayParts } from "../request-context.js";
+import { errorText } from "../results.js";
+import type { OpenedSession } from "../sessions.js";
+import { openLegacyFeed } from "../streams/listen.js";
+import { EventStream } from "./event-stream.js";
+import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
+import { HttpExchange } from "./http-exchange.js";
+import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { checkStandardHeaders } from "./standard-headers.js";
+
+/** The user of a request, or the response that refuses it. */
+export type Authenticated =
+  | {
+      readonly principal: string | undefined;
+      readonly scopes: readonly string[];
+      readonly expiresAt?: number | undefined;
+    }
+  | { readonly status: number; readonly headers: Headers; readonly body: string };
+
+export interface HttpSettings {
+  readonly rules: GuardRules;
+  readonly maxBodyBytes: number;
+  /** Also serve revisions up to 2025-11-25. */
+  readonly legacy: boolean;
+  authenticate(request: HttpRequest): Authenticated | Promise<Authenticated>;
+}
+
+type User = Extract<Authenticated, { scopes: readonly string[] }>;
+
+const JSON_HEADERS = { "content-type": "application/json" } as const;
+
+export class HttpEndpoint {
+  readonly #parts: GatewayParts;
+  readonly #settings: HttpSettings;
+  /** Streams without an end of their own. */
+  readonly #streams = new Set<EventStream>();
+  /** Open requests of legacy sessions, for cancellation. */
+  readonly #open = new Map<string, AbortController>();
+  readonly #stopFollowing: () => void;
+  #active = 0;
+  #onIdle: (() => void) | undefined;
+  #isClosing = false;
+
+  constructor(parts: GatewayParts, settings: HttpSettings) {
+    this.#parts = parts;
+    this.#settings = settings;
+    // A cancellation may reach another replica than the request.
+    this.#stopFollowing = parts.notes.onChange((key) => {
+      if (key.startsWith(CANCELLED)) this.#cancel(key.slice(CANCELLED.length));
+    });
+  }
+
+  /** Serves one request. Never rejects. */
+  async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
+    const cors = corsHeaders(request, this.#settings.rules);
+    try {
+      const refusal = refusalOf(request, this.#settings.rules);
+      if (refusal !== undefined) return refuse(reply, 403, refusal);
+      if (request.method === "OPTIONS") return this.#preflight(request, reply, cors);
+      const checking = this.#settings.authenticate(request);
+      const user = checking instanceof Promise ? await checking : checking;
+      if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
+      if (this.#isClosing) return refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
+      switch (request.method) {
+        case "POST":
+          return await this.#post(request, reply, user, cors);
+        case "GET":
+          return this.#get(request, reply, user, cors);
+        case "DELETE":
+          return await this.#delete(request, reply, user, cors);
+        default:
+          return refuse(reply, 405, "Method not allowed", { allow: "POST, GET, DELETE" });
+      }
+    } catch (error) {
+      const fault = error instanceof Fault ? error : undefined;
+      if (fault === undefined) this.#parts.report(error);
+      const text = errorText(null, fault ?? { code: -32603, message: "Internal error" });
+      const status = fault === undefined ? 500 : fault.status === 200 ? 400 : fault.status;
+      reply.send(status, { ...cors, ...JSON_HEADERS, ...fault?.headers }, text);
+    }
+  }
+
+  /** Takes no new requests, ends the streams, and waits for open requests. */
+  async close(drainMs: number): Promise<void> {
+    this.#isClosing = true;
+    this.#stopFollowing();
+    for (const stream of this.#streams) stream.finish();
+    if (this.#active === 0) return;
+    await Promise.race([
+      new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      }),
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, drainMs);
+        if (typeof timer === "object") timer.unref?.();
+      }),
+    ]);
+  }
+
+  #preflight(request: HttpRequest, reply: HttpReply, cors: Headers): void {
+    const wanted = request.header("access-control-request-headers");
+    reply.send(204, {
+      ...cors,
+      ...PREFLIGHT_HEADERS,
+      ...(wanted !== undefined && { "access-control-allow-headers": wanted }),
+    });
+  }
+
+  async #post(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
+    const type = request.header("content-type") ?? "";
+    if (!/^application\/json(;|$)/i.test(type.trim()))
+      return refuse(reply, 415, "The content type must be application/json", cors);
+    const { messages, isBatch } = readMessages(await request.body(this.#settings.maxBodyBytes));
+    const [first] = messages;
+    if (!isBatch && first?.kind === "request")
+      return this.#request(request, reply, { message: first.request, user, cors });
+    if (isBatch && messages.some(({ kind }) => kind === "request"))
+      return this.#batch(request, reply, { messages, user, cors });
+    const session = this.#sessionOf(request, user);
+    for (const message of messages) await this.#take(message, session, user);
+    reply.send(202, cors);
+  }
+
+  async #request(
+    request: HttpRequest,
+    reply: HttpReply,
+    { message, user, cors }: { message: ClientRequest; user: User; cors: Headers },
+  ): Promise<void> {
+    const client = this.#clientOf(request, message, user);
+    const exchange = new HttpExchange({
+      parts: this.#parts,
+      request,
+      reply,
+      client,
+      acceptsStream: acceptsStream(request),
+      headers: cors,
+      streams: this.#streams,
+    });
+    const served = await this.#serve(client, exchange, message);
+    const { text, status } = served;
+    exchange.finish(text, status, this.#headersOf(served, client, message));
+  }
+
+  async #batch(
+    request: HttpRequest,
+    reply: HttpReply,
+    { messages, user, cors }: { messages: readonly ClientMessage[]; user: User; cors: Headers },
+  ): Promise<void> {
+    const session = this.#sessionOf(request, user);
+    const client = this.#legacyClient(request, user, session);
+    const given = { parts: this.#parts, request, reply, client, headers: cors, streams: this.#streams };
+    const exchange = new HttpExchange({ ...given, acceptsStream: acceptsStream(request) });
+    const answers = await Promise.all(
+      messages.map(async (message) => {
+        if (message.kind !== "request") {
+          await this.#take(message, session, user);
+          return [];
+        }
+        if (readEnvelope(message.request, undefined, false) !== undefined)
+          throw new Fault({
+            code: INVALID_REQUEST,
+            message: "A batch must not contain requests of revision 2026-07-28",
+            status: 400,
+          });
+        return [(await this.#serve(client, exchange, message.request)).text];
+      }),
+    );
+    exchange.finish(`[${answers.flat().join(",")}]`, 200);
+  }
+
+  async #serve(client: GatewayClient, exchange: HttpExchange, message: ClientRequest): Promise<Served> {
+    const key = client.session === undefined ? undefined : openKey(client.session, message.id);
+    if (key !== undefined) this.#open.set(key, exchange.controller);
+    this.#active += 1;
+    try {
+      return await serveRequest(this.#parts, client, exchange, message);
+    } finally {
+      if (key !== undefined) this.#open.delete(key);
+      this.#active -= 1;
+      if (this.#active === 0) this.#onIdle?.();
+    }
+  }
+
+  #headersOf(served: Served, client: GatewayClient, { method, params }: ClientRequest): Headers | undefined {
+    if (method !== "initialize" || client.era !== "legacy" || served.isError) return served.headers;
+    const { capabilities } = params;
+    const id = this.#parts.sessions.create(client.principal, {
+      version: client.version,
+      capabilities: isFields(capabilities) ? capabilities : {},
+    });
+    return { ...served.headers, "mcp-session-id": id };
+  }
+
+  #clientOf(request: HttpRequest, message: ClientRequest, user: User): GatewayClient {
+    const header = request.header("mcp-protocol-version")?.trim();
+    const envelope = readEnvelope(message, header, true);
+    if (envelope !== undefined) {
+      checkStandardHeaders(request, message);
+      return modernClient(envelope, user);
+    }
+    if (!this.#settings.legacy) throw mismatch("only revision 2026-07-28 is served here");
+    if (message.method === "initialize") {
+      const capabilities = isFields(message.params["capabilities"]) ? message.params["capabilities"] : {};
+      const version = negotiateLegacy(message.params["protocolVersion"]);
+      return legacyClient(user, { version, capabilities, capabilityKey: capabilityKeyOf(capabilities) });
+    }
+    return this.#legacyClient(request, user, this.#sessionOf(request, user));
+  }
+
+  #legacyClient(request: HttpRequest, user: User, session: OpenedSession | undefined): GatewayClient {
+    const header = request.header("mcp-protocol-version")?.trim();
+    if (header !== undefined && !isLegacyVersion(header))
+      throw new Fault({
+        code: INVALID_REQUEST,
+        message: `Unsupported protocol version: ${header.slice(0, 50)}`,
+        status: 400,
+      });
+    if (session === undefined)
+      return legacyClient(user, {
+        version: header ?? UNNAMED_LEGACY_VERSION,
+        capabilities: {},
+        capabilityKey: "",
+      });
+    const { logLevel } = this.#parts.sessions.stateOf(session.key);
+    return legacyClient(user, { ...session, session: session.key, logLevel });
+  }
+
+  /** Throws 404 for an id that is not valid here, so that the client begins a new session. */
+  #sessionOf(request: HttpRequest, { principal }: User): OpenedSession | undefined {
+    const id = request.header("mcp-session-id");
+    if (id === undefined) return undefined;
+    const session = this.#parts.sessions.open(id, principal);
+    if (session !== undefined) return session;
+    throw new Fault({ code: -32001, message: "Session not found", status: 404 });
+  }
+
+  /** A notification or a response of a client. */
+  async #take(
+    message: ClientMessage,
+    session: OpenedSession | undefined,
+    { principal }: User,
+  ): Promise<void> {
+    if (message.kind === "response") return this.#parts.questions.answer(message.response, principal);
+    if (message.kind !== "notification" || session === undefined) return;
+    const { method, params } = message.notification;
+    if (method !== "notifications/cancelled") return;
+    const { requestId } = params;
+    if (typeof requestId !== "string" && typeof requestId !== "number")
+      throw invalidParams("The id of the request is missing");
+    const key = openKey(session.key, requestId);
+    if (!this.#cancel(key)) await this.#parts.notes.set(`${CANCELLED}${key}`, true, CANCEL_MS);
+  }
+
+  #cancel(key: string): boolean {
+    const controller = this.#open.get(key);
+    controller?.abort(new Error("The client cancelled the request"));
+    return controller !== undefined;
+  }
+
+  /** The stream of a legacy client for news. */
+  #get(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): void {
+    const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
+    if (session === undefined || !acceptsStream(request))
+      return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
+    const { users, sessions } = this.#parts;
+    const owner = users.enter(user.principal);
+    let letGo: () => void;
+    try {
+      letGo = users.openStream(owner);
+    } finally {
+      users.leave(owner);
+    }
+    const stream = new EventStream(reply, cors);
+    this.#streams.add(stream);
+    stream.comment(": open\n\n");
+    const client = () =>
+      legacyClient(user, {
+        ...session,
+        session: session.key,
+        logLevel: sessions.stateOf(session.key).logLevel,
+      });
+    const stopFeed = openLegacyFeed(this.#parts, owner, { client, send: (text) => stream.send(text) });
+    const stopEnding = sessions.onChange((key) => {
+      if (key === session.key && sessions.stateOf(key).isEnded) stream.finish();
+    });
+    const expiry = user.expiresAt === undefined ? undefined : endAt(user.expiresAt, stream);
+    void stream.closed.then(() => {
+      clearTimeout(expiry);
+      stopEnding();
+      stopFeed();
+      letGo();
+      this.#streams.delete(stream);
+      stream.end();
+    });
+  }
+
+  async #delete(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
+    const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
+    if (session === undefined) return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
+    await this.#parts.sessions.end(session);
+    reply.send(200, cors);
+  }
+}
+
+const CANCELLED = "cancelled/";
+const CANCEL_MS = 30_000;
+
+const openKey = (session: string, id: string | number): string => `${session}/${JSON.stringify(id)}`;
+
+/** A credential must not outlive its expiry on an open stream. */
+function endAt(expiresAt: number, stream: EventStream): ReturnType<typeof setTimeout> {
+  const timer = setTimeout(() => stream.finish(), Math.min(Math.max(0, expiresAt - Date.now()), 2 ** 31 - 1));
+  if (typeof timer === "object") timer.unref?.();
+  return timer;
+}
+
+function acceptsStream(request: HttpRequest): boolean {
+  const accept = request.header("accept");
+  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
+}
+
+const legacyClient = (
+  { principal, scopes }: User,
+  facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
+    Partial<Pick<GatewayClient, "session" | "logLevel">>,
+): GatewayClient => ({
+  principal,
+  scopes,
+  era: "legacy",
+  version: facts.version,
+  capabilities: facts.capabilities,
+  capabilityKey: facts.capabilityKey,
+  session: facts.session,
+  logLevel: facts.logLevel,
+});
+
+function refuse(reply: HttpReply, status: number, message: string, headers: Headers = {}): void {
+  reply.send(status, { ...headers, ...JSON_HEADERS }, errorText(null, { code: -32000, message }));
+}

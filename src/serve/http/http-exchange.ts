@@ -1,0 +1,100 @@
+/** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
+import type { Exchange, GatewayClient, OpenStream } from "../client.js";
+import type { ClientResponse, Fields } from "../message.js";
+import type { GatewayParts } from "../request-context.js";
+import { notificationText } from "../results.js";
+import { EventStream } from "./event-stream.js";
+import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+
+const JSON_HEADERS = { "content-type": "application/json" } as const;
+/** A call that takes longer gets a stream, so that proxies see that it is alive. */
+const LONG_MS = 15_000;
+
+interface HttpExchangeParts {
+  readonly parts: GatewayParts;
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  readonly client: GatewayClient;
+  /** The client accepts an event stream. */
+  readonly acceptsStream: boolean;
+  readonly headers: Headers;
+  /** Keeps open streams for the shutdown. */
+  readonly streams: Set<EventStream>;
+}
+
+export class HttpExchange implements Exchange {
+  readonly controller = new AbortController();
+  readonly header: (name: string) => string | undefined;
+  readonly ask: Exchange["ask"];
+  readonly hold: Exchange["hold"];
+  readonly #given: HttpExchangeParts;
+  #stream: EventStream | undefined;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(given: HttpExchangeParts) {
+    this.#given = given;
+    const { acceptsStream, client, reply, request } = given;
+    this.header = (name) => request.header(name);
+    const canAsk = acceptsStream && client.era === "legacy" && client.session !== undefined;
+    this.ask = canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
+    this.hold = acceptsStream ? () => this.#hold() : undefined;
+    reply.onGone(() => this.controller.abort(new Error("The client is gone")));
+    if (!acceptsStream) return;
+    this.#timer = setTimeout(() => this.#open(), LONG_MS);
+    if (typeof this.#timer === "object") this.#timer.unref?.();
+  }
+
+  get signal(): AbortSignal {
+    return this.controller.signal;
+  }
+
+  notify(text: string): void {
+    if (this.#given.acceptsStream && !this.signal.aborted) this.#open().send(text);
+  }
+
+  /** Ends the exchange with one response. */
+  finish(text: string, status: number, headers?: Headers): void {
+    clearTimeout(this.#timer);
+    const { reply } = this.#given;
+    if (this.#stream === undefined)
+      return reply.send(status, { ...this.#given.headers, ...JSON_HEADERS, ...headers }, text);
+    this.#stream.send(text);
+    this.#stream.end();
+    this.#given.streams.delete(this.#stream);
+  }
+
+  #open(): EventStream {
+    if (this.#stream === undefined) {
+      clearTimeout(this.#timer);
+      this.#stream = new EventStream(this.#given.reply, this.#given.headers);
+    }
+    return this.#stream;
+  }
+
+  #hold(): OpenStream {
+    const stream = this.#open();
+    this.#given.streams.add(stream);
+    void stream.closed.then(() => this.#given.streams.delete(stream));
+    return stream;
+  }
+
+  #ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<ClientResponse> {
+    const { parts, client } = this.#given;
+    const stream = this.#open();
+    let asked: string | undefined;
+    const answering = parts.questions.ask(
+      client.principal,
+      (id) => {
+        asked = id;
+        stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
+      },
+      signal,
+    );
+    return answering.catch((error: unknown) => {
+      // The server no longer waits, so the client can close its dialog.
+      if (signal.aborted && asked !== undefined)
+        stream.send(notificationText("notifications/cancelled", { requestId: asked }));
+      throw error;
+    });
+  }
+}

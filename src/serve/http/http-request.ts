@@ -1,0 +1,35 @@
+/** One HTTP request and its response, independent of the server that received it. */
+
+export interface HttpRequest {
+  readonly method: string;
+  /** Path with query. */
+  readonly target: string;
+  /** Undefined if the header is missing. */
+  header(name: string): string | undefined;
+  /** The body as text. Rejects with a `Fault` if it is too long. */
+  body(maxBytes: number): Promise<string>;
+  /** The same request for user code. */
+  toRequest(): Request;
+}
+
+export type Headers = Readonly<Record<string, string>>;
+
+export interface HttpReply {
+  /** Sends the whole response. */
+  send(status: number, headers: Headers, body?: string): void;
+  /** Begins a response that stays open. */
+  open(headers: Headers): EventSink;
+  /** Calls the listener once if the client goes away before the response is complete. */
+  onGone(listener: () => void): void;
+}
+
+/** An open response. */
+export interface EventSink {
+  /** False if the client reads more slowly than the gateway writes. */
+  write(text: string): boolean;
+  /** Calls the listener each time the client has read everything. */
+  onDrain(listener: () => void): void;
+  end(): void;
+  /** Cuts the connection. */
+  destroy(): void;
+}

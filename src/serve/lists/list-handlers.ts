@@ -1,0 +1,212 @@
+/** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import { isForModel } from "../../model/tool-ui.js";
+import type { Port } from "../../port/port.js";
+import { badCursor } from "../faults.js";
+import { type Fields, isFields } from "../message.js";
+import type { RequestContext } from "../request-context.js";
+import { listText, NOT_CACHED } from "../results.js";
+import { ResourceNames } from "./resource-names.js";
+
+export type ListKey = "tools" | "prompts" | "resources" | "resourceTemplates";
+
+/** One entry of a list, ready to be sent. */
+export interface ListEntry {
+  readonly server: string;
+  /** The name or URI on the server. */
+  readonly source: string;
+  /** The name or URI that clients see. */
+  readonly name: string;
+  /** Unique in the list. Begins with the number of the server, so that pages are the same on every replica. */
+  readonly key: string;
+  readonly text: string;
+}
+
+const MAX_PAGE_ENTRIES = 200;
+const MAX_PAGE_CHARS = 1_000_000;
+
+/** One page of a list. */
+export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
+  const { parts, user, client, request } = context;
+  const { cursor } = request.params;
+  const after = cursor === undefined ? undefined : openCursor(context, list, cursor);
+  await user.port.need(list, { signal: context.exchange.signal });
+  const entries = await visibleEntries(context, list, await entriesOf(user.port, list));
+  if (list !== "resourceTemplates") parts.feeds.served(user, list);
+  const start = after === undefined ? 0 : entries.findIndex(({ key }) => key > after);
+  const page: string[] = [];
+  let chars = 0;
+  let next = start === -1 ? entries.length : start;
+  for (; next < entries.length && page.length < MAX_PAGE_ENTRIES; next += 1) {
+    const { text } = entries[next]!;
+    if (page.length > 0 && chars + text.length > MAX_PAGE_CHARS) break;
+    page.push(text);
+    chars += text.length;
+  }
+  const nextCursor =
+    next < entries.length
+      ? parts.seal.seal("cursor", { l: list, p: client.principal, k: entries[next - 1]!.key })
+      : undefined;
+  return listText(client, { key: list, entries: page, nextCursor, cache: NOT_CACHED });
+}
+
+/** The entries that filters and the policy leave. */
+async function visibleEntries(
+  { parts, client, request }: RequestContext,
+  list: ListKey,
+  entries: readonly ListEntry[],
+): Promise<readonly ListEntry[]> {
+  const { principal, scopes } = client;
+  const offered =
+    list === "tools"
+      ? entries.filter(
+          ({ server, source, name }) =>
+            server === "" || parts.offers(principal, { server, name, sourceName: source }),
+        )
+      : entries;
+  if (parts.policy === undefined) return offered;
+  const deciding = parts.policy.decideAll(
+    offered.map(({ server, source, name }) => ({
+      principal,
+      scopes,
+      method: request.method,
+      server,
+      [FIELDS[list]]: source,
+      publicName: name,
+    })),
+  );
+  const decisions = deciding instanceof Promise ? await deciding : deciding;
+  return offered.filter(({ server }, index) => server === "" || decisions[index]!.effect !== "deny");
+}
+
+/** How the policy calls what a list contains. */
+const FIELDS = { tools: "tool", prompts: "prompt", resources: "uri", resourceTemplates: "uri" } as const;
+
+function openCursor({ parts, client }: RequestContext, list: ListKey, cursor: unknown): string {
+  const opened = typeof cursor === "string" ? parts.seal.open("cursor", cursor) : undefined;
+  if (!isFields(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
+  return opened["k"] as string;
+}
+
+/** The entries in the order of their keys. */
+export async function entriesOf(port: Port, list: ListKey): Promise<readonly ListEntry[]> {
+  switch (list) {
+    case "tools":
+      return toolEntries(port);
+    case "prompts":
+      return promptEntries(port);
+    default: {
+      const names = await resourceNames(port);
+      return resourceEntries(port, list, names);
+    }
+  }
+}
+
+const tools = new WeakMap<object, readonly ListEntry[]>();
+
+/** Built once for each snapshot of the catalog. */
+function toolEntries(port: Port): readonly ListEntry[] {
+  const snapshot = port.catalog.snapshot();
+  const known = tools.get(snapshot);
+  if (known !== undefined) return known;
+  const order = serverOrder(port);
+  const own = port.own
+    .shown({ servers: undefined, all: false, isWanted: () => true })
+    .map((info) => ({ ...entryOf(order, "", info.name, ownTool(info)), source: info.name }));
+  const listed = snapshot.tools
+    .filter((info) => isForModel(info) && port.own.isVisible(info))
+    .map((info) => {
+      const entry = port.catalog.entry(info.name)!;
+      return { ...entryOf(order, info.server, info.name, publicTool(entry)), source: info.sourceName };
+    });
+  const entries = sorted([...own, ...listed]);
+  tools.set(snapshot, entries);
+  return entries;
+}
+
+/** As the server sent it, with the public name, and with the texts that the catalog has cleaned or mapped. */
+function publicTool({ info, source }: CatalogEntry): Fields {
+  const { name, title, description, inputSchema, outputSchema, annotations } = info;
+  return {
+    ...source.raw,
+    name,
+    ...(title !== undefined && { title }),
+    ...(description !== undefined && { description }),
+    inputSchema,
+    ...(outputSchema !== undefined && { outputSchema }),
+    ...(annotations !== undefined && { annotations }),
+  };
+}
+
+const ownTool = ({ name, title, description, inputSchema, annotations }: ToolInfo): Fields => ({
+  name,
+  title,
+  description,
+  inputSchema,
+  annotations,
+});
+
+function promptEntries(port: Port): readonly ListEntry[] {
+  const order = serverOrder(port);
+  const names = port.catalog.promptNames();
+  return sorted(
+    port.catalog.items("prompts").map(({ server, item }, index) => {
+      const name = names[index]!;
+      return { ...entryOf(order, server, name, { ...item, name }), source: item["name"] as string };
+    }),
+  );
+}
+
+function resourceEntries(
+  port: Port,
+  list: "resources" | "resourceTemplates",
+  names: ResourceNames,
+): readonly ListEntry[] {
+  const order = serverOrder(port);
+  const field = list === "resources" ? "uri" : "uriTemplate";
+  return sorted(
+    port.catalog.items(list).map(({ server, item }) => {
+      const source = item[field] as string;
+      const name =
+        list === "resources" ? names.toPublic(server, source) : names.templateToPublic(server, source);
+      return { ...entryOf(order, server, name, name === source ? item : { ...item, [field]: name }), source };
+    }),
+  );
+}
+
+/** The names of all resources, after reading the lists that are not known yet. */
+export async function resourceNames(port: Port, signal?: AbortSignal): Promise<ResourceNames> {
+  const servers = port.configs().map(({ name }) => name);
+  if (servers.length > 1)
+    await Promise.all([port.need("resources", { signal }), port.need("resourceTemplates", { signal })]);
+  return knownNames(port, servers);
+}
+
+const knownByItems = new WeakMap<object, ResourceNames>();
+
+function knownNames(port: Port, servers: readonly string[]): ResourceNames {
+  const { catalog } = port;
+  const listed = catalog.items("resources");
+  const templates = catalog.items("resourceTemplates");
+  const known = knownByItems.get(listed);
+  if (known !== undefined) return known;
+  const names = new ResourceNames({
+    servers,
+    resources: listed.map(({ server, item }) => ({ server, uri: item["uri"] as string })),
+    templates: templates.map(({ server, item }) => ({ server, uriTemplate: item["uriTemplate"] as string })),
+  });
+  knownByItems.set(listed, names);
+  return names;
+}
+
+const serverOrder = (port: Port): ReadonlyMap<string, number> =>
+  new Map(port.configs().map(({ name }, index) => [name, index]));
+
+function entryOf(order: ReadonlyMap<string, number>, server: string, name: string, item: Fields) {
+  const place = String(order.get(server) ?? 0).padStart(4, "0");
+  return { server, name, key: server === "" ? `-${name}` : `${place}/${name}`, text: JSON.stringify(item) };
+}
+
+const sorted = (entries: readonly ListEntry[]): readonly ListEntry[] =>
+  [...entries].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));

@@ -1,0 +1,152 @@
+/** The URIs of resources of many servers, so that each URI leads to one server. */
+import { Fault, INVALID_PARAMS } from "../faults.js";
+import { type Fields, isFields } from "../message.js";
+import { matchesTemplate } from "./match-template.js";
+
+/** A resource of one server, by the URI that the server uses. */
+export interface ResourceTarget {
+  readonly server: string;
+  readonly uri: string;
+}
+
+/** What the names are made of. */
+export interface NamedResources {
+  /** All servers, in their configured order. */
+  readonly servers: readonly string[];
+  readonly resources: readonly { readonly server: string; readonly uri: string }[];
+  readonly templates: readonly { readonly server: string; readonly uriTemplate: string }[];
+}
+
+const SCHEME = "toolport:";
+
+/**
+ * A URI stays as it is while one server owns it. If two list the same, the first configured one keeps it; the other one gets
+ * `toolport://<server>/<encoded URI>`, which is understood for every resource.
+ */
+export class ResourceNames {
+  readonly #given: NamedResources;
+  readonly #owners = new Map<string, string>();
+  readonly #templateOwners = new Map<string, string>();
+
+  constructor(given: NamedResources) {
+    this.#given = given;
+    for (const { server, uri } of given.resources) if (!this.#owners.has(uri)) this.#owners.set(uri, server);
+    for (const { server, uriTemplate } of given.templates)
+      if (!this.#templateOwners.has(uriTemplate)) this.#templateOwners.set(uriTemplate, server);
+  }
+
+  /** The server that a URI of a client leads to. Throws if there is none. */
+  resolve(uri: string): ResourceTarget {
+    const found = this.#find(uri);
+    if (found !== undefined) return found;
+    throw new Fault({ code: INVALID_PARAMS, message: "Resource not found", data: { uri } });
+  }
+
+  /** The URI that clients see. */
+  toPublic(server: string, uri: string): string {
+    if (uri.startsWith(`${SCHEME}//`)) return wrap(server, uri);
+    return this.#find(uri)?.server === server ? uri : wrap(server, uri);
+  }
+
+  /** The template that clients see. */
+  templateToPublic(server: string, template: string): string {
+    const owner = this.#templateOwners.get(template);
+    // Braces stay, so that clients can still expand the template.
+    return owner === undefined || owner === server
+      ? template
+      : wrap(server, template).replaceAll("%7B", "{").replaceAll("%7D", "}");
+  }
+
+  /** The server of a template, and the template as that server lists it. */
+  resolveTemplate(template: string): ResourceTarget | undefined {
+    const wrapped = unwrap(template.replaceAll("{", "%7B").replaceAll("}", "%7D"), this.#given.servers);
+    if (wrapped !== undefined) return wrapped;
+    const server = this.#templateOwners.get(template) ?? this.#only();
+    return server === undefined ? undefined : { server, uri: template };
+  }
+
+  #find(uri: string): ResourceTarget | undefined {
+    const wrapped = unwrap(uri, this.#given.servers);
+    if (wrapped !== undefined) return wrapped;
+    const owner = this.#owners.get(uri) ?? this.#only() ?? this.#byTemplate(uri);
+    return owner === undefined ? undefined : { server: owner, uri };
+  }
+
+  #only(): string | undefined {
+    const { servers } = this.#given;
+    return servers.length === 1 ? servers[0] : undefined;
+  }
+
+  /** Undefined if the templates of several servers fit. */
+  #byTemplate(uri: string): string | undefined {
+    const fitting = new Set<string>();
+    for (const { server, uriTemplate } of this.#given.templates)
+      if (matchesTemplate(uriTemplate, uri)) fitting.add(server);
+    const [server] = fitting;
+    return fitting.size === 1 ? server : undefined;
+  }
+}
+
+const wrap = (server: string, uri: string): string =>
+  `${SCHEME}//${encodeURIComponent(server)}/${encodeURIComponent(uri)}`;
+
+function unwrap(uri: string, servers: readonly string[]): ResourceTarget | undefined {
+  if (!uri.startsWith(`${SCHEME}//`)) return undefined;
+  // An expanded template may contain further slashes.
+  const [server = "", ...encoded] = uri.slice(SCHEME.length + 2).split("/");
+  try {
+    const target = { server: decodeURIComponent(server), uri: decodeURIComponent(encoded.join("/")) };
+    return servers.includes(target.server) ? target : undefined;
+  } catch {
+    return undefined;
+  }
+}
+
+/** A result of a server with the URIs that clients see; itself if nothing changes. */
+export function renameUris(result: Fields, rename: (uri: string) => string): Fields {
+  let changed: Record<string, unknown> | undefined;
+  for (const key of ["content", "contents", "messages"]) {
+    const list = result[key];
+    if (!Array.isArray(list)) continue;
+    const renamed = renameList(list, rename);
+    if (renamed !== list) changed = { ...(changed ?? result), [key]: renamed };
+  }
+  return changed ?? result;
+}
+
+/** Whether a result contains URIs that may have to be renamed. */
+export function hasUris(result: Fields): boolean {
+  return ["content", "contents", "messages"].some((key) => {
+    const list = result[key];
+    return Array.isArray(list) && list.some((item) => isFields(item) && isNamed(item));
+  });
+}
+
+function isNamed(item: Fields): boolean {
+  if (typeof item["uri"] === "string" || isFields(item["resource"])) return true;
+  return isFields(item["content"]) && isNamed(item["content"]);
+}
+
+function renameList(list: readonly unknown[], rename: (uri: string) => string): readonly unknown[] {
+  let changed: unknown[] | undefined;
+  list.forEach((item, index) => {
+    const renamed = isFields(item) ? renameItem(item, rename) : item;
+    if (renamed === item) return;
+    changed ??= [...list];
+    changed[index] = renamed;
+  });
+  return changed ?? list;
+}
+
+/** A content block, the contents of a resource, or a message of a prompt. */
+function renameItem(item: Fields, rename: (uri: string) => string): Fields {
+  const { uri, resource, content } = item;
+  if (typeof uri === "string") {
+    const name = rename(uri);
+    return name === uri ? item : { ...item, uri: name };
+  }
+  const key = isFields(resource) ? "resource" : isFields(content) ? "content" : undefined;
+  if (key === undefined) return item;
+  const inner = renameItem(item[key] as Fields, rename);
+  return inner === item[key] ? item : { ...item, [key]: inner };
+}

@@ -1,0 +1,207 @@
+/** Serves one client over a connection of messages: stdio, or a transport in memory. */
+import {
+  capabilityKeyOf,
+  type Exchange,
+  type GatewayClient,
+  modernClient,
+  type OpenStream,
+} from "./client.js";
+import { serveRequest } from "./dispatch.js";
+import { Fault, toFault } from "./faults.js";
+import {
+  type ClientMessage,
+  type ClientRequest,
+  type Fields,
+  isFields,
+  negotiateLegacy,
+  readEnvelope,
+  UNNAMED_LEGACY_VERSION,
+} from "./message.js";
+import type { GatewayParts } from "./request-context.js";
+import { errorText, notificationText } from "./results.js";
+import { openLegacyFeed } from "./streams/listen.js";
+
+/** What a legacy client said in its handshake. */
+interface Handshake {
+  readonly version: string;
+  readonly capabilities: Fields;
+  readonly capabilityKey: string;
+}
+
+const BEFORE_HANDSHAKE: Handshake = { version: UNNAMED_LEGACY_VERSION, capabilities: {}, capabilityKey: "" };
+
+interface HeldStream {
+  readonly finish: () => void;
+}
+
+export class MessageLane {
+  readonly #parts: GatewayParts;
+  readonly #principal: string | undefined;
+  readonly #write: (text: string) => void;
+  readonly #open = new Map<string, AbortController>();
+  readonly #held = new Map<string, HeldStream>();
+  readonly #session: string;
+  #handshake = BEFORE_HANDSHAKE;
+  #stopFeed: (() => void) | undefined;
+  #active = 0;
+  #onIdle: (() => void) | undefined;
+
+  constructor(parts: GatewayParts, principal: string | undefined, write: (text: string) => void) {
+    this.#parts = parts;
+    this.#principal = principal;
+    this.#write = write;
+    this.#session = parts.sessions.createLocal();
+  }
+
+  /** Takes one message of the client. Never rejects. */
+  async receive(message: ClientMessage): Promise<void> {
+    try {
+      if (message.kind === "request") return await this.#request(message.request);
+      if (message.kind === "response")
+        return await this.#parts.questions.answer(message.response, this.#principal);
+      const { method, params } = message.notification;
+      if (method === "notifications/cancelled") this.#cancel(params["requestId"]);
+      if (method === "notifications/initialized") this.#openFeed();
+    } catch (error) {
+      this.#parts.report(error);
+    }
+  }
+
+  /** Answers a message that could not be read. */
+  refuse(error: unknown): void {
+    this.#write(errorText(null, toFault(error, "legacy")));
+  }
+
+  /** Ends held streams with a result, and waits for open requests. */
+  async drain(drainMs: number): Promise<void> {
+    for (const { finish } of this.#held.values()) finish();
+    if (this.#active === 0) return;
+    await Promise.race([
+      new Promise<void>((resolve) => {
+        this.#onIdle = resolve;
+      }),
+      new Promise<void>((resolve) => {
+        const timer = setTimeout(resolve, drainMs);
+        if (typeof timer === "object") timer.unref?.();
+      }),
+    ]);
+  }
+
+  /** The client is gone: aborts everything. */
+  close(): void {
+    this.#stopFeed?.();
+    this.#stopFeed = undefined;
+    for (const controller of this.#open.values()) controller.abort(new Error("The client is gone"));
+    for (const { finish } of this.#held.values()) finish();
+    this.#parts.sessions.forgetLocal(this.#session);
+  }
+
+  async #request(request: ClientRequest): Promise<void> {
+    const key = JSON.stringify(request.id);
+    const controller = new AbortController();
+    let client: GatewayClient;
+    try {
+      client = this.#clientOf(request);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return this.#write(errorText(request.id, error));
+    }
+    this.#open.set(key, controller);
+    this.#active += 1;
+    try {
+      const served = await serveRequest(this.#parts, client, this.#exchange(key, controller.signal), request);
+      // A cancelled request gets no answer, except for the end of a stream.
+      if (!controller.signal.aborted) this.#write(served.text);
+    } finally {
+      this.#open.delete(key);
+      this.#held.delete(key);
+      this.#active -= 1;
+      if (this.#active === 0) this.#onIdle?.();
+    }
+  }
+
+  #clientOf(request: ClientRequest): GatewayClient {
+    const envelope = readEnvelope(request, undefined, false);
+    const user = { principal: this.#principal, scopes: [] };
+    if (envelope !== undefined) return modernClient(envelope, user);
+    if (request.method === "initialize") {
+      const { capabilities: given, protocolVersion } = request.params;
+      const capabilities = isFields(given) ? given : {};
+      const version = negotiateLegacy(protocolVersion);
+      this.#handshake = { version, capabilities, capabilityKey: capabilityKeyOf(capabilities) };
+    }
+    return this.#legacyClient();
+  }
+
+  #legacyClient(): GatewayClient {
+    const { logLevel } = this.#parts.sessions.stateOf(this.#session);
+    return {
+      principal: this.#principal,
+      scopes: [],
+      era: "legacy",
+      ...this.#handshake,
+      logLevel,
+      session: this.#session,
+    };
+  }
+
+  #exchange(key: string, signal: AbortSignal): Exchange {
+    return {
+      signal,
+      header: undefined,
+      notify: (text) => {
+        if (!signal.aborted) this.#write(text);
+      },
+      ask: (method, params, until) => this.#ask(method, params, until),
+      hold: () => this.#hold(key, signal),
+    };
+  }
+
+  #ask(method: string, params: Fields | undefined, signal: AbortSignal) {
+    let asked: string | undefined;
+    const send = (id: string) => {
+      asked = id;
+      this.#write(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
+    };
+    return this.#parts.questions.ask(this.#principal, send, signal).catch((error: unknown) => {
+      if (signal.aborted && asked !== undefined)
+        this.#write(notificationText("notifications/cancelled", { requestId: asked }));
+      throw error;
+    });
+  }
+
+  #hold(key: string, signal: AbortSignal): OpenStream {
+    let finish!: () => void;
+    const closed = new Promise<void>((resolve) => {
+      finish = resolve;
+    });
+    signal.addEventListener("abort", finish, { once: true });
+    this.#held.set(key, { finish });
+    return {
+      closed,
+      send: (text) => {
+        if (!signal.aborted) this.#write(text);
+      },
+    };
+  }
+
+  #cancel(id: unknown): void {
+    this.#open.get(JSON.stringify(id))?.abort(new Error("The client cancelled the request"));
+  }
+
+  /** A legacy client gets all news on its connection. */
+  #openFeed(): void {
+    if (this.#stopFeed !== undefined) return;
+    const user = this.#parts.users.enter(this.#principal);
+    const letGo = this.#parts.users.openStream(user);
+    this.#parts.users.leave(user);
+    const stop = openLegacyFeed(this.#parts, user, {
+      client: () => this.#legacyClient(),
+      send: (text) => this.#write(text),
+    });
+    this.#stopFeed = () => {
+      stop();
+      letGo();
+    };
+  }
+}

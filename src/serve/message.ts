@@ -1,0 +1,175 @@
+/** The JSON-RPC messages that clients send, and the era each of them belongs to. */
+import { isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
+import { isNestedDeeper } from "../util/json.js";
+import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
+
+export type Fields = Readonly<Record<string, unknown>>;
+export type RequestId = string | number;
+
+export interface ClientRequest {
+  readonly id: RequestId;
+  readonly method: string;
+  readonly params: Fields;
+}
+
+export interface ClientNotification {
+  readonly method: string;
+  readonly params: Fields;
+}
+
+/** The answer of a client to a request of a server. */
+export interface ClientResponse {
+  readonly id: RequestId;
+  readonly result?: Fields | undefined;
+  readonly error?: unknown;
+}
+
+export type ClientMessage =
+  | { readonly kind: "request"; readonly request: ClientRequest }
+  | { readonly kind: "notification"; readonly notification: ClientNotification }
+  | { readonly kind: "response"; readonly response: ClientResponse };
+
+/** Real messages have about a dozen levels. */
+const MAX_LEVELS = 500;
+/** Revision 2025-03-26 allows batches; no client needs many. */
+const MAX_BATCH = 100;
+
+export const isFields = (value: unknown): value is Fields =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+const isId = (value: unknown): value is RequestId =>
+  typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
+
+/** Reads the body of a request or a line of text. An array is a batch, even with one message. */
+export function readMessages(text: string): { messages: readonly ClientMessage[]; isBatch: boolean } {
+  let parsed: unknown;
+  try {
+    parsed = JSON.parse(text);
+  } catch {
+    throw new Fault({ code: PARSE_ERROR, message: "Parse error: the body is not JSON", status: 400 });
+  }
+  if (isNestedDeeper(parsed, MAX_LEVELS))
+    throw invalid(`The message is nested deeper than ${MAX_LEVELS} levels`);
+  if (!Array.isArray(parsed)) return { messages: [readMessage(parsed)], isBatch: false };
+  if (parsed.length === 0 || parsed.length > MAX_BATCH)
+    throw invalid(`A batch needs 1 to ${MAX_BATCH} messages`);
+  return { messages: parsed.map(readMessage), isBatch: true };
+}
+
+/** Reads one parsed message. */
+export function readMessage(value: unknown): ClientMessage {
+  if (!isFields(value) || value["jsonrpc"] !== "2.0") throw invalid("The body is not a JSON-RPC 2.0 message");
+  const { id, method, params, result, error } = value;
+  if (method === undefined) {
+    if (!isId(id) || (result === undefined && error === undefined))
+      throw invalid("The message is neither a request nor a notification nor a response");
+    return { kind: "response", response: { id, result: isFields(result) ? result : undefined, error } };
+  }
+  if (typeof method !== "string") throw invalid("The method is not text");
+  if (params !== undefined && !isFields(params))
+    throw new Fault({ code: INVALID_PARAMS, message: "The parameters are not an object", status: 400 });
+  const given = params ?? {};
+  if (id === undefined) return { kind: "notification", notification: { method, params: given } };
+  if (!isId(id)) throw invalid("The id is neither text nor a number");
+  return { kind: "request", request: { id, method, params: given } };
+}
+
+const invalid = (message: string): Fault =>
+  new Fault({ code: INVALID_REQUEST, message: `Invalid request: ${message}`, status: 400 });
+
+/** Keys of `_meta` that belong to one connection and are never passed on. */
+export const RESERVED_META = "io.modelcontextprotocol/";
+export const META = {
+  version: "io.modelcontextprotocol/protocolVersion",
+  clientInfo: "io.modelcontextprotocol/clientInfo",
+  capabilities: "io.modelcontextprotocol/clientCapabilities",
+  logLevel: "io.modelcontextprotocol/logLevel",
+  serverInfo: "io.modelcontextprotocol/serverInfo",
+  subscription: "io.modelcontextprotocol/subscriptionId",
+  relatedTask: "io.modelcontextprotocol/related-task",
+} as const;
+
+export const metaOf = (params: Fields): Fields | undefined => {
+  const meta = params["_meta"];
+  return isFields(meta) ? meta : undefined;
+};
+
+/** The envelope of a modern request. */
+export interface Envelope {
+  readonly version: string;
+  readonly clientInfo: Fields | undefined;
+  readonly capabilities: Fields;
+  readonly logLevel: unknown;
+}
+
+/**
+ * The envelope of a request; undefined for a legacy request. The body decides; the header of the version only confirms it.
+ *
+ * @param header `MCP-Protocol-Version`, if the message came by HTTP
+ * @param isHttp whether the header is required
+ */
+export function readEnvelope(
+  { method, params }: Pick<ClientRequest, "method" | "params">,
+  header: string | undefined,
+  isHttp: boolean,
+): Envelope | undefined {
+  const meta = metaOf(params);
+  const claimsModern = meta !== undefined && META.version in meta;
+  const namesModern = header !== undefined && isModernVersion(header);
+  if (method === "initialize" && !isModernClaim(meta)) {
+    if (namesModern) throw mismatch("an initialize request with a modern MCP-Protocol-Version header");
+    return undefined;
+  }
+  if (!claimsModern) {
+    if (!namesModern) return undefined;
+    throw envelopeFault(meta === undefined ? "_meta is missing" : `${META.version} is missing`);
+  }
+  const { [META.version]: version, [META.capabilities]: capabilities, [META.clientInfo]: clientInfo } = meta;
+  if (typeof version !== "string") throw envelopeFault(`${META.version} is not text`);
+  if (!isFields(capabilities)) throw envelopeFault(`${META.capabilities} is missing or not an object`);
+  if (clientInfo !== undefined && !isFields(clientInfo))
+    throw envelopeFault(`${META.clientInfo} is not an object`);
+  if (header !== undefined && header !== version)
+    throw mismatch(`the body names version ${version}, the MCP-Protocol-Version header ${header}`);
+  if (!(MODERN_VERSIONS as readonly string[]).includes(version))
+    throw new Fault({
+      code: UNSUPPORTED_VERSION,
+      message: "Unsupported protocol version",
+      data: { supported: [...MODERN_VERSIONS], requested: version },
+      status: 400,
+    });
+  if (isHttp && header === undefined) throw mismatch("the MCP-Protocol-Version header is missing");
+  return { version, clientInfo, capabilities, logLevel: meta[META.logLevel] };
+}
+
+const UNSUPPORTED_VERSION = -32022;
+
+const isModernClaim = (meta: Fields | undefined): boolean => {
+  const version = meta?.[META.version];
+  return typeof version === "string" && isModernVersion(version) && isFields(meta?.[META.capabilities]);
+};
+
+const envelopeFault = (problem: string): Fault =>
+  new Fault({
+    code: INVALID_PARAMS,
+    message: `Invalid params: the envelope of protocol revision ${MODERN_VERSIONS[0]} is not valid: ${problem}`,
+    data: { envelope: problem },
+    status: 400,
+  });
+
+export const mismatch = (problem: string): Fault =>
+  new Fault({
+    code: HEADER_MISMATCH,
+    message: `Bad Request: the request headers and body disagree: ${problem}`,
+    status: 400,
+  });
+
+/** The version that a legacy client gets: the requested one, or the newest legacy version. */
+export const negotiateLegacy = (requested: unknown): string =>
+  (LEGACY_VERSIONS as readonly unknown[]).includes(requested) ? (requested as string) : LEGACY_VERSIONS[0];
+
+/** Revision 2025-03-26 is the last one without a header for the version. */
+export const UNNAMED_LEGACY_VERSION = "2025-03-26";
+
+export const isLegacyVersion = (version: string): boolean =>
+  (LEGACY_VERSIONS as readonly string[]).includes(version);

@@ -1,0 +1,73 @@
+/** What the handlers of requests share. */
+import type { ToolInfo } from "../model/tool-info.js";
+import type { CallOutcome } from "./calls/call-tool.js";
+import type { ParkedCalls } from "./calls/parked-calls.js";
+import type { Questions } from "./calls/questions.js";
+import type { Exchange, GatewayClient } from "./client.js";
+import type { ClientRequest } from "./message.js";
+import type { Policy } from "./policy/policy.js";
+import type { Mailbox } from "./replicas/mailbox.js";
+import type { Seal } from "./replicas/seal.js";
+import type { SharedNotes } from "./replicas/shared-notes.js";
+import type { Sessions } from "./sessions.js";
+import type { Feeds } from "./streams/feeds.js";
+import type { GatewayUser, Users } from "./users.js";
+
+/** The parts of a running gateway that handlers use. */
+export interface GatewayParts {
+  readonly seal: Seal;
+  readonly mailbox: Mailbox;
+  readonly notes: SharedNotes;
+  readonly questions: Questions;
+  readonly parked: ParkedCalls<CallOutcome>;
+  readonly feeds: Feeds;
+  readonly users: Users;
+  readonly sessions: Sessions;
+  readonly policy: Policy | undefined;
+  readonly connect: ConnectLinks | undefined;
+  readonly stateTtlMs: number;
+  /** Whether `baggage` of clients is passed on. */
+  readonly baggage: boolean;
+  /** Receives one event for each request. */
+  readonly audit: ((event: ServedEvent) => void) | undefined;
+  /** Whether a user may see the tools of a server at all. */
+  offers(principal: string | undefined, tool: OfferedTool): boolean;
+  report(error: unknown): void;
+}
+
+/** The part of a tool that filters read. */
+export type OfferedTool = Pick<ToolInfo, "server" | "name" | "sourceName">;
+
+/** Links to the page where a user logs in to a server. */
+export interface ConnectLinks {
+  link(principal: string, server: string): string | undefined;
+}
+
+/** One request while it is served. */
+export interface RequestContext {
+  readonly parts: GatewayParts;
+  readonly user: GatewayUser;
+  readonly client: GatewayClient;
+  readonly exchange: Exchange;
+  readonly request: ClientRequest;
+  /** Filled in for the audit log. */
+  readonly facts: RequestFacts;
+}
+
+/** What the audit log says about a request. */
+export interface RequestFacts {
+  server?: string | undefined;
+  tool?: string | undefined;
+  args?: Readonly<Record<string, unknown>> | undefined;
+  definition?: Readonly<Record<string, unknown>> | undefined;
+  outcome?: "ok" | "error" | "refused" | "waiting" | undefined;
+  errorCode?: string | number | undefined;
+}
+
+/** One served request. */
+export interface ServedEvent {
+  readonly client: GatewayClient;
+  readonly request: ClientRequest;
+  readonly facts: RequestFacts;
+  readonly durationMs: number;
+}

@@ -1,0 +1,93 @@
+/** Results as clients of each era expect them. */
+import { CLIENT_INFO } from "../util/version.js";
+import type { GatewayClient } from "./client.js";
+import { type Fields, isFields, META, RESERVED_META } from "./message.js";
+
+export const SERVER_INFO = CLIENT_INFO;
+
+const SERVER_INFO_TEXT = JSON.stringify(SERVER_INFO);
+
+/** How long a modern client may keep a result, and whether other users may see it. */
+export interface CachePolicy {
+  readonly ttlMs: number;
+  readonly cacheScope: "public" | "private";
+}
+
+export const NOT_CACHED: CachePolicy = { ttlMs: 0, cacheScope: "private" };
+
+/** `_meta` without the keys that belong to one connection. Undefined if nothing is left. */
+export function passedMeta(meta: unknown, keep?: string): Fields | undefined {
+  if (!isFields(meta)) return undefined;
+  const names = Object.keys(meta);
+  if (!names.some((name) => name.startsWith(RESERVED_META) && name !== keep))
+    return names.length === 0 ? undefined : meta;
+  const passed = names.filter((name) => name === keep || !name.startsWith(RESERVED_META));
+  return passed.length === 0 ? undefined : Object.fromEntries(passed.map((name) => [name, meta[name]]));
+}
+
+/** The JSON text of a complete result. `fields` may be a raw result of a server. */
+export function resultText(
+  { era }: Pick<GatewayClient, "era">,
+  fields: Fields,
+  cache?: CachePolicy,
+  resultType = "complete",
+  ownMeta?: Fields,
+): string {
+  const { _meta, ...rest } = fields;
+  const meta = passedMeta(_meta, META.relatedTask);
+  if (era === "legacy")
+    return JSON.stringify(meta === undefined ? rest : meta === _meta ? fields : { ...rest, _meta: meta });
+  return JSON.stringify({
+    resultType,
+    ...rest,
+    ...(cache && cacheFields(rest, cache)),
+    _meta: { ...meta, ...ownMeta, [META.serverInfo]: SERVER_INFO },
+  });
+}
+
+/** The values of the server take precedence. */
+function cacheFields(fields: Fields, cache: CachePolicy): CachePolicy {
+  const { ttlMs, cacheScope } = fields;
+  return {
+    ttlMs: typeof ttlMs === "number" && ttlMs >= 0 ? Math.floor(ttlMs) : cache.ttlMs,
+    cacheScope: cacheScope === "public" || cacheScope === "private" ? cacheScope : cache.cacheScope,
+  };
+}
+
+/** The JSON text of a result with one list, whose entries are JSON texts. */
+export function listText(
+  { era }: Pick<GatewayClient, "era">,
+  { key, entries, nextCursor, cache }: ListParts,
+): string {
+  const list = `"${key}":[${entries.join(",")}]`;
+  const cursor = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`;
+  if (era === "legacy") return `{${list}${cursor}}`;
+  const { ttlMs, cacheScope } = cache;
+  return `{"resultType":"complete",${list}${cursor},"ttlMs":${ttlMs},"cacheScope":"${cacheScope}","_meta":{"${META.serverInfo}":${SERVER_INFO_TEXT}}}`;
+}
+
+interface ListParts {
+  readonly key: string;
+  readonly entries: readonly string[];
+  readonly nextCursor: string | undefined;
+  readonly cache: CachePolicy;
+}
+
+/** The JSON text of a whole response. */
+export const responseText = (id: unknown, result: string): string =>
+  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+
+/** The JSON text of an error response. */
+export const errorText = (
+  id: unknown,
+  { code, message, data }: { code: number; message: string; data?: unknown },
+): string =>
+  JSON.stringify({
+    jsonrpc: "2.0",
+    id: id ?? null,
+    error: { code, message, ...(data !== undefined && { data }) },
+  });
+
+/** The JSON text of a notification. */
+export const notificationText = (method: string, params?: Fields): string =>
+  JSON.stringify({ jsonrpc: "2.0", method, ...(params !== undefined && { params }) });

@@ -1,0 +1,60 @@
+/** Serves one client over standard input and output, one message a line. */
+import { readMessage } from "./message.js";
+import { MessageLane } from "./message-lane.js";
+import type { GatewayParts } from "./request-context.js";
+
+interface StdioOptions {
+  readonly lanes: Set<{ close(drainMs: number): Promise<void> }>;
+  readonly drainMs: number;
+  readonly input?: NodeJS.ReadableStream;
+  readonly output?: NodeJS.WritableStream;
+}
+
+const MAX_LINE = 64 * 1024 * 1024;
+
+/** Resolves when the input ends or the gateway is closed. */
+export async function serveStdio(
+  parts: GatewayParts,
+  { lanes, drainMs, input = process.stdin, output = process.stdout }: StdioOptions,
+): Promise<void> {
+  const lane = new MessageLane(parts, undefined, (text) => void output.write(`${text}\n`));
+  let settle!: () => void;
+  const over = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const member = {
+    async close(limitMs: number) {
+      await lane.drain(limitMs);
+      settle();
+    },
+  };
+  lanes.add(member);
+  let rest = "";
+  const onData = (chunk: Buffer | string) => {
+    rest += chunk.toString();
+    for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n")) {
+      const line = rest.slice(0, end).trim();
+      rest = rest.slice(end + 1);
+      if (line !== "") receive(lane, line);
+    }
+    if (rest.length > MAX_LINE) settle();
+  };
+  if ("setEncoding" in input) input.setEncoding("utf8");
+  input.on("data", onData);
+  input.on("end", settle);
+  input.on("close", settle);
+  output.on("error", settle);
+  await over;
+  input.off("data", onData);
+  lanes.delete(member);
+  lane.close();
+  void drainMs;
+}
+
+function receive(lane: MessageLane, line: string): void {
+  try {
+    void lane.receive(readMessage(JSON.parse(line)));
+  } catch (error) {
+    lane.refuse(error);
+  }
+}

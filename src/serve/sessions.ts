@@ -1,0 +1,145 @@
+/** Sessions of legacy clients. Their ids are sealed, so that every replica can read them without the store. */
+import { isLogLevel, type LogLevel } from "../model/log-levels.js";
+import { capabilityKeyOf } from "./client.js";
+import { type Fields, isFields } from "./message.js";
+import type { Seal } from "./replicas/seal.js";
+import type { SharedNotes } from "./replicas/shared-notes.js";
+
+/** What the id of a session says. */
+export interface OpenedSession {
+  /** Short and unique; not the id. */
+  readonly key: string;
+  readonly version: string;
+  readonly capabilities: Fields;
+  readonly capabilityKey: string;
+}
+
+/** What a client has changed in its session since. */
+export interface SessionState {
+  readonly isEnded?: boolean | undefined;
+  readonly logLevel?: LogLevel | undefined;
+  readonly subscriptions?: readonly string[] | undefined;
+}
+
+const PURPOSE = "session";
+const LIFETIME_MS = 24 * 60 * 60 * 1_000;
+const MAX_OPENED = 10_000;
+/** Sessions of a connection of their own: other replicas never see them. */
+const LOCAL = "local-";
+
+interface CachedSession extends OpenedSession {
+  readonly principal: string | undefined;
+  readonly expiresAt: number;
+}
+
+export class Sessions {
+  readonly #seal: Seal;
+  readonly #notes: SharedNotes;
+  readonly #opened = new Map<string, CachedSession>();
+  readonly #local = new Map<string, SessionState>();
+  readonly #listeners = new Set<(key: string) => void>();
+  readonly #stop: () => void;
+
+  constructor(seal: Seal, notes: SharedNotes) {
+    this.#seal = seal;
+    this.#notes = notes;
+    this.#stop = notes.onChange((key) => this.#tell(key));
+  }
+
+  /** The id of a new session. */
+  create(
+    principal: string | undefined,
+    { version, capabilities }: { version: string; capabilities: Fields },
+  ): string {
+    const key = crypto.randomUUID();
+    return this.#seal.seal(PURPOSE, {
+      k: key,
+      p: principal,
+      v: version,
+      c: capabilities,
+      exp: Date.now() + LIFETIME_MS,
+    });
+  }
+
+  /** The key of a session that only this process knows. */
+  createLocal(): string {
+    const key = `${LOCAL}${crypto.randomUUID()}`;
+    this.#local.set(key, {});
+    return key;
+  }
+
+  /** Undefined for an id that was not made here for this user, has expired or was ended. */
+  open(id: string, principal: string | undefined): OpenedSession | undefined {
+    const session = this.#opened.get(id) ?? this.#read(id);
+    if (session === undefined || session.principal !== principal) return undefined;
+    if (session.expiresAt < Date.now() || this.stateOf(session.key).isEnded === true) return undefined;
+    return session;
+  }
+
+  /** Ends a session: at once here, within two seconds on other replicas. */
+  async end({ key }: OpenedSession): Promise<void> {
+    await this.#set(key, { isEnded: true });
+  }
+
+  stateOf(key: string): SessionState {
+    const state = key.startsWith(LOCAL) ? this.#local.get(key) : this.#notes.get(key)?.value;
+    return isFields(state) ? readState(state) : {};
+  }
+
+  async update(key: string, change: SessionState): Promise<void> {
+    await this.#set(key, { ...this.stateOf(key), ...change });
+  }
+
+  /** Calls the listener with the key of every changed session. */
+  onChange(listener: (key: string) => void): () => void {
+    this.#listeners.add(listener);
+    return () => {
+      this.#listeners.delete(listener);
+    };
+  }
+
+  forgetLocal(key: string): void {
+    this.#local.delete(key);
+  }
+
+  close(): void {
+    this.#stop();
+    this.#listeners.clear();
+  }
+
+  async #set(key: string, state: SessionState): Promise<void> {
+    if (!key.startsWith(LOCAL)) return this.#notes.set(key, state, LIFETIME_MS);
+    this.#local.set(key, state);
+    this.#tell(key);
+  }
+
+  #tell(key: string): void {
+    for (const listener of this.#listeners) listener(key);
+  }
+
+  #read(id: string): CachedSession | undefined {
+    const opened = this.#seal.open(PURPOSE, id);
+    if (!isFields(opened) || !isFields(opened["c"])) return undefined;
+    const session: CachedSession = {
+      key: String(opened["k"]),
+      principal: opened["p"] as string | undefined,
+      version: String(opened["v"]),
+      capabilities: opened["c"],
+      capabilityKey: capabilityKeyOf(opened["c"]),
+      expiresAt: Number(opened["exp"]),
+    };
+    if (this.#opened.size >= MAX_OPENED) this.#opened.delete(this.#opened.keys().next().value!);
+    this.#opened.set(id, session);
+    return session;
+  }
+}
+
+function readState({ isEnded, logLevel, subscriptions }: Fields): SessionState {
+  return {
+    isEnded: isEnded === true,
+    logLevel: isLogLevel(logLevel) ? logLevel : undefined,
+    subscriptions: Array.isArray(subscriptions)
+      ? subscriptions.filter((uri) => typeof uri === "string")
+      : undefined,
+  };
+}

@@ -1,0 +1,152 @@
+/** News for the open streams of users: changed lists and log messages of their servers. */
+import type { GatewayAccess } from "../../port/gateway-access.js";
+import type { ListName } from "../../protocol/change-watch.js";
+import { entriesOf, type ListEntry } from "../lists/list-handlers.js";
+import type { Fields } from "../message.js";
+import type { GatewayUser } from "../users.js";
+
+/** Receives the news of one stream. */
+export interface FeedListener {
+  listChanged(list: ListName): void;
+  /** A log message that belongs to no request. */
+  log?(params: Fields): void;
+}
+
+interface UserFeed {
+  readonly user: GatewayUser;
+  readonly listeners: Set<FeedListener>;
+  /** Stops listening to the servers. */
+  readonly stop: () => void;
+  /** The lists as clients know them. */
+  readonly known: Map<ListName, readonly ListEntry[]>;
+  readonly waiting: Set<ListName>;
+  timer: ReturnType<typeof setTimeout> | undefined;
+  notifiedAt: number;
+}
+
+const LISTS: readonly ListName[] = ["tools", "prompts", "resources"];
+/** A stream gets at most one notice of a kind in this time. */
+const NOTICE_MS = 1_000;
+/** Lists that are read together are compared together. */
+const SETTLE_MS = 50;
+
+export class Feeds {
+  readonly #feeds = new Map<string | undefined, UserFeed>();
+  readonly #offs: (() => void)[];
+  readonly #report: (error: unknown) => void;
+
+  constructor(access: Pick<GatewayAccess, "on">, report: (error: unknown) => void) {
+    this.#report = report;
+    this.#offs = [
+      access.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
+      access.on("tools", ({ principal }) => this.#compare(principal)),
+      access.on("notification", ({ method, params, principal }) => {
+        if (method !== "notifications/message") return;
+        for (const listener of this.#feeds.get(principal)?.listeners ?? []) listener.log?.(params);
+      }),
+    ];
+  }
+
+  /** Adds a stream of a user. Returns a function that removes it. */
+  add(user: GatewayUser, listener: FeedListener): () => void {
+    const { principal, port } = user;
+    let feed = this.#feeds.get(principal);
+    if (feed === undefined) {
+      feed = {
+        user,
+        listeners: new Set(),
+        stop: port.listen(),
+        known: new Map(),
+        waiting: new Set(),
+        timer: undefined,
+        notifiedAt: Number.NEGATIVE_INFINITY,
+      };
+      this.#feeds.set(principal, feed);
+      void this.#remember(feed, LISTS);
+    }
+    const added = feed;
+    added.listeners.add(listener);
+    return () => {
+      added.listeners.delete(listener);
+      if (added.listeners.size > 0 || this.#feeds.get(principal) !== added) return;
+      this.#feeds.delete(principal);
+      clearTimeout(added.timer);
+      added.stop();
+    };
+  }
+
+  /** A client has just got this list, so it needs no notice of it. */
+  served({ principal }: GatewayUser, list: ListName): void {
+    const feed = this.#feeds.get(principal);
+    if (feed !== undefined) void this.#remember(feed, [list]);
+  }
+
+  close(): void {
+    for (const off of this.#offs) off();
+    for (const feed of this.#feeds.values()) {
+      clearTimeout(feed.timer);
+      feed.stop();
+    }
+    this.#feeds.clear();
+  }
+
+  /** A server reported changes. */
+  #changed(principal: string | undefined, lists: readonly ListName[]): void {
+    const feed = this.#feeds.get(principal);
+    if (feed === undefined) return;
+    void this.#remember(feed, lists);
+    this.#notify(feed, lists);
+  }
+
+  /** Lists were read or removed; whether they differ from those that clients know is compared. */
+  #compare(principal: string | undefined): void {
+    const feed = this.#feeds.get(principal);
+    if (feed === undefined) return;
+    setTimeout(() => {
+      this.#differing(feed)
+        .then((lists) => this.#notify(feed, lists))
+        .catch(this.#report);
+    }, SETTLE_MS);
+  }
+
+  async #differing(feed: UserFeed): Promise<readonly ListName[]> {
+    const differing: ListName[] = [];
+    for (const list of LISTS) {
+      const before = feed.known.get(list);
+      const now = await entriesOf(feed.user.port, list);
+      feed.known.set(list, now);
+      if (before !== undefined && !isSame(before, now)) differing.push(list);
+    }
+    return differing;
+  }
+
+  async #remember(feed: UserFeed, lists: readonly ListName[]): Promise<void> {
+    try {
+      for (const list of lists) feed.known.set(list, await entriesOf(feed.user.port, list));
+    } catch (error) {
+      this.#report(error);
+    }
+  }
+
+  #notify(feed: UserFeed, lists: readonly ListName[]): void {
+    if (lists.length === 0 || feed.listeners.size === 0) return;
+    for (const list of lists) feed.waiting.add(list);
+    if (feed.timer !== undefined) return;
+    const waitMs = Math.max(0, feed.notifiedAt + NOTICE_MS - performance.now());
+    if (waitMs === 0) return this.#flush(feed);
+    feed.timer = setTimeout(() => this.#flush(feed), waitMs);
+    if (typeof feed.timer === "object") feed.timer.unref?.();
+  }
+
+  #flush(feed: UserFeed): void {
+    feed.timer = undefined;
+    feed.notifiedAt = performance.now();
+    const lists = [...feed.waiting];
+    feed.waiting.clear();
+    for (const list of lists) for (const listener of feed.listeners) listener.listChanged(list);
+  }
+}
+
+const isSame = (before: readonly ListEntry[], now: readonly ListEntry[]): boolean =>
+  before === now ||
+  (before.length === now.length && before.every(({ text }, index) => text === now[index]!.text));

@@ -1,0 +1,104 @@
+/** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
+import type { ListName } from "../../protocol/change-watch.js";
+import { isAtLeast } from "../calls/relayed.js";
+import type { GatewayClient, OpenStream } from "../client.js";
+import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";
+import { type Fields, isFields, META } from "../message.js";
+import type { GatewayParts, RequestContext } from "../request-context.js";
+import { notificationText, resultText } from "../results.js";
+import type { GatewayUser } from "../users.js";
+import { WatchedResources } from "./watched-resources.js";
+
+const FILTERS = {
+  tools: "toolsListChanged",
+  prompts: "promptsListChanged",
+  resources: "resourcesListChanged",
+} as const satisfies Record<ListName, string>;
+
+const MAX_WATCHED = 1_000;
+
+/** `subscriptions/listen` of a modern client. Ends when the client or the gateway closes the stream. */
+export async function listen(context: RequestContext): Promise<string> {
+  const { request, exchange, user, client, parts } = context;
+  const wanted = request.params["notifications"];
+  if (!isFields(wanted)) throw invalidParams("notifications is missing or not an object");
+  if (exchange.hold === undefined)
+    throw new Fault({ code: INTERNAL_ERROR, message: "The client accepts no event stream" });
+  const letGo = parts.users.openStream(user);
+  const subscription = { [META.subscription]: request.id };
+  const send = (method: string, params: Fields = {}) =>
+    stream.send(notificationText(method, { ...params, _meta: subscription }));
+  const watched = new WatchedResources(user.port, (uri) => send("notifications/resources/updated", { uri }));
+  const stream: OpenStream = exchange.hold();
+  try {
+    const { honored, lists } = await honor(wanted, watched, exchange.signal);
+    send("notifications/subscriptions/acknowledged", { notifications: honored });
+    if (Object.keys(honored).length > 0) {
+      const stop = parts.feeds.add(user, {
+        listChanged(list) {
+          if (lists.has(list)) send(`notifications/${list}/list_changed`);
+        },
+      });
+      await stream.closed;
+      stop();
+    }
+  } finally {
+    watched.close();
+    letGo();
+  }
+  return resultText(client, {}, undefined, "complete", subscription);
+}
+
+/** The part of a filter that the gateway serves. */
+async function honor(
+  wanted: Fields,
+  watched: WatchedResources,
+  signal: AbortSignal,
+): Promise<{ honored: Fields; lists: ReadonlySet<ListName> }> {
+  const lists = new Set(
+    (Object.keys(FILTERS) as ListName[]).filter((list) => wanted[FILTERS[list]] === true),
+  );
+  const { resourceSubscriptions: uris } = wanted;
+  const asked = Array.isArray(uris)
+    ? uris.filter((uri) => typeof uri === "string").slice(0, MAX_WATCHED)
+    : [];
+  const granted = asked.length === 0 ? [] : await watched.set(asked, signal);
+  return {
+    honored: {
+      ...Object.fromEntries([...lists].map((list) => [FILTERS[list], true])),
+      ...(granted.length > 0 && { resourceSubscriptions: granted }),
+    },
+    lists,
+  };
+}
+
+/** Sends all news of a user to a legacy client. Returns a function that ends it. */
+export function openLegacyFeed(
+  parts: GatewayParts,
+  user: GatewayUser,
+  { client, send }: { client: () => GatewayClient; send: (text: string) => void },
+): () => void {
+  const { session } = client();
+  const watched = new WatchedResources(user.port, (uri) =>
+    send(notificationText("notifications/resources/updated", { uri })),
+  );
+  const sync = () => {
+    if (session !== undefined) void watched.set(parts.sessions.stateOf(session).subscriptions ?? []);
+  };
+  const stopFeed = parts.feeds.add(user, {
+    listChanged: (list) => send(notificationText(`notifications/${list}/list_changed`)),
+    log(params) {
+      const level = client().logLevel ?? "info";
+      if (isAtLeast(params["level"], level)) send(notificationText("notifications/message", params));
+    },
+  });
+  const stopWatching = parts.sessions.onChange((changed) => {
+    if (changed === session) sync();
+  });
+  sync();
+  return () => {
+    stopWatching();
+    stopFeed();
+    watched.close();
+  };
+}

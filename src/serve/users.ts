@@ -1,0 +1,153 @@
+/** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
+import type { Port } from "../port/port.js";
+import { TokenBucket } from "../util/token-bucket.js";
+import { Fault, INTERNAL_ERROR } from "./faults.js";
+
+/** One user, or the only one. */
+export interface GatewayUser {
+  readonly principal: string | undefined;
+  readonly port: Port;
+}
+
+interface UserRecord extends GatewayUser {
+  active: number;
+  streams: number;
+  lastUsedAt: number;
+  readonly bucket: TokenBucket | undefined;
+}
+
+/** Where the ports of users come from. */
+export interface PortSource {
+  portOf(principal: string | undefined): Port;
+  release(principal: string): Promise<void>;
+}
+
+export interface UserLimits {
+  readonly maxUsers: number;
+  readonly maxStreams: number;
+  readonly userIdleMs: number;
+  /** Requests of one user at the same time. */
+  readonly concurrency: number;
+  readonly rateLimit: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
+}
+
+const SWEEP_MS = 15_000;
+
+export class Users {
+  readonly #source: PortSource;
+  readonly #limits: UserLimits;
+  readonly #report: (error: unknown) => void;
+  /** In the order of their last use. */
+  readonly #users = new Map<string | undefined, UserRecord>();
+  readonly #timer: ReturnType<typeof setInterval>;
+  #streams = 0;
+
+  constructor(source: PortSource, limits: UserLimits, report: (error: unknown) => void) {
+    this.#source = source;
+    this.#limits = limits;
+    this.#report = report;
+    this.#timer = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, Math.max(50, limits.userIdleMs / 2)));
+    if (typeof this.#timer === "object") this.#timer.unref?.();
+  }
+
+  get size(): number {
+    return this.#users.size;
+  }
+
+  get streams(): number {
+    return this.#streams;
+  }
+
+  /** Begins a request of a user. Throws if the user has too many. */
+  enter(principal: string | undefined): GatewayUser {
+    const user = this.#of(principal);
+    const { concurrency } = this.#limits;
+    if (user.active >= concurrency)
+      throw tooMany(`More than ${concurrency} requests of one user at the same time`);
+    if (user.bucket?.take(1) === false) throw tooMany("Too many requests of one user");
+    user.active += 1;
+    return user;
+  }
+
+  leave(user: GatewayUser): void {
+    (user as UserRecord).active -= 1;
+  }
+
+  /** Counts an open stream, which keeps its user. Throws if there are too many. */
+  openStream(user: GatewayUser): () => void {
+    if (this.#streams >= this.#limits.maxStreams) throw tooMany("Too many open streams");
+    const record = user as UserRecord;
+    record.streams += 1;
+    this.#streams += 1;
+    let isOpen = true;
+    return () => {
+      if (!isOpen) return;
+      isOpen = false;
+      record.streams -= 1;
+      this.#streams -= 1;
+      record.lastUsedAt = performance.now();
+    };
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+  }
+
+  #of(principal: string | undefined): UserRecord {
+    const known = this.#users.get(principal);
+    if (known !== undefined) {
+      known.lastUsedAt = performance.now();
+      // Moves the user to the end of the order.
+      if (this.#users.size > 1) {
+        this.#users.delete(principal);
+        this.#users.set(principal, known);
+      }
+      return known;
+    }
+    if (this.#users.size >= this.#limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
+    const { rateLimit } = this.#limits;
+    const user: UserRecord = {
+      principal,
+      port: this.#source.portOf(principal),
+      active: 0,
+      streams: 0,
+      lastUsedAt: performance.now(),
+      bucket:
+        rateLimit &&
+        new TokenBucket({
+          capacity: rateLimit.burst ?? Math.max(1, rateLimit.perSecond),
+          perSecond: rateLimit.perSecond,
+        }),
+    };
+    this.#users.set(principal, user);
+    return user;
+  }
+
+  #dropOldest(): boolean {
+    for (const user of this.#users.values())
+      if (isIdle(user)) {
+        this.#drop(user);
+        return true;
+      }
+    return false;
+  }
+
+  #sweep(): void {
+    const limit = performance.now() - this.#limits.userIdleMs;
+    for (const user of [...this.#users.values()]) {
+      if (user.lastUsedAt > limit) return;
+      if (isIdle(user)) this.#drop(user);
+    }
+  }
+
+  #drop({ principal }: UserRecord): void {
+    this.#users.delete(principal);
+    // The port of the only user belongs to the program.
+    if (principal !== undefined) this.#source.release(principal).catch(this.#report);
+  }
+}
+
+const isIdle = ({ active, streams }: UserRecord): boolean => active === 0 && streams === 0;
+
+const tooMany = (message: string): Fault =>
+  new Fault({ code: INTERNAL_ERROR, message, status: 429, headers: { "retry-after": "1" } });

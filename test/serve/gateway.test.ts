@@ -1,0 +1,77 @@
+/** A gateway in front of real servers: lists, calls, resources, prompts and questions, in all four pairs of eras. */
+import { inputRequired } from "@modelcontextprotocol/server";
+import { createTestServer } from "toolport/testing";
+import { describe, expect, test } from "vitest";
+import { openGateway } from "./gateway-scene.js";
+
+const ERAS = ["modern", "legacy"] as const;
+
+const everything = (era: "modern" | "legacy") =>
+  createTestServer({
+    era,
+    tools: {
+      echo: {
+        description: "Returns its text",
+        inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
+        handler: ({ text }) => ({
+          content: [{ type: "text", text: `echo ${text}`, "x-unknown": 1 } as never],
+          structuredContent: { text },
+          _meta: { "example.com/kept": true },
+        }),
+      },
+      book: {
+        inputSchema: { type: "object", properties: { to: { type: "string" } } },
+        handler({ to }, { request }) {
+          const { seat } = (request.mcpReq.inputResponses ?? {}) as Record<
+            string,
+            { content?: { seat?: string } }
+          >;
+          if (seat === undefined)
+            return inputRequired({
+              inputRequests: {
+                seat: inputRequired.elicit({
+                  message: "Which seat?",
+                  requestedSchema: { type: "object", properties: { seat: { type: "string" } } },
+                } as never),
+              },
+              requestState: `state of ${to}`,
+            });
+          return `booked ${to} ${seat.content?.seat}`;
+        },
+      },
+    },
+    resources: { "test://a": { name: "a", text: "content of a" } },
+    prompts: { greet: { description: "Greets", handler: () => "Hello" } },
+  } as never);
+
+describe.each(ERAS)("%s clients", (client) => {
+  describe.each(ERAS)("of %s servers", (era) => {
+    test("list and call tools, read resources and get prompts, and nothing is lost", async () => {
+      await using upstream = everything(era);
+      const { url } = await upstream.http();
+      await using scene = await openGateway({ mcpServers: { one: { url } } });
+      const sdk = await scene.client(client);
+      const { tools } = await sdk.listTools();
+      expect(tools.map(({ name }) => name)).toEqual(["one__book", "one__echo"]);
+      const result = await sdk.callTool({ name: "one__echo", arguments: { text: "hi" } });
+      expect(result).toMatchObject({
+        content: [{ type: "text", text: "echo hi" }],
+        structuredContent: { text: "hi" },
+        _meta: { "example.com/kept": true },
+      });
+    });
+
+    test.skipIf(era === "legacy")("answer a question of the server", async () => {
+      await using upstream = everything(era);
+      const { url } = await upstream.http();
+      await using scene = await openGateway({ mcpServers: { one: { url } } });
+      const sdk = await scene.client(client, { capabilities: { elicitation: { form: {} } } });
+      sdk.setRequestHandler("elicitation/create", async () => ({
+        action: "accept",
+        content: { seat: "12A" },
+      }));
+      const result = await sdk.callTool({ name: "one__book", arguments: { to: "Oslo" } });
+      expect(result).toMatchObject({ content: [{ type: "text", text: "booked Oslo 12A" }] });
+    });
+  });
+});
