@@ -76,7 +76,9 @@ export const failureData = ({ code, retryable, outcome }: ToolportError): Failur
 const NOT_THERE = new Set(["TOOL_NOT_FOUND", "PROMPT_NOT_FOUND", "RESOURCE_NOT_FOUND", "UNKNOWN_SERVER"]);
 
 /** Codes that concern one connection: the client's request was not the cause. */
-const isOfOneHop = (code: number): boolean => code >= -32029 && code <= -32020;
+const isOfOneHop = (code: number): boolean =>
+  // The capabilities of the client are passed on, so a missing one is the client's.
+  code >= -32029 && code <= -32020 && code !== MISSING_CAPABILITY;
 
 /** A failed request as a JSON-RPC error. The JSON-RPC error of a server keeps its code, message and data. */
 export function toFault(error: unknown, era: Era): Fault {
@@ -98,7 +100,8 @@ function serverFault(failure: ToolCallError, code: number, era: Era): Fault {
   // Modern clients must not get the codes of earlier revisions.
   if (era === "modern" && code === RESOURCE_NOT_FOUND)
     return new Fault({ code: INVALID_PARAMS, message, data: failure.data });
-  return new Fault({ code, message, data: failure.data });
+  const status = era === "modern" && code === MISSING_CAPABILITY ? 400 : 200;
+  return new Fault({ code, message, data: failure.data, status });
 }
 
 /** Whether a failed tool call is reported as a JSON-RPC error: the server sent one, or there is no such tool. */

@@ -131,18 +131,20 @@ export function readEnvelope(
     throw envelopeFault(`${META.clientInfo} is not an object`);
   if (header !== undefined && header !== version)
     throw mismatch(`the body names version ${version}, the MCP-Protocol-Version header ${header}`);
-  if (!(MODERN_VERSIONS as readonly string[]).includes(version))
-    throw new Fault({
-      code: UNSUPPORTED_VERSION,
-      message: "Unsupported protocol version",
-      data: { supported: [...MODERN_VERSIONS], requested: version },
-      status: 400,
-    });
+  if (!(MODERN_VERSIONS as readonly string[]).includes(version)) throw unsupportedVersion(version);
   if (isHttp && header === undefined) throw mismatch("the MCP-Protocol-Version header is missing");
   return { version, clientInfo, capabilities, logLevel: meta[META.logLevel] };
 }
 
 const UNSUPPORTED_VERSION = -32022;
+
+export const unsupportedVersion = (requested: unknown): Fault =>
+  new Fault({
+    code: UNSUPPORTED_VERSION,
+    message: "Unsupported protocol version",
+    data: { supported: [...MODERN_VERSIONS], ...(requested !== undefined && { requested }) },
+    status: 400,
+  });
 
 const isModernClaim = (meta: Fields | undefined): boolean => {
   const version = meta?.[META.version];

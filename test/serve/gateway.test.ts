@@ -1,6 +1,6 @@
 /** A gateway in front of real servers: lists, calls, resources, prompts and questions, in all four pairs of eras. */
 import { inputRequired } from "@modelcontextprotocol/server";
-import { createTestServer } from "toolport/testing";
+import { createTestServer, type TestToolContext } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import { openGateway } from "./gateway-scene.js";
 
@@ -13,7 +13,7 @@ const everything = (era: "modern" | "legacy") =>
       echo: {
         description: "Returns its text",
         inputSchema: { type: "object", properties: { text: { type: "string" } }, required: ["text"] },
-        handler: ({ text }) => ({
+        handler: ({ text }: { text: string }) => ({
           content: [{ type: "text", text: `echo ${text}`, "x-unknown": 1 } as never],
           structuredContent: { text },
           _meta: { "example.com/kept": true },
@@ -21,7 +21,7 @@ const everything = (era: "modern" | "legacy") =>
       },
       book: {
         inputSchema: { type: "object", properties: { to: { type: "string" } } },
-        handler({ to }, { request }) {
+        handler({ to }: { to: string }, { request }: TestToolContext) {
           const { seat } = (request.mcpReq.inputResponses ?? {}) as Record<
             string,
             { content?: { seat?: string } }

@@ -84,16 +84,19 @@ async function resolveAndRun(
   const { name, args } = target ?? wanted;
   const entry = port.catalog.entry(name) ?? (await port.findForCall(name, { signal }));
   noteFacts(context, entry, args);
+  if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (target === wanted) checkParamHeaders(context, entry, args);
-  const refusal = await decideCall(context, entry, args, { round, wanted });
-  if (refusal !== undefined) return refusal;
-  return run(context, entry, args, { wanted, round, hops });
+  const decided = await decideCall(context, entry, args, { round, wanted });
+  if ("answer" in decided) return decided.answer;
+  return run(context, entry, args, { wanted, round, hops, isExact: decided.isExact });
 }
 
 interface RunOptions {
   readonly wanted: WantedCall;
   readonly round: NextRound | undefined;
   readonly hops: number;
+  /** The policy has read these arguments, so they must not be repaired. */
+  readonly isExact: boolean;
 }
 
 /** Runs the call. A question of a legacy server to a modern client ends the request; the call stays open. */
@@ -101,7 +104,7 @@ async function run(
   context: RequestContext,
   entry: CatalogEntry,
   args: Fields,
-  { wanted, round, hops }: RunOptions,
+  { wanted, round, hops, isExact }: RunOptions,
 ): Promise<string> {
   const { client, exchange, request, parts } = context;
   const isParkable = client.era === "modern" && client.capabilityKey !== "";
@@ -120,6 +123,7 @@ async function run(
     signal: controller?.signal ?? exchange.signal,
     onProgress: progressOf(context),
     meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
+    ...(isExact && { checkArguments: "strict" as const }),
   };
   const start = async (): Promise<CallOutcome> =>
     outcomeOf(await context.user.port.run(entry, args, options as never, { relay }), relay);
@@ -294,6 +298,8 @@ function noteFacts({ facts }: RequestContext, { info, source }: CatalogEntry, ar
   facts.args = args;
   facts.definition = source.raw;
 }
+
+const unknownTool = (name: string): Fault => invalidParams(`Unknown tool: ${name.slice(0, 200)}`);
 
 const tooFar = (): Fault =>
   new Fault({

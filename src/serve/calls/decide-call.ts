@@ -21,15 +21,17 @@ interface ApprovalParts {
 const APPROVAL = "approval";
 const MAX_SHOWN = 2_000;
 
-/** The result of a call that must not run, or that waits for an approval. Undefined: the call may run. */
+/** The end of a call that must not run or waits for an approval; else whether its arguments must stay as they are. */
+export type DecidedCall = { readonly answer: string } | { readonly isExact: boolean };
+
 export async function decideCall(
   context: RequestContext,
   { info, source }: CatalogEntry,
   args: Fields,
   approval: ApprovalParts,
-): Promise<string | undefined> {
+): Promise<DecidedCall> {
   const { parts, client } = context;
-  if (parts.policy === undefined) return undefined;
+  if (parts.policy === undefined) return { isExact: false };
   const deciding = parts.policy.decide({
     principal: client.principal,
     scopes: client.scopes,
@@ -40,9 +42,14 @@ export async function decideCall(
     args,
   });
   const decision = deciding instanceof Promise ? await deciding : deciding;
-  if (decision.effect === "allow") return undefined;
-  if (decision.effect === "deny") return refused(context, decision);
-  return approve(context, decision, { ...approval, tool: info.name, args });
+  if (decision.effect === "deny") return { answer: refused(context, decision) };
+  const answer =
+    decision.effect === "allow"
+      ? undefined
+      : await approve(context, decision, { ...approval, tool: info.name, args });
+  // A person who approves has read the arguments too.
+  const isExact = decision.readsArguments === true || decision.effect === "approve";
+  return answer === undefined ? { isExact } : { answer };
 }
 
 async function approve(

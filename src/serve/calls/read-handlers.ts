@@ -1,7 +1,7 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { relayRequest } from "../../port/relay-request.js";
 import type { Relay } from "../../protocol/relay.js";
-import { Fault, INVALID_PARAMS, invalidParams } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_PARAMS, invalidParams } from "../faults.js";
 import { resourceNames } from "../lists/list-handlers.js";
 import { type Fields, isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
@@ -66,7 +66,8 @@ export async function complete(context: RequestContext): Promise<string> {
   const { type, name, uri } = ref;
   if (type === "ref/prompt" && typeof name === "string") {
     const { server, source } = await findPrompt(context, name);
-    return relay(context, { server, params: { ref: { ...ref, name: source }, ...rest }, identity: ref });
+    const params = { ref: { ...ref, name: source }, ...rest };
+    return relay(context, { server, params, prompt: source, identity: ref });
   }
   if (type !== "ref/resource" || typeof uri !== "string") throw invalidParams("The reference is not valid");
   const { port } = context.user;
@@ -75,6 +76,7 @@ export async function complete(context: RequestContext): Promise<string> {
   return relay(context, {
     server: target.server,
     params: { ref: { ...ref, uri: target.uri }, ...rest },
+    uri: target.uri,
     identity: ref,
   });
 }
@@ -92,6 +94,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<st
   const { server, params, uri, prompt, identity, cache } = wanted;
   facts.server = server;
   facts.tool = uri ?? prompt;
+  await checkPolicy(context, wanted);
   const hops = nextHop(request.params);
   if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
   const round = openRound(context, identity);
@@ -112,6 +115,26 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<st
   const renamed = await withPublicUris(context, server, sealTaskIds(context, server, result));
   facts.outcome = "ok";
   return resultText(client, renamed, cache);
+}
+
+/** Throws if the policy does not allow the request. There is no approval for reading. */
+async function checkPolicy(
+  { parts, client, request, facts }: RequestContext,
+  { server, uri, prompt, params }: ServerRequest,
+): Promise<void> {
+  if (parts.policy === undefined || (uri === undefined && prompt === undefined)) return;
+  const { principal, scopes } = client;
+  const { method } = request;
+  const args = isFields(params["arguments"]) ? params["arguments"] : undefined;
+  const deciding = parts.policy.decide({ principal, scopes, method, server, uri, prompt, args });
+  const { effect, reason } = deciding instanceof Promise ? await deciding : deciding;
+  if (effect === "allow") return;
+  facts.outcome = "refused";
+  throw new Fault({
+    code: INTERNAL_ERROR,
+    message: `The gateway refused this request: ${reason ?? "the policy does not allow it"}`,
+    data: { code: "REFUSED", retryable: false, outcome: "unsent" },
+  });
 }
 
 const isQuestion = (way: Relay, result: Fields): boolean =>

@@ -7,10 +7,10 @@ import {
   type ClientRequest,
   isFields,
   isLegacyVersion,
-  mismatch,
   negotiateLegacy,
   readEnvelope,
   readMessages,
+  unsupportedVersion,
   UNNAMED_LEGACY_VERSION,
 } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
@@ -213,7 +213,7 @@ export class HttpEndpoint {
       checkStandardHeaders(request, message);
       return modernClient(envelope, user);
     }
-    if (!this.#settings.legacy) throw mismatch("only revision 2026-07-28 is served here");
+    if (!this.#settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
     if (message.method === "initialize") {
       const capabilities = isFields(message.params["capabilities"]) ? message.params["capabilities"] : {};
       const version = negotiateLegacy(message.params["protocolVersion"]);
