@@ -182,6 +182,5 @@ export const unknownLetter = (): LetterError =>
   new LetterError({
     code: "UNKNOWN_LETTER",
     what: "The replica does not wait for this answer (any more)",
-    next: "Start the call again",
-    outcome: "unsent",
+    next: "Check what the call has done before you repeat it",
   });

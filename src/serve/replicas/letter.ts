@@ -3,16 +3,19 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { StoredRecord } from "../../state/store.js";
 
 export type LetterErrorCode =
-  /** The replica did not take the letter: it has ended. Nothing ran. */
+  /** The replica did not take the letter and never will: it has ended. */
   | "UNDELIVERABLE"
-  /** The replica does not expect a letter with this id for this principal. Nothing ran. */
+  /** The replica does not expect a letter with this id for this principal. No handler ran. */
   | "UNKNOWN_LETTER"
   /** The replica took the letter and ended, or takes too long. It may have run. */
   | "REPLICA_LOST"
   /** The replica handled the letter with an error. */
   | "LETTER_FAILED";
 
-/** Thrown when a replica cannot hand work over to another one. */
+/**
+ * Thrown when a replica cannot hand work over to another one. Its outcome is always unknown: even if the letter was not
+ * delivered, the call that it belongs to may have run.
+ */
 export class LetterError extends ToolportError<LetterErrorCode> {
   static override readonly kind = "LetterError";
   override readonly name = "LetterError";

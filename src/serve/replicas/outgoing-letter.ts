@@ -174,7 +174,6 @@ const undeliverable = (): LetterError =>
     code: "UNDELIVERABLE",
     what: "The replica that holds this call has ended, so the answer was not delivered",
     next: "Check what the call has done before you repeat it",
-    outcome: "unsent",
   });
 
 const lost = (): LetterError =>
