@@ -15,6 +15,10 @@ const HASHED_FIELDS = ["name", "title", "description", "inputSchema", "outputSch
  * @param rawTool the entry of `tools/list`
  */
 export async function definitionHash(rawTool: Readonly<Record<string, unknown>>): Promise<string> {
-  const definition = Object.fromEntries(HASHED_FIELDS.map((field) => [field, rawTool[field]]));
-  return sha256(canonicalJson(definition));
+  return sha256(definitionText(rawTool));
+}
+
+/** The text that is hashed. */
+export function definitionText(rawTool: Readonly<Record<string, unknown>>): string {
+  return canonicalJson(Object.fromEntries(HASHED_FIELDS.map((field) => [field, rawTool[field]])));
 }

@@ -1,0 +1,198 @@
+/** The audit log: what it says about requests, and files that are renamed, full, cut off or missing. */
+import { readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdtemp, rm } from "node:fs/promises";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { definitionHash } from "../../catalog/safety/definition-hash.js";
+import { memoryStore } from "../../state/memory-store.js";
+import { loadGatewayKeys } from "../replicas/gateway-key.js";
+import { createSeal } from "../replicas/seal.js";
+import type { AuditEntry, AuditEvent } from "./audit-event.js";
+import { type AuditOption, openAudit } from "./open-audit.js";
+import { verifyAudit } from "./verify-audit.js";
+
+const keys = await loadGatewayKeys(memoryStore());
+const { mac } = createSeal(keys);
+const DEFINITION = { name: "read_file", description: "Reads a file", inputSchema: { type: "object" } };
+const ENTRY: AuditEntry = {
+  principal: "alice",
+  method: "tools/call",
+  server: "files",
+  tool: "read_file",
+  definition: DEFINITION,
+  args: { path: "/secret/plan", line: 3 },
+  outcome: "ok",
+  durationMs: 1.23456,
+};
+
+let folder: string;
+let file: string;
+const warn = vi.fn();
+
+beforeEach(async () => {
+  folder = await mkdtemp(join(tmpdir(), "toolport-audit-"));
+  file = join(folder, "audit.ndjson");
+  warn.mockClear();
+});
+afterEach(async () => {
+  vi.useRealTimers();
+  await rm(folder, { recursive: true });
+});
+
+const open = (option: AuditOption) => openAudit(option, { mac, replica: "r1", logger: { warn } });
+const linesOf = (path: string): AuditEvent[] =>
+  readFileSync(path, "utf8")
+    .split("\n")
+    .slice(0, -1)
+    .map((line) => JSON.parse(line));
+const verify = (...paths: string[]) =>
+  verifyAudit(
+    paths.map((path) => readFileSync(path, "utf8")),
+    mac,
+  );
+
+describe("a line", () => {
+  it("says who did what, with hashes instead of definitions and arguments", async () => {
+    const audit = await open(file);
+    audit.record(ENTRY);
+    audit.record({ ...ENTRY, args: { line: 3, path: "/secret/plan" }, outcome: "error", code: -32603 });
+    audit.record({ method: "ping", outcome: "ok", durationMs: 0 });
+    await audit.close();
+    const [start, first, second, ping, end] = linesOf(file);
+    expect(start).toMatchObject({ event: "start", seq: 0, prev: "" });
+    expect(start!.chain).toMatch(/^r1-/);
+    expect(first).toEqual({
+      chain: start!.chain,
+      seq: 1,
+      time: expect.stringMatching(/^\d{4}-.*Z$/),
+      event: "request",
+      principal: "alice",
+      method: "tools/call",
+      server: "files",
+      tool: "read_file",
+      definitionHash: await definitionHash(DEFINITION),
+      argumentHash: mac("audit/arguments", '{"line":3,"path":"/secret/plan"}'),
+      outcome: "ok",
+      durationMs: 1.235,
+      prev: start!.mac,
+      mac: expect.stringMatching(/^[0-9a-f]{8}\./),
+    });
+    // Equal arguments have equal hashes, whatever their order.
+    expect(second).toMatchObject({ argumentHash: first!.argumentHash, outcome: "error", code: -32603 });
+    expect(ping).not.toHaveProperty("principal");
+    expect(end).toMatchObject({ event: "end", prev: ping!.mac });
+    expect(readFileSync(file, "utf8")).not.toContain("/secret/plan");
+    expect(statSync(file).mode & 0o777).toBe(0o600);
+    expect(await verify(file)).toEqual({
+      lines: 5,
+      chains: 1,
+      openChains: 0,
+      cutLines: 0,
+      lostRequests: 0,
+      lastMac: end!.mac,
+    });
+  });
+
+  it("is what the callback gets, and a callback that fails changes nothing", async () => {
+    const events: AuditEvent[] = [];
+    const audit = await open({
+      file,
+      includeArguments: true,
+      onEvent: (event) => {
+        events.push(event);
+        if (event.event === "request") return Promise.reject(new Error("no"));
+      },
+    });
+    audit.record(ENTRY);
+    await audit.close();
+    expect(events.map((event) => JSON.stringify(event)).join("\n")).toBe(
+      readFileSync(file, "utf8").trimEnd(),
+    );
+    expect(events[1]!.args).toEqual(ENTRY.args);
+    expect(warn).toHaveBeenCalledWith("The audit callback failed", expect.any(Error));
+  });
+
+  it("cuts long texts of clients, and stays whole with odd ones", async () => {
+    const audit = await open(file);
+    audit.record({ ...ENTRY, tool: "x".repeat(100_000), principal: '"\n\u2028}\ud800,"mac":"' });
+    audit.record({ ...ENTRY, args: { bad: Number.NaN } });
+    audit.record(ENTRY);
+    await audit.close();
+    expect(linesOf(file)[1]!.tool).toHaveLength(513);
+    // The request with impossible arguments is reported instead; the chain goes on.
+    expect(warn).toHaveBeenCalledTimes(1);
+    expect(await verify(file)).toMatchObject({ lines: 4 });
+    expect((await verify(file)).problem).toBeUndefined();
+  });
+
+  it("is written before `record` returns, if wanted", async () => {
+    const audit = await open({ file, write: "call" });
+    audit.record(ENTRY);
+    expect(linesOf(file)).toHaveLength(2);
+    await audit.close();
+  });
+});
+
+describe("a file", () => {
+  it("that cannot be opened stops the start", async () => {
+    await expect(open(join(folder, "missing", "audit"))).rejects.toMatchObject({ code: "UNREADABLE_CONFIG" });
+    await expect(open(folder)).rejects.toMatchObject({ code: "UNREADABLE_CONFIG" });
+    await expect(open({})).rejects.toMatchObject({ code: "INVALID_CONFIG" });
+  });
+
+  it("goes on after a restart, and after a line that was cut off", async () => {
+    for (let run = 0; run < 3; run++) {
+      const audit = await open(file);
+      audit.record(ENTRY);
+      await audit.close();
+    }
+    writeFileSync(file, readFileSync(file, "utf8").slice(0, -30));
+    const audit = await open(file);
+    await audit.close();
+    const report = await verify(file);
+    expect(report).toMatchObject({ lines: 10, chains: 4, openChains: 1, cutLines: 1 });
+    expect(report.problem).toBeUndefined();
+  });
+
+  it("that is renamed is followed by a new one; both together are whole", async () => {
+    vi.useFakeTimers({ toFake: ["performance"] });
+    const audit = await open(file);
+    audit.record(ENTRY);
+    await audit.flush();
+    renameSync(file, `${file}.1`);
+    vi.advanceTimersByTime(1_500);
+    audit.record(ENTRY);
+    await audit.close();
+    expect(await verify(`${file}.1`, file)).toMatchObject({ lines: 4, chains: 1, openChains: 0 });
+    expect((await verify(`${file}.1`, file)).problem).toBeUndefined();
+    expect((await verify(file)).problem).toMatchObject({ kind: "missing", line: 1 });
+  });
+
+  it.runIf(process.platform === "linux")(
+    "on a full disk keeps lines, counts the rest, and heals",
+    async () => {
+      vi.useFakeTimers({ toFake: ["performance", "setTimeout", "clearTimeout"] });
+      symlinkSync("/dev/full", file);
+      const audit = await open({ file, maxBufferBytes: 2_000 });
+      await expect(audit.flush()).rejects.toMatchObject({ code: "ENOSPC" });
+      for (let count = 0; count < 20; count++) audit.record(ENTRY);
+      expect(audit.isFull).toBe(true);
+      await expect(audit.flush()).rejects.toMatchObject({ code: "ENOSPC" });
+      expect(warn.mock.calls.map(([message]) => message)).toEqual([
+        expect.stringContaining("cannot be written"),
+        expect.stringContaining("is full"),
+      ]);
+      rmSync(file);
+      vi.advanceTimersByTime(1_500);
+      await vi.waitFor(() => audit.flush());
+      expect(audit.isFull).toBe(false);
+      audit.record(ENTRY);
+      await audit.close();
+      const report = await verify(file);
+      expect(report.problem).toBeUndefined();
+      expect(report.lostRequests + report.lines).toBe(20 + 1 + 3);
+      expect(report.lostRequests).toBeGreaterThan(5);
+    },
+  );
+});
