@@ -1,6 +1,6 @@
 /** The options of `createGateway`. */
 import type { ToolFilter } from "../catalog/filters/filters.js";
-
+import type { AuditOption } from "./audit/open-audit.js";
 import type { GatewayUserOptions } from "./auth/auth-options.js";
 import type { PolicyOption } from "./policy/create-policy.js";
 
@@ -23,6 +23,8 @@ export interface GatewayOptions extends GatewayUserOptions {
   filter?: ToolFilter;
   /** Decides what users may see and do: a policy, an outside engine, or several. See docs/policies.md. @default everything is allowed */
   policy?: PolicyOption;
+  /** Writes one line for each request to a file or a callback. See docs/policies.md. @default none */
+  audit?: AuditOption;
   /** Also serve clients of the revisions up to 2025-11-25. @default true */
   legacy?: boolean;
   /** Largest body of a request. @default 4194304 (4 MiB) */

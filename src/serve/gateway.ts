@@ -4,6 +4,8 @@ import type { Transport } from "@modelcontextprotocol/client";
 import { compileFilter } from "../catalog/filters/filters.js";
 import { gatewayAccess } from "../port/gateway-access.js";
 import type { Toolport } from "../toolport.js";
+import type { AuditEntry } from "./audit/audit-event.js";
+import { openAudit } from "./audit/open-audit.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
@@ -18,7 +20,7 @@ import { loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
 import { createSeal } from "./replicas/seal.js";
 import { createSharedNotes } from "./replicas/shared-notes.js";
-import type { GatewayParts } from "./request-context.js";
+import type { GatewayParts, ServedEvent } from "./request-context.js";
 import { serveStdio } from "./serve-stdio.js";
 import { Sessions } from "./sessions.js";
 import { Feeds } from "./streams/feeds.js";
@@ -161,6 +163,15 @@ async function begin(toolport: Toolport, options: GatewayOptions): Promise<Runni
   const feeds = new Feeds(access, report);
   const parked: GatewayParts["parked"] = new ParkedCalls(options.parkMs ?? 600_000);
   const policy = options.policy === undefined ? undefined : createPolicy(options.policy, settings.logger);
+  policy?.onChange(() => feeds.changedForAll());
+  const audit =
+    options.audit === undefined
+      ? undefined
+      : await openAudit(options.audit, {
+          mac: (purpose, text, like) => seal.mac(purpose, text, like),
+          replica: mailbox.replica,
+          logger: settings.logger,
+        });
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
   const parts: GatewayParts = {
     seal,
@@ -173,7 +184,7 @@ async function begin(toolport: Toolport, options: GatewayOptions): Promise<Runni
     policy,
     questions: new Questions(mailbox),
     connect: undefined,
-    audit: undefined,
+    audit: audit && ((event) => audit.record(auditEntry(event))),
     stateTtlMs: options.stateTtlMs ?? 600_000,
     baggage: options.baggage ?? false,
     offers: (principal, tool) => {
@@ -191,8 +202,21 @@ async function begin(toolport: Toolport, options: GatewayOptions): Promise<Runni
       sessions.close();
       users.close();
       policy?.close();
+      await audit?.close();
       mailbox.close();
       notes.close();
     },
   };
 }
+
+const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => ({
+  principal: client.principal,
+  method: request.method,
+  server: facts.server,
+  tool: facts.tool,
+  definition: facts.definition,
+  args: facts.args,
+  outcome: facts.outcome ?? "ok",
+  code: facts.errorCode,
+  durationMs,
+});

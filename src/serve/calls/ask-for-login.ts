@@ -1,7 +1,8 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
 import type { AuthError } from "../../errors/auth-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
-import { isFields } from "../message.js";
+import { type Fields, isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { sealRound } from "./request-state.js";
@@ -33,6 +34,48 @@ export function askForLogin(
   const requestState = sealRound(context, { kind: "login", server }, identity);
   const inputRequests = { [LOGIN]: { method: "elicitation/create", params: elicitation } };
   return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+}
+
+/**
+ * The result of a call to a legacy server that wants pages to be visited first. Undefined if the error says nothing of the kind, or
+ * if the client understands the error itself.
+ */
+export function askForPages(context: RequestContext, error: unknown, identity: unknown): string | undefined {
+  if (!(error instanceof ToolCallError) || error.rpcCode !== URL_REQUIRED) return undefined;
+  const { client, facts } = context;
+  const pages = pagesOf(error.data);
+  if (pages.length === 0 || (client.era === "legacy" && takesUrls(context))) return undefined;
+  facts.outcome = "waiting";
+  const { server = "" } = error;
+  if (!takesUrls(context))
+    return resultText(client, {
+      content: [{ type: "text", text: pages.map(({ message, url }) => `${message}: ${url}`).join("\n") }],
+      isError: true,
+      _meta: { [FAILURE_META_KEY]: failureData(error) },
+    });
+  const inputRequests = Object.fromEntries(
+    pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
+  );
+  const requestState = sealRound(context, { kind: "login", server }, identity);
+  return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+}
+
+/** Key of a question in `inputRequests`, before its number. */
+const PAGE = "page";
+
+interface Page extends Fields {
+  readonly mode: "url";
+  readonly message: string;
+  readonly url: string;
+}
+
+function pagesOf(data: unknown): Page[] {
+  const given = isFields(data) ? data["elicitations"] : undefined;
+  return (Array.isArray(given) ? given : []).flatMap((page: unknown) =>
+    isFields(page) && typeof page["url"] === "string" && typeof page["message"] === "string"
+      ? [{ ...page, mode: "url", message: page["message"], url: page["url"] }]
+      : [],
+  );
 }
 
 function takesUrls({ client }: RequestContext): boolean {

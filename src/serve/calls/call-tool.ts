@@ -11,7 +11,7 @@ import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
-import { askForLogin } from "./ask-for-login.js";
+import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { decideCall } from "./decide-call.js";
 import { InterruptibleCall, type Question } from "./parked-calls.js";
@@ -47,8 +47,11 @@ export async function callTool(context: RequestContext): Promise<string> {
     if (round?.kind === "parked") return await answerParked(context, round, wanted);
     return await resolveAndRun(context, wanted, round);
   } catch (error) {
-    const login = error instanceof AuthError ? askForLogin(context, error, identity) : undefined;
-    if (login !== undefined) return login;
+    const asked =
+      error instanceof AuthError
+        ? askForLogin(context, error, identity)
+        : askForPages(context, error, identity);
+    if (asked !== undefined) return asked;
     facts.outcome = "error";
     facts.errorCode = toToolportError(error).code;
     if (isRpcFailure(error)) throw error;

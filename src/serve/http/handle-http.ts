@@ -10,8 +10,8 @@ import {
   negotiateLegacy,
   readEnvelope,
   readMessages,
-  unsupportedVersion,
   UNNAMED_LEGACY_VERSION,
+  unsupportedVersion,
 } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import { errorText } from "../results.js";

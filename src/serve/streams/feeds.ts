@@ -81,6 +81,11 @@ export class Feeds {
     if (feed !== undefined) void this.#remember(feed, [list]);
   }
 
+  /** What users may see has changed. */
+  changedForAll(): void {
+    for (const feed of this.#feeds.values()) this.#notify(feed, LISTS);
+  }
+
   close(): void {
     for (const off of this.#offs) off();
     for (const feed of this.#feeds.values()) {
