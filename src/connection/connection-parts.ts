@@ -24,7 +24,7 @@ export interface ConnectionParts {
   /** Handles the requests of servers. */
   readonly serverRequests?: ServerRequests | undefined;
   readonly validator?: SchemaValidator | undefined;
-  readonly eras: EraMemory;
+  readonly eras: Pick<EraMemory, "recall" | "remember" | "forget">;
   /** Minimum level of the log messages that a server should send. @default none */
   readonly logLevelOf?: ((config: ServerConfig, era: Era) => LogLevel | undefined) | undefined;
   /** Time limit of one attempt to connect. */

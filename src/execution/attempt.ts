@@ -5,12 +5,13 @@ import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession } from "../connection/run-on-session.js";
-import type { ServerConnection } from "../connection/server-connection.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { inputPauseOf } from "../protocol/input-pause.js";
 import { paramHeaders } from "../protocol/param-headers.js";
+import type { Relay } from "../protocol/relay.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask } from "../protocol/tasks.js";
@@ -33,6 +34,12 @@ import { INPUT_META_KEY, type MalformedContent, type ToolResult, toToolResult } 
 export interface AttemptParts extends CallProgressParts {
   /** Reads the lists of the server again. */
   refresh: (connection: ServerConnection, signal: AbortSignal | undefined) => Promise<void>;
+  /** The connection for a call of a gateway's client. */
+  connectionFor: (
+    connection: ServerConnection,
+    relay: Relay,
+    wait: WaitOptions & { patient: boolean },
+  ) => Promise<ServerConnection>;
   timeoutMs: number;
   /** Called for every result with malformed content. */
   onMalformed: (connection: ServerConnection, call: ResolvedCall, malformed: MalformedContent) => void;
@@ -213,11 +220,20 @@ class Attempt {
   }
 
   #send(): Promise<Record<string, unknown>> {
+    const { relay, options, patient } = this.#call;
+    if (relay === undefined || relay.capabilityKey === "") return this.#sendOn(this.#connection);
+    const wait = { timeoutMs: this.#waitMs(), signal: options.signal, patient };
+    return this.#parts
+      .connectionFor(this.#connection, relay, wait)
+      .then((connection) => this.#sendOn(connection));
+  }
+
+  #sendOn(connection: ServerConnection): Promise<Record<string, unknown>> {
     const call = this.#call;
-    const { options, deadline, patient } = call;
+    const { options, patient } = call;
     const { telemetry, trace } = this.#parts;
     return runOnSession(
-      this.#connection,
+      connection,
       (session) =>
         telemetry.isActive
           ? trace({ call, session }, (meta) => this.#request(session, meta))
@@ -225,11 +241,15 @@ class Attempt {
       {
         repeatable: isRepeatable(call),
         resends: call.resends,
-        waitMs: Math.min(this.#timeoutMs, deadline - this.#startedAt),
+        waitMs: this.#waitMs(),
         patient,
         signal: options.signal,
       },
     );
+  }
+
+  #waitMs(): number {
+    return Math.min(this.#timeoutMs, this.#call.deadline - this.#startedAt);
   }
 
   #request(session: Session, trace?: Record<string, string>): Promise<Record<string, unknown>> {

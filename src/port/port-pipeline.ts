@@ -9,6 +9,7 @@ import type { TraceMeta } from "../telemetry/open-telemetry.js";
 import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
 import type { MalformedCounts } from "./malformed-counts.js";
 import type { SharedParts } from "./shared-parts.js";
+import type { Variants } from "./variants.js";
 
 /** The part of a port that its pipeline needs. */
 interface PipelineHost {
@@ -17,6 +18,7 @@ interface PipelineHost {
   readonly catalog: Catalog;
   readonly malformed: MalformedCounts;
   readonly tasks: { readonly runs: TaskRuns };
+  readonly variants: Variants;
   reread(connection: ServerConnection, wait: WaitOptions): Promise<void>;
   trace<Result>(
     session: Session,
@@ -56,6 +58,7 @@ export function createPortPipeline(port: PipelineHost): Pipeline {
       return catalog.find(server, sourceName)?.info;
     },
     refresh: (connection, signal) => port.reread(connection, { signal }),
+    connectionFor: (connection, relay, wait) => port.variants.connectionFor(connection, relay, wait),
     timeoutMs: settings.timeoutMs,
     onProgress: parts.onProgress,
     report,

@@ -21,7 +21,7 @@ import type { Subscriptions } from "./resources/subscriptions.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** The part of a port that its connections need. */
-interface PoolHost {
+export interface PoolHost {
   readonly parts: SharedParts;
   readonly principal: Principal | undefined;
   readonly pool: ConnectionPool;
@@ -36,10 +36,15 @@ interface PoolHost {
 }
 
 export function createPortPool(port: PoolHost): ConnectionPool {
+  return new ConnectionPool(connectionPartsOf(port), (config) => configFor(config, port.principal));
+}
+
+/** What every connection of the port needs. */
+export function connectionPartsOf(port: PoolHost): ConnectionParts {
   const { parts, principal } = port;
   const { settings, emitter } = parts;
   const reported = new Set<string>();
-  const connectionParts: ConnectionParts = {
+  return {
     identity: { clientInfo: settings.clientInfo, capabilities: port.serverRequests.capabilities },
     serverRequests: port.serverRequests,
     validator: parts.validator,
@@ -95,7 +100,6 @@ export function createPortPool(port: PoolHost): ConnectionPool {
       });
     },
   };
-  return new ConnectionPool(connectionParts, (config) => configFor(config, principal));
 }
 
 /** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */

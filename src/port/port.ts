@@ -43,6 +43,7 @@ import type { SharedParts } from "./shared-parts.js";
 import type { SuspendableRun, SuspensionCounts } from "./suspensions/call-rounds.js";
 import type { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
+import { Variants } from "./variants.js";
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port {
@@ -60,6 +61,8 @@ export class Port {
   readonly resourceCache = new ResourceCache();
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new PortTasks(this);
+  /** Connections for the clients of a gateway. */
+  readonly variants = new Variants(this);
   readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
   readonly malformed: MalformedCounts;
   /** Tools of the port itself. */
@@ -156,7 +159,7 @@ export class Port {
     const config = this.pool.get(name)?.config;
     this.#restoredNames.delete(name);
     this.subscriptions.drop(name);
-    await this.pool.remove(name);
+    await Promise.all([this.pool.remove(name), this.variants.drop(name)]);
     if (config !== undefined) this.oauth.forget(config);
     this.resourceCache.forget(name);
     this.pipeline.targets.forget(name);
@@ -313,7 +316,7 @@ export class Port {
     this.#stopUpkeep();
     this.#closing ??= (async () => {
       this.subscriptions.close();
-      await Promise.all([this.tasks.close(), this.pool.close(), this.saved?.stop()]);
+      await Promise.all([this.tasks.close(), this.pool.close(), this.variants.close(), this.saved?.stop()]);
       await this.#clients.close();
     })();
     return this.#closing;

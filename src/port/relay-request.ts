@@ -5,6 +5,7 @@ import type { Session } from "../protocol/session.js";
 import { promptWithheld } from "./get-prompt.js";
 import { resourceWithheld } from "./resources/resource-address.js";
 import type { AccessOptions, ServerAccess } from "./server-access.js";
+import type { Variants } from "./variants.js";
 
 /** A request to one server. */
 export interface RelayedRequest {
@@ -21,6 +22,7 @@ export interface RelayedRequest {
 /** The part of a port that relayed requests need. */
 export interface RelayHost extends ServerAccess {
   readonly parts: ServerAccess["parts"] & { readonly settings: { readonly maxTimeoutMs: number } };
+  readonly variants: Variants;
   read<Result>(
     connection: ServerConnection,
     run: (session: Session) => Promise<Result>,
@@ -87,9 +89,10 @@ async function sendRelayed(
     const reason = port.catalog.refusalOf(server, "prompts", prompt);
     if (reason !== undefined) throw promptWithheld(server, prompt, reason);
   }
+  const suited = await port.variants.connectionFor(connection, relay, wait);
   const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal, relay };
   const result = await port.read(
-    connection,
+    suited,
     (session) =>
       port.trace(session, { method, uri, prompt }, (meta) =>
         session.request(method, withTrace(params, meta), limits),

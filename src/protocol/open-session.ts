@@ -248,7 +248,8 @@ async function connect(
     if (requests.isServing) channel.lastActivityAt = requests.responder.serverLastWaitedAt;
     // Load the client before the server can send a request: some servers wait only briefly for the response. If it fails,
     // only the requests of the server stay unanswered.
-    if (Object.keys(serverRequests.capabilities).length > 0) await waitBriefly(client.get(), options.signal);
+    if (Object.keys(serverRequests.capabilities).length > 0 && requests.calls === undefined)
+      await waitBriefly(client.get(), options.signal);
     if (logLevel !== undefined) setLogLevel(channel, capabilities, logLevel);
     requests.opened();
   }
@@ -264,6 +265,7 @@ async function connect(
     tracksCalls: requests.isServing,
     asksUser: serverRequests.capabilities.elicitation !== undefined,
     urlElicitations,
+    calls: requests.calls,
     unproven: remembered?.era === "modern",
     openStream: () => transport.listen?.() ?? noStream,
     endSession: () => transport.endSession?.() ?? Promise.resolve(),

@@ -22,6 +22,8 @@ export interface RequestLimits {
   quiet?: boolean | undefined;
   /** Background work: does not keep the process alive. @default false */
   background?: boolean | undefined;
+  /** The call that the request is sent for. @default these options */
+  owner?: object | undefined;
 }
 
 /** Shared by all requests of one connection. */
@@ -101,6 +103,11 @@ export class PendingRequest implements TimedRequest {
       this.#context.cancel(this.id, "abort");
       this.reject(signal.reason);
     });
+  }
+
+  /** The call that the request was sent for. */
+  get owner(): object {
+    return this.#limits.owner ?? this.#limits;
   }
 
   get quiet(): boolean {

@@ -8,3 +8,8 @@ export function isRefusedState(error: unknown): error is ToolCallError {
   if (!(error instanceof ToolCallError) || error.rpcCode !== INVALID_PARAMS) return false;
   return (error.data as { reason?: unknown } | null | undefined)?.reason === "invalid_request_state";
 }
+
+/** A server checks the state before it runs anything. */
+export function throwUnsentIfRefused(error: unknown): never {
+  throw isRefusedState(error) ? error.withOutcome("unsent") : error;
+}

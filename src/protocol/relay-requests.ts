@@ -1,8 +1,8 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { Era } from "./era.js";
-import { checkInput, needsInput, runInputRounds } from "./input-rounds.js";
-import { type Relay, relayEnvelope, relayParams } from "./relay.js";
+import type { Handshake } from "./handshake.js";
+import { checkInput, type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
+import { askClient, type Relay, relayEnvelope, relayParams } from "./relay.js";
+import { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
 import { completeResult, hasResultType, markDependsOnInput } from "./session-result.js";
@@ -11,12 +11,16 @@ type Fields = Record<string, unknown>;
 
 export interface RelayRequestParts {
   readonly server: string;
-  readonly era: Era;
+  readonly handshake: Handshake;
   readonly channel: RequestChannel;
+  /** Set for a connection with the capabilities of the clients. */
+  readonly calls?: RelayedCalls | undefined;
   /** Aborts when the connection closes. */
   readonly closed: AbortSignal;
-  /** Called with every result: the server has responded in its era. */
-  onProven(): void;
+  /** Keeps the session open until the promise settles. */
+  readonly track: <Result>(running: Promise<Result>) => Promise<Result>;
+  /** Called with every response. */
+  readonly onResponse: () => void;
 }
 
 /** Envelopes of further clients are built anew. */
@@ -24,60 +28,61 @@ const MAX_ENVELOPES = 64;
 
 export class RelayRequests {
   readonly #parts: RelayRequestParts;
+  readonly #calls: RelayedCalls;
   /** By capability set and log level: an envelope is stringified once. */
   readonly #envelopes = new Map<string, Readonly<Fields>>();
 
   constructor(parts: RelayRequestParts) {
     this.#parts = parts;
+    const { server, channel } = parts;
+    this.#calls = parts.calls ?? new RelayedCalls({ server, channel, turns: { areNeeded: false } });
   }
 
-  async request(
-    method: string,
-    params: Fields,
-    relay: Relay,
-    options: ChannelRequestOptions,
-  ): Promise<Fields> {
-    const { era } = this.#parts;
-    return era === "modern"
-      ? this.#requestModern(method, relayParams(params, relay), relay, options)
-      : this.#requestLegacy(method, relayParams(params, relay), options);
-  }
-
-  async #requestModern(
-    method: string,
-    params: Fields,
-    relay: Relay,
-    given: ChannelRequestOptions,
-  ): Promise<Fields> {
-    const { server, channel, closed, onProven } = this.#parts;
+  async request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {
+    const { server, channel, handshake, onResponse, track } = this.#parts;
+    const isModern = handshake.era === "modern";
+    if (!isModern && handshake.capabilities.logging !== undefined) await this.#calls.lowerLevel(relay);
     const startedAt = performance.now();
-    const options = { ...given, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true };
-    const result = await channel.request(method, params, options);
-    onProven();
-    if (!hasResultType(result) || !needsInput(method, result)) return completeResult(server, method, result);
-    if (relay.passesInput) {
+    const params = relayParams(given, relay);
+    const taskId = method === "tasks/result" ? (params["taskId"] as string) : undefined;
+    const options = isModern
+      ? { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true }
+      : limits;
+    let hasAsked = false;
+    const send = async (own: ChannelRequestOptions) => {
+      const result = await channel.request(method, params, own);
+      onResponse();
+      if (!isModern || !hasResultType(result) || !needsInput(method, result)) return result;
       checkInput(result, { server, method });
-      relay.isInputRequired = true;
-      return result as Fields;
-    }
-    const collected = await runInputRounds(result, {
+      relay.isInputRequired = relay.passesInput;
+      hasAsked = !relay.passesInput;
+      return hasAsked
+        ? track(this.#collectInput(result, { method, params, relay, options: own, startedAt }))
+        : result;
+    };
+    const result = await (isModern && relay.onLog === undefined
+      ? send(options)
+      : this.#calls.run({ method, taskId, relay, options, send, track }));
+    if (relay.isInputRequired === true) return result as Fields;
+    const complete = completeResult(server, method, result);
+    return hasAsked ? markDependsOnInput(complete) : complete;
+  }
+
+  #collectInput(
+    first: unknown,
+    {
+      relay,
+      ...request
+    }: { relay: Relay } & Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt">,
+  ): Promise<unknown> {
+    const { server, channel, closed } = this.#parts;
+    return runInputRounds(first, {
+      ...request,
       server,
-      method,
-      params,
-      options,
-      startedAt,
       closed,
       responder: { respondAll: (requests, { signal }) => askAll(server, relay, requests, signal) },
-      send: (next, limits) => channel.request(method, next, limits),
+      send: (next, limits) => channel.request(request.method, next, limits),
     });
-    return markDependsOnInput(completeResult(server, method, collected));
-  }
-
-  async #requestLegacy(method: string, params: Fields, options: ChannelRequestOptions): Promise<Fields> {
-    const { server, channel, onProven } = this.#parts;
-    const result = await channel.request(method, params, options);
-    onProven();
-    return completeResult(server, method, result);
   }
 
   #envelopeOf(relay: Relay): Readonly<Fields> {
@@ -91,31 +96,6 @@ export class RelayRequests {
     }
     return envelope;
   }
-}
-
-/** The capability that a client declares for each question. */
-const CAPABILITIES: Readonly<Record<string, string>> = {
-  "elicitation/create": "elicitation",
-  "sampling/createMessage": "sampling",
-  "roots/list": "roots",
-};
-
-/** Asks the client of the gateway. Rejects with a `ToolCallError` if the client did not declare the capability. */
-export async function askClient(
-  server: string,
-  relay: Relay,
-  { method, params }: ServerRequest,
-  signal: AbortSignal,
-): Promise<Fields> {
-  const capability = Object.hasOwn(CAPABILITIES, method) ? CAPABILITIES[method] : undefined;
-  if (capability === undefined || relay.capabilities[capability] === undefined)
-    throw new ToolCallError({
-      code: "PROTOCOL",
-      server,
-      what: "The server sent a request for which the client declared no capability",
-      next: "Use a client that supports it, or report this to the author of the server",
-    });
-  return relay.answer({ method, params }, signal);
 }
 
 /** Asks everything that one result requests at the same time. The first failure aborts the others. */

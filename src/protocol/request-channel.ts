@@ -5,13 +5,18 @@
  * other message to an `SdkTransport`, the transport of the SDK's `Client`, which uses numeric ids. Own requests skip the
  * client's schema validation, so one malformed tool does not fail a whole list, and a lost response fails its request at once.
  */
-import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
-import type { GiveUpReason, ServerSendOptions, ServerTransport } from "../transports/server-transport.js";
+import type {
+  GiveUpReason,
+  MessageOrigin,
+  ServerSendOptions,
+  ServerTransport,
+} from "../transports/server-transport.js";
 import {
   connectionClosed,
   type InvalidMessageSource,
@@ -23,6 +28,7 @@ import { DeadlineClock } from "./deadline-clock.js";
 import { DroppedResponses } from "./dropped-responses.js";
 import { type OutgoingRequest, toCancellation, toMessage, toText } from "./outgoing-request.js";
 import { IdTable, PendingRequest, type RequestContext, type RequestLimits } from "./pending-request.js";
+import { RequestBatches } from "./request-batches.js";
 import { SdkTransport } from "./sdk-transport.js";
 
 /** Makes ids longer than the strings that V8's JSON parser interns: interned ids would pile up on the heap. */
@@ -66,8 +72,12 @@ export class RequestChannel {
   lastActivityAt: (() => number) | undefined;
   /** Receive every notification except progress of own requests, before the SDK's client does. */
   readonly notificationListeners = new Set<
-    (method: string, params: Readonly<Record<string, unknown>>) => void
+    (method: string, params: Readonly<Record<string, unknown>>, origin: MessageOrigin | undefined) => void
   >();
+  /** Receives every request of the server before the SDK's client does. Returns true if it answers the request. */
+  onrequest?:
+    | ((request: JSONRPCRequest, origin: MessageOrigin | undefined) => boolean | undefined)
+    | undefined;
   /** Redacts the configured secrets of this server from errors. */
   secrets: KnownSecrets | undefined;
   /** Advice for errors about a lost connection that will not be replaced. @default call again */
@@ -86,8 +96,7 @@ export class RequestChannel {
   readonly #clock = new DeadlineClock();
   readonly #droppedResponses: DroppedResponses;
   readonly #context: RequestContext;
-  /** Requests that the transport writes in one batch; they fail together. */
-  #batch: { readonly sent: Promise<void>; readonly ids: string[] } | undefined;
+  readonly #batches = new RequestBatches((id, error) => this.#fail(id, error));
   #received = 0;
   #started: Promise<void> | undefined;
   #isClosed = false;
@@ -122,7 +131,7 @@ export class RequestChannel {
     this.closed = new Promise((resolve) => {
       this.#settleClosed = resolve;
     });
-    inner.onmessage = (message, extra) => this.#receive(message, extra);
+    inner.onmessage = (message, origin) => this.#receive(message, origin);
     inner.onerror = (error) => {
       this.#context.redactError(error);
       if (isInvalidMessage(error)) this.oninvalidmessage?.(error, "transport");
@@ -187,6 +196,12 @@ export class RequestChannel {
     return this.#send({ jsonrpc: "2.0", method, ...(this.envelope && { params: { _meta: this.envelope } }) });
   }
 
+  /** The call on whose stream a message arrived: the `owner` of its request. Undefined if the transport does not know. */
+  ownerOf(origin: MessageOrigin | undefined): object | undefined {
+    const id = origin?.ownRequestId;
+    return isOwnId(id) ? this.#pending.get(id)?.owner : undefined;
+  }
+
   /** Sends an own request. Rejects with a `ToolportError`, or with the signal's reason on abort. */
   request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown> {
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
@@ -200,7 +215,7 @@ export class RequestChannel {
     const metaDefaults = options.skipsMetaDefaults === true ? undefined : this.metaDefaults;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
     if (this.#hasPerRequestStream || pending.isBackground) this.#sendAlone(request, pending, options);
-    else this.#sendBatched(request, options.resends);
+    else this.#batches.add(this.#sendAsText(request, options.resends), id);
     return pending.promise;
   }
 
@@ -214,13 +229,6 @@ export class RequestChannel {
     sent.catch((error: ToolportError) => this.#fail(pending.id, error));
   }
 
-  #sendBatched(request: OutgoingRequest, resends: Resends | undefined): void {
-    const sent = this.#sendAsText(request, resends);
-    // The transport returns the same promise for all requests it writes together.
-    if (this.#batch?.sent === sent) this.#batch.ids.push(request.id);
-    else this.#trackBatch(sent, request.id);
-  }
-
   #sendAsText(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
     if (this.#inner.sendText === undefined || this.tap !== undefined)
       return this.#send(toMessage(request), resends && { resends });
@@ -230,16 +238,6 @@ export class RequestChannel {
       // The arguments cannot be serialized as JSON.
       return Promise.reject(error);
     }
-  }
-
-  #trackBatch(sent: Promise<void>, id: string): void {
-    const batch = { sent, ids: [id] };
-    this.#batch = batch;
-    const done = (error?: ToolportError): void => {
-      if (this.#batch === batch) this.#batch = undefined;
-      if (error !== undefined) for (const each of batch.ids) this.#fail(each, error);
-    };
-    sent.then(() => done(), done);
   }
 
   #streamOptions(
@@ -263,7 +261,7 @@ export class RequestChannel {
     return this.#inner.send(message, options);
   }
 
-  #receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+  #receive(message: JSONRPCMessage, origin?: MessageOrigin): void {
     this.#received += 1;
     this.tap?.("received", message);
     if (!("method" in message)) {
@@ -276,9 +274,10 @@ export class RequestChannel {
         return request?.progress(message.params as Record<string, unknown>);
       }
     } else if (!("id" in message)) {
-      for (const listener of this.notificationListeners) listener(message.method, message.params ?? {});
-    }
-    this.sdkTransport.receive(message, extra);
+      const { method, params = {} } = message;
+      for (const listener of this.notificationListeners) listener(method, params, origin);
+    } else if (this.onrequest?.(message, origin) === true) return;
+    this.sdkTransport.receive(message, origin);
   }
 
   #take(id: string): PendingRequest | undefined {

@@ -9,9 +9,10 @@ import type { Handshake } from "./handshake.js";
 import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
-import { isRefusedState } from "./refused-state.js";
+import { throwUnsentIfRefused } from "./refused-state.js";
 import type { Relay } from "./relay.js";
 import { RelayRequests } from "./relay-requests.js";
+import type { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
@@ -106,6 +107,8 @@ interface SessionParts {
   asksUser: boolean;
   /** Handles legacy servers that demand a web page before they respond. */
   urlElicitations: UrlElicitations;
+  /** Set if the connection was opened with the capabilities of a gateway's clients. */
+  calls?: RelayedCalls | undefined;
   unproven: boolean;
   /** Legacy servers: opens the stream for notifications, unless it is open. Returns a function that closes it. */
   openStream: () => () => void;
@@ -124,6 +127,7 @@ export function createSession({
   tracksCalls,
   asksUser,
   urlElicitations,
+  calls,
   unproven,
   openStream,
   endSession,
@@ -158,11 +162,13 @@ export function createSession({
     params: Record<string, unknown>,
     { relay, ...options }: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    const onProven = () => {
-      proven = true;
-    };
-    relayRequests ??= new RelayRequests({ server, era, channel, closed: closed.signal, onProven });
-    return track(relayRequests.request(method, params, relay!, options));
+    relayRequests ??= new RelayRequests({
+      ...{ server, handshake, channel, calls, closed: closed.signal, track },
+      onResponse: () => {
+        proven = true;
+      },
+    });
+    return relayRequests.request(method, params, relay!, options);
   }
 
   function requestLegacy(
@@ -357,8 +363,3 @@ export function createSession({
 
 /** Methods during which a legacy server may send requests on behalf of a tool call. */
 const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
-
-/** A server checks the state before it runs anything. */
-function throwUnsentIfRefused(error: unknown): never {
-  throw isRefusedState(error) ? error.withOutcome("unsent") : error;
-}

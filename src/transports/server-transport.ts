@@ -1,6 +1,7 @@
 /** The interface of all transports: the SDK's `Transport`, plus what a connection needs to recover. */
 import type {
   JSONRPCMessage,
+  MessageExtraInfo,
   RequestId,
   Transport,
   TransportSendOptions,
@@ -23,12 +24,19 @@ export interface ServerSendOptions extends TransportSendOptions {
   background?: boolean | undefined;
 }
 
+/** What a transport knows about a message of the server. */
+export interface MessageOrigin extends MessageExtraInfo {
+  /** The request in whose response stream the message arrived. Only Streamable HTTP has such streams. */
+  readonly ownRequestId?: RequestId | undefined;
+}
+
 /**
  * A transport. `start()` rejects with a `ToolportError` if the connection cannot be opened; `send()` rejects with one (or
  * with an error of the SDK) if the message could not be sent.
  */
 export interface ServerTransport extends Transport {
   readonly kind: TransportKind;
+  onmessage?: (<T extends JSONRPCMessage>(message: T, origin?: MessageOrigin) => void) | undefined;
   send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void>;
   /** Why the transport closed. Set before `onclose` is called, unless `close()` was called. */
   readonly closeError?: ToolportError | undefined;

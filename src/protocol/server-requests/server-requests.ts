@@ -2,6 +2,7 @@
 import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
 import { callSafely } from "../../util/call-safely.js";
+import type { RelayedCalls } from "../relayed-calls.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";
 import {
@@ -40,6 +41,8 @@ export interface AttachedRequests {
   readonly isServing: boolean;
   /** Registers the handlers with the SDK's client, which receives the requests. */
   serve(client: Client): void;
+  /** Set if the questions of the server are answered by the clients of a gateway. */
+  readonly calls?: RelayedCalls | undefined;
   /** Call after a legacy handshake: the server is notified of changed roots until its connection closes. */
   opened(): void;
 }

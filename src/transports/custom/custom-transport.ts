@@ -106,7 +106,7 @@ class CustomTransport implements ServerTransport {
   /** Listeners that the user's function has set are called first, as in the SDK. */
   #listen(inner: ServerTransport | Transport): void {
     const { onmessage, onerror, onclose } = inner;
-    inner.onmessage = (message, extra) => {
+    inner.onmessage = (message: JSONRPCMessage, extra?: MessageExtraInfo) => {
       onmessage?.call(inner, message, extra);
       this.onmessage?.(message, extra);
     };

@@ -1,5 +1,5 @@
 /** Streamable HTTP: sends every message by POST, reads responses as JSON or event streams, and reopens broken streams. */
-import type { JSONRPCMessage, MessageExtraInfo, RequestId } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
@@ -59,7 +59,7 @@ class HttpTransport implements ServerTransport {
   readonly kind = "http";
   readonly hasPerRequestStream = true;
   readonly closeError: ToolportError | undefined;
-  onmessage?: <T extends JSONRPCMessage>(message: T, extra?: MessageExtraInfo) => void;
+  onmessage?: ServerTransport["onmessage"];
   onerror?: (error: Error) => void;
   onclose?: () => void;
   ondiscard?: ServerTransport["ondiscard"];
@@ -207,9 +207,12 @@ class HttpTransport implements ServerTransport {
   }
 
   #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {
-    if (!("method" in message) && message.id !== undefined) this.#context.requests.answered(message.id, own);
+    const isResponse = !("method" in message);
+    if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id, own);
     try {
-      this.onmessage?.(message);
+      // Requests and log messages of the server belong to the request whose stream they arrive on.
+      if (isResponse || own === undefined) this.onmessage?.(message);
+      else this.onmessage?.(message, { ownRequestId: own.id });
     } catch (error) {
       this.#report(error as Error);
     }

@@ -1,0 +1,155 @@
+/** Connections to legacy servers for the clients of a gateway: such a server learns the capabilities of a client only once. */
+import { shareSecrets } from "../config/known-secrets.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ConnectionParts } from "../connection/connection-parts.js";
+import { ServerConnection, type WaitOptions } from "../connection/server-connection.js";
+import { startUpkeep } from "../connection/upkeep.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { Era } from "../protocol/era.js";
+import type { Relay } from "../protocol/relay.js";
+import { createRelayedRequests } from "../protocol/server-requests/relayed-requests.js";
+import { connectionPartsOf, type PoolHost } from "./port-pool.js";
+
+/** One connection for one server and one set of capabilities. */
+interface Variant {
+  readonly connection: ServerConnection;
+  /** The configuration of the ordinary connection when this one was created. */
+  readonly source: ServerConfig;
+}
+
+/** Maximum number of sets of capabilities of one user for one server: each is a connection, or a process, of its own. */
+const MAX_VARIANTS = 8;
+
+export class Variants {
+  readonly #host: PoolHost;
+  /** By server, then by `capabilityKey`. */
+  readonly #servers = new Map<string, Map<string, Variant>>();
+  #parts: ConnectionParts | undefined;
+  #stopUpkeep: (() => void) | undefined;
+
+  constructor(host: PoolHost) {
+    this.#host = host;
+  }
+
+  /**
+   * The connection for a request of a client. Modern servers, and clients without capabilities, use the ordinary one.
+   *
+   * @param connection the ordinary connection
+   */
+  async connectionFor(
+    connection: ServerConnection,
+    relay: Relay,
+    wait: WaitOptions & { patient?: boolean | undefined },
+  ): Promise<ServerConnection> {
+    const { current } = connection;
+    if (relay.capabilityKey === "" || current.state.status === "closed") return current;
+    if ((await this.#eraOf(current, wait)) === "modern") return current;
+    return this.#variant(current, relay);
+  }
+
+  /** Closes the connections of a server that was removed. */
+  async drop(server: string): Promise<void> {
+    const variants = [...(this.#servers.get(server)?.values() ?? [])];
+    this.#servers.delete(server);
+    await Promise.all(variants.map(({ connection }) => connection.disconnect()));
+  }
+
+  async close(): Promise<void> {
+    this.#stopUpkeep?.();
+    await Promise.all([...this.#servers.keys()].map((server) => this.drop(server)));
+  }
+
+  /** Number of connections. */
+  get size(): number {
+    return this.all().length;
+  }
+
+  all(): ServerConnection[] {
+    return [...this.#servers.values()].flatMap((variants) =>
+      [...variants.values()].map(({ connection }) => connection),
+    );
+  }
+
+  /** Connects the server with the capabilities of the port only if its era is not known. */
+  async #eraOf(connection: ServerConnection, wait: WaitOptions): Promise<Era> {
+    if (connection.session !== undefined) return connection.session.era;
+    if (this.#servers.has(connection.name)) return "legacy";
+    const { protocol } = connection.config;
+    const remembered = protocol === "auto" ? await this.#partsOf().eras.recall(connection.config) : undefined;
+    return remembered?.era === "legacy" ? "legacy" : (await connection.acquire(wait)).era;
+  }
+
+  #variant(ordinary: ServerConnection, { capabilities, capabilityKey }: Relay): ServerConnection {
+    const { name, config } = ordinary;
+    const variants = this.#servers.get(name) ?? new Map<string, Variant>();
+    this.#servers.set(name, variants);
+    const known = variants.get(capabilityKey);
+    // The Map keeps the order of use.
+    variants.delete(capabilityKey);
+    if (known !== undefined && known.source === config) {
+      variants.set(capabilityKey, known);
+      return known.connection;
+    }
+    // The credentials have changed.
+    void known?.connection.retire();
+    if (variants.size >= MAX_VARIANTS) this.#makeSpace(name, variants);
+    const connection = new ServerConnection(plain(config), this.#partsFor(capabilities));
+    variants.set(capabilityKey, { connection, source: config });
+    return connection;
+  }
+
+  /** Closes the connection that was not in use for the longest time. */
+  #makeSpace(server: string, variants: Map<string, Variant>): void {
+    for (const [key, { connection }] of variants) {
+      if (connection.usage.idleMs === 0) continue;
+      variants.delete(key);
+      void connection.retire();
+      return;
+    }
+    throw new ToolCallError({
+      code: "OVERLOADED",
+      server,
+      what: `Clients of this user with ${MAX_VARIANTS} other sets of capabilities are calling this server`,
+      next: "Call again when one of those calls has ended",
+      retryable: true,
+      outcome: "unsent",
+    });
+  }
+
+  #partsOf(): ConnectionParts {
+    this.#parts ??= connectionPartsOf(this.#host);
+    const { idleTimeoutMs } = this.#host.parts.settings;
+    this.#stopUpkeep ??= startUpkeep(this, { healthCheckMs: undefined, idleTimeoutMs });
+    return this.#parts;
+  }
+
+  #partsFor(capabilities: Relay["capabilities"]): ConnectionParts {
+    const parts = this.#partsOf();
+    const { eras, identity } = parts;
+    return {
+      ...parts,
+      identity: { clientInfo: identity.clientInfo, capabilities },
+      serverRequests: createRelayedRequests(capabilities),
+      eras: {
+        recall: async (config) => {
+          const remembered = await eras.recall(config);
+          return remembered?.era === "legacy" ? remembered : { era: "legacy", at: Date.now() };
+        },
+        remember: async () => {},
+        forget: async () => {},
+      },
+      // The lists and the state of the server are those of the ordinary connection.
+      discover: async () => {},
+      onState() {},
+      onNotification: (server, method, params) => {
+        if (!method.endsWith("/list_changed")) parts.onNotification?.(server, method, params);
+      },
+    };
+  }
+}
+
+/** Without the capabilities of `clientOptions`, which are not those of the client. */
+const plain = (config: ServerConfig): ServerConfig => {
+  if (config.clientOptions === undefined) return config;
+  return shareSecrets(config, { ...config, clientOptions: undefined } as ServerConfig);
+};

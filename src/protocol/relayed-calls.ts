@@ -1,0 +1,250 @@
+/** The requests of a gateway's clients in flight on one connection: which of them a message of the server belongs to. */
+import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import { ToolCallError } from "../errors/tool-call-error.js";
+import { isLogLevel, LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
+import type { MessageOrigin } from "../transports/server-transport.js";
+import { withDeadline } from "../util/with-deadline.js";
+import { askClient, type Relay } from "./relay.js";
+import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
+
+/** One request in flight. */
+interface RelayedCall {
+  readonly relay: Relay;
+  /** The task whose result is requested. */
+  readonly taskId?: string | undefined;
+  /** The server may ask the client during this request. */
+  readonly mayAsk: boolean;
+  /** Open questions by the id that the server gave them. */
+  questions?: Map<RequestId, AbortController>;
+}
+
+/** One request to run. */
+export interface RelayedRun {
+  readonly method: string;
+  readonly taskId?: string | undefined;
+  readonly relay: Relay;
+  readonly options: ChannelRequestOptions;
+  /** Keeps the session open until the promise settles. */
+  readonly track: <Result>(running: Promise<Result>) => Promise<Result>;
+  /** Sends the request with the given options. */
+  readonly send: (options: ChannelRequestOptions) => Promise<unknown>;
+}
+
+interface RelayedCallsParts {
+  readonly server: string;
+  readonly channel: RequestChannel;
+  /** Shared by all connections to the same server. */
+  readonly turns: Turns;
+}
+
+/** Whether requests that may ask run one at a time, because messages do not show which request they belong to. */
+export interface Turns {
+  /**
+   * True for every transport but Streamable HTTP, and there from the first question on that does not arrive on the stream of its
+   * call. The SDK's `elicitInput` and `createMessage` send such questions.
+   */
+  areNeeded: boolean;
+}
+
+/** Requests during which a legacy server may ask. */
+const ASKING_METHODS = new Set(["tools/call", "prompts/get", "resources/read"]);
+/** Maximum number of open questions of one request. */
+const MAX_QUESTIONS = 16;
+const SET_LEVEL_MS = 10_000;
+
+export class RelayedCalls {
+  readonly #parts: RelayedCallsParts;
+  readonly #calls = new Set<RelayedCall>();
+  /** The connection was opened with the capabilities of the clients, so the server's questions are for them. */
+  #isAnswering = false;
+  /** Settles after the last request that may ask. */
+  #turn: Promise<void> = Promise.resolve();
+  #lastAnsweredAt = 0;
+  /** The lowest level that a client asked for, and the request that sets it. */
+  #level: { readonly level: LogLevel; readonly set: Promise<unknown> } | undefined;
+
+  constructor(parts: RelayedCallsParts) {
+    this.#parts = parts;
+    parts.channel.notificationListeners.add((method, params, origin) => {
+      if (method === "notifications/message") this.#log(params, origin);
+      else if (method === "notifications/cancelled") this.#withdrawn(params["requestId"] as RequestId);
+    });
+  }
+
+  /** Answers the questions of the server from now on. For connections with the capabilities of the clients. */
+  answer(): void {
+    const { channel } = this.#parts;
+    this.#isAnswering = true;
+    channel.onrequest = (request, origin) => this.#receive(request, origin);
+    // The server may be silent while it waits for an answer.
+    channel.lastActivityAt = () => (this.#isAsking() ? performance.now() : this.#lastAnsweredAt);
+  }
+
+  /** Runs one request. Its open questions are withdrawn when it ends. */
+  async run({ method, taskId, relay, options, track, send }: RelayedRun): Promise<unknown> {
+    const mayAsk = ASKING_METHODS.has(method);
+    if (!this.#isAnswering || !mayAsk || !this.#parts.turns.areNeeded)
+      return this.#track({ relay, taskId, mayAsk }, options, send);
+    const startedAt = performance.now();
+    const leave = await track(this.#enter(options));
+    try {
+      const maxTimeoutMs = options.maxTimeoutMs - (performance.now() - startedAt);
+      return await this.#track({ relay, taskId, mayAsk }, { ...options, maxTimeoutMs }, send);
+    } finally {
+      leave();
+    }
+  }
+
+  /** Asks a legacy server for the messages that the client wants. Ignores failures: only log messages would be missing. */
+  async lowerLevel({ logLevel: level }: Relay): Promise<void> {
+    if (level === undefined) return;
+    if (this.#level === undefined || severity(level) < severity(this.#level.level)) {
+      const limits = { timeoutMs: SET_LEVEL_MS, maxTimeoutMs: SET_LEVEL_MS };
+      const set = this.#parts.channel.request("logging/setLevel", { level }, limits).catch(() => {});
+      this.#level = { level, set };
+    }
+    await this.#level.set;
+  }
+
+  async #track(
+    given: Omit<RelayedCall, "questions">,
+    options: ChannelRequestOptions,
+    send: RelayedRun["send"],
+  ): Promise<unknown> {
+    const call: RelayedCall = { ...given };
+    this.#calls.add(call);
+    try {
+      return await send({ ...options, owner: call });
+    } finally {
+      this.#calls.delete(call);
+      for (const question of call.questions?.values() ?? []) question.abort(endedCall(this.#parts.server));
+    }
+  }
+
+  /** Waits until no other request can ask. Returns the function that lets the next one in. */
+  async #enter({ signal, timeoutMs, maxTimeoutMs }: ChannelRequestOptions): Promise<() => void> {
+    const previous = this.#turn;
+    let leave = () => {};
+    this.#turn = new Promise((resolve) => {
+      leave = resolve;
+    });
+    try {
+      await withDeadline(previous, {
+        signal,
+        timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
+        onTimeout: () => waitedTooLong(this.#parts.server),
+      });
+    } catch (error) {
+      void previous.then(leave);
+      throw error;
+    }
+    return leave;
+  }
+
+  /** True if the request of the server is answered here. */
+  #receive(request: JSONRPCRequest, origin: MessageOrigin | undefined): boolean {
+    // The channel answers pings.
+    if (request.method === "ping") return false;
+    const { channel } = this.#parts;
+    const reply = (content: object) =>
+      // Ignore failures: the channel handles a broken connection.
+      void channel.sdkTransport.send({ jsonrpc: "2.0", id: request.id, ...content } as never).catch(() => {});
+    const call = this.#callOf(request, origin);
+    if (call === undefined) reply({ error: UNBOUND });
+    else if ((call.questions?.size ?? 0) >= MAX_QUESTIONS) reply({ error: TOO_MANY });
+    else void this.#ask(call, request).then(reply);
+    return true;
+  }
+
+  async #ask(call: RelayedCall, { id, method, params }: JSONRPCRequest): Promise<object> {
+    const { server } = this.#parts;
+    const controller = new AbortController();
+    call.questions ??= new Map();
+    call.questions.set(id, controller);
+    try {
+      const asked = { method, params: params as Record<string, unknown> | undefined };
+      const result = await askClient(server, call.relay, asked, controller.signal);
+      const related = relatedTask(asked);
+      if (related === undefined) return { result };
+      return {
+        result: { ...result, _meta: { ...(result["_meta"] as object), [RELATED_TASK_META_KEY]: related } },
+      };
+    } catch (error) {
+      return { error: toRpcError(error) };
+    } finally {
+      call.questions.delete(id);
+      this.#lastAnsweredAt = performance.now();
+    }
+  }
+
+  /** The call of the task that the message names, or of its stream; else the only call in flight that may ask. */
+  #callOf(request: JSONRPCRequest, origin: MessageOrigin | undefined): RelayedCall | undefined {
+    const calls = [...this.#calls];
+    const related = relatedTask(request as { method: string; params?: Record<string, unknown> });
+    const ofTask = related && calls.find(({ taskId }) => taskId === related.taskId);
+    if (ofTask !== undefined) return ofTask;
+    if (origin?.ownRequestId !== undefined) {
+      const owner = this.#parts.channel.ownerOf(origin);
+      return calls.find((call) => call === owner);
+    }
+    this.#parts.turns.areNeeded = true;
+    const asking = calls.filter(({ mayAsk }) => mayAsk);
+    return asking.length === 1 ? asking[0] : undefined;
+  }
+
+  /** The server does not wait for the answer any more. */
+  #withdrawn(id: RequestId): void {
+    for (const { questions } of this.#calls) questions?.get(id)?.abort(withdrawnQuestion(this.#parts.server));
+  }
+
+  #isAsking(): boolean {
+    for (const { questions } of this.#calls) if (questions !== undefined && questions.size > 0) return true;
+    return false;
+  }
+
+  #log(params: Readonly<Record<string, unknown>>, origin: MessageOrigin | undefined): void {
+    const owner = this.#parts.channel.ownerOf(origin);
+    for (const call of this.#calls)
+      if ((owner === undefined || owner === call) && wantsLog(call.relay, params["level"]))
+        call.relay.onLog?.(params);
+  }
+}
+
+const severity = (level: LogLevel): number => LOG_LEVELS.indexOf(level);
+
+/** True unless the client asked for more severe messages only. */
+const wantsLog = ({ logLevel }: Relay, level: unknown): boolean =>
+  logLevel === undefined || !isLogLevel(level) || severity(level) >= severity(logLevel);
+
+const INVALID_PARAMS = -32602;
+const INTERNAL_ERROR = -32603;
+const UNBOUND = { code: INVALID_PARAMS, message: "The request belongs to no call of the client" };
+const TOO_MANY = { code: INTERNAL_ERROR, message: "Too many requests at once" };
+
+/** An error of the client passes; others contain details that are none of the server's. */
+function toRpcError(error: unknown): { code: number; message: string; data?: unknown } {
+  const { code, message, data } = Object(error) as { code?: unknown; message?: unknown; data?: unknown };
+  if (typeof code === "number" && typeof message === "string")
+    return { code, message, ...(data !== undefined && { data }) };
+  return code === "PROTOCOL"
+    ? { code: INVALID_PARAMS, message: "The client cannot serve this request" }
+    : { code: INTERNAL_ERROR, message: "The client could not answer this request" };
+}
+
+const endedCall = (server: string): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", server, what: "The call that asked has ended" });
+
+const withdrawnQuestion = (server: string): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", server, what: "The server has withdrawn its question" });
+
+const waitedTooLong = (server: string): ToolCallError =>
+  new ToolCallError({
+    code: "TIMEOUT",
+    server,
+    what: "Another call of this user is still running, and the server's transport does not show which call asks a question",
+    next: "Answer its question or cancel it, then call again",
+    retryable: true,
+    phase: "queue",
+    outcome: "unsent",
+  });
