@@ -14,6 +14,7 @@ import { logOut } from "./log-out.js";
 import { isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { singleFlight } from "./obtain-once.js";
 import { type Challenge, cancelBody, readChallenge, sendWithTokens } from "./send-with-tokens.js";
+import { findLoginUrl } from "./start-authorization.js";
 import type { HeldTokens } from "./token-cache.js";
 import { isExpired } from "./token-record.js";
 
@@ -33,6 +34,8 @@ export interface ServerOAuth {
   /** Sends a request to the MCP endpoint with the current credentials. */
   readonly send: AuthorizedSend;
   status(): Promise<OAuthStatus>;
+  /** The URL of a login that was started, in any process, and not finished yet. */
+  loginUrl(): Promise<string | undefined>;
   /** Finishes a login with the parameters of its callback: checks them, exchanges the code, saves the tokens. */
   finish(params: URLSearchParams, onSpent?: () => void): Promise<void>;
   /** Revokes the tokens if the authorization server supports it, and deletes everything stored for this server and user. */
@@ -89,6 +92,7 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   return {
     send,
     status: () => named(statusOf(context, tokens)),
+    loginUrl: () => named(findLoginUrl(context)),
     async finish(params, onSpent) {
       const { store, http, identity, principal, now } = context;
       const accepts = (login: FinishedAuthorization) =>

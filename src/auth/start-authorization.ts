@@ -12,7 +12,7 @@ import {
 } from "./discover-authorization.js";
 import { base64Url, sha256 } from "./dpop-session.js";
 import { type InteractiveParts, type OAuthClient, resolveClient } from "./oauth-client.js";
-import { nowOf } from "./oauth-context.js";
+import { nowOf, type OAuthContext } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
 /** A login that the user has not finished yet. */
@@ -82,10 +82,19 @@ async function findStartedLogin(parts: InteractiveParts, key: string): Promise<S
     login.resource === info.resource &&
     login.scope === scope &&
     (clientId === undefined || clientId === login.clientId);
-  // The pending record is deleted when the user returns.
-  const isOpen = isSame && (await context.store.get(pendingKey(login.stateHash))) !== undefined;
-  return isOpen ? login : undefined;
+  return isSame && (await isOpen(context, login)) ? login : undefined;
 }
+
+/** The URL of a login that the user has started and can still finish, in any process. */
+export async function findLoginUrl(context: OAuthContext): Promise<string | undefined> {
+  const login = readStartedLogin(await context.store.get(loginKey(context)));
+  if (login === undefined || nowOf(context) - login.startedAt > REUSE_MS) return undefined;
+  return (await isOpen(context, login)) ? login.authUrl : undefined;
+}
+
+/** The pending record is deleted when the user returns. */
+const isOpen = async ({ store }: OAuthContext, { stateHash }: StartedLogin): Promise<boolean> =>
+  (await store.get(pendingKey(stateHash))) !== undefined;
 
 export function readStartedLogin(found: StoredRecord | undefined): StartedLogin | undefined {
   if (found === undefined || !found.sealed) return undefined;

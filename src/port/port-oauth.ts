@@ -123,6 +123,12 @@ export class PortOAuth {
     return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).status() : undefined;
   }
 
+  /** The URL of a login that was started and not finished yet; undefined also if Toolport does not handle the credentials. */
+  async loginUrl(server: string): Promise<string | undefined> {
+    const config = this.#configOf(server);
+    return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).loginUrl() : undefined;
+  }
+
   /** True if credentials that version 0.1 stored by URL can belong to this server only. */
   async #ownsAddress(config: HttpConfig | SseConfig): Promise<boolean> {
     const all = (await this.#options.allConfigs()).filter(isOverHttp).filter((each) => this.#isOurs(each));

@@ -1,0 +1,261 @@
+/** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
+import { singleParameter } from "../../auth/login-callback.js";
+import { ConfigError } from "../../errors/config-error.js";
+import type { Store } from "../../state/store.js";
+import type { Authenticator } from "./authenticator.js";
+import { cookieNameOf, deleteCookie, hashOf, readCookie, setCookie } from "./connect-cookies.js";
+import { type ConnectPage, connectPage, redirectTo } from "./connect-pages.js";
+import { createRelyingParty, type LoginSecrets, type RelyingParty } from "./relying-party.js";
+import type { UpstreamLogins } from "./upstream-logins.js";
+
+export interface ConnectContext {
+  readonly authenticator: Pick<Authenticator, "settings" | "issuer">;
+  /** Seals the links and the cookies; the same keys on all replicas. */
+  readonly seal: {
+    seal(purpose: string, value: unknown): string;
+    openFresh(purpose: string, text: string): Promise<unknown>;
+  };
+  /** Records which links were used, for all replicas. */
+  readonly store: Pick<Store, "get" | "put">;
+  readonly logins: UpstreamLogins;
+  /** The option `callbackUrl` of `createToolport`. */
+  readonly callbackUrl: string | undefined;
+  /** Reports a problem to the operator. */
+  readonly warn: (message: string, server?: string) => void;
+  /** @default Date.now */
+  readonly now?: (() => number) | undefined;
+}
+
+export interface Connect {
+  /** Why there are no links: a sentence that names the options. Undefined if there are. */
+  readonly missing: string | undefined;
+  /** A link for one user and one server: can be used once, within 10 minutes. Undefined if there are no links. */
+  link(principal: string | undefined, server: string): string | undefined;
+  /** Answers a request to a connect page; undefined if the path is another one. The promise never rejects. */
+  handle(request: Request): Promise<Response> | undefined;
+}
+
+/** The content of a link. */
+interface Link {
+  readonly principal: string;
+  readonly server: string;
+  readonly id: string;
+  /** Milliseconds since 1970. */
+  readonly exp: number;
+}
+
+/** The content of the cookie of a login at the issuer. */
+interface IssuerLogin extends LoginSecrets {
+  readonly link: Link;
+  readonly exp: number;
+}
+
+/** The content of the cookie of a login at an upstream server. */
+interface UpstreamLogin {
+  readonly stateHash: string;
+  readonly principal: string;
+  readonly server: string;
+  readonly exp: number;
+}
+
+const LINK_MS = 600_000;
+/** A used link is remembered for longer than clocks differ. */
+const USED_MS = LINK_MS + 180_000;
+const PURPOSES = { link: "connect-link", login: "connect-login", upstream: "connect-upstream" } as const;
+const MISSING =
+  "This gateway has no page on which users log in at upstream servers. " +
+  "Its operator can set `auth.connect`, or `identify`, in the options of the gateway";
+
+/**
+ * Creates the connect pages of a gateway.
+ *
+ * @throws ConfigError if `callbackUrl` does not lead to the connect pages
+ */
+export function createConnect(context: ConnectContext): Connect {
+  const { settings, issuer } = context.authenticator;
+  const { addresses, connect: client, identify } = settings;
+  const isOffered = identify !== undefined || (client !== undefined && issuer !== undefined);
+  if (addresses === undefined || !isOffered)
+    return { missing: MISSING, link: () => undefined, handle: () => undefined };
+  const { connectUrl } = addresses;
+  checkCallbackUrl(context.callbackUrl, `${connectUrl}/callback`);
+  const now = context.now ?? Date.now;
+  const relyingParty =
+    identify !== undefined || client === undefined || issuer === undefined
+      ? undefined
+      : createRelyingParty({ issuer, client, settings, now, redirectUri: `${connectUrl}/login` });
+  const pages = new ConnectPages({ ...context, now }, relyingParty);
+  const folders = new Set(["/connect", new URL(connectUrl).pathname]);
+  return {
+    missing: undefined,
+    link(principal, server) {
+      if (principal === undefined) return undefined;
+      const link: Link = { principal, server, id: crypto.randomUUID(), exp: now() + LINK_MS };
+      return `${connectUrl}/${context.seal.seal(PURPOSES.link, link)}`;
+    },
+    handle(request) {
+      const { pathname } = new URL(request.url);
+      const cut = pathname.lastIndexOf("/");
+      return folders.has(pathname.slice(0, cut)) ? pages.answer(request, pathname.slice(cut + 1)) : undefined;
+    },
+  };
+}
+
+function checkCallbackUrl(given: string | undefined, expected: string): void {
+  if (given === expected) return;
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    what: `Logins at upstream servers have to return to the connect page of the gateway, at ${expected}`,
+    next: `Set \`callbackUrl: "${expected}"\` in the options of createToolport`,
+  });
+}
+
+type PageContext = ConnectContext & { readonly now: () => number };
+
+/** A reason to end a login with a page. */
+class Stop extends Error {
+  readonly page: ConnectPage;
+
+  constructor(page: ConnectPage) {
+    super(page);
+    this.page = page;
+  }
+}
+
+class ConnectPages {
+  readonly #context: PageContext;
+  /** Undefined: `identify` names the user. */
+  readonly #relyingParty: RelyingParty | undefined;
+
+  constructor(context: PageContext, relyingParty: RelyingParty | undefined) {
+    this.#context = context;
+    this.#relyingParty = relyingParty;
+  }
+
+  async answer(request: Request, name: string): Promise<Response> {
+    try {
+      checkNavigation(request);
+      if (name === "callback") return await this.#finishUpstream(request);
+      if (name === "login") return await this.#finishLogin(request);
+      return await this.#open(request, name);
+    } catch (error) {
+      if (error instanceof Stop) return connectPage(error.page);
+      this.#context.warn(`A connect page failed: ${messageOf(error)}`);
+      return connectPage("unavailable");
+    }
+  }
+
+  /** The user opens a link. */
+  async #open(request: Request, text: string): Promise<Response> {
+    const { authenticator, store } = this.#context;
+    const link = await this.#read<Link>("link", text, "unusable");
+    if ((await store.get(usedKey(link))) !== undefined) throw new Stop("unusable");
+    if (this.#relyingParty === undefined) {
+      const user = await authenticator.settings.identify?.(request);
+      return user instanceof Response ? user : this.#goOn(user, link, []);
+    }
+    const { url, secrets } = await this.#relyingParty.start();
+    const login: IssuerLogin = { ...secrets, link, exp: link.exp };
+    return redirectTo(url, [this.#cookie("login", secrets.state, login)]);
+  }
+
+  /** The issuer sends the browser back. */
+  async #finishLogin(request: Request): Promise<Response> {
+    const params = new URL(request.url).searchParams;
+    const state = singleParameter(params, "state");
+    if (this.#relyingParty === undefined || state === undefined) throw new Stop("badRequest");
+    const name = cookieNameOf("login", state);
+    const login = await this.#read<IssuerLogin>("login", readCookie(request, name) ?? "", "otherBrowser");
+    // The name of the cookie has only a part of the hash.
+    if (login.state !== state) throw new Stop("otherBrowser");
+    const spent = [deleteCookie(name)];
+    let user: string | undefined;
+    try {
+      user = await this.#relyingParty.finish(params, login);
+    } catch (error) {
+      this.#context.warn(`A login for the connect page failed: ${messageOf(error)}`, login.link.server);
+      return connectPage("failed", spent);
+    }
+    return this.#goOn(user, login.link, spent);
+  }
+
+  /** The user is known: starts the login at the upstream server. */
+  async #goOn(user: string | undefined, link: Link, cookies: readonly string[]): Promise<Response> {
+    const { logins, store, warn, now } = this.#context;
+    const { principal, server } = link;
+    if (user !== principal) {
+      warn("A user opened the connect link of another user; nothing was saved", server);
+      return connectPage("otherUser", cookies);
+    }
+    let authUrl: string | undefined;
+    try {
+      authUrl = await logins.start(principal, server);
+    } catch (error) {
+      warn(`A login cannot be started: ${messageOf(error)}`, server);
+      return connectPage("failed", cookies);
+    }
+    // The first one wins, on all replicas.
+    const isFirst = await store.put(usedKey(link), { at: now() }, { ifVersion: 0, ttlMs: USED_MS });
+    if (isFirst === undefined) return connectPage("unusable", cookies);
+    if (authUrl === undefined) return connectPage("connected", cookies);
+    const state = singleParameter(new URL(authUrl).searchParams, "state");
+    if (state === undefined) {
+      warn("The login page of this server has no `state`, so the login cannot be bound to a browser", server);
+      return connectPage("failed", cookies);
+    }
+    const login: UpstreamLogin = { stateHash: hashOf(state), principal, server, exp: now() + LINK_MS };
+    return redirectTo(authUrl, [...cookies, this.#cookie("upstream", state, login)]);
+  }
+
+  /** The authorization server of the upstream server sends the browser back. */
+  async #finishUpstream(request: Request): Promise<Response> {
+    const params = new URL(request.url).searchParams;
+    const state = singleParameter(params, "state");
+    if (state === undefined) throw new Stop("badRequest");
+    const name = cookieNameOf("upstream", state);
+    const login = await this.#read<UpstreamLogin>(
+      "upstream",
+      readCookie(request, name) ?? "",
+      "otherBrowser",
+    );
+    if (login.stateHash !== hashOf(state)) throw new Stop("otherBrowser");
+    const spent = [deleteCookie(name)];
+    try {
+      await this.#context.logins.finish(login.principal, login.server, params);
+      return connectPage("connected", spent);
+    } catch (error) {
+      this.#context.warn(`A login failed: ${messageOf(error)}`, login.server);
+      return connectPage("failed", spent);
+    }
+  }
+
+  async #read<Value extends { exp: number }>(
+    kind: keyof typeof PURPOSES,
+    text: string,
+    otherwise: ConnectPage,
+  ): Promise<Value> {
+    const value = (await this.#context.seal.openFresh(PURPOSES[kind], text)) as Value | undefined;
+    if (value === undefined || value.exp <= this.#context.now()) throw new Stop(otherwise);
+    return value;
+  }
+
+  #cookie(kind: "login" | "upstream", state: string, value: IssuerLogin | UpstreamLogin): string {
+    const text = this.#context.seal.seal(PURPOSES[kind], value);
+    return setCookie(cookieNameOf(kind, state), text, value.exp - this.#context.now());
+  }
+}
+
+const usedKey = ({ id }: Link): string => `serve/connect/${id}`;
+
+const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
+
+/** Only a person who follows a link or a redirect: no script, no frame, no form, no prefetch. */
+function checkNavigation({ method, headers }: Request): void {
+  if (method !== "GET") throw new Stop("wrongMethod");
+  const mode = headers.get("sec-fetch-mode");
+  const target = headers.get("sec-fetch-dest");
+  const isPage = (mode ?? "navigate") === "navigate" && (target ?? "document") === "document";
+  if (!isPage || headers.has("origin")) throw new Stop("badRequest");
+  const purpose = `${headers.get("sec-purpose") ?? ""}${headers.get("purpose") ?? ""}`;
+  if (purpose.includes("prefetch")) throw new Stop("unavailable");
+}

@@ -1,0 +1,138 @@
+/** The login of a user at the issuer, with the gateway as a client: code flow with PKCE, `state` and `nonce`. */
+import { readCode, singleParameter } from "../../auth/login-callback.js";
+import { isRecord } from "../../config/entry-reader.js";
+import { checkLoginPage } from "../../transports/http/credentials/login-page.js";
+import type { ConnectClient } from "./auth-options.js";
+import { hashOf } from "./connect-cookies.js";
+import type { Issuer, IssuerMetadata } from "./issuer.js";
+import type { AuthSettings } from "./read-auth-options.js";
+import { verifyJwt } from "./verify-jwt.js";
+
+/** What the browser keeps, sealed, until it returns. */
+export interface LoginSecrets {
+  readonly state: string;
+  readonly nonce: string;
+  readonly verifier: string;
+}
+
+export interface RelyingParty {
+  /** The address of the login page. @throws Error if the issuer cannot be reached */
+  start(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }>;
+  /** The user who logged in; undefined if `principal` rejects the user. @throws Error without anything from the callback */
+  finish(params: URLSearchParams, secrets: LoginSecrets): Promise<string | undefined>;
+}
+
+export interface RelyingPartyParts {
+  readonly issuer: Issuer;
+  readonly client: ConnectClient;
+  readonly redirectUri: string;
+  readonly settings: Pick<AuthSettings, "algorithms" | "principal">;
+  readonly now: () => number;
+}
+
+export function createRelyingParty(parts: RelyingPartyParts): RelyingParty {
+  const { issuer, client, redirectUri } = parts;
+  return {
+    async start() {
+      const { authorization_endpoint: endpoint = "" } = await issuer.metadata();
+      // The operator trusts the issuer, so its login page may be at a private address.
+      const url = await checkLoginPage(endpoint, { serverUrl: endpoint });
+      const secrets = { state: random(), nonce: random(), verifier: random() };
+      const query = {
+        response_type: "code",
+        client_id: client.clientId,
+        redirect_uri: redirectUri,
+        scope: [...new Set(["openid", ...(client.scopes ?? [])])].join(" "),
+        state: secrets.state,
+        nonce: secrets.nonce,
+        code_challenge: hashOf(secrets.verifier),
+        code_challenge_method: "S256",
+      };
+      for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
+      return { url: url.href, secrets };
+    },
+    async finish(params, secrets) {
+      const metadata = await issuer.metadata();
+      checkIssuer(params, issuer.name, metadata);
+      const idToken = await exchange(readCode(params), secrets, metadata, parts);
+      return userOf(idToken, secrets, parts);
+    },
+  };
+}
+
+/** 256 random bits. */
+const random = (): string => Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");
+
+/** RFC 9207: the answer of another authorization server is not accepted. */
+function checkIssuer(params: URLSearchParams, issuer: string, metadata: IssuerMetadata): void {
+  const isExpected = metadata.authorization_response_iss_parameter_supported === true;
+  if (!params.has("iss") && !isExpected) return;
+  if (singleParameter(params, "iss") !== issuer)
+    throw new Error("the answer came from another authorization server than the issuer");
+}
+
+/** Exchanges the code for an ID token. */
+async function exchange(
+  code: string,
+  { verifier }: LoginSecrets,
+  metadata: IssuerMetadata,
+  { issuer, client, redirectUri }: RelyingPartyParts,
+): Promise<string> {
+  const { token_endpoint: endpoint } = metadata;
+  if (endpoint === undefined) throw new Error("the metadata of the issuer names no `token_endpoint`");
+  const body = new URLSearchParams({
+    grant_type: "authorization_code",
+    code,
+    redirect_uri: redirectUri,
+    code_verifier: verifier,
+  });
+  const headers = {
+    "content-type": "application/x-www-form-urlencoded",
+    ...authorize(body, client, metadata),
+  };
+  const answer = await issuer.fetchJson(new URL(endpoint), {
+    method: "POST",
+    headers,
+    body: body.toString(),
+  });
+  const idToken = isRecord(answer.body) ? answer.body["id_token"] : undefined;
+  if (answer.status === 200 && typeof idToken === "string") return idToken;
+  const error = isRecord(answer.body) ? answer.body["error"] : undefined;
+  // An error code of OAuth is a short word; other text of the issuer is not repeated.
+  const reason = typeof error === "string" && /^[a-z_]{1,40}$/.test(error) ? error : `HTTP ${answer.status}`;
+  throw new Error(`the issuer rejected the code of the login (${reason})`);
+}
+
+/** Adds the credentials of the client to the body, or returns them as headers. */
+function authorize(
+  body: URLSearchParams,
+  { clientId, clientSecret }: ConnectClient,
+  { token_endpoint_auth_methods_supported: methods = ["client_secret_basic"] }: IssuerMetadata,
+): Record<string, string> {
+  const isBasic = methods.includes("client_secret_basic") || !methods.includes("client_secret_post");
+  if (clientSecret !== undefined && isBasic) {
+    // RFC 6749, 2.3.1: both are encoded as form values first.
+    const pair = [clientId, clientSecret].map((text) => new URLSearchParams({ a: text }).toString().slice(2));
+    return { authorization: `Basic ${Buffer.from(pair.join(":")).toString("base64")}` };
+  }
+  body.set("client_id", clientId);
+  if (clientSecret !== undefined) body.set("client_secret", clientSecret);
+  return {};
+}
+
+async function userOf(
+  idToken: string,
+  { nonce }: LoginSecrets,
+  { issuer, client, settings, now }: RelyingPartyParts,
+): Promise<string | undefined> {
+  const { clientId } = client;
+  const { algorithms, principal } = settings;
+  const rules = { issuer: issuer.name, keys: issuer.keys, audiences: [clientId], algorithms, now };
+  const token = await verifyJwt(idToken, rules);
+  const { nonce: said, aud, azp } = token.claims;
+  if (said !== nonce) throw new Error("the ID token belongs to another login (nonce)");
+  const isShared = Array.isArray(aud) && aud.length > 1;
+  if ((isShared || azp !== undefined) && azp !== clientId)
+    throw new Error("the ID token was issued to another client (azp)");
+  return principal(token);
+}
