@@ -1,5 +1,6 @@
 /** An issuer of signed tokens with a real key server: it counts requests, can be away, and can hold its answers. */
 import { createServer } from "node:http";
+import { text } from "node:stream/consumers";
 import { exportJWK, generateKeyPair, type JWK, type JWTPayload, SignJWT } from "jose";
 import { listenOnLoopback } from "../../src/testing/listen-on-loopback.js";
 
@@ -36,6 +37,10 @@ export interface KeyServer extends AsyncDisposable {
   hold: Promise<void> | undefined;
   /** Overwrites fields of the metadata. */
   metadata: Record<string, unknown>;
+  /** The answer of the token endpoint. */
+  tokenAnswer: { readonly status: number; readonly body: unknown };
+  /** Bodies and credentials of requests to the token endpoint. */
+  readonly tokenRequests: { readonly body: URLSearchParams; readonly authorization: string | undefined }[];
   /** Paths of all requests. */
   readonly requests: string[];
   /** The most requests that were open at once. */
@@ -58,9 +63,21 @@ export async function startKeyServer(keys: readonly SigningKey[]): Promise<KeySe
     if (typeof failure === "number") return void response.writeHead(failure).end();
     if (failure === "html") return void response.end("<html>busy</html>");
     response.setHeader("content-type", "application/json");
-    if (path === "/keys") response.end(JSON.stringify({ keys: bench.keys }));
+    if (path === "/token") {
+      const body = new URLSearchParams(await text(request));
+      bench.tokenRequests.push({ body, authorization: request.headers.authorization });
+      response.writeHead(bench.tokenAnswer.status).end(JSON.stringify(bench.tokenAnswer.body));
+    } else if (path === "/keys") response.end(JSON.stringify({ keys: bench.keys }));
     else if (path === "/.well-known/openid-configuration")
-      response.end(JSON.stringify({ issuer: bench.issuer, jwks_uri: bench.keysUrl, ...bench.metadata }));
+      response.end(
+        JSON.stringify({
+          issuer,
+          jwks_uri: bench.keysUrl,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          ...bench.metadata,
+        }),
+      );
     else response.writeHead(404).end();
   });
   server.keepAliveTimeout = 0;
@@ -73,6 +90,8 @@ export async function startKeyServer(keys: readonly SigningKey[]): Promise<KeySe
     failure: undefined,
     hold: undefined,
     metadata: {},
+    tokenAnswer: { status: 400, body: { error: "invalid_grant" } },
+    tokenRequests: [],
     requests,
     get mostOpen() {
       return mostOpen;

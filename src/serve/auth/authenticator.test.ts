@@ -52,7 +52,7 @@ describe("a token of the issuer", () => {
     expect(await accepted(present(bench.create(), await key.sign(claims(more))))).toMatchObject({ scopes });
   });
 
-  it.each(["RS256", "PS256", "ES384", "EdDSA"])("may be signed with %s", async (alg) => {
+  it.each(["RS256", "ES384", "EdDSA"])("may be signed with %s", async (alg) => {
     const other = await createSigningKey("other", alg);
     const authenticator = bench.create({ jwks: { keys: [key.jwk, other.jwk] } });
     await accepted(present(authenticator, await other.sign(claims())));

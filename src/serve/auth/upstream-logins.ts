@@ -11,7 +11,7 @@ export interface UpstreamLogins {
 
 /** The parts of a port that a login needs. */
 export interface LoginPort {
-  opened(): Promise<void>;
+  opened(): Promise<void> | undefined;
   readonly pool: {
     require(server: string): { connect(options: { timeoutMs: number }): Promise<unknown> };
   };

@@ -1,0 +1,346 @@
+/** A user connects an upstream server: only in the own browser, only as the user whom the link names, only once. */
+import { memoryStore, type Store } from "toolport";
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
+import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
+import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
+import { createConnect } from "../../src/serve/auth/connect.js";
+import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { logIn, refuseLogin } from "../support/oauth-browser.js";
+import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";
+
+const ORIGIN = "https://tools.example.com";
+const CLIENT = {
+  client_id: "gateway",
+  client_secret: "gateway: secret/+%",
+  redirect_uris: [`${ORIGIN}/connect/login`],
+};
+
+let issuer: OAuthBench;
+let vault: OAuthBench;
+let ada: string;
+
+beforeAll(async () => {
+  [issuer, vault] = await Promise.all([startOAuthBench({ clients: [CLIENT] }), startOAuthBench()]);
+  ada = JSON.stringify([issuer.issuer, "ada"]);
+});
+
+afterAll(async () => {
+  await Promise.all([issuer?.[Symbol.asyncDispose](), vault?.[Symbol.asyncDispose]()]);
+});
+
+beforeEach(() => {
+  vault.requestLines.length = 0;
+});
+
+const relyingParty = (): GatewayUserOptions => ({
+  auth: { issuer: issuer.issuer, connect: { clientId: "gateway", clientSecret: CLIENT.client_secret } },
+});
+
+const start = (
+  users: GatewayUserOptions = relyingParty(),
+  more: { store?: Store; now?: () => number } = {},
+) => startConnectBench({ url: `${ORIGIN}/mcp`, upstream: vault.url, users, ...more });
+
+const linkOf = ({ connect }: ConnectBench, principal = ada) => connect.link(principal, "vault") ?? "";
+
+/** From the link to the login page of the upstream server. */
+async function reachVault(browser: PageBrowser, link: string, user = "ada"): Promise<string> {
+  const back = await logIn(await browser.follow(link), user);
+  return browser.follow(back);
+}
+
+const whoami = async ({ toolport }: ConnectBench, principal = ada) =>
+  (await toolport.as(principal).callTool("vault__whoami")).content;
+
+/** Upstream credentials in the store. */
+const tokensIn = async (store: Store) => (await store.list("")).filter((key) => key.includes("token"));
+
+describe("the connect page", () => {
+  it("leads through both logins, and the user's calls go on", async () => {
+    await using bench = await start();
+    await expect(whoami(bench)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    const link = linkOf(bench);
+    expect(link).toMatch(/^https:\/\/tools\.example\.com\/connect\/[\w-]+$/);
+    const browser = new PageBrowser(bench.connect);
+    const loginPage = await browser.follow(link);
+    expect(Object.fromEntries(new URL(loginPage).searchParams)).toMatchObject({
+      response_type: "code",
+      client_id: "gateway",
+      scope: "openid",
+      code_challenge_method: "S256",
+      state: expect.stringMatching(/^[\w-]{43}$/),
+      nonce: expect.stringMatching(/^[\w-]{43}$/),
+    });
+    const vaultPage = await browser.follow(await logIn(loginPage, "ada"));
+    expect(vaultPage.startsWith(vault.issuer)).toBe(true);
+    // The login at the issuer has ended; that at the server has begun.
+    expect([...browser.cookies.keys()]).toEqual([expect.stringMatching(/^__Host-toolport-upstream-/)]);
+    const back = await logIn(vaultPage, "ada-at-vault");
+    const page = await browser.open(back, { "sec-fetch-mode": "navigate", "sec-fetch-site": "cross-site" });
+    expect(page.status).toBe(200);
+    expect(page.headers.get("content-security-policy")).toContain("frame-ancestors 'none'");
+    expect(await page.text()).toContain("You are logged in");
+    expect(browser.cookies.size).toBe(0);
+    expect(await whoami(bench)).toEqual([{ type: "text", text: "ada-at-vault" }]);
+    expect(await tokensIn(bench.store)).toHaveLength(1);
+    await expect(whoami(bench, "other")).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(bench.warnings).toEqual([]);
+    // The callback works once.
+    expect((await browser.open(back)).status).toBe(403);
+    // Logged in already: no second login.
+    const again = await reachVault(browser, linkOf(bench)).catch((error: Error) => error.message);
+    expect(again).toMatch(/No redirect: 200 .*You are logged in/s);
+  });
+
+  it("asks again for more scopes of a connected server", async () => {
+    await using bench = await start();
+    const browser = new PageBrowser(bench.connect);
+    await browser.open(await logIn(await reachVault(browser, linkOf(bench))));
+    await expect(bench.toolport.as(ada).callTool("vault__erase")).rejects.toMatchObject({
+      code: "AUTH_REQUIRED",
+    });
+    const vaultPage = await reachVault(browser, linkOf(bench));
+    expect(new URL(vaultPage).searchParams.get("scope")).toContain("tools:admin");
+    await browser.open(await logIn(vaultPage));
+    expect((await bench.toolport.as(ada).callTool("vault__erase")).isError).toBe(false);
+  });
+
+  it("refuses user B with A's link, and saves nothing; A can still use it", async () => {
+    await using bench = await start();
+    const link = linkOf(bench);
+    const before = await bench.store.list("");
+    const bob = new PageBrowser(bench.connect);
+    const page = await bob.open(await logIn(await bob.follow(link), "bob"));
+    expect(page.status).toBe(403);
+    expect(await page.text()).toContain("another user");
+    expect(bob.cookies.size).toBe(0);
+    expect(await bench.store.list("")).toEqual(before);
+    expect(vault.requestLines).toEqual([]);
+    expect(bench.warnings).toEqual([expect.stringContaining("link of another user")]);
+    expect(await reachVault(new PageBrowser(bench.connect), link)).toContain(vault.issuer);
+  });
+
+  it("refuses a login that B started and A finishes: in a fresh browser and in A's", async () => {
+    await using bench = await start();
+    const bob = new PageBrowser(bench.connect);
+    const principal = JSON.stringify([issuer.issuer, "bob"]);
+    const bobsPage = await reachVault(bob, linkOf(bench, principal), "bob");
+    // Ada opens the login page that Bob sends her, and agrees. Her browser has a login of its own in progress.
+    const adas = new PageBrowser(bench.connect);
+    await reachVault(adas, linkOf(bench));
+    const back = await logIn(bobsPage, "ada-at-vault");
+    for (const browser of [new PageBrowser(bench.connect), adas]) {
+      const page = await browser.open(back);
+      expect(page.status).toBe(403);
+      expect(await page.text()).toContain("not started in this browser");
+    }
+    expect(await tokensIn(bench.store)).toEqual([]);
+    // Bob's cookies under another name, and the cookie of another login under this name.
+    const [[name = "", value = ""] = []] = bob.cookies;
+    const [[, adasValue = ""] = []] = adas.cookies;
+    for (const cookie of [`x${name}=${value}`, `${name}=${adasValue}`, `${name}=${value}; ${name}=${value}`])
+      expect((await new PageBrowser(bench.connect).open(back, { cookie })).status).toBe(403);
+    expect(await tokensIn(bench.store)).toEqual([]);
+    // Nothing was consumed: Bob can finish with his own account.
+    expect((await bob.open(await logIn(bobsPage, "bob-at-vault"))).status).toBe(200);
+    expect(await whoami(bench, principal)).toEqual([{ type: "text", text: "bob-at-vault" }]);
+  });
+
+  it("accepts a link once, also of two browsers at the same time", async () => {
+    await using bench = await start();
+    const link = linkOf(bench);
+    const browsers = [new PageBrowser(bench.connect), new PageBrowser(bench.connect)];
+    const backs = await Promise.all(browsers.map(async (each) => logIn(await each.follow(link), "ada")));
+    const pages = await Promise.all(browsers.map((each, index) => each.open(backs[index]!)));
+    expect(pages.map(({ status }) => status).sort()).toEqual([302, 410]);
+    expect((await new PageBrowser(bench.connect).open(link)).status).toBe(410);
+    expect(new Set(pages.map((page) => page.headers.get("location") ?? "")).size).toBe(2);
+  });
+
+  it("accepts a link on every replica, and once on all of them", async () => {
+    const store = memoryStore();
+    await using first = await start(relyingParty(), { store });
+    await using second = await start(relyingParty(), { store });
+    const link = linkOf(first);
+    const browser = new PageBrowser(second.connect);
+    const vaultPage = await reachVault(browser, link);
+    expect((await new PageBrowser(first.connect).open(link)).status).toBe(410);
+    // The browser returns to the other replica.
+    const other = new PageBrowser(first.connect);
+    for (const [name, value] of browser.cookies) other.cookies.set(name, value);
+    expect((await other.open(await logIn(vaultPage, "ada-at-vault"))).status).toBe(200);
+    expect(await whoami(second)).toEqual([{ type: "text", text: "ada-at-vault" }]);
+  });
+
+  it("refuses links that are expired, changed, of another gateway, or no links", async () => {
+    let time = Date.now();
+    await using bench = await start(relyingParty(), { now: () => time });
+    await using foreign = await start();
+    const link = linkOf(bench);
+    const sealed = link.slice(link.lastIndexOf("/") + 1);
+    const browser = new PageBrowser(bench.connect);
+    const changed = [0, 5, 12, 40, sealed.length - 2].map((index) => {
+      const letter = sealed[index] === "A" ? "B" : "A";
+      return `${ORIGIN}/connect/${sealed.slice(0, index)}${letter}${sealed.slice(index + 1)}`;
+    });
+    const others = [`${ORIGIN}/connect/`, `${ORIGIN}/connect/x`, linkOf(foreign), link.slice(0, -1)];
+    for (const url of [...changed, ...others]) expect((await browser.open(url)).status).toBe(410);
+    const loginPage = await browser.follow(link);
+    // A cookie is no link.
+    const [value = ""] = browser.cookies.values();
+    expect((await browser.open(`${ORIGIN}/connect/${value}`)).status).toBe(410);
+    time += 600_000;
+    expect((await browser.open(link)).status).toBe(410);
+    expect((await browser.open(await logIn(loginPage))).status).toBe(403);
+    expect(browser.cookies.size).toBe(1);
+  });
+
+  it("refuses answers of the issuer without the cookie, for another login, and errors", async () => {
+    await using bench = await start();
+    const browser = new PageBrowser(bench.connect);
+    const loginPage = await browser.follow(linkOf(bench));
+    const back = await logIn(loginPage);
+    expect((await new PageBrowser(bench.connect).open(back)).status).toBe(403);
+    // The attacker's code with the victim's state, and the attacker's whole answer.
+    const attacker = new PageBrowser(bench.connect);
+    const attackersBack = await logIn(await attacker.follow(linkOf(bench)), "eve");
+    expect((await browser.open(attackersBack)).status).toBe(403);
+    const mixed = new URL(back);
+    mixed.searchParams.set("code", attackersBack.searchParams.get("code") ?? "");
+    const failed = await browser.open(mixed);
+    expect(failed.status).toBe(502);
+    expect(bench.warnings).toEqual([
+      expect.stringContaining("rejected the code of the login (invalid_grant)"),
+    ]);
+    expect(bench.warnings.join()).not.toContain(mixed.searchParams.get("code"));
+    // The cookie was deleted.
+    expect((await browser.open(back)).status).toBe(403);
+    for (const query of ["", "?state=", "?state=a&state=b", "?code=x"])
+      expect((await browser.open(`${ORIGIN}/connect/login${query}`)).status).toBe(400);
+    const refused = await refuseLogin(await browser.follow(linkOf(bench)));
+    expect((await browser.open(refused)).status).toBe(502);
+    const mixedUp = await logIn(await browser.follow(linkOf(bench)));
+    mixedUp.searchParams.set("iss", "https://evil.example");
+    expect((await browser.open(mixedUp)).status).toBe(502);
+    expect(vault.requestLines).toEqual([]);
+  });
+
+  it("is opened only by a person: no form, frame, script or prefetch, and no other redirect", async () => {
+    await using bench = await start();
+    const link = linkOf(bench);
+    const browser = new PageBrowser(bench.connect);
+    expect((await browser.open(link, {}, "POST")).status).toBe(405);
+    expect((await browser.open(link, {}, "HEAD")).status).toBe(405);
+    for (const headers of [
+      { "sec-fetch-mode": "cors" },
+      { "sec-fetch-mode": "navigate", "sec-fetch-dest": "iframe" },
+      { origin: "https://evil.example" },
+    ] as Record<string, string>[])
+      expect((await browser.open(link, headers)).status).toBe(400);
+    expect((await browser.open(link, { "sec-purpose": "prefetch;prerender" })).status).toBe(503);
+    expect(browser.cookies.size).toBe(0);
+    for (const query of ["redirect", "next", "redirect_uri", "url", "return_to"]) {
+      const location = await browser.follow(`${link}?${query}=https://evil.example`);
+      expect(location.startsWith(`${issuer.issuer}/`)).toBe(true);
+      expect(location).not.toContain("evil");
+    }
+    for (const path of ["/", "/mcp", "/connect", "/connectx/y", "/connect/a/b", "//evil.example/connect"])
+      expect(bench.connect.handle(new Request(`${ORIGIN}${path}`))).toBeUndefined();
+  });
+
+  it("says that the login failed, and lets the user begin again", async () => {
+    await using bench = await start();
+    const browser = new PageBrowser(bench.connect);
+    const refused = await refuseLogin(await reachVault(browser, linkOf(bench)));
+    expect((await browser.open(refused)).status).toBe(502);
+    expect(bench.warnings).toEqual([expect.stringContaining("denied the login")]);
+    expect(browser.cookies.size).toBe(0);
+    expect((await browser.open(await logIn(await reachVault(browser, linkOf(bench))))).status).toBe(200);
+    for (const query of ["", "?state=a&state=b"])
+      expect((await browser.open(`${ORIGIN}/connect/callback${query}`)).status).toBe(400);
+  });
+
+  it("answers 503 while the store is away, and works afterwards", async () => {
+    const store = memoryStore();
+    let isAway = false;
+    const down = () => Promise.reject(new Error("The store is away"));
+    const flaky: Store = {
+      ...store,
+      get: (key) => (isAway ? down() : store.get(key)),
+      put: (key, value, options) => (isAway ? down() : store.put(key, value, options)),
+    };
+    await using bench = await start(relyingParty(), { store: flaky });
+    const link = linkOf(bench);
+    const browser = new PageBrowser(bench.connect);
+    isAway = true;
+    expect((await browser.open(link)).status).toBe(503);
+    isAway = false;
+    expect(await reachVault(browser, link)).toContain(vault.issuer);
+  });
+});
+
+describe("identify", () => {
+  const users = (identify: GatewayUserOptions["identify"]): GatewayUserOptions => ({
+    auth: { verify: () => undefined },
+    ...(identify && { identify }),
+  });
+
+  it("names the user of the browser", async () => {
+    await using bench = await start(
+      users((request) => /user=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1]),
+    );
+    const link = linkOf(bench, "ada");
+    const browser = new PageBrowser(bench.connect);
+    for (const cookie of ["", "user=bob"]) expect((await browser.open(link, { cookie })).status).toBe(403);
+    browser.cookies.set("user", "ada");
+    const back = await logIn(await browser.follow(link), "ada-at-vault");
+    expect((await browser.open(back)).status).toBe(200);
+    expect(await whoami(bench, "ada")).toEqual([{ type: "text", text: "ada-at-vault" }]);
+    expect((await browser.open(link)).status).toBe(410);
+    // The page of the issuer does not exist.
+    expect((await browser.open(`${ORIGIN}/connect/login?state=x&code=y`)).status).toBe(400);
+  });
+
+  it("may send the browser to its own login page, and may fail", async () => {
+    await using bench = await start(users(() => Response.redirect("https://app.example.com/login", 302)));
+    expect(await new PageBrowser(bench.connect).follow(linkOf(bench, "ada"))).toBe(
+      "https://app.example.com/login",
+    );
+    await using broken = await start(users(() => Promise.reject(new Error("database"))));
+    const page = await new PageBrowser(broken.connect).open(linkOf(broken, "ada"));
+    expect(page.status).toBe(503);
+    expect(await page.text()).not.toContain("database");
+  });
+});
+
+describe("without a way to recognise users", () => {
+  it("there are no links, and the reason names the options", async () => {
+    await using bench = await start({ auth: { issuer: issuer.issuer } });
+    expect(bench.connect.link(ada, "vault")).toBeUndefined();
+    expect(bench.connect.handle(new Request(`${ORIGIN}/connect/callback?state=a`))).toBeUndefined();
+    expect(bench.connect.missing).toMatch(/`auth.connect`, or `identify`/);
+  });
+
+  it("the plain port gets no link", async () => {
+    await using bench = await start();
+    expect(bench.connect.missing).toBeUndefined();
+    expect(bench.connect.link(undefined, "vault")).toBeUndefined();
+  });
+
+  it("the callback of createToolport has to be the connect page", () => {
+    const authenticator = createAuthenticator(
+      { url: `${ORIGIN}/mcp`, ...relyingParty() },
+      { warn: () => {} },
+    );
+    const parts = {
+      authenticator,
+      seal: {} as never,
+      store: memoryStore(),
+      logins: {} as never,
+      warn: () => {},
+    };
+    expect(() => createConnect({ ...parts, callbackUrl: undefined })).toThrow(
+      'Set `callbackUrl: "https://tools.example.com/connect/callback"`',
+    );
+  });
+});
