@@ -7,6 +7,8 @@ import type { Toolport } from "../toolport.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
+import { createConnect } from "./auth/connect.js";
+import { createUpstreamLogins } from "./auth/upstream-logins.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
 import type { GatewayOptions } from "./gateway-options.js";
@@ -70,7 +72,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
   const authenticator = createHttpAuthenticator(options, access.plain.parts.warn);
 
   const start = (): Promise<Running> => {
-    starting ??= begin(toolport, options).then(
+    starting ??= begin(toolport, options, options.auth === undefined ? undefined : authenticator()).then(
       (begun) => {
         running = begun;
         return begun;
@@ -140,7 +142,11 @@ function createHttpAuthenticator(
   };
 }
 
-async function begin(toolport: Toolport, options: GatewayOptions): Promise<Running> {
+async function begin(
+  toolport: Toolport,
+  options: GatewayOptions,
+  authenticator: Authenticator | undefined,
+): Promise<Running> {
   const access = gatewayAccess(toolport);
   const { settings, report } = access.plain.parts;
   const { store } = settings;
@@ -183,7 +189,16 @@ async function begin(toolport: Toolport, options: GatewayOptions): Promise<Runni
     parked,
     policy,
     questions: new Questions(mailbox),
-    connect: undefined,
+    connect:
+      authenticator &&
+      createConnect({
+        authenticator,
+        seal,
+        store,
+        logins: createUpstreamLogins((principal) => access.portOf(principal)),
+        callbackUrl: settings.callbackUrl?.toString(),
+        warn: (message, server) => access.plain.parts.warn(server, message),
+      }),
     audit: audit && ((event) => audit.record(auditEntry(event))),
     stateTtlMs: options.stateTtlMs ?? 600_000,
     baggage: options.baggage ?? false,

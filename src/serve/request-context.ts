@@ -1,5 +1,6 @@
 /** What the handlers of requests share. */
 import type { ToolInfo } from "../model/tool-info.js";
+import type { Connect } from "./auth/connect.js";
 import type { CallOutcome } from "./calls/call-tool.js";
 import type { ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
@@ -24,7 +25,8 @@ export interface GatewayParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly policy: Policy | undefined;
-  readonly connect: ConnectLinks | undefined;
+  /** Pages on which users log in at servers. Undefined without users. */
+  readonly connect: Connect | undefined;
   readonly stateTtlMs: number;
   /** Whether `baggage` of clients is passed on. */
   readonly baggage: boolean;
@@ -37,11 +39,6 @@ export interface GatewayParts {
 
 /** The part of a tool that filters read. */
 export type OfferedTool = Pick<ToolInfo, "server" | "name" | "sourceName">;
-
-/** Links to the page where a user logs in to a server. */
-export interface ConnectLinks {
-  link(principal: string, server: string): string | undefined;
-}
 
 /** One request while it is served. */
 export interface RequestContext {

@@ -22,11 +22,14 @@ export function askForLogin(
   const { server } = error;
   if (error.code !== "AUTH_REQUIRED" || server === undefined) return undefined;
   const { parts, client, facts } = context;
-  const url = client.principal === undefined ? undefined : parts.connect?.link(client.principal, server);
+  const url = parts.connect?.link(client.principal, server);
   facts.outcome = "waiting";
   facts.server = server;
   const message = `Log in to ${server} to use its tools`;
-  if (url === undefined) return resultText(client, toText(error, withoutLink(error, server)));
+  if (url === undefined) {
+    const missing = parts.connect?.missing ?? "Log in with `toolport auth` on the machine of the gateway";
+    return resultText(client, toText(error, `${message}. ${missing}`));
+  }
   const elicitation = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
   if (!takesUrls(context)) return resultText(client, toText(error, `${message}: ${url}`));
   if (client.era === "legacy")
@@ -83,9 +86,6 @@ function takesUrls({ client }: RequestContext): boolean {
   const hasUrl = isFields(elicitation) && elicitation["url"] !== undefined;
   return hasUrl && (client.era === "modern" || client.version >= "2025-11-25");
 }
-
-const withoutLink = (error: AuthError, server: string): string =>
-  `${error.what}. The gateway offers no page to log in to ${server}: its operator has to set auth.connect or identify`;
 
 const toText = (error: AuthError, text: string) => ({
   content: [{ type: "text", text }],

@@ -14,7 +14,7 @@ import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { decideCall } from "./decide-call.js";
-import { InterruptibleCall, type Question } from "./parked-calls.js";
+import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { argumentsOf, createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { sealTaskIds } from "./task-ids.js";
@@ -32,9 +32,6 @@ interface WantedCall {
   readonly args: Fields;
   readonly inputResponses: Fields | undefined;
 }
-
-/** Key of the only question in `inputRequests`. */
-const QUESTION = "question";
 
 export async function callTool(context: RequestContext): Promise<string> {
   const { client, facts } = context;
@@ -111,7 +108,7 @@ async function run(
 ): Promise<string> {
   const { client, exchange, request, parts } = context;
   const isParkable = client.era === "modern" && client.capabilityKey !== "";
-  const call = isParkable ? new InterruptibleCall<CallOutcome>() : undefined;
+  const call = isParkable ? new InterruptibleCall<CallOutcome>(wanted.inputResponses) : undefined;
   const controller = call && new AbortController();
   const state = round?.kind === "server" ? round.state : undefined;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
@@ -154,14 +151,14 @@ async function nextStep(
   signal.removeEventListener("abort", onAbort);
   if ("error" in step) throw step.error;
   if ("result" in step) return finish(context, step.result, wanted);
-  return park(context, call, { wanted, abandon, question: step.question });
+  return park(context, call, { wanted, abandon, questions: step.questions });
 }
 
-/** Ends the request with a question; the next request of the client brings the answer. */
+/** Ends the request with questions; the next request of the client brings the answers. */
 function park(
   context: RequestContext,
   call: InterruptibleCall<CallOutcome>,
-  { wanted, abandon, question }: OpenCall & { question: Question },
+  { wanted, abandon, questions }: OpenCall & { questions: Readonly<Record<string, Question>> },
 ): string {
   const { parts, facts, client } = context;
   const { principal } = client;
@@ -173,14 +170,17 @@ function park(
       answerHere({ ...context, exchange: silentExchange(signal), facts: {} }, id, body, wanted),
     { principal },
   );
-  parts.parked.add(id, { call, question, principal, abandon, onTaken });
+  parts.parked.add(id, { call, questions, principal, abandon, onTaken });
   facts.outcome = "waiting";
-  const { method, params } = question;
+  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
+    const shown = shownParams(params);
+    return [key, { method, ...(shown !== undefined && { params: shown }) }];
+  });
   const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
   return resultText(
     context.client,
     {
-      inputRequests: { [QUESTION]: { method, ...(params !== undefined && { params }) } },
+      inputRequests: Object.fromEntries(inputRequests),
       requestState: sealRound(context, round, [wanted.name, wanted.args]),
     },
     undefined,
@@ -195,12 +195,11 @@ async function answerParked(
   wanted: WantedCall,
 ): Promise<string> {
   const { parts, client, exchange } = context;
-  const answer = wanted.inputResponses?.[QUESTION];
-  if (!isFields(answer)) throw invalidParams(`inputResponses has no answer for "${QUESTION}"`);
-  if (replica === parts.mailbox.replica) return answerHere(context, id, answer, wanted);
+  const answers = wanted.inputResponses ?? {};
+  if (replica === parts.mailbox.replica) return answerHere(context, id, answers, wanted);
   const { principal } = client;
   try {
-    const reply = await parts.mailbox.send(replica, id, answer, { principal, signal: exchange.signal });
+    const reply = await parts.mailbox.send(replica, id, answers, { principal, signal: exchange.signal });
     return reply as string;
   } catch (error) {
     if (error instanceof LetterError && error.code === "UNKNOWN_LETTER") throw badState();
@@ -212,12 +211,17 @@ async function answerParked(
 async function answerHere(
   context: RequestContext,
   id: string,
-  answer: unknown,
+  answers: unknown,
   wanted: WantedCall,
 ): Promise<string> {
   const parked = context.parts.parked.take(id, context.client.principal);
   if (parked === undefined) throw badState();
-  parked.question.answer(answer as Fields);
+  const given = isFields(answers) ? answers : {};
+  for (const [key, question] of Object.entries(parked.questions)) {
+    const answer = given[key];
+    if (isFields(answer)) question.answer(answer);
+    else parked.call.askAgain(question);
+  }
   return nextStep(context, parked.call, { wanted, abandon: parked.abandon });
 }
 

@@ -2,26 +2,41 @@
  * Calls of modern clients to legacy servers that ask something: the call stays open at the server, while the client gets the
  * question as a result and answers with its next request.
  */
-import type { ClientResponse, Fields } from "../message.js";
+import { pause } from "../../util/sleep.js";
+import { type ClientResponse, type Fields, isFields } from "../message.js";
+
+/** Key in `_meta` of a question: the name under which the client should answer it. */
+export const INPUT_KEY_META_KEY = "toolport/inputKey";
+const MAX_KEY = 64;
+/** A server may ask several questions at once; they reach the client together. */
+const GATHER_MS = 25;
 
 /** A question of a server during a call. */
 export interface Question {
   readonly method: string;
   readonly params: Fields | undefined;
   answer(response: Fields): void;
+  /** False once the server no longer waits. */
+  isOpen(): boolean;
 }
 
-/** What happens next in a call: a question, or its end. */
+/** What happens next in a call: questions, or its end. */
 export type CallStep<Result> =
-  | { readonly question: Question }
+  | { readonly questions: Readonly<Record<string, Question>> }
   | { readonly result: Result }
   | { readonly error: unknown };
 
 /** One call whose questions are answered in later requests. */
 export class InterruptibleCall<Result> {
   readonly #questions: Question[] = [];
+  /** Answers that the client sent before it was asked. */
+  readonly #early: Fields;
   #end: CallStep<Result> | undefined;
   #wake: (() => void) | undefined;
+
+  constructor(early: Fields = {}) {
+    this.#early = early;
+  }
 
   /** Runs the call. Its questions go through {@link ask}. */
   start(run: () => Promise<Result>): void {
@@ -33,8 +48,11 @@ export class InterruptibleCall<Result> {
 
   /** Asks the client. Resolves with the answer of a later request. */
   ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<Fields> {
+    const key = keyOf(params);
+    const early = key === undefined ? undefined : this.#early[key];
+    if (isFields(early)) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
-      const question: Question = { method, params, answer: resolve };
+      const question: Question = { method, params, answer: resolve, isOpen: () => !signal.aborted };
       const onAbort = () => {
         const index = this.#questions.indexOf(question);
         if (index >= 0) this.#questions.splice(index, 1);
@@ -47,11 +65,18 @@ export class InterruptibleCall<Result> {
     });
   }
 
+  /** The client gave no answer, so it is asked once more. */
+  askAgain(question: Question): void {
+    if (question.isOpen()) this.#questions.push(question);
+  }
+
   /** Waits for the next question or the end. One caller at a time. */
   async next(): Promise<CallStep<Result>> {
     for (;;) {
-      const question = this.#questions.shift();
-      if (question !== undefined) return { question };
+      if (this.#questions.length > 0) {
+        await pause(GATHER_MS);
+        return { questions: named(this.#questions.splice(0)) };
+      }
       if (this.#end !== undefined) return this.#end;
       await new Promise<void>((resolve) => {
         this.#wake = resolve;
@@ -66,10 +91,34 @@ export class InterruptibleCall<Result> {
   }
 }
 
+const keyOf = (params: Fields | undefined): string | undefined => {
+  const key = isFields(params?.["_meta"]) ? params["_meta"][INPUT_KEY_META_KEY] : undefined;
+  return typeof key === "string" && key !== "" && key.length <= MAX_KEY ? key : undefined;
+};
+
+/** Questions by the name that the server chose, or by their number. */
+function named(questions: readonly Question[]): Record<string, Question> {
+  const byKey: Record<string, Question> = {};
+  questions.forEach((question, index) => {
+    const wanted = keyOf(question.params);
+    const isFree = wanted !== undefined && !Object.hasOwn(byKey, wanted);
+    byKey[isFree ? wanted : `question${index + 1}`] = question;
+  });
+  return byKey;
+}
+
+/** The parameters of a question as clients get them. */
+export function shownParams(params: Fields | undefined): Fields | undefined {
+  if (keyOf(params) === undefined) return params;
+  const { _meta, ...rest } = params!;
+  const { [INPUT_KEY_META_KEY]: _, ...meta } = _meta as Fields;
+  return Object.keys(meta).length === 0 ? rest : { ...rest, _meta: meta };
+}
+
 /** A call that waits for its client. */
 export interface ParkedCall<Result> {
   readonly call: InterruptibleCall<Result>;
-  readonly question: Question;
+  readonly questions: Readonly<Record<string, Question>>;
   readonly principal: string | undefined;
   /** Ends the call. */
   readonly abandon: (reason: unknown) => void;

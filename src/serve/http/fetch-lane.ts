@@ -69,6 +69,11 @@ export class FetchReply implements HttpReply {
     this.#resolve(new Response(status === 204 ? null : (body ?? null), { status, headers }));
   }
 
+  async respond(given: Response): Promise<void> {
+    this.#isComplete = true;
+    this.#resolve(given);
+  }
+
   open(headers: Headers): EventSink {
     const encoder = new TextEncoder();
     const drains = new Set<() => void>();

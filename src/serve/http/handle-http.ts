@@ -1,4 +1,6 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
+
+import { pause } from "../../util/sleep.js";
 import { capabilityKeyOf, type GatewayClient, modernClient } from "../client.js";
 import { type Served, serveRequest } from "../dispatch.js";
 import { Fault, INVALID_REQUEST, invalidParams } from "../faults.js";
@@ -313,12 +315,15 @@ export class HttpEndpoint {
     const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined) return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
     await this.#parts.sessions.end(session);
+    // Replicas learn of it through the store. The client may send its next request to any of them.
+    await pause(SPREAD_MS);
     reply.send(200, cors);
   }
 }
 
 const CANCELLED = "cancelled/";
 const CANCEL_MS = 30_000;
+const SPREAD_MS = 250;
 
 const openKey = (session: string, id: string | number): string => `${session}/${JSON.stringify(id)}`;
 

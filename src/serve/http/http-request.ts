@@ -17,6 +17,8 @@ export type Headers = Readonly<Record<string, string>>;
 export interface HttpReply {
   /** Sends the whole response. */
   send(status: number, headers: Headers, body?: string): void;
+  /** Sends a response of web code, with all its cookies. */
+  respond(response: Response): Promise<void>;
   /** Begins a response that stays open. */
   open(headers: Headers): EventSink;
   /** Calls the listener once if the client goes away before the response is complete. */

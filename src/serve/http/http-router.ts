@@ -1,5 +1,6 @@
 /** The paths of a gateway: the MCP endpoint, health, metadata, and the pages for logins. */
 import type { Authenticator, HeaderReader } from "../auth/authenticator.js";
+import type { Connect } from "../auth/connect.js";
 import type { GatewayOptions } from "../gateway-options.js";
 import type { GatewayParts } from "../request-context.js";
 import { LOOPBACK_HOSTS } from "./guards.js";
@@ -11,11 +12,13 @@ const TEXT = { "content-type": "text/plain" } as const;
 export class HttpRouter {
   readonly #endpoint: HttpEndpoint;
   readonly #authenticator: Authenticator;
+  readonly #connect: Connect | undefined;
   readonly #path: string;
   #isClosing = false;
 
   constructor(parts: GatewayParts, authenticator: Authenticator, options: GatewayOptions) {
     this.#authenticator = authenticator;
+    this.#connect = parts.connect;
     this.#path = options.path ?? "/mcp";
     this.#endpoint = new HttpEndpoint(parts, {
       rules: {
@@ -37,6 +40,8 @@ export class HttpRouter {
     if (path === "/healthz") return reply.send(200, TEXT, "ok");
     if (path === "/readyz")
       return this.#isClosing ? reply.send(503, TEXT, "closing") : reply.send(200, TEXT, "ready");
+    const page = this.#connect?.handle(request.toRequest());
+    if (page !== undefined) return reply.respond(await page);
     const metadata = request.method === "GET" ? this.#authenticator.metadata(path) : undefined;
     if (metadata !== undefined)
       return reply.send(

@@ -86,6 +86,17 @@ export class NodeReply implements HttpReply {
     response.end(body);
   }
 
+  async respond(given: Response): Promise<void> {
+    const body = Buffer.from(await given.arrayBuffer());
+    const cookies = given.headers.getSetCookie();
+    this.#response.writeHead(given.status, {
+      ...Object.fromEntries(given.headers),
+      ...(cookies.length > 0 && { "set-cookie": cookies }),
+      "content-length": body.length,
+    });
+    this.#response.end(body);
+  }
+
   open(headers: Headers): EventSink {
     const response = this.#response;
     if (!response.headersSent) response.writeHead(200, headers);
