@@ -12,7 +12,7 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ServerTransport } from "../transports/server-transport.js";
+import type { MessageOrigin, ServerTransport } from "../transports/server-transport.js";
 
 /** Maximum number of messages buffered while the client is being loaded. */
 const MAX_BUFFERED = 10_000;
@@ -41,7 +41,7 @@ export class SdkTransport implements Transport {
   onneeded?: (() => void) | undefined;
 
   /** Called for each question to the user that no handler can answer. While set, such questions are cancelled. */
-  oncancelledquestion?: (() => void) | undefined;
+  oncancelledquestion?: ((origin: MessageOrigin | undefined) => void) | undefined;
 
   readonly #inner: ServerTransport;
   readonly #host: SdkTransportHost;
@@ -131,14 +131,14 @@ export class SdkTransport implements Transport {
   }
 
   /** Receives every message that does not belong to an own request of Toolport. */
-  receive(message: JSONRPCMessage, extra?: MessageExtraInfo): void {
+  receive(message: JSONRPCMessage, extra?: MessageOrigin): void {
     if (!("method" in message)) {
       if (!this.#settle(message.id as RequestId)) this.#host.drop(message.id);
     } else if (!("id" in message)) {
       if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
     } else if (message.method === "ping") return this.#incoming.respond(message.id, {});
     else if (message.method === "elicitation/create" && this.oncancelledquestion !== undefined) {
-      this.oncancelledquestion();
+      this.oncancelledquestion(extra);
       return this.#incoming.respond(message.id, { action: "cancel" });
     } else if (!this.#incoming.admit(message.id)) return;
     this.#deliver(message, extra);

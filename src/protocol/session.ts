@@ -262,8 +262,8 @@ export function createSession({
   ): Promise<Record<string, unknown>> {
     const tool = options.tool ?? String(params["name"]);
     if (options.suspendable === undefined || asksUser) return callTracked(tool, method, params, options);
-    cancelledQuestions ??= new CancelledQuestions(server, channel.sdkTransport);
-    return cancelledQuestions.during(tool, () => callTracked(tool, method, params, options));
+    cancelledQuestions ??= new CancelledQuestions(server, channel);
+    return cancelledQuestions.during(tool, options, () => callTracked(tool, method, params, options));
   }
 
   function callTracked(
@@ -274,7 +274,7 @@ export function createSession({
   ): Promise<Record<string, unknown>> {
     const { suspendable } = options;
     const tracked = tracksCalls
-      ? responder.beginCall(tool, params["taskId"] as string | undefined)
+      ? responder.beginCall(tool, params["taskId"] as string | undefined, options)
       : undefined;
     const finish = (result: unknown) => {
       proven = true;

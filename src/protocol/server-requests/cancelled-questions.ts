@@ -3,37 +3,47 @@
  * waits for the answer on an open connection, so the call cannot be suspended.
  */
 import { SuspensionError } from "../../errors/suspension-error.js";
-import type { SdkTransport } from "../sdk-transport.js";
+import type { MessageOrigin } from "../../transports/server-transport.js";
+import type { RequestChannel } from "../request-channel.js";
+
+interface AskingCall {
+  /** The `owner` of the call's request. */
+  readonly owner: object;
+  isAsked: boolean;
+}
 
 export class CancelledQuestions {
   readonly #server: string;
-  readonly #transport: SdkTransport;
-  readonly #calls = new Set<{ isAsked: boolean }>();
+  readonly #channel: RequestChannel;
+  readonly #calls = new Set<AskingCall>();
 
-  constructor(server: string, transport: SdkTransport) {
+  constructor(server: string, channel: RequestChannel) {
     this.#server = server;
-    this.#transport = transport;
+    this.#channel = channel;
   }
 
   /** Throws `NOT_OFFERED` after a call that asked something. */
-  async during<Result>(tool: string, run: () => Promise<Result>): Promise<Result> {
-    const call = { isAsked: false };
+  async during<Result>(tool: string, owner: object, run: () => Promise<Result>): Promise<Result> {
+    const call = { owner, isAsked: false };
+    const { sdkTransport } = this.#channel;
     this.#calls.add(call);
-    this.#transport.oncancelledquestion = () => this.#cancelled();
+    sdkTransport.oncancelledquestion = (origin) => this.#cancelled(origin);
     try {
       const result = await run();
       if (call.isAsked) throw askedLive(this.#server, tool);
       return result;
     } finally {
       this.#calls.delete(call);
-      if (this.#calls.size === 0) this.#transport.oncancelledquestion = undefined;
+      if (this.#calls.size === 0) sdkTransport.oncancelledquestion = undefined;
     }
   }
 
-  /** With several calls in flight the wire does not say which one asks. */
-  #cancelled(): void {
-    const [call] = this.#calls;
-    if (call !== undefined && this.#calls.size === 1) call.isAsked = true;
+  /** Outside the stream of a call, and with several calls in flight, the wire does not say which one asks. */
+  #cancelled(origin: MessageOrigin | undefined): void {
+    const owner = this.#channel.ownerOf(origin);
+    const calls = [...this.#calls];
+    const call = owner === undefined ? calls[0] : calls.find((each) => each.owner === owner);
+    if (call !== undefined && (owner !== undefined || calls.length === 1)) call.isAsked = true;
   }
 }
 

@@ -26,6 +26,8 @@ export interface TrackedCall extends Slotted {
   readonly tool: string;
   /** The task that the call has become. */
   readonly taskId?: string | undefined;
+  /** The `owner` of the call's request. */
+  readonly owner?: object | undefined;
   /** Open server requests that belong to the call; created with the first one. */
   requests?: Set<AbortController> | undefined;
 }
@@ -63,8 +65,8 @@ export class RequestResponder {
   }
 
   /** Tracks a call to a legacy server, whose requests do not name the call they belong to. */
-  beginCall(tool: string, taskId?: string): TrackedCall {
-    const call: TrackedCall = { tool, taskId, requests: undefined, slot: -1 };
+  beginCall(tool: string, taskId?: string, owner?: object): TrackedCall {
+    const call: TrackedCall = { tool, taskId, owner, requests: undefined, slot: -1 };
     this.#calls.add(call);
     return call;
   }
@@ -129,9 +131,15 @@ export class RequestResponder {
   /**
    * Handles a request that arrived as a message. No caller of Toolport sees a failure, so it is reported. The server gets
    * an error without details.
+   *
+   * @param owner that of the request on whose stream the message arrived
    */
-  async respondToMessage(request: ServerRequest, signal: AbortSignal): Promise<Record<string, unknown>> {
-    const call = this.#callOf(request);
+  async respondToMessage(
+    request: ServerRequest,
+    signal: AbortSignal,
+    owner?: object,
+  ): Promise<Record<string, unknown>> {
+    const call = this.#callOf(request, owner);
     const controller = new AbortController();
     const onAbort = () => controller.abort(signal.reason);
     if (signal.aborted) onAbort();
@@ -154,11 +162,12 @@ export class RequestResponder {
     }
   }
 
-  /** The call of the request's task; else the only call in flight. With several calls the wire does not say which. */
-  #callOf(request: ServerRequest): TrackedCall | undefined {
+  /** The call of the request's task or stream; else the only call in flight. With several calls the wire does not say which. */
+  #callOf(request: ServerRequest, owner: object | undefined): TrackedCall | undefined {
     const calls = this.#calls.toArray();
     const related = relatedTask(request);
     if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
+    if (owner !== undefined) return calls.find((call) => call.owner === owner);
     return calls.length === 1 ? calls[0] : undefined;
   }
 

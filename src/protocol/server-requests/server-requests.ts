@@ -1,5 +1,5 @@
 /** Serves the requests and log messages of servers with the callbacks that the user configured. Only what is configured is advertised. */
-import type { Client, ClientCapabilities } from "@modelcontextprotocol/client";
+import type { Client, ClientCapabilities, RequestId } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
 import { callSafely } from "../../util/call-safely.js";
 import type { RelayedCalls } from "../relayed-calls.js";
@@ -64,12 +64,13 @@ export function createServerRequests(options: ServerRequestParts): ServerRequest
     capabilities,
     attach(channel, server) {
       const responder = new RequestResponder({ server, principal, handlers, report });
+      const owners = served.length > 0 ? rememberOwners(channel) : new Map();
       if (onLog !== undefined) forwardLogs(channel, { server, onLog, report });
       return {
         responder,
         isServing: served.length > 0,
         serve(client) {
-          for (const method of served) serve(client, method, responder);
+          for (const method of served) serve(client, method, { responder, owners });
         },
         opened() {
           open.add(channel);
@@ -107,17 +108,43 @@ function capabilitiesOf(options: ServerRequestOptions): ClientCapabilities {
   };
 }
 
-function serve(client: Client, method: RequestMethod, responder: RequestResponder): void {
+/** The owners of the requests on whose streams the last messages arrived, by the id of the message. */
+type Owners = Map<RequestId, object>;
+
+/** More requests are not open at the same time. */
+const MAX_OWNERS = 64;
+
+/** The SDK's client does not tell its handlers on which stream a request arrived. */
+function rememberOwners(channel: RequestChannel): Owners {
+  const owners: Owners = new Map();
+  channel.onrequest = ({ id }, origin) => {
+    const owner = channel.ownerOf(origin);
+    if (owner === undefined) return false;
+    owners.set(id, owner);
+    const oldest = owners.size > MAX_OWNERS ? owners.keys().next().value : undefined;
+    if (oldest !== undefined) owners.delete(oldest);
+    return false;
+  };
+  return owners;
+}
+
+function serve(
+  client: Client,
+  method: RequestMethod,
+  { responder, owners }: { responder: RequestResponder; owners: Owners },
+): void {
   // The SDK types handlers by method; this one handler serves all three.
   const register = client.setRequestHandler.bind(client) as unknown as (
     method: string,
     handler: (
       request: { params?: Record<string, unknown> },
-      context: { mcpReq: { signal: AbortSignal } },
+      context: { mcpReq: { id: RequestId; signal: AbortSignal } },
     ) => Promise<Record<string, unknown>>,
   ) => void;
   register(method, async ({ params }, { mcpReq }) => {
-    const result = await responder.respondToMessage({ method, params }, mcpReq.signal);
+    const owner = owners.get(mcpReq.id);
+    owners.delete(mcpReq.id);
+    const result = await responder.respondToMessage({ method, params }, mcpReq.signal, owner);
     const related = relatedTask({ method, params });
     if (related === undefined) return result;
     return { ...result, _meta: { ...(result["_meta"] as object), [RELATED_TASK_META_KEY]: related } };

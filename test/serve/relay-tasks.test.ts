@@ -1,0 +1,59 @@
+/** Tasks of passed-on calls: Toolport follows none of them, and passes their requests on. */
+import { describe, expect, onTestFinished, test } from "vitest";
+import { relayRequest } from "../../src/port/relay-request.js";
+import { startTaskServer, textResult } from "../fixtures/servers/task-server.js";
+import { callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+
+const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
+
+describe.each(["legacy", "modern"] as const)("%s", (era) => {
+  async function open() {
+    const server = await startTaskServer(era);
+    onTestFinished(() => server[Symbol.asyncDispose]());
+    return { server, port: createTestPort({ up: server.entry }) };
+  }
+  const asking = () =>
+    createTestRelay(era === "modern" ? { capabilities: TASKS } : { task: { ttl: 5_000, own: true } });
+
+  test.each(["work", "typed"])("a created task is returned unfollowed: %s", async (tool) => {
+    const { server, port } = await open();
+    const relay = asking();
+    await callRelayed(port, { tool, args: { text: "x" } }, relay);
+    const { id } = server.made[0]!;
+    expect(relay.raw).toMatchObject(
+      era === "modern" ? { resultType: "task", taskId: id } : { task: { taskId: id, status: "working" } },
+    );
+    const { params } = server.asked.find(({ method }) => method === "tools/call")!;
+    expect(params["task"]).toEqual(relay.task);
+    expect(server.count("tasks/get")).toBe(0);
+    expect(server.count("tasks/result")).toBe(0);
+  });
+
+  test("requests about a task pass with their fields", async () => {
+    const { server, port } = await open();
+    await callRelayed(port, { tool: "work" }, asking());
+    const [task] = server.made;
+    const send = (method: string, more = {}) =>
+      relayRequest(port, { server: "up", method, params: { taskId: task!.id, ...more } }, asking());
+    expect(await send("tasks/get")).toMatchObject({ taskId: task!.id, status: "working" });
+    if (era === "modern") {
+      await send("tasks/update", { inputResponses: { a: 1 } });
+      expect(task!.inputs).toEqual([{ a: 1 }]);
+    } else {
+      Object.assign(task!, { status: "completed", result: textResult("done") });
+      expect(await send("tasks/result")).toMatchObject(textResult("done"));
+      task!.status = "working";
+    }
+    await send("tasks/cancel");
+    expect(task!.status).toBe("cancelled");
+    const unknown = { server: "up", method: "tasks/get", params: { taskId: "?" } };
+    await expect(relayRequest(port, unknown, asking())).rejects.toMatchObject({ rpcCode: -32602 });
+  });
+
+  test("declares no tasks that the client did not declare", async () => {
+    const { server, port } = await open();
+    const calling = callRelayed(port, { tool: "work" }, createTestRelay());
+    await expect(calling).rejects.toMatchObject({ rpcCode: era === "modern" ? -32021 : -32601 });
+    expect(server.made).toEqual([]);
+  });
+});
