@@ -65,8 +65,11 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     port.assertOpen();
     const config = parseServerEntry(name, entry);
     for (const other of port.others()) other.register(config);
-    const connection = port.register(config);
-    return { connection, saving: port.saved?.keepServer(name, entry) ?? Promise.resolve() };
+    port.register(config);
+    return {
+      connection: pool.require(name),
+      saving: port.saved?.keepServer(name, entry) ?? Promise.resolve(),
+    };
   }
 
   /** Connects the servers that have not been listed yet, then reads a list of the catalog. */
@@ -81,10 +84,9 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
       // Not awaited if there is nothing to wait for: a `close()` right after this call must close the new connections.
       const opening = port.opened();
       if (opening !== undefined) await opening;
-      const outcomes = await pool.connect(
-        port.choose(servers).filter(({ config }) => config.enabled),
-        wait,
-      );
+      const chosen = port.choose(servers).filter(({ config }) => config.enabled);
+      const outcomes = await pool.connect(chosen, wait);
+      if (port.isLean) await port.bringUp(chosen, wait);
       if (wait.signal?.aborted) throw wait.signal.reason;
       handleFailures(outcomes, settings.onServerError, parts.report);
       if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);

@@ -97,9 +97,10 @@ export class Catalog {
     return { toolport: 1, servers: Object.fromEntries(servers) };
   }
 
-  /** True if the lists of a server are known, connected or not. */
-  knows(server: string): boolean {
-    return this.#kept.has(server);
+  /** True if a list of a server is known, connected or not. */
+  knows(server: string, list: ListKey = "tools"): boolean {
+    const kept = this.#kept.get(server);
+    return kept !== undefined && (kept.parts === undefined || kept.parts[list] !== undefined);
   }
 
   /** True if the lists of a server were saved by an earlier process. */

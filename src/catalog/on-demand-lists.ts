@@ -10,7 +10,7 @@ import { exportServer, type Kept, type ListPart, NO_LISTS } from "./kept-lists.j
 import { itemFindings, listFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
-import { examineOneList } from "./safety/examine-lists.js";
+import { type Examined, examineOneList } from "./safety/examine-lists.js";
 import { type ListKey, type OneList, readOneList, usePublicList } from "./server-lists.js";
 
 /** The part of a catalog that this needs. */
@@ -132,15 +132,14 @@ export class OnDemandLists {
     if ((before?.parts?.[key]?.turn ?? 0) > turn) return;
     const lists = before?.lists ?? NO_LISTS;
     const publicKeys = lists.publicKeys.filter((each) => each !== key);
-    const { refused, changed, scanned, isPinCheckDue, refusedItems } = examined;
+    const { refusedItems } = examined;
     if (refusedItems.size > (before?.refusedItems.size ?? 0))
       for (const finding of itemFindings(refusedItems)) onWarning(finding);
     const kept: Kept = {
       lists: { ...lists, ...read.lists, publicKeys: read.isPublic ? [...publicKeys, key] : publicKeys },
       // Another list may have been examined in the meantime.
-      ...(key === "tools"
-        ? { refused, changed, scanned, isPinCheckDue, refusedItems: before?.refusedItems ?? refusedItems }
-        : { ...examined, ...(before && pinsOf(before)) }),
+      ...pinsOf(key === "tools" ? examined : (before ?? examined)),
+      refusedItems: key === "tools" ? (before ?? examined).refusedItems : refusedItems,
       session: { era, transport },
       origin: "server",
       turn: 0,
@@ -156,7 +155,7 @@ export class OnDemandLists {
   }
 }
 
-const pinsOf = ({ refused, changed, scanned, isPinCheckDue }: Kept) => ({
+const pinsOf = ({ refused, changed, scanned, isPinCheckDue }: Examined) => ({
   refused,
   changed,
   scanned,

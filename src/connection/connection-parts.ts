@@ -33,6 +33,8 @@ export interface ConnectionParts {
   readonly silenceMs?: number | undefined;
   /** How long a server may take to answer a ping. @default 10000 */
   readonly pingLimitMs?: number | undefined;
+  /** Connecting reads no list and does not listen for changes. @default false */
+  readonly isLean?: boolean | undefined;
   transportContext(config: ServerConfig): Promise<TransportContext>;
   /** True if the user has logged in since the server last rejected the credentials. @default never */
   readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;

@@ -36,20 +36,43 @@ export class ConnectionPool {
   }
 
   get names(): string[] {
-    return [...this.#connections.keys()];
+    return [...this.#given.keys()];
   }
 
   all(): ServerConnection[] {
+    return this.names.flatMap((name) => this.get(name) ?? []);
+  }
+
+  /** The connections that were needed so far. */
+  created(): ServerConnection[] {
     return [...this.#connections.values()];
   }
 
+  /** Created on first use. */
   get(name: string): ServerConnection | undefined {
+    const known = this.#connections.get(name);
+    const given = this.#given.get(name);
+    return known ?? (given && this.#create(given));
+  }
+
+  /** Undefined if the connection was not needed so far. */
+  peek(name: string): ServerConnection | undefined {
     return this.#connections.get(name);
+  }
+
+  /** The configuration of a server. */
+  configOf(name: string): ServerConfig | undefined {
+    return this.#connections.get(name)?.config ?? this.#given.get(name);
+  }
+
+  /** The configurations of all servers, in their order. */
+  configs(): ServerConfig[] {
+    return this.names.map((name) => this.configOf(name)!);
   }
 
   /** Throws `UNKNOWN_SERVER`. */
   require(name: string): ServerConnection {
-    const connection = this.#connections.get(name);
+    const connection = this.get(name);
     if (connection !== undefined) return connection;
     const close = suggest(name, this.names);
     throw new ConfigError({
@@ -60,11 +83,16 @@ export class ConnectionPool {
     });
   }
 
-  add(config: ServerConfig): ServerConnection {
-    const connection = new ServerConnection(this.#adapt(config), this.#parts);
+  /** Adds a server. Its connection is created when it is needed, unless it replaces another one. */
+  add(config: ServerConfig): void {
     const previous = this.#connections.get(config.name);
-    if (previous !== undefined) previous.replacement = connection;
     this.#given.set(config.name, config);
+    if (previous !== undefined) previous.replacement = this.#create(config);
+    else if (!this.#parts.isLean) this.#create(config);
+  }
+
+  #create(config: ServerConfig): ServerConnection {
+    const connection = new ServerConnection(this.#adapt(config), this.#parts);
     this.#connections.set(config.name, connection);
     return connection;
   }
@@ -73,8 +101,9 @@ export class ConnectionPool {
   renew(isMeant: (config: ServerConfig) => boolean): void {
     for (const config of [...this.#given.values()].filter(isMeant)) {
       const old = this.#connections.get(config.name);
-      const made = this.add(config);
-      if (old === undefined) continue;
+      this.add(config);
+      const made = old?.replacement;
+      if (old === undefined || made === undefined) continue;
       // Reconnects at once, so that subscriptions continue.
       if (old.session !== undefined) made.connect().catch(() => {});
       this.#leaving.add(old);
@@ -105,6 +134,6 @@ export class ConnectionPool {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...this.all(), ...this.#leaving].map((connection) => connection.disconnect()));
+    await Promise.all([...this.created(), ...this.#leaving].map((connection) => connection.disconnect()));
   }
 }

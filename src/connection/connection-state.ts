@@ -1,4 +1,5 @@
 /** The states of a connection, and the transitions between them. */
+import { AuthError } from "../errors/auth-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 
@@ -57,6 +58,12 @@ export const TRANSITIONS: Readonly<Record<ConnectionStatus, readonly ConnectionS
   failed: ["connecting", "closed"],
   closed: ["connecting"],
 };
+
+/** The state of a connection that Toolport has given up. */
+export const stateAfter = (error: ToolportError): ConnectionState =>
+  error instanceof AuthError && error.code === "AUTH_REQUIRED"
+    ? { status: "authenticating", error, authUrl: error.authUrl }
+    : { status: "failed", error };
 
 /** The last error that the state contains. */
 export const errorOf = (state: ConnectionState): ToolportError | undefined =>

@@ -57,6 +57,7 @@ async function attempt(
     validator: parts.validator,
     remembered,
     logLevel: (era) => parts.logLevelOf?.(config, era),
+    listens: !parts.isLean,
     timeoutMs: parts.connectTimeoutMs,
     silenceMs: parts.silenceMs,
     signal,
@@ -72,7 +73,7 @@ async function attempt(
     options.onConnected(session);
     await parts.discover(session, signal);
     // The server used to have lists and now has none: it has changed, so its era is negotiated again.
-    if (session.unproven) throw changedServer(config.name);
+    if (session.unproven && !parts.isLean) throw changedServer(config.name);
     if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
       await parts.eras.remember(config, verdict);
     }

@@ -43,6 +43,8 @@ interface SessionOwner {
   readonly session: Session | undefined;
   acquire(options: WaitOptions & { patient?: boolean | undefined }): Promise<Session>;
   renew(session: Session, error: ToolportError): void;
+  /** Forgets the remembered era of the server, and opens a new session. */
+  renegotiate(session: Session, error: ToolportError): Promise<void>;
 }
 
 export interface RunOptions {
@@ -92,6 +94,12 @@ const isClosing = (error: ToolportError): boolean =>
 function isWayError(error: ToolportError, session: Session): boolean {
   if (isSessionLost(error, session)) return true;
   return error instanceof ConnectionError && ["UNREACHABLE", "CLOSED", "STREAM_CUT"].includes(error.code);
+}
+
+/** Error codes and statuses of a server that no longer supports the era it is remembered for. */
+function isRefusedEra(error: ToolportError): boolean {
+  if (error instanceof ToolCallError) return [-32600, -32601, -32022, -32000].includes(error.rpcCode ?? 0);
+  return error instanceof ConnectionError && [400, 404, 405, 406, 415, 422].includes(error.status ?? 0);
 }
 
 /** One operation, with everything needed to run it again. */
@@ -170,9 +178,11 @@ async function again<Result>(run: Run<Result>, error: unknown, session: Session)
 async function heal<Result>(run: Run<Result>, failure: ToolportError, session: Session): Promise<void> {
   // The transport closes slightly before the session does, and only the session knows the cause: wait for it briefly.
   if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
-  if (isLost(failure, session)) run.connection.renew(session, failure);
+  const isOtherEra = session.unproven && isRefusedEra(failure);
+  if (isOtherEra) await run.connection.renegotiate(session, failure);
+  else if (isLost(failure, session)) run.connection.renew(session, failure);
   const safe = failure.outcome === "unsent" || run.repeatable;
-  if (!safe || !isWayError(failure, session) || !mayResend(run, failure, session))
+  if (!safe || !(isOtherEra || isWayError(failure, session)) || !mayResend(run, failure, session))
     throw retryableIfLost(failure, session);
 }
 

@@ -12,6 +12,7 @@ import {
   errorOf,
   type ReadyState,
   type StateChange,
+  stateAfter,
   TRANSITIONS,
 } from "./connection-state.js";
 import { Departures } from "./departures.js";
@@ -48,7 +49,6 @@ export class ServerConnection {
   #failures = new Failures();
   /** The last negotiated era, reused when the same process restarts. */
   #lastEra: Established["era"];
-  /** The delay before the next attempt. */
   readonly #reconnectWait = new ReconnectWait();
   /** Number of callers that wait for the server. */
   #waiters = 0;
@@ -149,6 +149,14 @@ export class ServerConnection {
     if (error instanceof AuthError) return this.#giveUp(error, "authorization is needed");
     if (!this.config.reconnect.enabled) return this.#giveUp(error, "it was lost and may not be restarted");
     this.#begin((signal) => this.#reconnect(error, signal));
+  }
+
+  /** The server refused the remembered era: forgets it, and opens a new session. */
+  async renegotiate(session: Session, error: ToolportError): Promise<void> {
+    if (session !== this.session) return;
+    this.#lastEra = undefined;
+    await this.#parts.eras.forget(this.config);
+    this.renew(session, error);
   }
 
   /** Pings the server, and replaces its session if the server stays silent. One check at a time. */
@@ -328,11 +336,7 @@ export class ServerConnection {
   }
 
   #giveUp(error: ToolportError, reason: string): void {
-    if (error instanceof AuthError && error.code === "AUTH_REQUIRED") {
-      this.#move({ status: "authenticating", error, authUrl: error.authUrl }, reason, error);
-    } else {
-      this.#move({ status: "failed", error }, reason, error);
-    }
+    this.#move(stateAfter(error), reason, error);
   }
 
   #move(next: ConnectionState, reason: string, error: ToolportError | undefined = errorOf(next)): void {

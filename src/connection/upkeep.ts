@@ -14,7 +14,7 @@ export function startUpkeep(
 ): () => void {
   const timers: ReturnType<typeof setInterval>[] = [];
   const every = (ms: number, task: (connection: ServerConnection) => void) => {
-    const timer = setInterval(() => pool.all().forEach(task), ms);
+    const timer = setInterval(() => pool.created().forEach(task), ms);
     if (typeof timer === "object") timer.unref?.();
     timers.push(timer);
   };

@@ -47,13 +47,23 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
   }
   const known = catalog.entry(name);
   if (known !== undefined) return known;
+  throwWithheld(catalog, name);
+  const found = (await lookAgain(port, name, wait)) ?? (await askOwner(port, name, wait));
+  return found ?? throwMissing(catalog, name);
+}
+
+/** Throws if filters, pins or the scan withhold the tool. */
+function throwWithheld(catalog: Catalog, name: string): void {
   const { withheld: refused, excluded } = catalog.snapshot();
   const withheld = [...refused, ...excluded].find(
     (tool) => tool.name === name || `${tool.server}__${tool.name}` === name,
   );
   if (withheld !== undefined) throw withheldError(withheld);
-  const found = (await lookAgain(port, name, wait)) ?? (await askOwner(port, name, wait));
-  if (found !== undefined) return found;
+}
+
+/** Throws why there is no such tool. */
+export function throwMissing(catalog: Catalog, name: string): never {
+  throwWithheld(catalog, name);
   const suggestions = suggest(
     name,
     catalog.tools().map((tool) => tool.name),
@@ -71,13 +81,19 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
 }
 
 /** The servers that may own the name, by its prefix. Similar server names are included, because their prefixes may be changed. */
-function ownersOf({ pool, parts }: ToolFinder, name: string): ServerConnection[] {
+export function ownerNames(
+  { pool, parts }: Pick<ToolFinder, "parts"> & { readonly pool: Pick<ConnectionPool, "names"> },
+  name: string,
+): string[] {
   const { additionalToolNamePrefix, prefix } = parts.settings;
   if (!prefix) return [];
   const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;
   const look = lookOf(name);
-  return pool.all().filter((connection) => look.startsWith(lookOf(`${start}${connection.name}__`)));
+  return pool.names.filter((server) => look.startsWith(lookOf(`${start}${server}__`)));
 }
+
+const ownersOf = (port: ToolFinder, name: string): ServerConnection[] =>
+  ownerNames(port, name).map((server) => port.pool.require(server));
 
 /**
  * The server that owns the prefix may have the tool although its lists were never read. Connects it, or throws the reason

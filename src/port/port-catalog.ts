@@ -41,7 +41,7 @@ export function createPortCatalog(port: CatalogHost): Catalog {
       store: settings.store,
       principal: principal?.name,
       identityOf: (server) => {
-        const config = port.pool.get(server)?.config;
+        const config = port.pool.configOf(server);
         return config && serverIdentity(config);
       },
     }),
@@ -65,7 +65,7 @@ export function createPortCatalog(port: CatalogHost): Catalog {
 
 function sharedListsOf(port: CatalogHost): SharedLists {
   const { publicLists, settings } = port.parts;
-  const configOf = (server: string) => port.pool.get(server)?.config;
+  const configOf = (server: string) => port.pool.configOf(server);
   return {
     fresh(server, key) {
       const config = configOf(server);

@@ -28,7 +28,7 @@ interface PortOAuthOptions {
 interface OAuthHost {
   readonly parts: SharedParts;
   readonly principal: { readonly name: string } | undefined;
-  readonly pool: { get(server: string): { readonly config: ServerConfig } | undefined };
+  readonly pool: { configOf(server: string): ServerConfig | undefined };
   readonly saved: { readonly restored: Promise<void> } | undefined;
   configs(): readonly ServerConfig[];
   http(config: NetworkConfig): Promise<HttpClient>;
@@ -42,7 +42,7 @@ export function createPortOAuth(port: OAuthHost): PortOAuth {
     callbackUrl: settings.callbackUrl?.toString(),
     isSaved: settings.isSaved,
     clientName: settings.clientInfo.name,
-    configOf: (server) => port.pool.get(server)?.config,
+    configOf: (server) => port.pool.configOf(server),
     allConfigs: async () => {
       await port.saved?.restored;
       return port.configs();

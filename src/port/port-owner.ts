@@ -9,6 +9,8 @@ export interface PortOwner<Port> {
   readonly parent?: Port | undefined;
   /** All ports, this one included. */
   readonly all?: (() => readonly Port[]) | undefined;
+  /** Lists are read when they are needed, and the port listens for changes only while a client does. @default false */
+  readonly isLean?: boolean | undefined;
   /** Filters of an earlier port of the same user. @default those that apply to all users */
   readonly filters?: FilterSet | undefined;
 }

@@ -54,7 +54,7 @@ export function createPortPipeline(port: PipelineHost): Pipeline {
       const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
       const timeoutMs = Math.min(limitMs, deadline - performance.now());
       if (connection !== undefined && !catalog.knows(server))
-        await connection.acquire({ signal: options.signal, timeoutMs, patient });
+        await port.listed(connection, { signal: options.signal, timeoutMs, patient });
       return catalog.find(server, sourceName)?.info;
     },
     refresh: (connection, signal) => port.reread(connection, { signal }),

@@ -26,6 +26,8 @@ export interface PoolHost {
   readonly principal: Principal | undefined;
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
+  readonly isLean: boolean;
+  readonly lists: { connected(session: Session): void };
   readonly pipeline: { readonly targets: CallTargets };
   readonly oauth: PortOAuth;
   readonly serverRequests: ServerRequests;
@@ -59,10 +61,13 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
       authorize: port.oauth.authorize,
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
-    discover: (session, signal) =>
-      port.catalog.load(session, signal).catch((error: unknown) => {
+    isLean: port.isLean,
+    discover: async (session, signal) => {
+      if (port.isLean) return port.lists.connected(session);
+      await port.catalog.load(session, signal).catch((error: unknown) => {
         throw toDiscoveryError(error, session.server);
-      }),
+      });
+    },
     onState: (change) => {
       noteAbsence(port, change);
       if (change.to === "closed") port.pipeline.targets.disconnected(change.server);
@@ -71,7 +76,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
         port.resourceCache.forget(change.server);
         port.subscriptions.ready(change.server);
       }
-      parts.onState({ ...change, principal: principal?.name }, port.pool.get(change.server)?.config);
+      parts.onState({ ...change, principal: principal?.name }, port.pool.configOf(change.server));
     },
     onInvalidMessage: (server, { code, what, next }, source) => {
       const message = next === undefined ? what : `${what}. ${next}`;

@@ -57,7 +57,7 @@ export class PortRoot<Methods> {
         const known = ports.get(principal)?.port;
         if (known !== undefined) return known;
         plain.assertOpen();
-        return this.#entry(readPrincipal(principal, {})).port;
+        return this.#entry(readPrincipal(principal, {}), undefined, true).port;
       },
       release: async (principal) => {
         const known = ports.get(principal)?.port;
@@ -86,13 +86,13 @@ export class PortRoot<Methods> {
   }
 
   /** @param filters those of an earlier port of the same user: new credentials must not make filtered tools visible again */
-  #entry(principal?: Principal, filters?: FilterSet): PortEntry<Methods> {
+  #entry(principal?: Principal, filters?: FilterSet, isLean = false): PortEntry<Methods> {
     const known = this.#ports.get(principal?.name);
     if (known !== undefined) return known;
     const parent = this.#ports.get(undefined)?.port;
     const all = () => [...this.#ports.values()].map((entry) => entry.port);
-    const port = new Port(this.#parts, { principal, parent, all, filters });
-    const configs = parent?.pool.all().map(({ config }) => config) ?? this.#parts.settings.servers.values();
+    const port = new Port(this.#parts, { principal, parent, all, filters, isLean });
+    const configs = parent?.pool.configs() ?? this.#parts.settings.servers.values();
     for (const config of configs) port.register(config);
     const entry: PortEntry<Methods> = { port, methods: undefined };
     this.#ports.set(principal?.name, entry);

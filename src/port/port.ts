@@ -6,14 +6,12 @@ import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
 import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import type { ListKey } from "../catalog/server-lists.js";
-import { configIdentity } from "../config/config-identity.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
-import type { ConnectionPool, ConnectOutcome } from "../connection/connection-pool.js";
+import type { ConnectionPool } from "../connection/connection-pool.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { startUpkeep } from "../connection/upkeep.js";
-import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
@@ -26,7 +24,9 @@ import type { HttpClient } from "../transports/server-transport.js";
 import { bringUp } from "./bring-up.js";
 import { findTool } from "./find-tool.js";
 import { HttpClients } from "./http-clients.js";
-import { type NeedOptions, needList } from "./lean/need-list.js";
+import { bringUpLean, rereadLean } from "./lean/bring-up-lean.js";
+import { findForCall } from "./lean/find-for-call.js";
+import { type NeedOptions, PortLists } from "./lean/port-lists.js";
 import { MalformedCounts } from "./malformed-counts.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { createPortCatalog } from "./port-catalog.js";
@@ -34,6 +34,7 @@ import { createPortOAuth, type PortOAuth } from "./port-oauth.js";
 import type { PortOwner } from "./port-owner.js";
 import { createPortPipeline } from "./port-pipeline.js";
 import { createPortPool } from "./port-pool.js";
+import { PortServers } from "./port-servers.js";
 import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";
 import { Subscriptions } from "./resources/subscriptions.js";
@@ -58,6 +59,9 @@ export class Port {
   readonly serverRequests: ServerRequests;
   readonly oauth: PortOAuth;
   readonly saved: SavedState | undefined;
+  /** Lists are read when they are needed. */
+  readonly isLean: boolean;
+  readonly lists: PortLists = new PortLists(this);
   readonly resourceCache = new ResourceCache();
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new PortTasks(this);
@@ -68,15 +72,16 @@ export class Port {
   /** Tools of the port itself. */
   readonly own: OwnToolSet;
   readonly #stopUpkeep: () => void;
-  /** Servers from the store that the program has not named since. */
-  readonly #restoredNames = new Set<string>();
+  readonly #servers: PortServers = new PortServers(this);
   readonly #clients: HttpClients;
   #closing: Promise<void> | undefined;
   #suspensions: Promise<PortSuspensions> | undefined;
 
-  constructor(parts: SharedParts, { principal, parent, all = () => [this], filters }: PortOwner<Port> = {}) {
+  constructor(parts: SharedParts, owner: PortOwner<Port> = {}) {
     const { settings, warn } = parts;
+    const { principal, parent, all = () => [this], filters, isLean = false } = owner;
     this.parts = parts;
+    this.isLean = isLean;
     this.#clients = new HttpClients(parts);
     this.malformed = new MalformedCounts(warn);
     this.principal = principal;
@@ -125,33 +130,15 @@ export class Port {
     await this.catalog.restored();
   }
 
-  /** Adds a server, or returns the same server if it exists. */
-  register(config: ServerConfig): ServerConnection {
+  /** Adds a server, unless the same server exists. */
+  register(config: ServerConfig): void {
     this.assertOpen();
-    const known = this.pool.get(config.name);
-    if (known === undefined) return this.pool.add(config);
-    const isSame = configIdentity(known.config) === configIdentity(config);
-    // The configuration of the program takes precedence over the saved one.
-    if (this.#restoredNames.has(config.name) && !(isSame && known.session !== undefined)) {
-      this.#restoredNames.delete(config.name);
-      if (!isSame) this.catalog.drop(config.name);
-      known.disconnect().catch(this.parts.report);
-      return this.pool.add(config);
-    }
-    if (isSame) return known;
-    throw new ConfigError({
-      code: "DUPLICATE_SERVER",
-      server: config.name,
-      what: "Another server has this name already",
-      next: "Remove it first, or choose another name",
-    });
+    this.#servers.register(config);
   }
 
   /** Adds a saved server, unless the program has one of this name. */
   restore(config: ServerConfig): void {
-    if (this.#closing !== undefined || this.pool.get(config.name) !== undefined) return;
-    this.#restoredNames.add(config.name);
-    this.pool.add(config);
+    if (this.#closing === undefined) this.#servers.restore(config);
   }
 
   /** Removes a server from this port. Its records stay in the store. */
@@ -168,7 +155,7 @@ export class Port {
 
   /** True if the server came from the store and the program has not named it since. */
   isRestored(name: string): boolean {
-    return this.#restoredNames.has(name);
+    return this.#servers.isRestored(name);
   }
 
   /** The ports that get their servers from this one. */
@@ -177,7 +164,7 @@ export class Port {
   }
 
   configs(): ServerConfig[] {
-    return this.pool.all().map(({ config }) => config);
+    return this.pool.configs();
   }
 
   /** The named servers, or all. */
@@ -187,27 +174,39 @@ export class Port {
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
   need(list: ListKey, options?: NeedOptions): Promise<void> {
-    return needList(this, list, options);
+    return this.lists.need(list, options);
   }
 
   /** The tool of this public name. Connects and lists as few servers as possible. */
   async findForCall(name: string, wait: WaitOptions = {}): Promise<CatalogEntry> {
     await this.opened();
-    return this.catalog.entry(name) ?? findTool(this, name, wait);
+    return this.catalog.entry(name) ?? (this.isLean ? findForCall : findTool)(this, name, wait);
   }
 
   /** Listens for changes of lists until the returned function is called. */
   listen(): () => void {
-    return () => {};
+    return this.lists.listen();
   }
 
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<ConnectOutcome[]> {
-    return bringUp(this, connections, wait);
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
+    return (this.isLean ? bringUpLean : bringUp)(this, connections, wait);
+  }
+
+  /** Connects a server and makes its tools known. */
+  async listed(
+    connection: ServerConnection,
+    wait: WaitOptions & { patient?: boolean | undefined },
+  ): Promise<void> {
+    await connection.acquire(wait);
+    if (this.isLean) await this.lists.provide(connection.name, "tools");
   }
 
   /** Reads the lists of a server again. */
   reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
-    const reading = this.read(connection, (session) => this.catalog.read(session, wait), wait);
+    const { catalog, isLean } = this;
+    const read = (session: Session) =>
+      isLean ? rereadLean(catalog, session, wait) : catalog.read(session, wait);
+    const reading = this.read(connection, read, wait);
     return reading.catch((error: unknown) => {
       throw toDiscoveryError(error, connection.name);
     });
@@ -316,6 +315,7 @@ export class Port {
     this.#stopUpkeep();
     this.#closing ??= (async () => {
       this.subscriptions.close();
+      this.lists.close();
       await Promise.all([this.tasks.close(), this.pool.close(), this.variants.close(), this.saved?.stop()]);
       await this.#clients.close();
     })();
@@ -335,7 +335,7 @@ export class Port {
 
   /** Attributes of a session for spans and metrics. */
   factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
-    const config = this.pool.get(server)?.config;
+    const config = this.pool.configOf(server);
     const address = config !== undefined && "url" in config ? config.url : undefined;
     return { server, transport, protocolVersion, address };
   }

@@ -32,6 +32,8 @@ export interface SharedParts {
   readonly filters: FilterSet;
   /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
+  /** Servers of tools, by public name, as users have found them: a hint only. */
+  readonly toolHints: Map<string, string>;
   /** Equal lists of different users are kept once. */
   readonly interned: InternedLists;
   readonly telemetry: Telemetry;
@@ -103,6 +105,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     emitter,
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
+    toolHints: new Map(),
     interned: new InternedLists(),
     warn,
     report,

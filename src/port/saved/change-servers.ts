@@ -16,6 +16,8 @@ export interface ServerHost {
   readonly parts: SharedParts;
   readonly principal: { readonly name: string } | undefined;
   readonly pool: ConnectionPool;
+  /** Lists are read when they are needed. */
+  readonly isLean: boolean;
   readonly saved: SavedRecords | undefined;
   /** All ports, this one included. */
   all(): readonly ServerHost[];
@@ -68,13 +70,13 @@ export async function followServer(
   name: string,
   config: ServerConfig | undefined,
 ): Promise<readonly ServerHost[]> {
-  const known = port.pool.get(name)?.config;
+  const known = port.pool.configOf(name);
   // The configuration of the program takes precedence over the saved one.
   const isNamedHere = known !== undefined && !port.isRestored(name);
   if (isNamedHere && config !== undefined && isSame(known, config)) return [];
   const ports =
     known === undefined
-      ? [port, ...port.others()].filter((each) => each.pool.get(name) === undefined)
+      ? [port, ...port.others()].filter((each) => each.pool.configOf(name) === undefined)
       : portsWith(port, known);
   await Promise.all(ports.map((each) => each.remove(name)));
   if (config === undefined) return [];
@@ -85,7 +87,7 @@ export async function followServer(
 /** This port, and the ports of users that have the same server. Other servers of the same name do not count. */
 function portsWith(port: ServerHost, config: ServerConfig): ServerHost[] {
   const hasIt = (each: ServerHost) => {
-    const there = each.pool.get(config.name)?.config;
+    const there = each.pool.configOf(config.name);
     return there !== undefined && isSame(there, config);
   };
   return [port, ...port.others().filter(hasIt)];

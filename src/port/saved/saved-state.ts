@@ -76,7 +76,7 @@ export class SavedState {
 
   /** The lists of a server were read. */
   keepLists(server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]): void {
-    const config = this.#port.pool.get(server)?.config;
+    const config = this.#port.pool.configOf(server);
     if (config !== undefined && config.cache !== false && this.#port.parts.settings.cache !== false)
       void this.#track(this.#catalogs.save(config, lists(), publicKeys));
   }
@@ -96,7 +96,7 @@ export class SavedState {
     try {
       if (parent !== undefined) {
         await parent.saved?.restored;
-        for (const { config } of parent.pool.all()) port.restore(config);
+        for (const config of parent.pool.configs()) port.restore(config);
       }
       for (const config of await this.#servers.restore()) port.restore(config);
       await this.restoreLists(port.configs());
@@ -123,7 +123,8 @@ export class SavedState {
     try {
       const news = await this.#servers.reread(key);
       // Servers of the program take precedence, then those of the plain port.
-      const isConfigured = settings.servers.has(news.name) || this.#parent?.pool.get(news.name) !== undefined;
+      const isConfigured =
+        settings.servers.has(news.name) || this.#parent?.pool.configOf(news.name) !== undefined;
       if (this.#isStopped || news.kind === "same" || isConfigured) return;
       const { followServer } = await import("./change-servers.js");
       const ports = await followServer(
@@ -132,11 +133,11 @@ export class SavedState {
         news.kind === "changed" ? news.config : undefined,
       );
       for (const port of ports) {
-        const connection = port.pool.get(news.name);
-        if (connection === undefined) continue;
-        await port.saved?.restoreLists([connection.config]);
-        if (settings.restore === "connect" && isStartable(connection.config))
-          void port.pool.connect([connection]);
+        const config = port.pool.configOf(news.name);
+        if (config === undefined || port.isLean) continue;
+        await port.saved?.restoreLists([config]);
+        if (settings.restore === "connect" && isStartable(config))
+          void port.pool.connect([port.pool.require(news.name)]);
       }
     } catch (error) {
       warn(

@@ -1,0 +1,267 @@
+/** Provides the lists of a port when a gateway needs them, and listens for changes while a client does. */
+import type { Catalog } from "../../catalog/catalog.js";
+import { listNameOf } from "../../catalog/on-demand-lists.js";
+import type { ListKey } from "../../catalog/server-lists.js";
+import type { ServerConfig } from "../../config/server-config.js";
+import type { ConnectionPool } from "../../connection/connection-pool.js";
+import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
+import type { ListName } from "../../protocol/change-watch.js";
+import type { Session } from "../../protocol/session.js";
+import { fullJitterMs } from "../../util/backoff.js";
+import { withDeadline } from "../../util/with-deadline.js";
+import type { SharedParts } from "../shared-parts.js";
+
+/** Options of `port.need`. */
+export interface NeedOptions {
+  /** Names of the servers. @default all */
+  readonly servers?: readonly string[] | undefined;
+  /** How long to wait for servers that are not connected, or whose old lists can be used. @default 1000 */
+  readonly limitMs?: number | undefined;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** The part of a port that this needs. */
+export interface ListsHost {
+  readonly parts: SharedParts;
+  readonly isLean: boolean;
+  readonly principal: { readonly name: string } | undefined;
+  readonly pool: ConnectionPool;
+  readonly catalog: Catalog;
+  readonly saved: { restoreLists(configs: readonly ServerConfig[]): Promise<void> } | undefined;
+  opened(): Promise<void> | undefined;
+  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+  read<Result>(
+    connection: ServerConnection,
+    run: (session: Session) => Promise<Result>,
+    wait: WaitOptions,
+  ): Promise<Result>;
+}
+
+const LIMIT_MS = 1_000;
+/** Limit for the first list of a connected server. */
+const FIRST_LIST_MS = 10_000;
+/** Age at which a list is read again if the server gives no time to live and the port does not listen. */
+const UNWATCHED_MS = 30_000;
+/** A server that failed is not tried again by every request. */
+const REST_MS = 5_000;
+/** Bounds of the pause between attempts to reach a failed server while a client listens. */
+const RETRY = { baseMs: 2_000, maxMs: 30_000 };
+
+export class PortLists {
+  readonly #port: ListsHost;
+  #listeners = 0;
+  /** Ends listening, by session. */
+  #streams: Map<Session, Promise<() => void>> | undefined;
+  /** Reads under way, by list and server. */
+  #reading: Map<string, Promise<boolean>> | undefined;
+  /** When a server could not be reached (`performance.now()`). */
+  #failedAt: Map<string, number> | undefined;
+  /** Lists that could not be read while a client listens. */
+  #missing: Map<string, { readonly server: string; readonly key: ListKey }> | undefined;
+  #retries = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+
+  constructor(port: ListsHost) {
+    this.#port = port;
+  }
+
+  /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
+  async need(key: ListKey, { servers, limitMs = LIMIT_MS, signal }: NeedOptions = {}): Promise<void> {
+    await this.#port.opened();
+    signal?.throwIfAborted();
+    const { catalog, pool } = this.#port;
+    if (servers !== undefined)
+      for (const name of servers) if (pool.configOf(name) === undefined) pool.require(name);
+    const pending = (servers ?? pool.names).flatMap((name) => {
+      const providing = this.provide(name, key);
+      if (providing === undefined) return [];
+      const isFirst = pool.peek(name)?.session !== undefined && !catalog.knows(name, key);
+      return [
+        this.#within(providing, { name, key }, { timeoutMs: isFirst ? FIRST_LIST_MS : limitMs, signal }),
+      ];
+    });
+    if (key === "tools") pending.push(catalog.checkDuePins());
+    if (pending.length > 0) await Promise.all(pending);
+  }
+
+  /**
+   * Makes a list of one server known. Undefined if it is known and fresh; else resolves with whether it was read. Concurrent
+   * callers share one read. Never rejects.
+   */
+  provide(server: string, key: ListKey): Promise<boolean> | undefined {
+    const { catalog, pool, parts, isLean } = this.#port;
+    const config = pool.configOf(server);
+    if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
+    const cache = config.cache ?? parts.settings.cache;
+    const maxAgeMs = this.#isWatched(server) ? Number.POSITIVE_INFINITY : UNWATCHED_MS;
+    if (isLean && catalog.onDemand.isFresh(server, key, { cache, maxAgeMs })) return undefined;
+    const id = `${key} ${server}`;
+    this.#reading ??= new Map();
+    const running = this.#reading.get(id);
+    if (running !== undefined) return running;
+    const reading = this.#provide(config, key).finally(() => this.#reading?.delete(id));
+    this.#reading.set(id, reading);
+    return reading;
+  }
+
+  /** Listens for changes until the returned function is called. */
+  listen(): () => void {
+    this.#listeners += 1;
+    if (this.#listeners === 1 && this.#port.isLean)
+      for (const { session } of this.#port.pool.created()) if (session !== undefined) this.#open(session);
+    let isOver = false;
+    return () => {
+      if (isOver) return;
+      isOver = true;
+      this.#listeners -= 1;
+      if (this.#listeners === 0) this.close();
+    };
+  }
+
+  /** A lean connection was opened. */
+  connected(session: Session): void {
+    const { onDemand } = this.#port.catalog;
+    onDemand.attach(session);
+    if (this.#listeners === 0) return;
+    this.#open(session);
+    // Changes may have been missed before.
+    for (const key of onDemand.knownOf(session.server)) {
+      onDemand.outdate(session.server, listNameOf(key));
+      void this.provide(session.server, key);
+    }
+  }
+
+  /** A server was added or removed. */
+  serversChanged(server: string): void {
+    if (this.#listeners > 0) this.#emit(server, ["tools", "resources", "prompts"]);
+  }
+
+  /** Stops listening, and clears the timer. */
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#missing = undefined;
+    for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
+    this.#streams = undefined;
+  }
+
+  /** True if the server reports changes of its lists to this port now. */
+  #isWatched(server: string): boolean {
+    const session = this.#port.pool.peek(server)?.session;
+    return session !== undefined && this.#streams?.has(session) === true;
+  }
+
+  #open(session: Session): void {
+    this.#streams ??= new Map();
+    if (this.#streams.has(session)) return;
+    this.#streams.set(session, session.listen());
+    void session.closed.then(() => this.#streams?.delete(session));
+  }
+
+  async #provide(config: ServerConfig, key: ListKey): Promise<boolean> {
+    const { catalog, isLean } = this.#port;
+    const { name } = config;
+    try {
+      if (isLean && (await catalog.onDemand.usePublic(config, key))) return true;
+      if (this.#isResting(name)) return await this.#fallBack(config, key);
+      if (isLean) await this.#read(name, key);
+      else await this.#bringUp(name);
+      this.#failedAt?.delete(name);
+      this.#missing?.delete(`${key} ${name}`);
+      return true;
+    } catch {
+      // The state of the connection contains the error, and the events have reported it.
+      this.#failedAt ??= new Map();
+      this.#failedAt.set(name, performance.now());
+      return this.#fallBack(config, key);
+    }
+  }
+
+  async #read(name: string, key: ListKey): Promise<void> {
+    const { pool, catalog, parts } = this.#port;
+    const read = async (session: Session) => {
+      // With a scan, other lists must be known before their entries are used.
+      const keys: readonly ListKey[] =
+        parts.settings.scan === undefined ? [key] : ["tools", "resources", "resourceTemplates", "prompts"];
+      await Promise.all(keys.map((each) => catalog.onDemand.read(session, each)));
+    };
+    await this.#port.read(pool.require(name), read, {});
+  }
+
+  /** An ordinary port reads all lists when it connects. */
+  async #bringUp(name: string): Promise<void> {
+    const { pool, catalog } = this.#port;
+    const connection = pool.require(name);
+    if (connection.state.status === "failed") await connection.connect();
+    await this.#port.bringUp([connection], {});
+    if (!catalog.knows(name)) await connection.acquire();
+  }
+
+  /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
+  async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
+    const { catalog, pool, saved } = this.#port;
+    this.#tryLater(config.name, key);
+    try {
+      if (!catalog.knows(config.name, key)) await saved?.restoreLists([config]);
+      if (key === "tools" && catalog.needsStandIn(config)) {
+        const others = config.fallback!.servers.filter((name) => pool.configOf(name) !== undefined);
+        await Promise.all(others.map((name) => this.provide(name, key)));
+      }
+    } catch {
+      // The store has reported its failure.
+    }
+    return false;
+  }
+
+  #isResting(server: string): boolean {
+    const failedAt = this.#failedAt?.get(server);
+    if (failedAt === undefined || performance.now() - failedAt >= REST_MS) return false;
+    const status = this.#port.pool.peek(server)?.state.status;
+    // A login or a new connection ends the rest.
+    return status === "failed" || status === "authenticating" || status === "closed";
+  }
+
+  /** Resolves with the read, or after the limit; a list that arrives later is reported. */
+  async #within(
+    providing: Promise<boolean>,
+    { name, key }: { name: string; key: ListKey },
+    limits: { timeoutMs: number; signal: AbortSignal | undefined },
+  ): Promise<void> {
+    const onTimeout = () => LATE;
+    await withDeadline(providing, { ...limits, onTimeout }).catch((error: unknown) => {
+      if (error !== LATE) throw error;
+      void providing.then((isRead) => {
+        if (isRead) this.#emit(name, [listNameOf(key)]);
+      });
+    });
+  }
+
+  /** While a client listens, failed servers are tried again. */
+  #tryLater(server: string, key: ListKey): void {
+    if (this.#listeners === 0) return;
+    this.#missing ??= new Map();
+    this.#missing.set(`${key} ${server}`, { server, key });
+    if (this.#timer !== undefined) return;
+    this.#retries += 1;
+    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined;
+      const missing = [...(this.#missing?.values() ?? [])];
+      this.#missing = undefined;
+      for (const { server: name, key: list } of missing)
+        void this.provide(name, list)?.then((isRead) => {
+          if (!isRead) return;
+          this.#retries = 0;
+          this.#emit(name, [listNameOf(list)]);
+        });
+    }, waitMs);
+    if (typeof this.#timer === "object") this.#timer.unref?.();
+  }
+
+  #emit(server: string, lists: readonly ListName[]): void {
+    const { parts, principal } = this.#port;
+    parts.emitter.emit("listsChanged", { server, lists, principal: principal?.name });
+  }
+}
+
+const LATE = new Error("The list is late");

@@ -1,0 +1,55 @@
+/** A lean port listens for changes only while a client does. */
+import { expect, test } from "vitest";
+import { createToolport, type Toolport } from "../../src/index.js";
+import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { countingServer, TOOLS } from "./support/counting-server.js";
+
+const nextChange = (toolport: Toolport) =>
+  new Promise<{ server: string; lists: readonly string[] }>((resolve) => {
+    const off = toolport.on("listsChanged", (change) => {
+      off();
+      resolve(change);
+    });
+  });
+
+const MORE = { more: { handler: () => "more" }, echo: { handler: () => "ok" } };
+
+for (const era of ["modern", "legacy"] as const) {
+  const request = era === "modern" ? "subscriptions/listen" : "GET";
+
+  test(`streams open with the first listener and close with the last (${era})`, async () => {
+    await using one = await countingServer({ ...TOOLS, era });
+    await using two = await countingServer({ ...TOOLS, era });
+    await using toolport = createToolport({ mcpServers: { one: { url: one.url }, two: { url: two.url } } });
+    const port = gatewayAccess(toolport).portOf("ada");
+    await port.need("tools", { servers: ["one"] });
+    expect(one.methods()).not.toContain(request);
+    const opened = one.next(request);
+    const stop = port.listen();
+    const stopOther = port.listen();
+    await opened;
+    const later = two.next(request);
+    await port.need("tools");
+    await later;
+    const changed = nextChange(toolport);
+    await one.server.update({ tools: MORE });
+    expect(await changed).toMatchObject({ server: "one", lists: ["tools"] });
+    await port.need("tools");
+    expect(port.catalog.items("tools").map(({ name }) => name)).toEqual([
+      "one__more",
+      "one__echo",
+      "two__echo",
+    ]);
+    stopOther();
+    stopOther();
+    expect(one.openStreams).toBe(1);
+    const closed = [one.streamClosed(), two.streamClosed()];
+    stop();
+    await Promise.all(closed);
+    expect(one.openStreams + two.openStreams).toBe(0);
+    // Listening again works.
+    const again = one.next(request);
+    port.listen();
+    await again;
+  });
+}
