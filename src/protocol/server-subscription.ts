@@ -34,6 +34,8 @@ export class ServerSubscription {
   /** Wakes the loop when the filter changes. */
   #wake: (() => void) | undefined;
   #changed = false;
+  /** The filter grew while the loop was running, and the loop has not seen it yet. */
+  #isNeededAgain = false;
   #lastError: unknown;
   /** Called when the request for the subscription was sent. */
   #onRequested: (() => void) | undefined;
@@ -57,7 +59,7 @@ export class ServerSubscription {
         this.#running = false;
         this.#onRequested?.();
         // A caller may have registered while the loop ended.
-        if (this.#waiting.length > 0) this.start();
+        if (this.#waiting.length > 0 || this.#isNeededAgain) this.start();
       });
   }
 
@@ -68,6 +70,11 @@ export class ServerSubscription {
     const requested = new Promise<void>((resolve) => {
       this.#onRequested = resolve;
     });
+    if (this.#running) {
+      this.#changed = true;
+      this.#isNeededAgain = true;
+      this.#wake?.();
+    }
     this.start();
     if (this.#running) await requested;
     this.#onRequested = undefined;
@@ -100,6 +107,7 @@ export class ServerSubscription {
     let gap = false;
     for (let attempt = 1; !this.#ended.signal.aborted; attempt += 1) {
       this.#changed = false;
+      this.#isNeededAgain = false;
       const wanted = filter();
       if (isEmpty(wanted)) return void (await current?.close());
       try {
