@@ -19,7 +19,7 @@ const REPLICAS = 3;
 const ERAS = ["legacy", "modern"];
 /** One call of this many asks its user something. */
 const ASK_EVERY = 10;
-/** Problems that are printed. */
+/** Problems of one kind that are printed. */
 const SHOWN = 20;
 
 const { values } = parseArgs({
@@ -44,8 +44,10 @@ for (const kind of values.store.split(",")) {
   console.log(`${kind}: ${JSON.stringify(figures)}`);
   for (const [reason, count] of countBy(failures.map(({ message }) => message)))
     console.log(`  ${count} × ${reason}`);
-  for (const problem of problems.slice(0, SHOWN)) console.error(`  ${problem}`);
-  if (problems.length > 0) process.exitCode = 1;
+  for (const [problem, list] of Object.entries(problems)) {
+    for (const what of list.slice(0, SHOWN)) console.error(`  ${problem}: ${what}`);
+    if (list.length > 0) process.exitCode = 1;
+  }
 }
 
 function countBy(texts) {
