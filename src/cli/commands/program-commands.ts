@@ -76,6 +76,26 @@ export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("./state.js")).stateCommand,
   },
   {
+    name: "audit",
+    summary: "Check an audit log of a gateway",
+    group: "program",
+    positionals: [
+      {
+        name: "action",
+        summary: "verify: name the first line that was changed, removed or moved",
+        completes: "none",
+        choices: ["verify"],
+      },
+      { name: "file", summary: "The log; older parts of it first", completes: "file", rest: true },
+    ],
+    options: {},
+    examples: [
+      ["toolport audit verify audit.ndjson", "exit code 1 if a line is wrong"],
+      ["toolport audit verify audit.ndjson.1 audit.ndjson", "a log in two files"],
+    ],
+    load: async () => (await import("./audit.js")).auditCommand,
+  },
+  {
     name: "completion",
     summary: "Print the completion script for a shell",
     group: "program",

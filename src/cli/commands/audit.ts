@@ -1,0 +1,101 @@
+/** `toolport audit verify`: checks an audit log of `toolport serve` with the keys of its gateway. */
+import { createReadStream } from "node:fs";
+import { resolve } from "node:path";
+import { type AuditReport, verifyAudit } from "../../serve/audit/verify-audit.js";
+import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
+import { createSeal } from "../../serve/replicas/seal.js";
+import { CliError } from "../cli-error.js";
+import type { RunCommand } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+import { plainLine } from "../plain-text.js";
+
+export const auditCommand: RunCommand = async ({ words }, context) => {
+  const [, ...files] = words;
+  if (files.length === 0)
+    throw new CliError({ message: "Name the audit log", next: "toolport audit verify audit.ndjson" });
+  const mac = await openKeys(context);
+  const log = new AuditLog(files.map((file) => ({ name: file, path: resolve(context.cwd, file) })));
+  const report = await verifyAudit(log.chunks(), mac);
+  show(report, log, context);
+  return report.problem === undefined ? EXIT.ok : EXIT.other;
+};
+
+/** Reads the keys, and creates none: new ones would verify nothing. */
+async function openKeys(context: CommandContext) {
+  const { store, statePath } = await context.openStore();
+  if ((await store.get(GATEWAY_KEYS_RECORD)) === undefined)
+    throw new CliError({
+      code: "NO_KEYS",
+      message: `The state ${statePath === undefined ? "in memory" : `in ${statePath}`} has no keys of a gateway`,
+      next: "toolport audit verify <file> --state <the state that the gateway uses>",
+      exitCode: EXIT.configuration,
+    });
+  const keys = await loadGatewayKeys(store);
+  context.onExit(() => keys.close());
+  return createSeal(keys).mac;
+}
+
+/** Several files as one log. */
+class AuditLog {
+  readonly #files: readonly { readonly name: string; readonly path: string }[];
+  /** Line breaks of each file that was read. */
+  readonly #breaks: number[] = [];
+
+  constructor(files: readonly { readonly name: string; readonly path: string }[]) {
+    this.#files = files;
+  }
+
+  async *chunks(): AsyncGenerator<string> {
+    for (const [index, { name, path }] of this.#files.entries()) {
+      let last = "\n";
+      this.#breaks[index] = 0;
+      try {
+        for await (const chunk of createReadStream(path, { encoding: "utf8" }) as AsyncIterable<string>) {
+          for (let at = chunk.indexOf("\n"); at >= 0; at = chunk.indexOf("\n", at + 1)) this.#breaks[index]++;
+          last = chunk;
+          yield chunk;
+        }
+      } catch (error) {
+        const { code = "unknown error" } = error as { code?: string };
+        throw new CliError({ code: "UNREADABLE", message: `${name} cannot be read (${code})` });
+      }
+      // A line that was cut off does not continue in the next file.
+      if (!last.endsWith("\n") && index + 1 < this.#files.length) {
+        this.#breaks[index]++;
+        yield "\n";
+      }
+    }
+  }
+
+  /** A line counted over all files, as file and line. */
+  place(line: number): { readonly file: string; readonly line: number } {
+    let before = 0;
+    for (const [index, { name }] of this.#files.entries()) {
+      const breaks = this.#breaks[index] ?? 0;
+      if (line - before <= breaks || index + 1 === this.#files.length)
+        return { file: name, line: line - before };
+      before += breaks;
+    }
+    return { file: "", line };
+  }
+}
+
+function show(report: AuditReport, log: AuditLog, context: CommandContext): void {
+  const { problem, lines, chains, openChains, cutLines, lostRequests } = report;
+  const place = problem && log.place(problem.line);
+  if (context.form === "json") {
+    context.printJson({ ...report, ...(problem && { problem: { ...problem, ...place } }) });
+    return;
+  }
+  if (problem !== undefined) {
+    const what = problem.message.replace(/^Line \d+ /, "");
+    context.print(plainLine(`${place!.file}:${place!.line}: ${problem.kind}: this line ${what}`));
+    context.info(`The ${lines} lines before it are as they were written`);
+    return;
+  }
+  context.print(`${lines} lines in ${chains} chains are as they were written`);
+  if (openChains > 0) context.info(`${openChains} chains have no end: the gateway runs, or it was killed`);
+  if (cutLines > 0) context.info(`${cutLines} lines were cut off when a gateway was killed`);
+  if (lostRequests > 0) context.warn(`${lostRequests} requests could not be written; the log counts them`);
+}
