@@ -9,7 +9,7 @@ export interface UpkeepOptions {
 
 /** Starts the timers, which do not keep the process alive, and returns a function that stops them. */
 export function startUpkeep(
-  pool: Pick<ConnectionPool, "all">,
+  pool: Pick<ConnectionPool, "created">,
   { healthCheckMs, idleTimeoutMs }: UpkeepOptions,
 ): () => void {
   const timers: ReturnType<typeof setInterval>[] = [];

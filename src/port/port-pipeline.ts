@@ -19,6 +19,11 @@ interface PipelineHost {
   readonly malformed: MalformedCounts;
   readonly tasks: { readonly runs: TaskRuns };
   readonly variants: Variants;
+  /** Connects a server and makes its tools known. */
+  listed(
+    connection: ServerConnection,
+    wait: WaitOptions & { patient?: boolean | undefined },
+  ): Promise<unknown>;
   reread(connection: ServerConnection, wait: WaitOptions): Promise<void>;
   trace<Result>(
     session: Session,

@@ -10,6 +10,7 @@ import type { SharedParts } from "./shared-parts.js";
 interface ServersHost {
   readonly parts: SharedParts;
   readonly pool: ConnectionPool;
+  readonly variants: { drop(server: string): Promise<void> };
   readonly catalog: Catalog;
   readonly lists: { serversChanged(server: string): void };
   readonly subscriptions: { drop(server: string): void };
@@ -60,11 +61,11 @@ export class PortServers {
 
   /** Removes a server. Its records stay in the store. */
   async remove(name: string): Promise<void> {
-    const { pool, catalog, lists, subscriptions, oauth, resourceCache, pipeline } = this.#port;
+    const { pool, variants, catalog, lists, subscriptions, oauth, resourceCache, pipeline } = this.#port;
     const config = pool.configOf(name);
     this.#restored?.delete(name);
     subscriptions.drop(name);
-    await pool.remove(name);
+    await Promise.all([pool.remove(name), variants.drop(name)]);
     if (config !== undefined) oauth.forget(config);
     resourceCache.forget(name);
     pipeline.targets.forget(name);

@@ -142,15 +142,8 @@ export class Port {
   }
 
   /** Removes a server from this port. Its records stay in the store. */
-  async remove(name: string): Promise<void> {
-    const config = this.pool.get(name)?.config;
-    this.#restoredNames.delete(name);
-    this.subscriptions.drop(name);
-    await Promise.all([this.pool.remove(name), this.variants.drop(name)]);
-    if (config !== undefined) this.oauth.forget(config);
-    this.resourceCache.forget(name);
-    this.pipeline.targets.forget(name);
-    this.catalog.drop(name);
+  remove(name: string): Promise<void> {
+    return this.#servers.remove(name);
   }
 
   /** True if the server came from the store and the program has not named it since. */

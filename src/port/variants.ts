@@ -61,10 +61,11 @@ export class Variants {
 
   /** Number of connections. */
   get size(): number {
-    return this.all().length;
+    return this.created().length;
   }
 
-  all(): ServerConnection[] {
+  /** All connections. */
+  created(): ServerConnection[] {
     return [...this.#servers.values()].flatMap((variants) =>
       [...variants.values()].map(({ connection }) => connection),
     );

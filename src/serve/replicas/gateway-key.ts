@@ -35,7 +35,7 @@ export interface GatewayKeys {
 }
 
 /** Where the keys are saved. */
-const GATEWAY_KEYS_RECORD = "serve/keys";
+export const GATEWAY_KEYS_RECORD = "serve/keys";
 
 const FORMAT = 1;
 const SECRET_BYTES = 32;
