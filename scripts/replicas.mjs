@@ -1,19 +1,23 @@
 /**
- * Replicas under fire: `npm run replicas [-- --store redis,postgres] [-- --scale 0.1]`.
+ * Replicas under fire: `npm run replicas [-- --write] [-- --store redis,postgres] [-- --scale 0.1]`.
  *
  * Three replicas of the gateway behind a balancer without stickiness; one is killed with -9 every 2 s for 2 minutes. Meanwhile 50 users with
  * clients of both eras make 10,000 calls to servers of both eras, a tenth of which ask their user something. No call may reach
- * another user, run twice, or fail unless a replica that had it was killed; and such a call fails within 6 s. Uses the built package.
+ * another user, run twice, or fail unless a replica that had it was killed; and such a call fails within 6 s. Uses the built package;
+ * `--write` writes the table into docs/reliability.md.
  */
 import { randomBytes } from "node:crypto";
+import { availableParallelism } from "node:os";
 import { setTimeout as delay } from "node:timers/promises";
 import { parseArgs } from "node:util";
 import { startBalancer } from "./replicas/balancer.mjs";
 import { connectClient } from "./replicas/clients.mjs";
 import { startFleet, startUpstreams } from "./replicas/fleet.mjs";
 import { judge } from "./replicas/judge.mjs";
+import { replicaTable } from "./replicas/replica-table.mjs";
 import { startService } from "./replicas/services.mjs";
 import { logInAll } from "./replicas/shared-state.mjs";
+import { writeSection } from "./write-section.mjs";
 
 const REPLICAS = 3;
 const ERAS = ["legacy", "modern"];
@@ -27,6 +31,7 @@ const { values } = parseArgs({
     store: { type: "string", default: "redis,postgres" },
     scale: { type: "string", default: "1" },
     users: { type: "string", default: "50" },
+    write: { type: "boolean", default: false },
     "kill-every": { type: "string", default: "2000" },
   },
 });
@@ -39,8 +44,10 @@ const plan = {
 };
 process.env.TOOLPORT_STORE_KEY ??= randomBytes(32).toString("base64");
 
+const rows = [];
 for (const kind of values.store.split(",")) {
   const { figures, failures, problems } = await run(kind);
+  rows.push({ kind, ...figures });
   console.log(`${kind}: ${JSON.stringify(figures)}`);
   for (const [reason, count] of countBy(failures.map(({ message }) => message)))
     console.log(`  ${count} × ${reason}`);
@@ -49,6 +56,9 @@ for (const kind of values.store.split(",")) {
     if (list.length > 0) process.exitCode = 1;
   }
 }
+const text = `Node ${process.versions.node}, ${availableParallelism()} cores, everything on the same machine.\n\n${replicaTable(rows)}`;
+console.log(text);
+if (values.write && process.exitCode !== 1) writeSection("replicas", text);
 
 function countBy(texts) {
   const counts = new Map();
