@@ -1,5 +1,5 @@
 /**
- * Replicas under fire: `npm run replicas [-- --write] [-- --store redis,postgres] [-- --scale 0.1]`.
+ * Replicas under fire: `npm run replicas [-- --write] [-- --store redis,postgres] [-- --calls 1000 --seconds 30]`.
  *
  * Three replicas of the gateway behind a balancer without stickiness; one is killed with -9 every 2 s for 2 minutes. Meanwhile 50 users with
  * clients of both eras make 10,000 calls to servers of both eras, a tenth of which ask their user something. No call may reach
@@ -29,16 +29,16 @@ const SHOWN = 20;
 const { values } = parseArgs({
   options: {
     store: { type: "string", default: "redis,postgres" },
-    scale: { type: "string", default: "1" },
+    calls: { type: "string", default: "10000" },
+    seconds: { type: "string", default: "120" },
     users: { type: "string", default: "50" },
     write: { type: "boolean", default: false },
     "kill-every": { type: "string", default: "2000" },
   },
 });
-const scale = Number(values.scale);
 const plan = {
-  calls: Math.round(10_000 * scale),
-  durationMs: 120_000 * scale,
+  calls: Number(values.calls),
+  durationMs: Number(values.seconds) * 1_000,
   users: Array.from({ length: Number(values.users) }, (_, index) => `u${index}`),
   killEveryMs: Number(values["kill-every"]),
 };
