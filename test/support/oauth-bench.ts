@@ -26,6 +26,8 @@ export interface OAuthBenchOptions {
   readonly accessTokenSeconds?: number;
   /** Clients registered in advance. */
   readonly clients?: readonly ClientMetadata[];
+  /** The name of this machine in the URL of the authorization server. @default "127.0.0.1" */
+  readonly host?: string;
   /** The scope in the server's challenge and metadata. @default "tools:read" */
   readonly scope?: string;
 }
@@ -89,7 +91,8 @@ export async function startOAuthBench(options: OAuthBenchOptions = {}): Promise<
   });
   listener.keepAliveTimeout = 0;
   const listening = await listenOnLoopback(listener);
-  const issuer = `http://${listening.address}`;
+  const { port } = new URL(`http://${listening.address}`);
+  const issuer = `http://${options.host ?? "127.0.0.1"}:${port}`;
 
   const resource = await startOAuthResource({
     issuers: () => bench.namedIssuers,
