@@ -144,7 +144,9 @@ function registrationFailure(error: unknown, status: number | undefined, isDescr
 }
 
 function describeClient({ context, info, redirectUrl }: InteractiveParts): OAuthClientMetadata {
-  const isNative = isLoopbackHost(canonicalHost(new URL(redirectUrl)));
+  const url = new URL(redirectUrl);
+  // A native client may use http on this machine only, not https (OpenID Connect Registration, 2).
+  const isNative = url.protocol === "http:" && isLoopbackHost(canonicalHost(url));
   const secrets = ["client_secret_basic", "client_secret_post"];
   // A program on the user's machine cannot keep a secret: prefer a public client.
   const wanted = isNative ? ["none", ...secrets] : [...secrets, "none"];

@@ -60,6 +60,14 @@ test("401, registration, login with PKCE, state and resource, one code exchange,
   expect(states.at(-1)).toBe("ready");
 });
 
+test("a callback with https on this machine registers a web client, which authorization servers accept", async () => {
+  await using bench = await startOAuthBench();
+  const callbackUrl = "https://localhost:8443/callback";
+  await using toolport = openPort(bench, { callbackUrl });
+  await askForLogin(toolport);
+  expect(bench.clients).toMatchObject([{ application_type: "web", redirect_uris: [callbackUrl] }]);
+});
+
 test("another call before the login returns a login URL without a second registration", async () => {
   await using bench = await startOAuthBench();
   await using toolport = openPort(bench);
