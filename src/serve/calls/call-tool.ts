@@ -14,6 +14,7 @@ import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { decideCall } from "./decide-call.js";
+import { callOwnTool } from "./own-tools.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { argumentsOf, createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
@@ -78,7 +79,7 @@ async function resolveAndRun(
   const target =
     port.catalog.entry(wanted.name) === undefined ? port.own.targetOf(wanted.name, wanted.args) : wanted;
   if (target === undefined) {
-    const calling = port.own.call(wanted.name, wanted.args, { signal });
+    const calling = callOwnTool(context, wanted.name, wanted.args);
     if (calling !== undefined) return ownResult(context, await calling);
   }
   const { name, args } = target ?? wanted;

@@ -3,6 +3,7 @@ import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
+import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
@@ -60,9 +61,10 @@ async function visibleEntries(
   const { principal, scopes } = client;
   const offered =
     list === "tools"
-      ? entries.filter(
-          ({ server, source, name }) =>
-            server === "" || parts.offers(principal, { server, name, sourceName: source }),
+      ? entries.filter(({ server, source, name }) =>
+          server === ""
+            ? offersOwnTool({ parts }, name)
+            : parts.offers(principal, { server, name, sourceName: source }),
         )
       : entries;
   if (parts.policy === undefined) return offered;

@@ -1,0 +1,69 @@
+/** Calls of tools that the port itself offers. They show and read things of servers, so filters and the policy apply to those. */
+import {
+  CALL_TOOL_NAME,
+  readSearchArguments,
+  SEARCH_TOOLS_NAME,
+  searchAnswer,
+} from "../../catalog/search/deferred-tools.js";
+import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { Fields } from "../message.js";
+import type { RequestContext } from "../request-context.js";
+
+/** Search results are filtered afterwards, so more are searched than are shown. */
+const MAX_FOUND = 10_000;
+
+/**
+ * Whether a gateway offers an own tool. With a policy only `search_tools` and `call_tool` are: the others read resources and prompts
+ * in ways that the policy cannot see, and clients of a gateway have `resources/read` and `prompts/get`.
+ */
+export const offersOwnTool = ({ parts }: Pick<RequestContext, "parts">, name: string): boolean =>
+  parts.policy === undefined || name === SEARCH_TOOLS_NAME || name === CALL_TOOL_NAME;
+
+/** Undefined if it is no own tool, or one that is not offered. */
+export function callOwnTool(
+  context: RequestContext,
+  name: string,
+  args: Fields,
+): Promise<ToolResult> | undefined {
+  const { port } = context.user;
+  const { signal } = context.exchange;
+  if (!offersOwnTool(context, name)) return undefined;
+  if (name === SEARCH_TOOLS_NAME && port.own.targetOf(name, args) === undefined)
+    return searchTools(context, args);
+  return port.own.call(name, args, { signal });
+}
+
+async function searchTools(context: RequestContext, args: Fields): Promise<ToolResult> {
+  const { port } = context.user;
+  await port.need("tools", { signal: context.exchange.signal });
+  const { query, limit } = readSearchArguments(args);
+  const found = port.catalog.search(query, MAX_FOUND);
+  const isShown = await visibleTools(
+    context,
+    found.map(({ tool }) => tool),
+  );
+  const text = searchAnswer(found.filter((_, index) => isShown[index]).slice(0, limit));
+  return toToolResult({ content: [{ type: "text", text }], isError: false }, "toolport");
+}
+
+/** For each tool: whether a list would show it to this user. */
+async function visibleTools(
+  { parts, client }: RequestContext,
+  tools: readonly ToolInfo[],
+): Promise<readonly boolean[]> {
+  const { principal, scopes } = client;
+  const offered = tools.map((tool) => parts.offers(principal, tool));
+  if (parts.policy === undefined) return offered;
+  const decisions = await parts.policy.decideAll(
+    tools.map(({ server, sourceName, name }) => ({
+      principal,
+      scopes,
+      method: "tools/list",
+      server,
+      tool: sourceName,
+      publicName: name,
+    })),
+  );
+  return offered.map((isOffered, index) => isOffered && decisions[index]!.effect !== "deny");
+}
