@@ -1,0 +1,44 @@
+/** The conformance server and gateways before it, as processes. */
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { fileURLToPath } from "node:url";
+
+const fixture = (name: string) => fileURLToPath(new URL(`./fixture/${name}`, import.meta.url));
+
+/** The era that a gateway speaks with the conformance server. */
+export type UpstreamEra = "legacy" | "modern";
+const PROTOCOLS = { legacy: "legacy", modern: { pin: "2026-07-28" } };
+
+export interface HttpProcess extends AsyncDisposable {
+  readonly url: string;
+}
+
+/** A program that prints its port first and ends with its standard input. */
+async function start(args: readonly string[]): Promise<HttpProcess> {
+  const child = spawn(process.execPath, args, { stdio: ["pipe", "pipe", "inherit"] });
+  const exited = once(child, "exit") as Promise<[number]>;
+  const failed = exited.then(([code]) => {
+    throw new Error(`${args[0]} ended with code ${code} before it was ready`);
+  });
+  const [line] = (await Promise.race([once(child.stdout, "data"), failed])) as [Buffer];
+  failed.catch(() => {});
+  const { port } = JSON.parse(String(line)) as { port: number };
+  return {
+    url: `http://127.0.0.1:${port}/mcp`,
+    async [Symbol.asyncDispose]() {
+      child.stdin.end();
+      await exited;
+    },
+  };
+}
+
+export const startConformanceServer = (): Promise<HttpProcess> => start([fixture("conformance-server.mjs")]);
+
+/** The arguments of `node` for a gateway with one upstream, whose names have no prefix. */
+export function gatewayArguments(upstream: string, era: UpstreamEra, transport: "http" | "stdio"): string[] {
+  const servers = { conformance: { url: upstream, protocol: PROTOCOLS[era] } };
+  return [fixture("gateway.mjs"), JSON.stringify({ servers, transport })];
+}
+
+export const startGateway = (upstream: string, era: UpstreamEra): Promise<HttpProcess> =>
+  start(gatewayArguments(upstream, era, "http"));

@@ -1,0 +1,97 @@
+/** The MCP Inspector from npm, in command-line mode, shows the same through a gateway as from the server itself. */
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import {
+  gatewayArguments,
+  type HttpProcess,
+  startConformanceServer,
+  startGateway,
+  type UpstreamEra,
+} from "./fixture-processes.js";
+
+const INSPECTOR = "@modelcontextprotocol/inspector";
+const INSPECTOR_VERSION = "2.12.0";
+/** The Inspector needs it. */
+const NODE_MAJOR = 22;
+
+const ERAS = ["legacy", "auto", "modern"] as const;
+const UPSTREAMS: readonly UpstreamEra[] = ["legacy", "modern"];
+const REQUESTS: readonly (readonly string[])[] = [
+  ["tools/list"],
+  ["tools/call", "--tool-name", "test_multiple_content_types"],
+  ["tools/call", "--tool-name", "test_mirrored_header", "--tool-arg", "region=eu-west1"],
+  ["resources/templates/list"],
+  ["resources/read", "--uri", "test://template/7/data"],
+  ["prompts/get", "--prompt-name", "test_prompt_with_arguments", "--prompt-args", "arg1=a", "arg2=b"],
+];
+
+type Fields = Record<string, unknown>;
+interface Tools {
+  fetchNode(major: number): Promise<string>;
+  fetchTool(folder: string, name: string, version: string): Promise<string>;
+  run(
+    command: string,
+    args: readonly string[],
+    options: { timeoutMs: number; env: NodeJS.ProcessEnv },
+  ): Promise<{ code: number; output: string }>;
+}
+const { fetchNode, fetchTool, run } = (await import("../../scripts/fetch-tool.mjs" as string)) as Tools;
+let server: HttpProcess;
+let program: readonly [string, string];
+let home: string;
+const gateways = new Map<UpstreamEra, HttpProcess>();
+beforeAll(async () => {
+  const folder = await fetchTool("inspector", INSPECTOR, INSPECTOR_VERSION);
+  program = [await fetchNode(NODE_MAJOR), join(folder, "clients/launcher/build/index.js")];
+  home = mkdtempSync(join(tmpdir(), "toolport-inspector-"));
+  server = await startConformanceServer();
+  for (const era of UPSTREAMS) gateways.set(era, await startGateway(server.url, era));
+});
+afterAll(async () => {
+  for (const gateway of gateways.values()) await gateway[Symbol.asyncDispose]();
+  await server[Symbol.asyncDispose]();
+  rmSync(home, { recursive: true, force: true });
+});
+
+/** @param target arguments that name the server */
+async function inspect(target: readonly string[], era: string, request: readonly string[]): Promise<Fields> {
+  const [node, script] = program;
+  const options = ["--cli", "--quiet", "--format", "json", "--protocol-era", era, "--method", ...request];
+  const env = { ...process.env, HOME: home };
+  const { code, output } = await run(node, [script, ...options, ...target], { timeoutMs: 30_000, env });
+  expect([code, output]).toEqual([0, expect.stringContaining('"result"')]);
+  return (JSON.parse(output) as { result: Fields }).result;
+}
+
+/** Without what each hop has of its own, in an order that does not depend on the hop. */
+function comparable({ _meta, ttlMs: _, cacheScope: __, ...result }: Fields): Fields {
+  if (!Array.isArray(result["tools"])) return result;
+  const tools = (result["tools"] as { name: string }[])
+    // The tasks extension and its tools exist in the modern era only, so they depend on the era of the upstream.
+    .filter(({ name }) => /^(test|json)_/.test(name) && name !== "test_tool_with_task")
+    .sort((a, b) => a.name.localeCompare(b.name));
+  return { ...result, tools };
+}
+
+const http = (url: string) => ["--transport", "http", "--server-url", url];
+
+describe.each(ERAS)("era %s", (era) => {
+  test.each(REQUESTS.map((request) => [request.slice(0, 3).join(" "), request]))(
+    "%s",
+    async (_name, request) => {
+      const direct = comparable(await inspect(http(server.url), era, request));
+      for (const upstream of UPSTREAMS) {
+        const { url } = gateways.get(upstream) as HttpProcess;
+        expect(comparable(await inspect(http(url), era, request)), upstream).toEqual(direct);
+      }
+    },
+  );
+
+  test("over stdio", async () => {
+    const args = gatewayArguments(server.url, "modern", "stdio");
+    const { prompts } = await inspect(["--", process.execPath, ...args], era, ["prompts/list"]);
+    expect((prompts as { name: string }[]).map(({ name }) => name)).toContain("test_simple_prompt");
+  });
+});
