@@ -87,7 +87,7 @@ export class RelayRequests {
 
   #envelopeOf(relay: Relay): Readonly<Fields> {
     const { channel } = this.#parts;
-    const key = `${relay.logLevel ?? ""} ${relay.capabilityKey}`;
+    const key = `${relay.logLevel ?? ""} ${relay.capabilityKey || JSON.stringify(relay.capabilities)}`;
     let envelope = this.#envelopes.get(key);
     if (envelope === undefined) {
       envelope = relayEnvelope(channel.envelope ?? {}, relay);
