@@ -74,3 +74,19 @@ export const modernClient = (
   logLevel: isLogLevel(logLevel) ? logLevel : undefined,
   session: undefined,
 });
+
+/** The client of a legacy request. */
+export const legacyClient = (
+  { principal, scopes }: Pick<GatewayClient, "principal" | "scopes">,
+  facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
+    Partial<Pick<GatewayClient, "session" | "logLevel">>,
+): GatewayClient => ({
+  principal,
+  scopes,
+  era: "legacy",
+  version: facts.version,
+  capabilities: facts.capabilities,
+  capabilityKey: facts.capabilityKey,
+  session: facts.session,
+  logLevel: facts.logLevel,
+});

@@ -25,8 +25,12 @@ export function refusalOf(
       ? undefined
       : "Requests from pages of other sites are not allowed";
   }
-  return allowedOrigins.has(origin) ? undefined : "This origin is not allowed";
+  return allowedOrigins.has(origin) || isSameOrigin(origin, host) ? undefined : "This origin is not allowed";
 }
+
+/** A page of the gateway's own host, which is allowed. */
+const isSameOrigin = (origin: string, host: string | undefined): boolean =>
+  host !== undefined && /^https?:\/\//i.test(origin) && origin.replace(/^https?:\/\//i, "") === host;
 
 function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
   const lower = host.toLowerCase();

@@ -1,9 +1,8 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
-
 import { pause } from "../../util/sleep.js";
-import { capabilityKeyOf, type GatewayClient, modernClient } from "../client.js";
+import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { type Served, serveRequest } from "../dispatch.js";
-import { Fault, INVALID_REQUEST, invalidParams } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_REQUEST, invalidParams } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
@@ -16,13 +15,14 @@ import {
   unsupportedVersion,
 } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
-import { errorText } from "../results.js";
 import type { OpenedSession } from "../sessions.js";
 import { openLegacyFeed } from "../streams/listen.js";
 import { EventStream } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange } from "./http-exchange.js";
 import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { lostResponse } from "./primed-stream.js";
+import { refuse, sendFault } from "./refusals.js";
 import { checkStandardHeaders } from "./standard-headers.js";
 
 /** The user of a request, or the response that refuses it. */
@@ -43,8 +43,6 @@ export interface HttpSettings {
 }
 
 type User = Extract<Authenticated, { scopes: readonly string[] }>;
-
-const JSON_HEADERS = { "content-type": "application/json" } as const;
 
 export class HttpEndpoint {
   readonly #parts: GatewayParts;
@@ -89,11 +87,12 @@ export class HttpEndpoint {
           return refuse(reply, 405, "Method not allowed", { allow: "POST, GET, DELETE" });
       }
     } catch (error) {
-      const fault = error instanceof Fault ? error : undefined;
-      if (fault === undefined) this.#parts.report(error);
-      const text = errorText(null, fault ?? { code: -32603, message: "Internal error" });
-      const status = fault === undefined ? 500 : fault.status === 200 ? 400 : fault.status;
-      reply.send(status, { ...cors, ...JSON_HEADERS, ...fault?.headers }, text);
+      if (!(error instanceof Fault)) this.#parts.report(error);
+      const fault =
+        error instanceof Fault
+          ? error
+          : new Fault({ code: INTERNAL_ERROR, message: "Internal error", status: 500 });
+      sendFault(reply, fault, { id: null, headers: cors });
     }
   }
 
@@ -143,12 +142,19 @@ export class HttpEndpoint {
     reply: HttpReply,
     { message, user, cors }: { message: ClientRequest; user: User; cors: Headers },
   ): Promise<void> {
-    const client = this.#clientOf(request, message, user);
+    let client: GatewayClient;
+    try {
+      client = this.#clientOf(request, message, user);
+    } catch (error) {
+      if (!(error instanceof Fault)) throw error;
+      return sendFault(reply, error, { id: message.id, headers: cors });
+    }
     const exchange = new HttpExchange({
       parts: this.#parts,
       request,
       reply,
       client,
+      id: message.id,
       acceptsStream: acceptsStream(request),
       headers: cors,
       streams: this.#streams,
@@ -290,6 +296,8 @@ export class HttpEndpoint {
     const stream = new EventStream(reply, cors);
     this.#streams.add(stream);
     stream.comment(": open\n\n");
+    const lost = lostResponse(this.#parts, session.key, request.header("last-event-id"));
+    if (lost !== undefined) stream.send(lost);
     const client = () =>
       legacyClient(user, {
         ...session,
@@ -337,23 +345,4 @@ function endAt(expiresAt: number, stream: EventStream): ReturnType<typeof setTim
 function acceptsStream(request: HttpRequest): boolean {
   const accept = request.header("accept");
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
-}
-
-const legacyClient = (
-  { principal, scopes }: User,
-  facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
-    Partial<Pick<GatewayClient, "session" | "logLevel">>,
-): GatewayClient => ({
-  principal,
-  scopes,
-  era: "legacy",
-  version: facts.version,
-  capabilities: facts.capabilities,
-  capabilityKey: facts.capabilityKey,
-  session: facts.session,
-  logLevel: facts.logLevel,
-});
-
-function refuse(reply: HttpReply, status: number, message: string, headers: Headers = {}): void {
-  reply.send(status, { ...headers, ...JSON_HEADERS }, errorText(null, { code: -32000, message }));
 }

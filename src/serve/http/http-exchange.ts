@@ -1,20 +1,25 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
-import type { ClientResponse, Fields } from "../message.js";
+import type { ClientResponse, Fields, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import { notificationText } from "../results.js";
 import { EventStream } from "./event-stream.js";
 import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { canBePrimed, primingEvent } from "./primed-stream.js";
 
 const JSON_HEADERS = { "content-type": "application/json" } as const;
 /** A call that takes longer gets a stream, so that proxies see that it is alive. */
 const LONG_MS = 15_000;
+/** The same for clients that can resume a stream: they learn early how. */
+const LONG_IF_PRIMED_MS = 50;
 
 interface HttpExchangeParts {
   readonly parts: GatewayParts;
   readonly request: HttpRequest;
   readonly reply: HttpReply;
   readonly client: GatewayClient;
+  /** The id of the request; undefined for a batch. */
+  readonly id?: RequestId | undefined;
   /** The client accepts an event stream. */
   readonly acceptsStream: boolean;
   readonly headers: Headers;
@@ -28,19 +33,21 @@ export class HttpExchange implements Exchange {
   readonly ask: Exchange["ask"];
   readonly hold: Exchange["hold"];
   readonly #given: HttpExchangeParts;
+  readonly #isPrimed: boolean;
   #stream: EventStream | undefined;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(given: HttpExchangeParts) {
     this.#given = given;
-    const { acceptsStream, client, reply, request } = given;
+    const { acceptsStream, client, id, reply, request } = given;
+    this.#isPrimed = id !== undefined && canBePrimed(client);
     this.header = (name) => request.header(name);
     const canAsk = acceptsStream && client.era === "legacy" && client.session !== undefined;
     this.ask = canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
     this.hold = acceptsStream ? () => this.#hold() : undefined;
     reply.onGone(() => this.controller.abort(new Error("The client is gone")));
     if (!acceptsStream) return;
-    this.#timer = setTimeout(() => this.#open(), LONG_MS);
+    this.#timer = setTimeout(() => this.#open(), this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     if (typeof this.#timer === "object") this.#timer.unref?.();
   }
 
@@ -66,7 +73,9 @@ export class HttpExchange implements Exchange {
   #open(): EventStream {
     if (this.#stream === undefined) {
       clearTimeout(this.#timer);
-      this.#stream = new EventStream(this.#given.reply, this.#given.headers);
+      const { reply, headers, parts, client, id } = this.#given;
+      this.#stream = new EventStream(reply, headers);
+      if (this.#isPrimed) this.#stream.comment(primingEvent(parts, client, id!));
     }
     return this.#stream;
   }
