@@ -1,7 +1,7 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { relayRequest } from "../../port/relay-request.js";
 import type { Relay } from "../../protocol/relay.js";
-import { Fault, INTERNAL_ERROR, INVALID_PARAMS, invalidParams } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_PARAMS, invalidParams, MISSING_CAPABILITY } from "../faults.js";
 import { resourceNames } from "../lists/list-handlers.js";
 import { type Fields, isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
@@ -17,6 +17,8 @@ interface ServerRequest {
   readonly params: Record<string, unknown>;
   readonly uri?: string | undefined;
   readonly prompt?: string | undefined;
+  /** The client's id of the task that the request is about. */
+  readonly taskId?: string | undefined;
   /** What the request is about, for `requestState`. */
   readonly identity: unknown;
   readonly cache?: CachePolicy | undefined;
@@ -84,14 +86,29 @@ export async function complete(context: RequestContext): Promise<string> {
 /** `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/update`. */
 export async function taskRequest(context: RequestContext): Promise<string> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
+  requireTasks(context.client);
   const { server, taskId } = openTaskId(context, sealed);
-  return relay(context, { server, params: { ...rest, taskId }, identity: sealed });
+  return relay(context, { server, params: { ...rest, taskId }, identity: sealed, taskId: sealed as string });
+}
+
+const TASKS = "io.modelcontextprotocol/tasks";
+
+/** Modern clients declare the extension with each request. */
+function requireTasks({ era, capabilities }: RequestContext["client"]): void {
+  const { extensions } = capabilities;
+  if (era === "legacy" || (isFields(extensions) && extensions[TASKS] !== undefined)) return;
+  throw new Fault({
+    code: MISSING_CAPABILITY,
+    message: `Missing required client capability: ${TASKS}`,
+    data: { requiredCapabilities: { extensions: { [TASKS]: {} } } },
+    status: 400,
+  });
 }
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
 async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
   const { request, exchange, user, parts, client, facts } = context;
-  const { server, params, uri, prompt, identity, cache } = wanted;
+  const { server, params, uri, prompt, identity, cache, taskId } = wanted;
   facts.server = server;
   facts.tool = uri ?? prompt;
   await checkPolicy(context, wanted);
@@ -112,7 +129,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<st
     onProgress: progressOf(context),
   } as never);
   if (isQuestion(way, result)) return passQuestion(context, result, { server, identity });
-  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, result));
+  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, result, taskId));
   facts.outcome = "ok";
   return resultText(client, renamed, cache);
 }

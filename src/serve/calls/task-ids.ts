@@ -21,15 +21,24 @@ export function openTaskId({ parts, client }: RequestContext, sealed: unknown): 
   return { server: opened["s"] as string, taskId: opened["t"] as string };
 }
 
-/** A result or a notification with the ids that clients see; itself if it has none. */
-export function sealTaskIds(context: RequestContext, server: string, fields: Fields): Fields {
+/**
+ * A result or a notification with the ids that clients see; itself if it has none.
+ *
+ * @param known the client's id of the task it asked for: sealing the same task again would give another text
+ */
+export function sealTaskIds(
+  context: RequestContext,
+  server: string,
+  fields: Fields,
+  known?: string | undefined,
+): Fields {
   const { task, taskId, tasks, _meta } = fields;
   const related = isFields(_meta) ? _meta[META.relatedTask] : undefined;
   if (task === undefined && taskId === undefined && tasks === undefined && related === undefined)
     return fields;
   const seal = (given: unknown): unknown =>
     isFields(given) && typeof given["taskId"] === "string"
-      ? { ...given, taskId: sealId(context, { server, taskId: given["taskId"] }) }
+      ? { ...given, taskId: known ?? sealId(context, { server, taskId: given["taskId"] }) }
       : given;
   return {
     ...(seal(fields) as Fields),
