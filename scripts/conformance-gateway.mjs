@@ -1,7 +1,7 @@
 /**
  * Runs the server scenarios of the official MCP conformance runner through the gateway: `npm run conformance:gateway [-- options]`.
  *
- *   --only <words>       only rows whose name contains all of the words: `--only "http-1 modern 2026-07-28"`
+ *   --only <words>       only rows whose name contains all of the words: `--only "http-1/modern 2026-07-28"`
  *   --scenario <name>    only this scenario of each row
  *   --store <kind>       the store of the replicas: redis (default, if installed) or sqlite
  *   --jobs <number>      groups of rows that run at once (default 2)
