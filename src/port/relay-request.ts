@@ -1,5 +1,6 @@
 /** Sends a request of a gateway's client, other than `tools/call`, to one server and returns the result as the server sent it. */
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import type { Progress } from "../protocol/pending-request.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Session } from "../protocol/session.js";
 import { promptWithheld } from "./get-prompt.js";
@@ -17,6 +18,12 @@ export interface RelayedRequest {
   readonly uri?: string | undefined;
   /** The prompt that the request is about, by its name on the server. */
   readonly prompt?: string | undefined;
+}
+
+/** How long to wait for the server. */
+interface RelayWait extends WaitOptions {
+  /** Receives the progress of the request. */
+  readonly onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The part of a port that relayed requests need. */
@@ -53,7 +60,7 @@ export function relayRequest(
   port: RelayHost,
   request: RelayedRequest,
   relay: Relay,
-  { context, ...wait }: AccessOptions = {},
+  { context, ...wait }: AccessOptions & RelayWait = {},
 ): Promise<Record<string, unknown>> {
   const { server, method, params, uri, prompt } = request;
   const send = () => sendRelayed(port, request, relay, wait);
@@ -74,7 +81,7 @@ async function sendRelayed(
   port: RelayHost,
   { server, method, params, uri, prompt }: RelayedRequest,
   relay: Relay,
-  wait: WaitOptions,
+  { onProgress, ...wait }: RelayWait,
 ): Promise<Record<string, unknown>> {
   const { timeoutMs, maxTimeoutMs } = port.parts.settings;
   const connection = port.pool.require(server);
@@ -90,7 +97,8 @@ async function sendRelayed(
     if (reason !== undefined) throw promptWithheld(server, prompt, reason);
   }
   const suited = await port.variants.connectionFor(connection, relay, wait);
-  const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal, relay };
+  const { signal } = wait;
+  const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal, onProgress, relay };
   const result = await port.read(
     suited,
     (session) =>

@@ -1,9 +1,9 @@
 /** What the handlers of requests share. */
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Connect } from "./auth/connect.js";
-import type { CallOutcome } from "./calls/call-tool.js";
 import type { ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
+import type { OpenCall } from "./calls/run-parkable.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import type { ClientRequest } from "./message.js";
 import type { Policy } from "./policy/policy.js";
@@ -20,7 +20,7 @@ export interface GatewayParts {
   readonly mailbox: Mailbox;
   readonly notes: SharedNotes;
   readonly questions: Questions;
-  readonly parked: ParkedCalls<CallOutcome>;
+  readonly parked: ParkedCalls<OpenCall>;
   readonly feeds: Feeds;
   readonly users: Users;
   readonly sessions: Sessions;

@@ -8,25 +8,16 @@ import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedR
 import { resourceNames } from "../lists/list-handlers.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { type Fields, isFields } from "../message.js";
-import { LetterError } from "../replicas/letter.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { decideCall } from "./decide-call.js";
 import { callOwnTool } from "./own-tools.js";
-import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { argumentsOf, createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
+import { answerParked, type CallOutcome, runParkable } from "./run-parkable.js";
 import { sealTaskIds } from "./task-ids.js";
-
-/** The end of a call: a result of a server or of Toolport. */
-export interface CallOutcome {
-  readonly fields: Fields;
-  /** The server that answered. */
-  readonly server: string;
-  readonly resultType?: string | undefined;
-}
 
 interface WantedCall {
   readonly name: string;
@@ -35,26 +26,35 @@ interface WantedCall {
 }
 
 export async function callTool(context: RequestContext): Promise<string> {
-  const { client, facts } = context;
+  const { facts } = context;
   const wanted = readCall(context.request.params);
-  const identity = [wanted.name, wanted.args];
   facts.tool = wanted.name;
   facts.args = wanted.args;
   try {
-    const round = openRound(context, identity);
-    if (round?.kind === "parked") return await answerParked(context, round, wanted);
+    const round = openRound(context, identityOf(wanted));
+    if (round?.kind === "parked") return await answerParked(context, round, wanted.inputResponses ?? {});
     return await resolveAndRun(context, wanted, round);
   } catch (error) {
-    const asked =
-      error instanceof AuthError
-        ? askForLogin(context, error, identity)
-        : askForPages(context, error, identity);
-    if (asked !== undefined) return asked;
-    facts.outcome = "error";
-    facts.errorCode = toToolportError(error).code;
-    if (isRpcFailure(error)) throw error;
-    return resultText(client, toFailedResult(error));
+    return fail(context, error, wanted);
   }
+}
+
+/** What a later round of the call must be about, too. */
+const identityOf = ({ name, args }: WantedCall): unknown => [name, args];
+
+/** A result that the model can read, or a question, or a JSON-RPC error that is thrown. */
+function fail(context: RequestContext, error: unknown, wanted: WantedCall): string {
+  const { client, facts } = context;
+  const identity = identityOf(wanted);
+  const asked =
+    error instanceof AuthError
+      ? askForLogin(context, error, identity)
+      : askForPages(context, error, identity);
+  if (asked !== undefined) return asked;
+  facts.outcome ??= "error";
+  facts.errorCode ??= error instanceof Fault ? error.code : toToolportError(error).code;
+  if (isRpcFailure(error)) throw error;
+  return resultText(client, toFailedResult(error));
 }
 
 function readCall({ name, arguments: given, inputResponses }: Fields): WantedCall {
@@ -100,140 +100,38 @@ interface RunOptions {
   readonly isExact: boolean;
 }
 
-/** Runs the call. A question of a legacy server to a modern client ends the request; the call stays open. */
-async function run(
+/** Runs the call. */
+function run(
   context: RequestContext,
   entry: CatalogEntry,
   args: Fields,
   { wanted, round, hops, isExact }: RunOptions,
 ): Promise<string> {
-  const { client, exchange, request, parts } = context;
-  const isParkable = client.era === "modern" && client.capabilityKey !== "";
-  const call = isParkable ? new InterruptibleCall<CallOutcome>(wanted.inputResponses) : undefined;
-  const controller = call && new AbortController();
-  const state = round?.kind === "server" ? round.state : undefined;
+  const { client, request, parts, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
-  const relay = createRelay(context, {
-    inputResponses: isAnswer ? wanted.inputResponses : undefined,
-    requestState: state,
-    task: client.era === "legacy" && isFields(request.params["task"]) ? request.params["task"] : undefined,
-    answer: call && ((question, signal) => call.ask(question.method, question.params, signal)),
-  });
-  const options = {
-    signal: controller?.signal ?? exchange.signal,
-    onProgress: progressOf(context),
-    meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
-    ...(isExact && { checkArguments: "strict" as const }),
-  };
-  const start = async (): Promise<CallOutcome> =>
-    outcomeOf(await context.user.port.run(entry, args, options as never, { relay }), relay);
-  if (call === undefined) return finish(context, await start(), wanted);
-  const abandon = (reason: unknown) => controller!.abort(reason);
-  call.start(start);
-  return nextStep(context, call, { wanted, abandon });
-}
-
-interface OpenCall {
-  readonly wanted: WantedCall;
-  readonly abandon: (reason: unknown) => void;
-}
-
-async function nextStep(
-  context: RequestContext,
-  call: InterruptibleCall<CallOutcome>,
-  { wanted, abandon }: OpenCall,
-): Promise<string> {
-  const { signal } = context.exchange;
-  const onAbort = () => abandon(signal.reason);
-  if (signal.aborted) onAbort();
-  signal.addEventListener("abort", onAbort, { once: true });
-  const step = await call.next();
-  signal.removeEventListener("abort", onAbort);
-  if ("error" in step) throw step.error;
-  if ("result" in step) return finish(context, step.result, wanted);
-  return park(context, call, { wanted, abandon, questions: step.questions });
-}
-
-/** Ends the request with questions; the next request of the client brings the answers. */
-function park(
-  context: RequestContext,
-  call: InterruptibleCall<CallOutcome>,
-  { wanted, abandon, questions }: OpenCall & { questions: Readonly<Record<string, Question>> },
-): string {
-  const { parts, facts, client } = context;
-  const { principal } = client;
-  const id = crypto.randomUUID();
-  // The answer may reach another replica, which sends it here.
-  const onTaken = parts.mailbox.receive(
-    id,
-    async (body, { signal }) =>
-      answerHere({ ...context, exchange: silentExchange(signal), facts: {} }, id, body, wanted),
-    { principal },
-  );
-  parts.parked.add(id, { call, questions, principal, abandon, onTaken });
-  facts.outcome = "waiting";
-  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
-    const shown = shownParams(params);
-    return [key, { method, ...(shown !== undefined && { params: shown }) }];
-  });
-  const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
-  return resultText(
-    context.client,
-    {
-      inputRequests: Object.fromEntries(inputRequests),
-      requestState: sealRound(context, round, [wanted.name, wanted.args]),
+  const task =
+    client.era === "legacy" && isFields(request.params["task"]) ? request.params["task"] : undefined;
+  const inputResponses = isAnswer ? wanted.inputResponses : undefined;
+  return runParkable(context, {
+    identity: identityOf(wanted),
+    inputResponses,
+    async run(signal, answer) {
+      const requestState = round?.kind === "server" ? round.state : undefined;
+      const relay = createRelay(context, { inputResponses, requestState, task, answer });
+      const onProgress = progressOf(context);
+      const options = {
+        signal,
+        ...(onProgress && { onProgress }),
+        meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
+        ...(isExact && { checkArguments: "strict" as const }),
+      };
+      return outcomeOf(await user.port.run(entry, args, options, { relay }), relay);
     },
-    undefined,
-    "input_required",
-  );
+    finish: (waiting, outcome) => finish(waiting, outcome, wanted),
+    fail: (waiting, error) => fail(waiting, error, wanted),
+  });
 }
-
-/** Brings an answer to a parked call, here or on another replica. */
-async function answerParked(
-  context: RequestContext,
-  { replica, id }: Extract<NextRound, { kind: "parked" }>,
-  wanted: WantedCall,
-): Promise<string> {
-  const { parts, client, exchange } = context;
-  const answers = wanted.inputResponses ?? {};
-  if (replica === parts.mailbox.replica) return answerHere(context, id, answers, wanted);
-  const { principal } = client;
-  try {
-    const reply = await parts.mailbox.send(replica, id, answers, { principal, signal: exchange.signal });
-    return reply as string;
-  } catch (error) {
-    if (error instanceof LetterError && error.code === "UNKNOWN_LETTER") throw badState();
-    throw error;
-  }
-}
-
-/** Continues a call that is parked on this replica. */
-async function answerHere(
-  context: RequestContext,
-  id: string,
-  answers: unknown,
-  wanted: WantedCall,
-): Promise<string> {
-  const parked = context.parts.parked.take(id, context.client.principal);
-  if (parked === undefined) throw badState();
-  const given = isFields(answers) ? answers : {};
-  for (const [key, question] of Object.entries(parked.questions)) {
-    const answer = given[key];
-    if (isFields(answer)) question.answer(answer);
-    else parked.call.askAgain(question);
-  }
-  return nextStep(context, parked.call, { wanted, abandon: parked.abandon });
-}
-
-/** The way back to a replica that only waits for the result. */
-const silentExchange = (signal: AbortSignal): RequestContext["exchange"] => ({
-  signal,
-  header: undefined,
-  notify() {},
-  ask: undefined,
-  hold: undefined,
-});
 
 /** The result as the server sent it, unless a later step of the pipeline has changed it. */
 function outcomeOf(result: ToolResult, relay: Relay): CallOutcome {
@@ -261,7 +159,7 @@ function isUnchanged({ content, structuredContent }: ToolResult, raw: Fields): b
 async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  { name, args }: WantedCall,
+  wanted: WantedCall,
 ): Promise<string> {
   const { client, facts } = context;
   facts.server = server;
@@ -270,7 +168,7 @@ async function finish(
     const { requestState } = fields;
     const state = typeof requestState === "string" ? requestState : undefined;
     const round: NextRound = { kind: "server", server, state };
-    const sealed = { ...fields, requestState: sealRound(context, round, [name, args]) };
+    const sealed = { ...fields, requestState: sealRound(context, round, identityOf(wanted)) };
     return resultText(client, sealed, undefined, resultType);
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
@@ -285,7 +183,7 @@ export async function withPublicUris(
   fields: Fields,
 ): Promise<Fields> {
   if (!hasUris(fields)) return fields;
-  const names = await resourceNames(user.port, exchange.signal);
+  const names = await resourceNames(user.port, { signal: exchange.signal });
   return renameUris(fields, (uri) => names.toPublic(server, uri));
 }
 

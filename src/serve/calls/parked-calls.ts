@@ -116,19 +116,17 @@ export function shownParams(params: Fields | undefined): Fields | undefined {
 }
 
 /** A call that waits for its client. */
-export interface ParkedCall<Result> {
-  readonly call: InterruptibleCall<Result>;
+export interface ParkedCall<Open extends { abandon(reason: unknown): void }> {
+  readonly open: Open;
   readonly questions: Readonly<Record<string, Question>>;
   readonly principal: string | undefined;
-  /** Ends the call. */
-  readonly abandon: (reason: unknown) => void;
   /** Called when the call is no longer parked. */
   readonly onTaken: () => void;
 }
 
 /** The parked calls of this replica, by their ids. Each is taken once. */
-export class ParkedCalls<Result> {
-  readonly #parked = new Map<string, { parked: ParkedCall<Result>; timer: ReturnType<typeof setTimeout> }>();
+export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
+  readonly #parked = new Map<string, { parked: ParkedCall<Open>; timer: ReturnType<typeof setTimeout> }>();
   readonly #parkMs: number;
 
   constructor(parkMs: number) {
@@ -139,17 +137,17 @@ export class ParkedCalls<Result> {
     return this.#parked.size;
   }
 
-  add(id: string, parked: ParkedCall<Result>): void {
+  add(id: string, parked: ParkedCall<Open>): void {
     const timer = setTimeout(() => {
       this.take(id, parked.principal);
-      parked.abandon(new Error("The client did not answer in time"));
+      parked.open.abandon(new Error("The client did not answer in time"));
     }, this.#parkMs);
     if (typeof timer === "object") timer.unref?.();
     this.#parked.set(id, { parked, timer });
   }
 
   /** Undefined for a call of another user as for one that is not parked. */
-  take(id: string, principal: string | undefined): ParkedCall<Result> | undefined {
+  take(id: string, principal: string | undefined): ParkedCall<Open> | undefined {
     const entry = this.#parked.get(id);
     if (entry === undefined || entry.parked.principal !== principal) return undefined;
     clearTimeout(entry.timer);
@@ -162,7 +160,7 @@ export class ParkedCalls<Result> {
     for (const { parked, timer } of this.#parked.values()) {
       clearTimeout(timer);
       parked.onTaken();
-      parked.abandon(new Error("The gateway is closing"));
+      parked.open.abandon(new Error("The gateway is closing"));
     }
     this.#parked.clear();
   }

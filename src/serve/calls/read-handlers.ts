@@ -1,14 +1,22 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { relayRequest } from "../../port/relay-request.js";
-import type { Relay } from "../../protocol/relay.js";
-import { Fault, INTERNAL_ERROR, INVALID_PARAMS, invalidParams, MISSING_CAPABILITY } from "../faults.js";
+import {
+  badState,
+  Fault,
+  INTERNAL_ERROR,
+  INVALID_PARAMS,
+  invalidParams,
+  MISSING_CAPABILITY,
+} from "../faults.js";
 import { resourceNames } from "../lists/list-handlers.js";
-import { type Fields, isFields } from "../message.js";
+import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
+import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
 import { createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
+import { answerParked, type CallOutcome, runParkable } from "./run-parkable.js";
 import { openTaskId, sealTaskIds } from "./task-ids.js";
 
 /** A request as its server understands it. */
@@ -27,8 +35,8 @@ interface ServerRequest {
 export async function readResource(context: RequestContext): Promise<string> {
   const { uri } = context.request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
-  const names = await resourceNames(context.user.port, context.exchange.signal);
-  const target = names.resolve(uri);
+  const target = await findResource(context, (names) => names.find(uri));
+  if (target === undefined) throw unknownResource(uri);
   return relay(context, {
     server: target.server,
     params: { uri: target.uri },
@@ -50,12 +58,31 @@ export async function getPrompt(context: RequestContext): Promise<string> {
   });
 }
 
+/** How long a request about one thing waits for servers that are connecting. */
+const PATIENT_MS = 15_000;
+
+const unknownResource = (uri: string): Fault =>
+  new Fault({ code: INVALID_PARAMS, message: "Resource not found", data: { uri } });
+
+/** Looks again after waiting for servers that are slow to connect. */
+async function findResource(
+  { user, exchange }: RequestContext,
+  find: (names: ResourceNames) => ResourceTarget | undefined,
+): Promise<ResourceTarget | undefined> {
+  const { signal } = exchange;
+  const found = find(await resourceNames(user.port, { signal }));
+  return found ?? find(await resourceNames(user.port, { signal, limitMs: PATIENT_MS }));
+}
+
 async function findPrompt(
   { user, exchange }: RequestContext,
   name: string,
 ): Promise<{ server: string; source: string }> {
   const { catalog } = user.port;
-  if (catalog.prompt(name) === undefined) await user.port.need("prompts", { signal: exchange.signal });
+  const { signal } = exchange;
+  if (catalog.prompt(name) === undefined) await user.port.need("prompts", { signal });
+  // A server that is slow to connect may have it.
+  if (catalog.prompt(name) === undefined) await user.port.need("prompts", { signal, limitMs: PATIENT_MS });
   const found = catalog.prompt(name);
   if (found !== undefined) return { server: found.server, source: found.name };
   throw new Fault({ code: INVALID_PARAMS, message: `Unknown prompt: ${name.slice(0, 200)}` });
@@ -72,9 +99,8 @@ export async function complete(context: RequestContext): Promise<string> {
     return relay(context, { server, params, prompt: source, identity: ref });
   }
   if (type !== "ref/resource" || typeof uri !== "string") throw invalidParams("The reference is not valid");
-  const { port } = context.user;
-  const names = await resourceNames(port, context.exchange.signal);
-  const target = names.resolveTemplate(uri) ?? names.resolve(uri);
+  const target = await findResource(context, (names) => names.resolveTemplate(uri) ?? names.find(uri));
+  if (target === undefined) throw unknownResource(uri);
   return relay(context, {
     server: target.server,
     params: { ref: { ...ref, uri: target.uri }, ...rest },
@@ -107,30 +133,55 @@ function requireTasks({ era, capabilities }: RequestContext["client"]): void {
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
 async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
-  const { request, exchange, user, parts, client, facts } = context;
-  const { server, params, uri, prompt, identity, cache, taskId } = wanted;
+  const { request, user, parts, facts } = context;
+  const { server, params, uri, prompt, identity } = wanted;
   facts.server = server;
   facts.tool = uri ?? prompt;
   await checkPolicy(context, wanted);
   const hops = nextHop(request.params);
   if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
+  const given = request.params["inputResponses"];
+  const inputResponses = isFields(given) ? given : undefined;
   const round = openRound(context, identity);
-  if (round !== undefined && (round.kind !== "server" || round.server !== server))
-    throw invalidParams("Invalid or expired requestState");
-  const { inputResponses } = request.params;
-  const way = createRelay(context, {
-    inputResponses: isFields(inputResponses) ? inputResponses : undefined,
-    requestState: round?.state,
-  });
+  if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
+  if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
   const _meta = passedRequestMeta(request.params, { baggage: parts.baggage, hops });
   const sent = { server, method: request.method, params: { ...params, _meta }, uri, prompt };
-  const result = await relayRequest(user.port, sent, way, {
-    signal: exchange.signal,
-    onProgress: progressOf(context),
-  } as never);
-  if (isQuestion(way, result)) return passQuestion(context, result, { server, identity });
-  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, result, taskId));
+  return runParkable(context, {
+    identity,
+    inputResponses,
+    async run(signal, answer) {
+      const way = createRelay(context, { inputResponses, requestState: round?.state, answer });
+      const { resultType, ...fields } = await relayRequest(user.port, sent, way, {
+        signal,
+        onProgress: progressOf(context),
+      });
+      const isQuestion = way.isInputRequired === true || resultType === "input_required";
+      return { fields, server, resultType: isQuestion ? "input_required" : undefined };
+    },
+    finish: (waiting, outcome) => finish(waiting, outcome, wanted),
+    fail(_waiting, error) {
+      throw error;
+    },
+  });
+}
+
+async function finish(
+  context: RequestContext,
+  { fields, server, resultType }: CallOutcome,
+  { identity, cache }: ServerRequest,
+): Promise<string> {
+  const { client, facts } = context;
+  if (resultType === "input_required") {
+    const { requestState } = fields;
+    const state = typeof requestState === "string" ? requestState : undefined;
+    const round: NextRound = { kind: "server", server, state };
+    facts.outcome = "waiting";
+    const sealed = { ...fields, requestState: sealRound(context, round, identity) };
+    return resultText(client, sealed, undefined, resultType);
+  }
   facts.outcome = "ok";
+  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, fields));
   return resultText(client, renamed, cache);
 }
 
@@ -152,20 +203,4 @@ async function checkPolicy(
     message: `The gateway refused this request: ${reason ?? "the policy does not allow it"}`,
     data: { code: "REFUSED", retryable: false, outcome: "unsent" },
   });
-}
-
-const isQuestion = (way: Relay, result: Fields): boolean =>
-  way.isInputRequired === true || result["resultType"] === "input_required";
-
-function passQuestion(
-  context: RequestContext,
-  result: Fields,
-  { server, identity }: { server: string; identity: unknown },
-): string {
-  const { requestState, resultType, ...fields } = result;
-  const state = typeof requestState === "string" ? requestState : undefined;
-  const round: NextRound = { kind: "server", server, state };
-  context.facts.outcome = "waiting";
-  const sealed = { ...fields, requestState: sealRound(context, round, identity) };
-  return resultText(context.client, sealed, undefined, "input_required");
 }

@@ -177,11 +177,18 @@ function resourceEntries(
   );
 }
 
+interface NameWait {
+  readonly signal?: AbortSignal | undefined;
+  /** How long to wait for servers that are not connected yet. */
+  readonly limitMs?: number | undefined;
+}
+
 /** The names of all resources, after reading the lists that are not known yet. */
-export async function resourceNames(port: Port, signal?: AbortSignal): Promise<ResourceNames> {
+export async function resourceNames(port: Port, wait: NameWait = {}): Promise<ResourceNames> {
   const servers = port.configs().map(({ name }) => name);
-  if (servers.length > 1)
-    await Promise.all([port.need("resources", { signal }), port.need("resourceTemplates", { signal })]);
+  // The scan may withhold a resource, which is known once the list is.
+  if (servers.length > 1 || port.parts.settings.scan !== undefined)
+    await Promise.all([port.need("resources", wait), port.need("resourceTemplates", wait)]);
   return knownNames(port, servers);
 }
 

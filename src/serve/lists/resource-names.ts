@@ -35,9 +35,9 @@ export class ResourceNames {
       if (!this.#templateOwners.has(uriTemplate)) this.#templateOwners.set(uriTemplate, server);
   }
 
-  /** The server that a URI of a client leads to. Throws if there is none. */
+  /** Like {@link find}, but throws if there is none. */
   resolve(uri: string): ResourceTarget {
-    const found = this.#find(uri);
+    const found = this.find(uri);
     if (found !== undefined) return found;
     throw new Fault({ code: INVALID_PARAMS, message: "Resource not found", data: { uri } });
   }
@@ -45,7 +45,7 @@ export class ResourceNames {
   /** The URI that clients see. */
   toPublic(server: string, uri: string): string {
     if (uri.startsWith(`${SCHEME}//`)) return wrap(server, uri);
-    return this.#find(uri)?.server === server ? uri : wrap(server, uri);
+    return this.find(uri)?.server === server ? uri : wrap(server, uri);
   }
 
   /** The template that clients see. */
@@ -65,7 +65,8 @@ export class ResourceNames {
     return server === undefined ? undefined : { server, uri: template };
   }
 
-  #find(uri: string): ResourceTarget | undefined {
+  /** The server that a URI of a client leads to. */
+  find(uri: string): ResourceTarget | undefined {
     const wrapped = unwrap(uri, this.#given.servers);
     if (wrapped !== undefined) return wrapped;
     const owner = this.#owners.get(uri) ?? this.#only() ?? this.#byTemplate(uri);

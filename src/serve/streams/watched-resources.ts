@@ -42,7 +42,7 @@ export class WatchedResources {
 
   async #watch(uri: string, signal: AbortSignal | undefined): Promise<(() => Promise<void>) | undefined> {
     try {
-      const names = await resourceNames(this.#port, signal);
+      const names = await resourceNames(this.#port, { signal });
       const { server, uri: source } = names.resolve(uri);
       const listener = (update: { readonly uri: string }) =>
         this.#onUpdate(update.uri === source ? uri : names.toPublic(server, update.uri));

@@ -1,0 +1,175 @@
+/**
+ * Runs a request that may be parked: if a legacy server asks a modern client something, the request ends with the question, and a
+ * later request of the client brings the answer, on this replica or another one.
+ */
+import type { Relay } from "../../protocol/relay.js";
+import { badState, Fault, toFault } from "../faults.js";
+import { type Fields, isFields } from "../message.js";
+import { LetterError } from "../replicas/letter.js";
+import type { RequestContext } from "../request-context.js";
+import { resultText } from "../results.js";
+import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
+import { type NextRound, sealRound } from "./request-state.js";
+
+/** The end of a request at its server. */
+export interface CallOutcome {
+  readonly fields: Fields;
+  /** The server that answered. */
+  readonly server: string;
+  readonly resultType?: string | undefined;
+}
+
+/** A request that may be parked. */
+export interface Parkable {
+  /** What the request is about, e.g. the name and the arguments of a tool. The next request must be about the same. */
+  readonly identity: unknown;
+  /** Answers that the client sent before it was asked. */
+  readonly inputResponses: Fields | undefined;
+  /** Sends the request. `answer` is undefined if the client answers in another way. */
+  run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
+  /** The text of the result for the client that waits now. */
+  finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
+  /** The text of the result for a failed request, or the error to throw. */
+  fail(context: RequestContext, error: unknown): string;
+}
+
+export async function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
+  const { client, exchange } = context;
+  if (client.era === "legacy" || client.capabilityKey === "") {
+    try {
+      return await parkable.finish(context, await parkable.run(exchange.signal, undefined));
+    } catch (error) {
+      return parkable.fail(context, error);
+    }
+  }
+  const call = new InterruptibleCall<CallOutcome>(parkable.inputResponses);
+  const controller = new AbortController();
+  const answer: Relay["answer"] = ({ method, params }, signal) =>
+    call.ask(method, params, signal) as Promise<Record<string, unknown>>;
+  call.start(() => parkable.run(controller.signal, answer));
+  return nextStep(context, { call, parkable, abandon: (reason) => controller.abort(reason) });
+}
+
+/** A request that is open at its server. */
+export interface OpenCall {
+  readonly call: InterruptibleCall<CallOutcome>;
+  readonly parkable: Parkable;
+  /** Ends the request. */
+  readonly abandon: (reason: unknown) => void;
+}
+
+async function nextStep(context: RequestContext, open: OpenCall): Promise<string> {
+  const { signal } = context.exchange;
+  const { parkable, abandon } = open;
+  const onAbort = () => abandon(signal.reason);
+  if (signal.aborted) onAbort();
+  signal.addEventListener("abort", onAbort, { once: true });
+  const step = await open.call.next();
+  signal.removeEventListener("abort", onAbort);
+  if ("questions" in step) return park(context, open, step.questions);
+  try {
+    if ("error" in step) throw step.error;
+    return await parkable.finish(context, step.result);
+  } catch (error) {
+    return parkable.fail(context, error);
+  }
+}
+
+/** Ends the request of the client with questions. */
+function park(
+  context: RequestContext,
+  open: OpenCall,
+  questions: Readonly<Record<string, Question>>,
+): string {
+  const { parts, facts, client } = context;
+  const { principal } = client;
+  const id = crypto.randomUUID();
+  // The answer may reach another replica, which sends it here.
+  const onTaken = parts.mailbox.receive(
+    id,
+    (body, { signal }) =>
+      answerForOther({ ...context, exchange: silentExchange(signal), facts: {} }, id, body),
+    { principal },
+  );
+  parts.parked.add(id, { open, questions, principal, onTaken });
+  facts.outcome = "waiting";
+  const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
+    const shown = shownParams(params);
+    return [key, { method, ...(shown !== undefined && { params: shown }) }];
+  });
+  const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
+  const requestState = sealRound(context, round, open.parkable.identity);
+  const fields = { inputRequests: Object.fromEntries(inputRequests), requestState };
+  return resultText(client, fields, undefined, "input_required");
+}
+
+/** What a replica replies to the one that got the answer. */
+type ParkedReply =
+  | { readonly text: string }
+  | { readonly fault: Pick<Fault, "code" | "message" | "data" | "status"> };
+
+/** Brings answers to a parked request, here or on another replica. */
+export async function answerParked(
+  context: RequestContext,
+  { replica, id }: Extract<NextRound, { kind: "parked" }>,
+  answers: Fields,
+): Promise<string> {
+  const { parts, client, exchange } = context;
+  if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
+  const { principal } = client;
+  let reply: ParkedReply;
+  try {
+    reply = (await parts.mailbox.send(replica, id, answers, {
+      principal,
+      signal: exchange.signal,
+    })) as ParkedReply;
+  } catch (error) {
+    // The owner knows nothing of the call: it was answered before, or its time is over.
+    throw error instanceof LetterError && error.code === "UNKNOWN_LETTER" ? badState() : lost(error);
+  }
+  if ("fault" in reply) throw new Fault(reply.fault);
+  return reply.text;
+}
+
+/** The replica that had the call is gone, so its outcome is unknown. It is never repeated. */
+const lost = (error: unknown): Fault =>
+  new Fault({
+    code: -32603,
+    message: "The replica that waited for this answer is gone; the outcome of the call is unknown",
+    data: {
+      code: error instanceof LetterError ? error.code : "CLOSED",
+      retryable: false,
+      outcome: "unknown",
+    },
+  });
+
+async function answerForOther(context: RequestContext, id: string, answers: unknown): Promise<ParkedReply> {
+  try {
+    return { text: await answerHere(context, id, answers) };
+  } catch (error) {
+    const { code, message, data, status } = toFault(error, context.client.era);
+    return { fault: { code, message, data, status } };
+  }
+}
+
+/** Continues a request that is parked on this replica. */
+async function answerHere(context: RequestContext, id: string, answers: unknown): Promise<string> {
+  const parked = context.parts.parked.take(id, context.client.principal);
+  if (parked === undefined) throw badState();
+  const given = isFields(answers) ? answers : {};
+  for (const [key, question] of Object.entries(parked.questions)) {
+    const answer = given[key];
+    if (isFields(answer)) question.answer(answer);
+    else parked.open.call.askAgain(question);
+  }
+  return nextStep(context, parked.open);
+}
+
+/** The way back to a replica that only waits for the result. */
+const silentExchange = (signal: AbortSignal): RequestContext["exchange"] => ({
+  signal,
+  header: undefined,
+  notify() {},
+  ask: undefined,
+  hold: undefined,
+});
