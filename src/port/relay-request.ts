@@ -60,7 +60,7 @@ export function relayRequest(
   port: RelayHost,
   request: RelayedRequest,
   relay: Relay,
-  { context, ...wait }: AccessOptions & RelayWait = {},
+  { context, ...wait }: RelayedRequestOptions & RelayWait = {},
 ): Promise<Record<string, unknown>> {
   const { server, method, params, uri, prompt } = request;
   const send = () => sendRelayed(port, request, relay, wait);
@@ -85,8 +85,8 @@ async function sendRelayed(
 ): Promise<Record<string, unknown>> {
   const { timeoutMs, maxTimeoutMs } = port.parts.settings;
   const connection = port.pool.require(server);
-  // The lists, and with them the reasons to withhold something, are known once the server is connected.
-  if (connection.session === undefined)
+  // The reasons to withhold something are known with the lists.
+  if (connection.session === undefined && !port.catalog.knows(server))
     await connection.acquire({ signal: wait.signal, timeoutMs: wait.timeoutMs ?? timeoutMs });
   if (uri !== undefined) {
     const reason = port.catalog.refusalOf(server, "resources", uri);
@@ -98,7 +98,14 @@ async function sendRelayed(
   }
   const suited = await port.variants.connectionFor(connection, relay, wait);
   const { signal } = wait;
-  const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal, onProgress, relay };
+  const limits = {
+    timeoutMs: wait.timeoutMs ?? timeoutMs,
+    // An explicit timeout longer than the maximum raises the maximum.
+    maxTimeoutMs: Math.max(maxTimeoutMs, wait.timeoutMs ?? 0),
+    signal, onProgress,
+    onProgress: onProgress && ((report: Progress) => reportRising(relay, report, { reported: onProgress })),
+    relay,
+  };
   const result = await port.read(
     suited,
     (session) =>

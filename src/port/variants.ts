@@ -7,12 +7,13 @@ import { startUpkeep } from "../connection/upkeep.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Era } from "../protocol/era.js";
 import type { Relay } from "../protocol/relay.js";
-import { createRelayedRequests } from "../protocol/server-requests/relayed-requests.js";
+import { createRelayedRequests, type RelayedRequests } from "../protocol/server-requests/relayed-requests.js";
 import { connectionPartsOf, type PoolHost } from "./port-pool.js";
 
 /** One connection for one server and one set of capabilities. */
 interface Variant {
   readonly connection: ServerConnection;
+  readonly requests: RelayedRequests;
   /** The configuration of the ordinary connection when this one was created. */
   readonly source: ServerConfig;
 }
@@ -80,7 +81,8 @@ export class Variants {
     return remembered?.era === "legacy" ? "legacy" : (await connection.acquire(wait)).era;
   }
 
-  #variant(ordinary: ServerConnection, { capabilities, capabilityKey }: Relay): ServerConnection {
+  #variant(ordinary: ServerConnection, relay: Relay): ServerConnection {
+    const { capabilities, capabilityKey } = relay;
     const { name, config } = ordinary;
     const variants = this.#servers.get(name) ?? new Map<string, Variant>();
     this.#servers.set(name, variants);
@@ -89,13 +91,16 @@ export class Variants {
     variants.delete(capabilityKey);
     if (known !== undefined && known.source === config) {
       variants.set(capabilityKey, known);
+      if (known.connection.session === undefined) known.requests.opensFor(relay);
       return known.connection;
     }
     // The credentials have changed.
     void known?.connection.retire();
     if (variants.size >= MAX_VARIANTS) this.#makeSpace(name, variants);
-    const connection = new ServerConnection(plain(config), this.#partsFor(capabilities));
-    variants.set(capabilityKey, { connection, source: config });
+    const requests = createRelayedRequests(capabilities);
+    requests.opensFor(relay);
+    const connection = new ServerConnection(plain(config), this.#partsFor(capabilities, requests));
+    variants.set(capabilityKey, { connection, requests, source: config });
     return connection;
   }
 
@@ -124,13 +129,13 @@ export class Variants {
     return this.#parts;
   }
 
-  #partsFor(capabilities: Relay["capabilities"]): ConnectionParts {
+  #partsFor(capabilities: Relay["capabilities"], serverRequests: RelayedRequests): ConnectionParts {
     const parts = this.#partsOf();
     const { eras, identity } = parts;
     return {
       ...parts,
       identity: { clientInfo: identity.clientInfo, capabilities },
-      serverRequests: createRelayedRequests(capabilities),
+      serverRequests,
       eras: {
         recall: async (config) => {
           const remembered = await eras.recall(config);

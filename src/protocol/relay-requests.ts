@@ -35,7 +35,7 @@ export class RelayRequests {
   constructor(parts: RelayRequestParts) {
     this.#parts = parts;
     const { server, channel } = parts;
-    this.#calls = parts.calls ?? new RelayedCalls({ server, channel, turns: { areNeeded: false } });
+    this.#calls = parts.calls ?? new RelayedCalls({ server, channel, shared: { hasTurns: false } });
   }
 
   async request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {

@@ -34,17 +34,20 @@ export interface RelayedRun {
 interface RelayedCallsParts {
   readonly server: string;
   readonly channel: RequestChannel;
-  /** Shared by all connections to the same server. */
-  readonly turns: Turns;
+  /** Shared by all connections for the same clients. */
+  readonly shared: SharedRelayState;
 }
 
-/** Whether requests that may ask run one at a time, because messages do not show which request they belong to. */
-export interface Turns {
+/** What outlives a connection. */
+export interface SharedRelayState {
+  /** The request for which the connection is opened: many servers ask for the roots before the first call arrives. */
+  opener?: Relay | undefined;
   /**
-   * True for every transport but Streamable HTTP, and there from the first question on that does not arrive on the stream of its
-   * call. The SDK's `elicitInput` and `createMessage` send such questions.
+   * Requests that may ask run one at a time, because messages do not show which request they belong to. True for every transport
+   * but Streamable HTTP, and there from the first question on that does not arrive on the stream of its call. The SDK's
+   * `elicitInput` and `createMessage` send such questions.
    */
-  areNeeded: boolean;
+  hasTurns: boolean;
 }
 
 /** Requests during which a legacy server may ask. */
@@ -60,6 +63,7 @@ export class RelayedCalls {
   #isAnswering = false;
   /** Settles after the last request that may ask. */
   #turn: Promise<void> = Promise.resolve();
+  #opener: RelayedCall | undefined;
   #lastAnsweredAt = 0;
   /** The lowest level that a client asked for, and the request that sets it. */
   #level: { readonly level: LogLevel; readonly set: Promise<unknown> } | undefined;
@@ -84,7 +88,7 @@ export class RelayedCalls {
   /** Runs one request. Its open questions are withdrawn when it ends. */
   async run({ method, taskId, relay, options, track, send }: RelayedRun): Promise<unknown> {
     const mayAsk = ASKING_METHODS.has(method);
-    if (!this.#isAnswering || !mayAsk || !this.#parts.turns.areNeeded)
+    if (!this.#isAnswering || !mayAsk || !this.#parts.shared.hasTurns)
       return this.#track({ relay, taskId, mayAsk }, options, send);
     const startedAt = performance.now();
     const leave = await track(this.#enter(options));
@@ -118,6 +122,7 @@ export class RelayedCalls {
       return await send({ ...options, owner: call });
     } finally {
       this.#calls.delete(call);
+      if (this.#parts.shared.opener === call.relay) this.#parts.shared.opener = undefined;
       for (const question of call.questions?.values() ?? []) question.abort(endedCall(this.#parts.server));
     }
   }
@@ -150,7 +155,7 @@ export class RelayedCalls {
     const reply = (content: object) =>
       // Ignore failures: the channel handles a broken connection.
       void channel.sdkTransport.send({ jsonrpc: "2.0", id: request.id, ...content } as never).catch(() => {});
-    const call = this.#callOf(request, origin);
+    const call = this.#callOf(request, origin) ?? this.#opening(request);
     if (call === undefined) reply({ error: UNBOUND });
     else if ((call.questions?.size ?? 0) >= MAX_QUESTIONS) reply({ error: TOO_MANY });
     else void this.#ask(call, request).then(reply);
@@ -188,9 +193,17 @@ export class RelayedCalls {
       const owner = this.#parts.channel.ownerOf(origin);
       return calls.find((call) => call === owner);
     }
-    this.#parts.turns.areNeeded = true;
+    this.#parts.shared.hasTurns = true;
     const asking = calls.filter(({ mayAsk }) => mayAsk);
     return asking.length === 1 ? asking[0] : undefined;
+  }
+
+  /** The call for which the connection is being opened, if the server asks for the roots. */
+  #opening({ method }: JSONRPCRequest): RelayedCall | undefined {
+    const { opener } = this.#parts.shared;
+    if (opener === undefined || method !== "roots/list") return undefined;
+    if (this.#opener?.relay !== opener) this.#opener = { relay: opener, mayAsk: true };
+    return this.#opener;
   }
 
   /** The server does not wait for the answer any more. */
@@ -204,10 +217,13 @@ export class RelayedCalls {
   }
 
   #log(params: Readonly<Record<string, unknown>>, origin: MessageOrigin | undefined): void {
-    const owner = this.#parts.channel.ownerOf(origin);
+    if (this.#calls.size === 0) return;
+    const { channel } = this.#parts;
+    const owner = channel.ownerOf(origin);
+    const redacted = (channel.secrets?.redactData(params) ?? params) as typeof params;
     for (const call of this.#calls)
       if ((owner === undefined || owner === call) && wantsLog(call.relay, params["level"]))
-        call.relay.onLog?.(params);
+        call.relay.onLog?.(redacted);
   }
 }
 

@@ -97,32 +97,39 @@ const textOf = (relay: CallRelay): string => (relay.raw!["content"] as [{ text: 
 
 const nameIn = (relay: CallRelay): unknown => JSON.parse(textOf(relay)).content?.name;
 
-describe.each(["memory", "stdio", "http", "sse", "webSocket"] as const)("over %s", (transport) => {
-  async function open() {
-    const { server, seen } = createScene();
-    const entry = transport === "memory" ? server.memory() : (await server[transport]()).entry;
-    const port = createTestPort({ up: entry });
-    return { port, seen };
-  }
+async function openOver(transport: "stdio" | "http" | "sse" | "webSocket") {
+  const { server, seen } = createScene();
+  const port = createTestPort({ up: (await server[transport]()).entry });
+  return { port, seen };
+}
 
-  test.each(["ask", "shim"])(
-    "asks each of several concurrent clients only its own question: %s",
-    async (tool) => {
-      const { port, seen } = await open();
-      const names = ["a", "b", "c", "d"];
-      const relays = names.map((name) => capable(name));
-      await Promise.all(
-        relays.map((relay, index) => callRelayed(port, { tool, args: { who: names[index] } }, relay)),
-      );
-      expect(relays.map(nameIn)).toEqual(names);
-      expect(relays.map(({ questions }) => questions.map(({ params }) => params?.["message"]))).toEqual(
-        names.map((name) => [`for ${name}`]),
-      );
-      expect(seen.sessions.size).toBe(1);
-      expect(seen.capabilities[0]).toMatchObject(ALL_CAPABILITIES);
-      if (transport !== "http") expect(seen.most).toBe(1);
-    },
-  );
+test.each([
+  ["http", "ask"],
+  ["http", "shim"],
+  ["stdio", "ask"],
+  ["sse", "ask"],
+  ["webSocket", "ask"],
+] as const)(
+  "asks each of several concurrent clients only its own question: over %s, %s",
+  async (transport, tool) => {
+    const { port, seen } = await openOver(transport);
+    const names = ["a", "b", "c", "d"];
+    const relays = names.map((name) => capable(name));
+    await Promise.all(
+      relays.map((relay, index) => callRelayed(port, { tool, args: { who: names[index] } }, relay)),
+    );
+    expect(relays.map(nameIn)).toEqual(names);
+    expect(relays.map(({ questions }) => questions.map(({ params }) => params?.["message"]))).toEqual(
+      names.map((name) => [`for ${name}`]),
+    );
+    expect(seen.sessions.size).toBe(1);
+    expect(seen.capabilities[0]).toMatchObject(ALL_CAPABILITIES);
+    if (transport !== "http") expect(seen.most).toBe(1);
+  },
+);
+
+describe.each(["stdio", "http"] as const)("over %s", (transport) => {
+  const open = () => openOver(transport);
 
   test("answers sampling and roots, and questions that do not name their call", async () => {
     const { port } = await open();

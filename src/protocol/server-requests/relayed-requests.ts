@@ -1,21 +1,31 @@
 /** Server requests of a connection that carries the capabilities of a gateway's clients: the clients answer them. */
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
-import { RelayedCalls } from "../relayed-calls.js";
+import type { Relay } from "../relay.js";
+import { RelayedCalls, type SharedRelayState } from "../relayed-calls.js";
 import { createServerRequests, type ServerRequests } from "./server-requests.js";
 
 const none = createServerRequests({ report() {} });
 
+/** Server requests of the connections for one set of capabilities. */
+export interface RelayedRequests extends ServerRequests {
+  /** Call before a connection is opened for a request. */
+  opensFor(relay: Relay): void;
+}
+
 /** @param capabilities those that the clients declared */
-export function createRelayedRequests(capabilities: Readonly<Record<string, unknown>>): ServerRequests {
-  const turns = { areNeeded: false };
+export function createRelayedRequests(capabilities: Relay["capabilities"]): RelayedRequests {
+  const shared: SharedRelayState = { hasTurns: false };
   return {
     ...none,
     capabilities: capabilities as ClientCapabilities,
     attach(channel, server) {
-      turns.areNeeded ||= channel.sdkTransport.hasPerRequestStream !== true;
-      const calls = new RelayedCalls({ server, channel, turns });
+      shared.hasTurns ||= channel.sdkTransport.hasPerRequestStream !== true;
+      const calls = new RelayedCalls({ server, channel, shared });
       calls.answer();
       return { ...none.attach(channel, server), calls };
+    },
+    opensFor(relay) {
+      shared.opener = relay;
     },
   };
 }
