@@ -3,7 +3,7 @@ import { memoryStore, type Store } from "toolport";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
 import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { createConnect } from "../../src/serve/auth/connect.js";
+import { hashOf } from "../../src/serve/auth/connect-cookies.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn, refuseLogin } from "../support/oauth-browser.js";
 import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";
@@ -20,7 +20,10 @@ let vault: OAuthBench;
 let ada: string;
 
 beforeAll(async () => {
-  [issuer, vault] = await Promise.all([startOAuthBench({ clients: [CLIENT] }), startOAuthBench()]);
+  [issuer, vault] = await Promise.all([
+    startOAuthBench({ clients: [CLIENT], signedResource: `${ORIGIN}/mcp` }),
+    startOAuthBench(),
+  ]);
   ada = JSON.stringify([issuer.issuer, "ada"]);
 });
 
@@ -90,6 +93,43 @@ describe("the connect page", () => {
     // Logged in already: no second login.
     const again = await reachVault(browser, linkOf(bench)).catch((error: Error) => error.message);
     expect(again).toMatch(/No redirect: 200 .*You are logged in/s);
+  });
+
+  it("knows the user of a real access token", async () => {
+    const verifier = "v".repeat(43);
+    const query = new URLSearchParams({
+      client_id: CLIENT.client_id,
+      redirect_uri: CLIENT.redirect_uris[0]!,
+      response_type: "code",
+      scope: "openid tools:read",
+      resource: `${ORIGIN}/mcp`,
+      code_challenge: hashOf(verifier),
+      code_challenge_method: "S256",
+    });
+    const code = (await logIn(`${issuer.issuer}/auth?${query}`)).searchParams.get("code") ?? "";
+    const secret = CLIENT.client_secret;
+    const pair = [CLIENT.client_id, secret].map((text) =>
+      new URLSearchParams({ a: text }).toString().slice(2),
+    );
+    const response = await fetch(`${issuer.issuer}/token`, {
+      method: "POST",
+      headers: { authorization: `Basic ${Buffer.from(pair.join(":")).toString("base64")}` },
+      body: new URLSearchParams({
+        grant_type: "authorization_code",
+        code,
+        code_verifier: verifier,
+        redirect_uri: CLIENT.redirect_uris[0]!,
+      }),
+    });
+    const { access_token: token, id_token: idToken } = (await response.json()) as Record<string, string>;
+    const users = { ...relyingParty(), url: `${ORIGIN}/mcp` };
+    const authenticator = createAuthenticator(users, { warn: () => {} });
+    const present = (text = "") =>
+      authenticator.authenticate(new Headers({ authorization: `Bearer ${text}` }), () => new Request(ORIGIN));
+    expect(await present(token)).toMatchObject({ principal: ada, scopes: ["tools:read"] });
+    // An ID token is no access token: its audience is the client.
+    expect(await present(idToken)).toMatchObject({ status: 401 });
+    authenticator.close();
   });
 
   it("asks again for more scopes of a connected server", async () => {
@@ -276,71 +316,5 @@ describe("the connect page", () => {
     expect((await browser.open(link)).status).toBe(503);
     isAway = false;
     expect(await reachVault(browser, link)).toContain(vault.issuer);
-  });
-});
-
-describe("identify", () => {
-  const users = (identify: GatewayUserOptions["identify"]): GatewayUserOptions => ({
-    auth: { verify: () => undefined },
-    ...(identify && { identify }),
-  });
-
-  it("names the user of the browser", async () => {
-    await using bench = await start(
-      users((request) => /user=(\w+)/.exec(request.headers.get("cookie") ?? "")?.[1]),
-    );
-    const link = linkOf(bench, "ada");
-    const browser = new PageBrowser(bench.connect);
-    for (const cookie of ["", "user=bob"]) expect((await browser.open(link, { cookie })).status).toBe(403);
-    browser.cookies.set("user", "ada");
-    const back = await logIn(await browser.follow(link), "ada-at-vault");
-    expect((await browser.open(back)).status).toBe(200);
-    expect(await whoami(bench, "ada")).toEqual([{ type: "text", text: "ada-at-vault" }]);
-    expect((await browser.open(link)).status).toBe(410);
-    // The page of the issuer does not exist.
-    expect((await browser.open(`${ORIGIN}/connect/login?state=x&code=y`)).status).toBe(400);
-  });
-
-  it("may send the browser to its own login page, and may fail", async () => {
-    await using bench = await start(users(() => Response.redirect("https://app.example.com/login", 302)));
-    expect(await new PageBrowser(bench.connect).follow(linkOf(bench, "ada"))).toBe(
-      "https://app.example.com/login",
-    );
-    await using broken = await start(users(() => Promise.reject(new Error("database"))));
-    const page = await new PageBrowser(broken.connect).open(linkOf(broken, "ada"));
-    expect(page.status).toBe(503);
-    expect(await page.text()).not.toContain("database");
-  });
-});
-
-describe("without a way to recognise users", () => {
-  it("there are no links, and the reason names the options", async () => {
-    await using bench = await start({ auth: { issuer: issuer.issuer } });
-    expect(bench.connect.link(ada, "vault")).toBeUndefined();
-    expect(bench.connect.handle(new Request(`${ORIGIN}/connect/callback?state=a`))).toBeUndefined();
-    expect(bench.connect.missing).toMatch(/`auth.connect`, or `identify`/);
-  });
-
-  it("the plain port gets no link", async () => {
-    await using bench = await start();
-    expect(bench.connect.missing).toBeUndefined();
-    expect(bench.connect.link(undefined, "vault")).toBeUndefined();
-  });
-
-  it("the callback of createToolport has to be the connect page", () => {
-    const authenticator = createAuthenticator(
-      { url: `${ORIGIN}/mcp`, ...relyingParty() },
-      { warn: () => {} },
-    );
-    const parts = {
-      authenticator,
-      seal: {} as never,
-      store: memoryStore(),
-      logins: {} as never,
-      warn: () => {},
-    };
-    expect(() => createConnect({ ...parts, callbackUrl: undefined })).toThrow(
-      'Set `callbackUrl: "https://tools.example.com/connect/callback"`',
-    );
   });
 });

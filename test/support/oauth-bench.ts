@@ -26,6 +26,8 @@ export interface OAuthBenchOptions {
   readonly accessTokenSeconds?: number;
   /** Clients registered in advance. */
   readonly clients?: readonly ClientMetadata[];
+  /** Another resource, for which it issues signed access tokens (JWT). */
+  readonly signedResource?: string;
   /** The name of this machine in the URL of the authorization server. @default "127.0.0.1" */
   readonly host?: string;
   /** The scope in the server's challenge and metadata. @default "tools:read" */
@@ -160,13 +162,13 @@ export async function startOAuthBench(options: OAuthBenchOptions = {}): Promise<
   const provider = await quietly(async () => {
     const { Provider, errors } = await import("oidc-provider");
     const getResourceServerInfo: ResourceServerInfo = (_ctx, identifier) => {
-      if (identifier !== resource.url) throw new errors.InvalidTarget();
-      const accessTokenTTL = bench.accessTokenSeconds;
+      const isSigned = identifier === options.signedResource;
+      if (identifier !== resource.url && !isSigned) throw new errors.InvalidTarget();
       return {
         scope: `${READ} ${ADMIN}`,
-        audience: resource.url,
-        accessTokenFormat: "opaque",
-        accessTokenTTL,
+        audience: identifier,
+        accessTokenFormat: isSigned ? "jwt" : "opaque",
+        accessTokenTTL: bench.accessTokenSeconds,
       };
     };
     return new Provider(issuer, {

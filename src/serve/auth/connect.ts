@@ -5,6 +5,7 @@ import type { Store } from "../../state/store.js";
 import type { Authenticator } from "./authenticator.js";
 import { cookieNameOf, deleteCookie, hashOf, readCookie, setCookie } from "./connect-cookies.js";
 import { type ConnectPage, connectPage, redirectTo } from "./connect-pages.js";
+import type { AuthSettings } from "./read-auth-options.js";
 import { createRelyingParty, type LoginSecrets, type RelyingParty } from "./relying-party.js";
 import type { UpstreamLogins } from "./upstream-logins.js";
 
@@ -65,6 +66,8 @@ const PURPOSES = { link: "connect-link", login: "connect-login", upstream: "conn
 const MISSING =
   "This gateway has no page on which users log in at upstream servers. " +
   "Its operator can set `auth.connect`, or `identify`, in the options of the gateway";
+/** Without users, the logins of the machine are used. */
+const LOCAL = "Log in with `toolport auth` on the machine of the gateway";
 
 /**
  * Creates the connect pages of a gateway.
@@ -74,11 +77,11 @@ const MISSING =
 export function createConnect(context: ConnectContext): Connect {
   const { settings, issuer } = context.authenticator;
   const { addresses, connect: client, identify } = settings;
-  const isOffered = identify !== undefined || (client !== undefined && issuer !== undefined);
-  if (addresses === undefined || !isOffered)
-    return { missing: MISSING, link: () => undefined, handle: () => undefined };
+  const hasUsers = settings.mode === "jwt" || settings.mode === "verify";
+  checkConnectOptions(settings, context.callbackUrl);
+  if (addresses === undefined || !hasUsers || !hasLogin(settings))
+    return { missing: hasUsers ? MISSING : LOCAL, link: () => undefined, handle: () => undefined };
   const { connectUrl } = addresses;
-  checkCallbackUrl(context.callbackUrl, `${connectUrl}/callback`);
   const now = context.now ?? Date.now;
   const relyingParty =
     identify !== undefined || client === undefined || issuer === undefined
@@ -101,8 +104,21 @@ export function createConnect(context: ConnectContext): Connect {
   };
 }
 
-function checkCallbackUrl(given: string | undefined, expected: string): void {
-  if (given === expected) return;
+/** Whether the gateway can find out who opens a connect page. */
+const hasLogin = ({ connect, identify }: AuthSettings): boolean =>
+  connect !== undefined || identify !== undefined;
+
+/**
+ * Checks that logins at upstream servers return to the connect page.
+ *
+ * @param callbackUrl the option of `createToolport`
+ * @throws ConfigError that names the right address
+ */
+export function checkConnectOptions(settings: AuthSettings, callbackUrl: string | undefined): void {
+  const { addresses } = settings;
+  if (addresses === undefined || !hasLogin(settings)) return;
+  const expected = `${addresses.connectUrl}/callback`;
+  if (callbackUrl === expected) return;
   throw new ConfigError({
     code: "INVALID_CONFIG",
     what: `Logins at upstream servers have to return to the connect page of the gateway, at ${expected}`,
