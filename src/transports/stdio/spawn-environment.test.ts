@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { mergeEnvironment, safeEnvironment } from "./spawn-environment.js";
+import { mergeEnvironment, safeEnvironment, serveChain } from "./spawn-environment.js";
 
 describe("mergeEnvironment", () => {
   const defaults = { PATH: "/bin", HOME: "/home/me" };
@@ -56,5 +56,12 @@ describe("safeEnvironment", () => {
       PATH: "C:\\",
       SYSTEMROOT: "C:\\w",
     });
+  });
+});
+
+describe("serveChain", () => {
+  it("has the variable of gateways, if there is one", () => {
+    expect(serveChain({ TOOLPORT_SERVE_CHAIN: "a/b", OTHER: "c" })).toEqual({ TOOLPORT_SERVE_CHAIN: "a/b" });
+    expect(serveChain({ OTHER: "c" })).toEqual({});
   });
 });

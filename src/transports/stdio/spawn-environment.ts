@@ -86,3 +86,12 @@ export function safeEnvironment(
   }
   return safe;
 }
+
+/** Set by `toolport serve`: the configurations of the gateways above a process. A gateway finds by it that it starts itself. */
+export const SERVE_CHAIN_VARIABLE = "TOOLPORT_SERVE_CHAIN";
+
+/** Passed to every server, whatever its entry says. */
+export function serveChain(env: NodeJS.ProcessEnv = process.env): Record<string, string> {
+  const chain = env[SERVE_CHAIN_VARIABLE];
+  return chain === undefined ? {} : { [SERVE_CHAIN_VARIABLE]: chain };
+}

@@ -4,7 +4,7 @@ import type { StdioConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { ProcessTransport } from "./process-transport.js";
 import { DEFAULT_STOP_TIMEOUTS, type StopTimeouts } from "./server-process.js";
-import { mergeEnvironment, safeEnvironment } from "./spawn-environment.js";
+import { mergeEnvironment, safeEnvironment, serveChain } from "./spawn-environment.js";
 
 export interface StdioTransportOptions {
   /** Timeouts for the steps of a stop. @default 1.5 s for end of input, 1.5 s for SIGTERM */
@@ -35,7 +35,10 @@ export function createStdioTransport(
     launchOptions: () => {
       const defaults = safeEnvironment();
       const inherited = config.inheritEnv ? process.env : undefined;
-      const env = mergeEnvironment({ defaults, inherited, own, platform: process.platform });
+      const env = mergeEnvironment({
+        ...{ defaults, inherited, platform: process.platform },
+        own: { ...own, ...serveChain() },
+      });
       return { command, args, env, cwd, stderr };
     },
   });
