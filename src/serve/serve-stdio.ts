@@ -11,8 +11,10 @@ interface StdioOptions {
 }
 
 const MAX_LINE = 64 * 1024 * 1024;
+/** Requests that were sent before the end of the input may still be answered, as in `printf … | toolport serve`. */
+const END_DRAIN_MS = 500;
 
-/** Resolves when the input ends or the gateway is closed. */
+/** Resolves when the input has ended or the gateway is closed. */
 export async function serveStdio(
   parts: GatewayParts,
   { lanes, drainMs, input = process.stdin, output = process.stdout }: StdioOptions,
@@ -41,14 +43,14 @@ export async function serveStdio(
   };
   if ("setEncoding" in input) input.setEncoding("utf8");
   input.on("data", onData);
-  input.on("end", settle);
-  input.on("close", settle);
+  const onEnd = () => void lane.drain(Math.min(drainMs, END_DRAIN_MS)).then(settle);
+  input.on("end", onEnd);
+  input.on("close", onEnd);
   output.on("error", settle);
   await over;
   input.off("data", onData);
   lanes.delete(member);
   lane.close();
-  void drainMs;
 }
 
 function receive(lane: MessageLane, line: string): void {
