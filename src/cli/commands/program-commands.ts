@@ -1,8 +1,22 @@
-/** Table rows of the commands about this program: typed clients, console, demo, state, shell completion. */
+/** Table rows of the commands about this program: gateway, typed clients, console, demo, state, shell completion. */
 import { type CommandSpec, flagOption, MODEL_OPTIONS, OPTIONAL_SERVER, textOption } from "../command.js";
+import { SERVE_OPTIONS } from "../serve/serve-options.js";
 import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
 
 export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
+  {
+    name: "serve",
+    summary: "Offer all servers as one MCP server, over stdio or HTTP",
+    group: "program",
+    positionals: [],
+    options: SERVE_OPTIONS,
+    examples: [
+      ["toolport serve", "for a client that starts it"],
+      ["toolport serve --http 8080", "on this machine, with a token in a file"],
+      ["toolport serve --print-config cursor", "the entry for a client"],
+    ],
+    load: async () => (await import("./serve.js")).serveCommand,
+  },
   {
     name: "types",
     summary: "Write a typed TypeScript client of the tools",

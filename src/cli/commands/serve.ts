@@ -1,0 +1,135 @@
+/** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
+import { createGateway, type Gateway } from "../../serve/gateway.js";
+import type { GatewayOptions } from "../../serve/gateway-options.js";
+import { watchPolicy } from "../../serve/policy/watch-policy.js";
+import { loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
+import type { Logger } from "../../telemetry/logger.js";
+import { CliError } from "../cli-error.js";
+import type { Invocation, RunCommand } from "../command.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+import { openPort } from "../open-port.js";
+import { openSharedStore } from "../serve/open-shared-store.js";
+import { printConfig } from "../serve/print-config.js";
+import { runsGateway } from "../serve/runs-gateway.js";
+import { enterServeChain } from "../serve/serve-chain.js";
+import { httpOptions, readCredentials, serveHttp, tokenFileOf } from "../serve/serve-http.js";
+import { readServeSettings, type ServeSettings } from "../serve/serve-options.js";
+
+/** The client of a gateway over stdio waits for its end. */
+const STDIO_DRAIN_MS = 1_000;
+/** Servers get this time to end by themselves. The guardian then ends the others, within a second. */
+const STDIO_STOP_MS = 400;
+
+export const serveCommand: RunCommand = async (invocation, context) => {
+  const settings = readServeSettings(invocation, context);
+  if (settings.client !== undefined) {
+    const isOverHttp = settings.http !== undefined || settings.url !== undefined;
+    const tokenFile = isOverHttp ? tokenFileOf(settings, invocation, context) : undefined;
+    return printConfig(settings.client, invocation, { settings, context, tokenFile });
+  }
+  const opened = await openServers(invocation, settings, context);
+  const { http } = settings;
+  const logger = loggerOf(context);
+  const policy = settings.policy === undefined ? undefined : await watchPolicy(settings.policy, { logger });
+  const options: GatewayOptions = {
+    ...(policy !== undefined && { policy }),
+    ...(settings.audit !== undefined && { audit: settings.audit }),
+  };
+  if (http === undefined) return serveStdio(createGateway(opened.toolport, options), settings, context);
+  const credentials = readCredentials(settings, tokenFileOf(settings, invocation, context), context);
+  const gateway = createGateway(opened.toolport, {
+    ...options,
+    ...httpOptions(settings, http),
+    auth: credentials.auth,
+  });
+  // Fail now, not with the first request.
+  (await loadGatewayKeys(opened.store)).close();
+  await serveHttp(context, { gateway, listening: http, credentials, settings });
+  return new Promise(() => {});
+};
+
+/** Resolves when the client closes standard input. */
+async function serveStdio(
+  gateway: Gateway,
+  { drainMs = STDIO_DRAIN_MS }: ServeSettings,
+  context: CommandContext,
+): Promise<number> {
+  context.onExit(async () => {
+    await gateway.close({ drainMs });
+    // Does not keep the process alive: it acts only while servers are still running.
+    setTimeout(() => process.exit(), STDIO_STOP_MS).unref();
+  });
+  await gateway.stdio();
+  return EXIT.ok;
+}
+
+/** The port with the servers to offer. Servers that may not be used are left out: the others still work. */
+async function openServers(
+  invocation: Invocation,
+  settings: ServeSettings,
+  context: CommandContext,
+): Promise<OpenedPort> {
+  const written = await context.readServers();
+  context.onExit(enterServeChain(written.files));
+  const { store: url, servers: chosen } = settings;
+  const isGateway = (name: string) => {
+    const server = written.servers.get(name);
+    const commands = invocation.commands.map((command) => command.name);
+    return server !== undefined && runsGateway(server.translated.entry, commands);
+  };
+  const gateways = chosen === undefined ? [...written.servers.keys()].filter(isGateway) : [];
+  for (const name of gateways) {
+    const { source } = written.servers.get(name)!;
+    const note = `${name} (${source.file}:${source.line}) runs toolport serve and is left out. To use it, name it in --servers`;
+    if (!context.isQuiet) context.info(note, "dim");
+  }
+  const opened = await openPort(await withStore(context, url), {
+    servers: (names) =>
+      chosen ?? (gateways.length === 0 ? undefined : names.filter((name) => !gateways.includes(name))),
+    onMissingConsent: "leaveOut",
+    options: {
+      prefix: !settings.noPrefix,
+      logger: loggerOf(context),
+      ...(chosen === undefined && { restore: "lazy" }),
+      ...(settings.readOnly && { filter: (_server, { annotations }) => annotations?.readOnlyHint === true }),
+    },
+  });
+  const { leftOut, consentError } = opened;
+  for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
+  if (Object.keys(opened.toolport.snapshot().servers).length > 0) return opened;
+  throw consentError ?? nothingToServe(gateways);
+}
+
+/** Consent stays in the state of this machine; everything else is shared. */
+async function withStore(context: CommandContext, url: string | undefined): Promise<CommandContext> {
+  if (url === undefined) return context;
+  const store = await openSharedStore(url);
+  context.onExit(() => store.close());
+  const opened = { store, statePath: undefined, compact: async () => {} };
+  return { ...context, openStore: async () => opened };
+}
+
+const nothingToServe = (gateways: readonly string[]): CliError =>
+  new CliError({
+    code: "NO_SERVERS",
+    exitCode: EXIT.configuration,
+    message:
+      gateways.length > 0
+        ? "Only entries that run toolport serve are configured, so there is nothing to offer"
+        : "There is no server to offer",
+    next: "toolport add <name> <url>",
+  });
+
+/** Logs to stderr only: standard output belongs to the protocol. */
+function loggerOf(context: CommandContext): Logger {
+  const details = (message: string) => {
+    if (context.isVerbose) context.info(message, "dim");
+  };
+  return {
+    debug: () => {},
+    info: details,
+    warn: (message) => context.warn(message),
+    error: (message) => context.warn(message),
+  };
+}

@@ -1,0 +1,169 @@
+/** Serves a gateway over HTTP until the command ends: listening, credentials, and the end without lost responses. */
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import { dirname, join } from "node:path";
+import type { GatewayAuth } from "../../serve/auth/auth-options.js";
+import { loadLocalToken } from "../../serve/auth/local-token.js";
+import type { Gateway } from "../../serve/gateway.js";
+import type { GatewayOptions } from "../../serve/gateway-options.js";
+import { LOOPBACK_HOSTS } from "../../serve/http/guards.js";
+import { CliError } from "../cli-error.js";
+import { flagOption, type Invocation, textOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+import { statePath } from "../state-path.js";
+import { TOKEN_VARIABLE } from "./print-config.js";
+import { type Listening, type ServeSettings, shownHost } from "./serve-options.js";
+
+/** Longer than the idle limits of usual load balancers, which otherwise send requests into a connection that closes. */
+const KEEP_ALIVE_MS = 75_000;
+const FLUSH_MS = 1_000;
+const POLL_MS = 20;
+
+/** How clients prove that they may use the gateway. */
+export interface Credentials {
+  readonly auth: GatewayAuth | false;
+  /** The file with the token. */
+  readonly tokenFile?: string;
+}
+
+/** The file of the local token; undefined if another kind of credential is used. */
+export function tokenFileOf(
+  { issuer, noToken, tokenFile }: ServeSettings,
+  invocation: Invocation,
+  { env, cwd }: CommandContext,
+): string | undefined {
+  if (issuer !== undefined || noToken) return undefined;
+  if (tokenFile !== undefined) return tokenFile;
+  if (env[TOKEN_VARIABLE]) return undefined;
+  const home = env["HOME"] || env["USERPROFILE"];
+  const path = statePath({
+    ...{ env, cwd, flag: textOption(invocation, "state"), isOff: flagOption(invocation, "no-state") },
+    ...(home && { home }),
+  });
+  if (path !== undefined) return join(dirname(path), "serve-token");
+  throw new CliError({
+    exitCode: EXIT.configuration,
+    message: `Without state there is no place for the token of the gateway. Give --token-file, the variable ${TOKEN_VARIABLE}, or --issuer`,
+    next: "toolport serve --http 8080 --no-state --token-file token.txt",
+  });
+}
+
+export function readCredentials(
+  settings: ServeSettings,
+  tokenFile: string | undefined,
+  context: CommandContext,
+): Credentials {
+  const { issuer, audience, noToken } = settings;
+  if (issuer !== undefined) return { auth: { issuer, ...(audience.length > 0 && { audience }) } };
+  if (noToken) {
+    context.warn("Every program on this machine can use the gateway, because of --no-token");
+    return { auth: false };
+  }
+  if (tokenFile === undefined) return { auth: { token: context.env[TOKEN_VARIABLE] ?? "" } };
+  return { auth: { token: loadLocalToken(tokenFile, context.warn).token }, tokenFile };
+}
+
+/** The options of the gateway that concern HTTP. */
+export function httpOptions(settings: ServeSettings, { host }: Listening): GatewayOptions {
+  const { url, path, allowHosts, allowOrigins } = settings;
+  const own = isWildcard(host) ? [] : [shownHost(host)];
+  const named = url !== undefined && URL.canParse(url) ? [new URL(url).hostname] : [];
+  return {
+    path,
+    allowedHosts: [...new Set([...LOOPBACK_HOSTS, ...own, ...named, ...allowHosts])],
+    allowedOrigins: allowOrigins,
+    ...(url !== undefined && { url }),
+  };
+}
+
+const isWildcard = (host: string): boolean => host === "0.0.0.0" || host === "::";
+
+interface HttpParts {
+  readonly gateway: Gateway;
+  readonly listening: Listening;
+  readonly credentials: Credentials;
+  readonly settings: ServeSettings;
+}
+
+/** Listens, and prints the URL. */
+export async function serveHttp(
+  context: CommandContext,
+  { gateway, listening, credentials, settings }: HttpParts,
+): Promise<void> {
+  const server = createServer((request, response) => gateway.node(request, response));
+  server.keepAliveTimeout = KEEP_ALIVE_MS;
+  const port = await listen(server, listening);
+  context.onExit(async () => {
+    const closed = new Promise<void>((resolve) => server.close(() => resolve()));
+    await gateway.close(settings.drainMs === undefined ? {} : { drainMs: settings.drainMs });
+    await endConnections(server, closed);
+  });
+  const host = isWildcard(listening.host) ? "127.0.0.1" : listening.host;
+  const url = `http://${shownHost(host)}:${port}${settings.path}`;
+  show(context, url, credentials, settings);
+  if (!listening.isLoopback && settings.url === undefined && settings.allowHosts.length === 0)
+    context.warn(
+      "Requests with the name of this machine are refused. Give it with --allow-host, or the public address with --url",
+    );
+}
+
+function show(
+  context: CommandContext,
+  url: string,
+  { auth, tokenFile }: Credentials,
+  settings: ServeSettings,
+): void {
+  if (context.form === "json")
+    return context.printJson(
+      { url, ...(settings.url !== undefined && { publicUrl: settings.url }), tokenFile: tokenFile ?? null },
+      { isLine: true },
+    );
+  context.print(url);
+  if (context.isQuiet) return;
+  if (tokenFile !== undefined)
+    context.info(`Clients send the token in ${tokenFile} (Authorization: Bearer …)`);
+  else if (auth !== false && settings.issuer !== undefined)
+    context.info(`Clients send access tokens of ${settings.issuer}`);
+  else if (auth !== false) context.info(`Clients send the token in ${TOKEN_VARIABLE}`);
+  if (settings.url !== undefined) context.info(`Clients connect to ${settings.url}`);
+}
+
+async function listen(server: Server, { host, port }: Listening): Promise<number> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
+    server.listen(port, host, resolve);
+  });
+  return (server.address() as AddressInfo).port;
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  EADDRINUSE: "another program uses the port",
+  EACCES: "this user may not use the port",
+  EADDRNOTAVAIL: "this machine does not have the address",
+  ENOTFOUND: "the name is unknown",
+};
+
+const cannotListen = ({ code = "" }: NodeJS.ErrnoException, host: string, port: number): CliError =>
+  new CliError({
+    code: "CANNOT_LISTEN",
+    exitCode: EXIT.configuration,
+    message: `Cannot listen on ${shownHost(host)}:${port}: ${REASONS[code] ?? code}`,
+    next: `toolport serve --http ${shownHost(host)}:0`,
+  });
+
+/** Responses that have ended may still be on their way. */
+async function endConnections(server: Server, closed: Promise<void>): Promise<void> {
+  const until = performance.now() + FLUSH_MS;
+  let isClosed = false;
+  void closed.then(() => {
+    isClosed = true;
+  });
+  server.closeIdleConnections();
+  while (!isClosed && performance.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    server.closeIdleConnections();
+  }
+  server.closeAllConnections();
+  await closed;
+}
