@@ -1,5 +1,6 @@
 /** Sends a request of a gateway's client, other than `tools/call`, to one server and returns the result as the server sent it. */
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { reportRising } from "../execution/relay-result.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Session } from "../protocol/session.js";
@@ -20,10 +21,9 @@ export interface RelayedRequest {
   readonly prompt?: string | undefined;
 }
 
-/** How long to wait for the server. */
-interface RelayWait extends WaitOptions {
-  /** Receives the progress of the request. */
-  readonly onProgress?: ((progress: Progress) => void) | undefined;
+export interface RelayedRequestOptions extends AccessOptions {
+  /** Receives the progress of the request. @default none is requested */
+  onProgress?: ((progress: Progress) => void) | undefined;
 }
 
 /** The part of a port that relayed requests need. */
@@ -60,7 +60,7 @@ export function relayRequest(
   port: RelayHost,
   request: RelayedRequest,
   relay: Relay,
-  { context, ...wait }: RelayedRequestOptions & RelayWait = {},
+  { context, ...wait }: RelayedRequestOptions = {},
 ): Promise<Record<string, unknown>> {
   const { server, method, params, uri, prompt } = request;
   const send = () => sendRelayed(port, request, relay, wait);
@@ -81,7 +81,7 @@ async function sendRelayed(
   port: RelayHost,
   { server, method, params, uri, prompt }: RelayedRequest,
   relay: Relay,
-  { onProgress, ...wait }: RelayWait,
+  { onProgress, ...wait }: RelayedRequestOptions,
 ): Promise<Record<string, unknown>> {
   const { timeoutMs, maxTimeoutMs } = port.parts.settings;
   const connection = port.pool.require(server);
@@ -97,12 +97,11 @@ async function sendRelayed(
     if (reason !== undefined) throw promptWithheld(server, prompt, reason);
   }
   const suited = await port.variants.connectionFor(connection, relay, wait);
-  const { signal } = wait;
   const limits = {
     timeoutMs: wait.timeoutMs ?? timeoutMs,
     // An explicit timeout longer than the maximum raises the maximum.
     maxTimeoutMs: Math.max(maxTimeoutMs, wait.timeoutMs ?? 0),
-    signal, onProgress,
+    signal: wait.signal,
     onProgress: onProgress && ((report: Progress) => reportRising(relay, report, { reported: onProgress })),
     relay,
   };

@@ -126,7 +126,7 @@ test("at most 8 capability sets have connections; the one not used for longest i
   const busy = Array.from({ length: 8 }, (_, index) =>
     callRelayed(port, { tool: "wait" }, set(100 + index), { signal }),
   );
-  await waitFor(() => port.variants.all().every(({ usage }) => usage.idleMs === 0));
+  await waitFor(() => port.variants.created().every(({ usage }) => usage.idleMs === 0));
   await expect(callRelayed(port, { tool: "plain" }, set(200))).rejects.toMatchObject({ code: "OVERLOADED" });
   controller.abort();
   await Promise.allSettled(busy);
