@@ -8,8 +8,8 @@ import type { Session } from "../protocol/session.js";
 import type { TraceMeta } from "../telemetry/open-telemetry.js";
 import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
 import type { MalformedCounts } from "./malformed-counts.js";
+import type { PortVariants } from "./port-variants.js";
 import type { SharedParts } from "./shared-parts.js";
-import type { Variants } from "./variants.js";
 
 /** The part of a port that its pipeline needs. */
 interface PipelineHost {
@@ -18,7 +18,7 @@ interface PipelineHost {
   readonly catalog: Catalog;
   readonly malformed: MalformedCounts;
   readonly tasks: { readonly runs: TaskRuns };
-  readonly variants: Variants;
+  readonly variants: PortVariants;
   /** Connects a server and makes its tools known. */
   listed(
     connection: ServerConnection,

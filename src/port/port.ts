@@ -44,7 +44,6 @@ import type { SharedParts } from "./shared-parts.js";
 import type { SuspendableRun, SuspensionCounts } from "./suspensions/call-rounds.js";
 import type { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
-import { Variants } from "./variants.js";
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port {
@@ -66,7 +65,7 @@ export class Port {
   readonly subscriptions = new Subscriptions(this);
   readonly tasks = new PortTasks(this);
   /** Connections for the clients of a gateway. */
-  readonly variants = new Variants(this);
+  readonly variants = new PortVariants(this);
   readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
   readonly malformed: MalformedCounts;
   /** Tools of the port itself. */

@@ -5,9 +5,9 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Session } from "../protocol/session.js";
 import { promptWithheld } from "./get-prompt.js";
+import type { PortVariants } from "./port-variants.js";
 import { resourceWithheld } from "./resources/resource-address.js";
 import type { AccessOptions, ServerAccess } from "./server-access.js";
-import type { Variants } from "./variants.js";
 
 /** A request to one server. */
 export interface RelayedRequest {
@@ -29,7 +29,7 @@ export interface RelayedRequestOptions extends AccessOptions {
 /** The part of a port that relayed requests need. */
 export interface RelayHost extends ServerAccess {
   readonly parts: ServerAccess["parts"] & { readonly settings: { readonly maxTimeoutMs: number } };
-  readonly variants: Variants;
+  readonly variants: PortVariants;
   read<Result>(
     connection: ServerConnection,
     run: (session: Session) => Promise<Result>,

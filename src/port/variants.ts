@@ -32,20 +32,15 @@ export class Variants {
     this.#host = host;
   }
 
-  /**
-   * The connection for a request of a client. Modern servers, and clients without capabilities, use the ordinary one.
-   *
-   * @param connection the ordinary connection
-   */
+  /** @param ordinary the connection with the capabilities of the port */
   async connectionFor(
-    connection: ServerConnection,
+    ordinary: ServerConnection,
     relay: Relay,
     wait: WaitOptions & { patient?: boolean | undefined },
   ): Promise<ServerConnection> {
-    const { current } = connection;
-    if (relay.capabilityKey === "" || current.state.status === "closed") return current;
-    if ((await this.#eraOf(current, wait)) === "modern") return current;
-    return this.#variant(current, relay);
+    const isClosed = ordinary.state.status === "closed" && ordinary.state.by !== "idleness";
+    if (isClosed || (await this.#eraOf(ordinary, wait)) === "modern") return ordinary;
+    return this.#variant(ordinary, relay);
   }
 
   /** Closes the connections of a server that was removed. */

@@ -1,7 +1,9 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
+import { askClient } from "./ask-client.js";
+import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { checkInput, type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
-import { askClient, type Relay, relayEnvelope, relayParams } from "./relay.js";
+import type { Relay } from "./relay.js";
 import { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
@@ -96,6 +98,29 @@ export class RelayRequests {
     }
     return envelope;
   }
+}
+
+/**
+ * `_meta` of a relayed request to a modern server: version and client of the connection, but the capabilities and the log level
+ * of the client.
+ *
+ * @param own the envelope of the connection
+ */
+function relayEnvelope(own: Readonly<Fields>, { capabilities, logLevel }: Relay): Readonly<Fields> {
+  const envelope = withCapabilities(own, capabilities);
+  return logLevel === undefined ? envelope : { ...envelope, [LOG_LEVEL_META_KEY]: logLevel };
+}
+
+/** The parameters of the next round, and the task that the client asks for. */
+function relayParams(params: Record<string, unknown>, relay: Relay): Record<string, unknown> {
+  const { inputResponses, requestState, task } = relay;
+  if (inputResponses === undefined && requestState === undefined && task === undefined) return params;
+  return {
+    ...params,
+    ...(inputResponses !== undefined && { inputResponses }),
+    ...(requestState !== undefined && { requestState }),
+    ...(task !== undefined && { task }),
+  };
 }
 
 /** Asks everything that one result requests at the same time. The first failure aborts the others. */

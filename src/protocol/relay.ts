@@ -1,7 +1,5 @@
 /** A request that Toolport passes on for a client of a gateway. */
-import { ToolCallError } from "../errors/tool-call-error.js";
 import type { LogLevel } from "../model/log-levels.js";
-import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -54,51 +52,3 @@ export interface Relay {
 /** The request continues an earlier one, so it belongs to the server that was asked then. */
 export const continuesRound = (relay: Relay | undefined): boolean =>
   relay !== undefined && (relay.requestState !== undefined || relay.inputResponses !== undefined);
-
-/**
- * `_meta` of a relayed request to a modern server: version and client of the connection, but the capabilities and the log level
- * of the client.
- *
- * @param own the envelope of the connection
- */
-export function relayEnvelope(own: Fields, { capabilities, logLevel }: Relay): Fields {
-  const envelope = withCapabilities(own, capabilities);
-  return logLevel === undefined ? envelope : { ...envelope, [LOG_LEVEL_META_KEY]: logLevel };
-}
-
-/** The parameters of the next round, and the task that the client asks for. */
-export function relayParams(params: Record<string, unknown>, relay: Relay): Record<string, unknown> {
-  const { inputResponses, requestState, task } = relay;
-  if (inputResponses === undefined && requestState === undefined && task === undefined) return params;
-  return {
-    ...params,
-    ...(inputResponses !== undefined && { inputResponses }),
-    ...(requestState !== undefined && { requestState }),
-    ...(task !== undefined && { task }),
-  };
-}
-
-/** The capability that a client declares for each question. */
-const CAPABILITIES: Readonly<Record<string, string>> = {
-  "elicitation/create": "elicitation",
-  "sampling/createMessage": "sampling",
-  "roots/list": "roots",
-};
-
-/** Asks the client of the gateway. Rejects with a `ToolCallError` if the client did not declare the capability. */
-export async function askClient(
-  server: string,
-  relay: Relay,
-  { method, params }: RelayedQuestion,
-  signal: AbortSignal,
-): Promise<Record<string, unknown>> {
-  const capability = Object.hasOwn(CAPABILITIES, method) ? CAPABILITIES[method] : undefined;
-  if (capability === undefined || relay.capabilities[capability] === undefined)
-    throw new ToolCallError({
-      code: "PROTOCOL",
-      server,
-      what: "The server sent a request for which the client declared no capability",
-      next: "Use a client that supports it, or report this to the author of the server",
-    });
-  return relay.answer({ method, params }, signal);
-}

@@ -4,7 +4,8 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { isLogLevel, LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { askClient, type Relay } from "./relay.js";
+import { askClient } from "./ask-client.js";
+import type { Relay } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 

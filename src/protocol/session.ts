@@ -11,7 +11,7 @@ import { type InputRoundsParts, needsInput, runInputRounds } from "./input-round
 import type { LazyClient } from "./lazy-client.js";
 import { throwUnsentIfRefused } from "./refused-state.js";
 import type { Relay } from "./relay.js";
-import { RelayRequests } from "./relay-requests.js";
+import type { RelayRequests } from "./relay-requests.js";
 import type { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
@@ -138,7 +138,7 @@ export function createSession({
   /** `_meta` of requests that may be suspended. */
   let suspendEnvelope: Record<string, unknown> | undefined;
   let cancelledQuestions: CancelledQuestions | undefined;
-  /** Created with the first request of a gateway's client. */
+  /** Loaded with the first request of a gateway's client. */
   let relayRequests: RelayRequests | undefined;
   /** Requests that collect input: between two rounds the channel has no open request for them. */
   const rounds = new Set<Promise<unknown>>();
@@ -157,17 +157,19 @@ export function createSession({
       : requestLegacy(method, params, options);
   }
 
-  function requestRelayed(
+  async function requestRelayed(
     method: string,
     params: Record<string, unknown>,
     { relay, ...options }: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    relayRequests ??= new RelayRequests({
-      ...{ server, handshake, channel, calls, closed: closed.signal, track },
-      onResponse: () => {
+    if (relayRequests === undefined) {
+      const { RelayRequests } = await import("./relay-requests.js");
+      const onResponse = () => {
         proven = true;
-      },
-    });
+      };
+      const parts = { server, handshake, channel, calls, closed: closed.signal, track, onResponse };
+      relayRequests ??= new RelayRequests(parts);
+    }
     return relayRequests.request(method, params, relay!, options);
   }
 

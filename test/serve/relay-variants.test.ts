@@ -118,7 +118,8 @@ test("at most 8 capability sets have connections; the one not used for longest i
   const port = createTestPort({ up: http.entry });
   const set = (index: number) => createTestRelay({ capabilities: { experimental: { [`x${index}`]: {} } } });
   for (let index = 0; index < 12; index += 1) await callRelayed(port, { tool: "plain" }, set(index));
-  expect(port.variants.size).toBe(8);
+  const variants = await port.variants.load();
+  expect(variants.size).toBe(8);
   // The ordinary one, and the 8.
   await waitFor(() => http.sessionIds.length === 9);
   const controller = new AbortController();
@@ -126,7 +127,7 @@ test("at most 8 capability sets have connections; the one not used for longest i
   const busy = Array.from({ length: 8 }, (_, index) =>
     callRelayed(port, { tool: "wait" }, set(100 + index), { signal }),
   );
-  await waitFor(() => port.variants.created().every(({ usage }) => usage.idleMs === 0));
+  await waitFor(() => variants.created().every(({ usage }) => usage.idleMs === 0));
   await expect(callRelayed(port, { tool: "plain" }, set(200))).rejects.toMatchObject({ code: "OVERLOADED" });
   controller.abort();
   await Promise.allSettled(busy);
