@@ -12,8 +12,8 @@ import { root } from "./source-files.js";
  * indentation are a fifth of the size; they keep the output of uncaught errors short and do not change the import time.
  */
 const BUDGETS = [
-  ["index.js", 4, 546, 157],
-  ["index.cjs", 4, 560, 161],
+  ["index.js", 4, 549, 158],
+  ["index.cjs", 4, 565, 163],
   ["cli/main.js", 4, 51, 18],
 ] as const;
 
