@@ -13,6 +13,7 @@ const NEEDS: readonly (readonly [what: string, pattern: RegExp])[] = [
   ["a login", /callbackUrl|finishAuth|oauth:/],
   ["servers at their URLs", /toolport\/agents"|MultiServerMCPClient|StreamableHTTPClientTransport/],
   ["a test runner, a recording, or its own ports", /"vitest"|recordServer|serveStdio/],
+  ["an issuer, or its own ports", /toolport\/serve"/],
   ["its own class", /^export class/m],
   ["a task or a skill of a server", /task: |\.tasks\(|\.task\(|\.skills\(/],
 ];
