@@ -3,7 +3,7 @@ import { memoryStore } from "toolport";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
 import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { createConnect } from "../../src/serve/auth/connect.js";
+import { checkConnectOptions, createConnect } from "../../src/serve/auth/connect.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";
@@ -80,19 +80,19 @@ describe("without a way to recognise users", () => {
   });
 
   it("the callback of createToolport has to be the connect page", () => {
-    const authenticator = createAuthenticator(
-      { url: `${ORIGIN}/mcp`, ...{ auth: { issuer: ISSUER, connect: { clientId: "gateway" } } } },
-      { warn: () => {} },
-    );
-    const parts = {
-      authenticator,
-      seal: {} as never,
-      store: memoryStore(),
-      logins: {} as never,
-      warn: () => {},
-    };
-    expect(() => createConnect({ ...parts, callbackUrl: undefined })).toThrow(
-      'Set `callbackUrl: "https://tools.example.com/connect/callback"`',
-    );
+    const warn = () => {};
+    const users: GatewayUserOptions = { auth: { issuer: ISSUER, connect: { clientId: "gateway" } } };
+    const authenticator = createAuthenticator({ url: `${ORIGIN}/mcp`, ...users }, { warn });
+    const right = `${ORIGIN}/connect/callback`;
+    checkConnectOptions(authenticator.settings, right);
+    const store = memoryStore();
+    for (const callbackUrl of [undefined, `${ORIGIN}/callback`, `${right}/`]) {
+      const parts = { authenticator, seal: {} as never, store, logins: {} as never, warn, callbackUrl };
+      const message = `Set \`callbackUrl: "${right}"\``;
+      expect(() => checkConnectOptions(authenticator.settings, callbackUrl)).toThrow(message);
+      expect(() => createConnect(parts)).toThrow(message);
+    }
+    const { settings } = createAuthenticator({ url: `${ORIGIN}/mcp`, auth: { issuer: ISSUER } }, { warn });
+    checkConnectOptions(settings, undefined);
   });
 });
