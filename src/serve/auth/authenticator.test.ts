@@ -283,6 +283,30 @@ describe("the metadata document", () => {
       expect(authenticator.metadata(path)).toBeUndefined();
   });
 
+  it("is found by the SDK's client from the challenge", async () => {
+    const { discoverOAuthProtectedResourceMetadata, extractWWWAuthenticateParams } = await import(
+      "@modelcontextprotocol/client"
+    );
+    const authenticator = bench.create({ scopes: ["tools:use"] });
+    const { status, headers } = await rejected(present(authenticator, "x.y"));
+    const { resourceMetadataUrl, scope, error } = extractWWWAuthenticateParams(
+      new Response(null, { status, headers }),
+    );
+    expect({ url: resourceMetadataUrl?.href, scope, error }).toEqual({
+      url: METADATA_URL,
+      scope: "tools:use",
+      error: "invalid_token",
+    });
+    const answer = async (url: string | URL) =>
+      new Response(authenticator.metadata(new URL(url).pathname) ?? null, { status: 200 });
+    const found = await discoverOAuthProtectedResourceMetadata(
+      URL_OF_GATEWAY,
+      { resourceMetadataUrl },
+      answer as never,
+    );
+    expect(found).toMatchObject({ resource: URL_OF_GATEWAY, authorization_servers: [server.issuer] });
+  });
+
   it("needs the address of the gateway", async () => {
     const authenticator = bench.create({ audience: "tools" }, { url: undefined as never });
     expect(authenticator.metadata("/.well-known/oauth-protected-resource")).toBeUndefined();
