@@ -35,6 +35,7 @@ import type { PortOwner } from "./port-owner.js";
 import { createPortPipeline } from "./port-pipeline.js";
 import { createPortPool } from "./port-pool.js";
 import { PortServers } from "./port-servers.js";
+import { PortVariants } from "./port-variants.js";
 import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";
 import { Subscriptions } from "./resources/subscriptions.js";
