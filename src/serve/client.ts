@@ -17,6 +17,8 @@ export interface GatewayClient {
   readonly capabilityKey: string;
   /** Minimum level of log messages. @default none */
   readonly logLevel: LogLevel | undefined;
+  /** When the credential of the client ends (epoch milliseconds). Streams end then. */
+  readonly expiresAt?: number | undefined;
   /** Key of the legacy session; undefined for modern clients and for legacy clients without a session. */
   readonly session: string | undefined;
 }
@@ -63,10 +65,11 @@ export function capabilityKeyOf(capabilities: Fields): string {
 /** The client of a modern request. */
 export const modernClient = (
   { version, capabilities, logLevel }: Envelope,
-  user: Pick<GatewayClient, "principal" | "scopes">,
+  user: Pick<GatewayClient, "principal" | "scopes" | "expiresAt">,
 ): GatewayClient => ({
   principal: user.principal,
   scopes: user.scopes,
+  expiresAt: user.expiresAt,
   era: "modern",
   version,
   capabilities,

@@ -2,6 +2,8 @@
 
 export type { AuditEvent, AuditOutcome } from "./audit/audit-event.js";
 export type { AuditOption, AuditOptions } from "./audit/open-audit.js";
+export type { ConnectClient, GatewayAuth, GatewayUserOptions, VerifiedUser } from "./auth/auth-options.js";
+export type { TokenClaims } from "./auth/identity.js";
 export { createGateway, type Gateway } from "./gateway.js";
 export type { GatewayOptions } from "./gateway-options.js";
 export type { PolicyOption } from "./policy/create-policy.js";

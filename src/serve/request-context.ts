@@ -34,6 +34,8 @@ export interface GatewayParts {
   readonly audit: ((event: ServedEvent) => void) | undefined;
   /** Whether a user may see the tools of a server at all. */
   offers(principal: string | undefined, tool: OfferedTool): boolean;
+  /** Whether the store can be reached. */
+  isReady(): Promise<boolean>;
   report(error: unknown): void;
 }
 

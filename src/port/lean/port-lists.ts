@@ -38,7 +38,7 @@ export interface ListsHost {
 }
 
 const LIMIT_MS = 1_000;
-/** Limit for the first list of a connected server. */
+/** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many clients ask once. */
 const FIRST_LIST_MS = 10_000;
 /** Age at which a list is read again if the server gives no time to live and the port does not listen. */
 const UNWATCHED_MS = 30_000;
@@ -54,6 +54,8 @@ export class PortLists {
   #streams: Map<Session, Promise<() => void>> | undefined;
   /** Reads under way, by list and server. */
   #reading: Map<string, Promise<boolean>> | undefined;
+  /** Servers that a request has waited for in vain. */
+  #late: Set<string> | undefined;
   /** When a server could not be reached (`performance.now()`). */
   #failedAt: Map<string, number> | undefined;
   /** Lists that could not be read while a client listens. */
@@ -75,10 +77,8 @@ export class PortLists {
     const pending = (servers ?? pool.names).flatMap((name) => {
       const providing = this.provide(name, key);
       if (providing === undefined) return [];
-      const isFirst = pool.peek(name)?.session !== undefined && !catalog.knows(name, key);
-      return [
-        this.#within(providing, { name, key }, { timeoutMs: isFirst ? FIRST_LIST_MS : limitMs, signal }),
-      ];
+      const timeoutMs = this.#isFirst(name, key) ? Math.max(limitMs, FIRST_LIST_MS) : limitMs;
+      return [this.#within(providing, { name, key }, { timeoutMs, signal })];
     });
     if (key === "tools") pending.push(catalog.checkDuePins());
     if (pending.length > 0) await Promise.all(pending);
@@ -134,6 +134,14 @@ export class PortLists {
   /** A server was added or removed. */
   serversChanged(server: string): void {
     if (this.#listeners > 0) this.#emit(server, ["tools", "resources", "prompts"]);
+  }
+
+  /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
+  #isFirst(name: string, key: ListKey): boolean {
+    const { catalog, pool } = this.#port;
+    if (catalog.knows(name, key) || this.#late?.has(name) || this.#failedAt?.has(name)) return false;
+    const status = pool.peek(name)?.state.status;
+    return status !== "failed" && status !== "reconnecting" && status !== "authenticating";
   }
 
   /** Stops listening, and clears the timer. */
@@ -230,7 +238,10 @@ export class PortLists {
     const onTimeout = () => LATE;
     await withDeadline(providing, { ...limits, onTimeout }).catch((error: unknown) => {
       if (error !== LATE) throw error;
+      this.#late ??= new Set();
+      this.#late.add(name);
       void providing.then((isRead) => {
+        this.#late?.delete(name);
         if (isRead) this.#emit(name, [listNameOf(key)]);
       });
     });

@@ -1,4 +1,5 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
+import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { EventSink, HttpReply } from "./http-request.js";
 
@@ -26,6 +27,7 @@ export class EventStream implements OpenStream {
   #isStalled = false;
   #stalledAt = 0;
   #isEnded = false;
+  #expiry: ReturnType<typeof setTimeout> | undefined;
   #settle!: () => void;
 
   constructor(reply: HttpReply, headers: Readonly<Record<string, string>> = {}) {
@@ -61,6 +63,13 @@ export class EventStream implements OpenStream {
   /** Asks the holder to finish: `closed` resolves. */
   finish(): void {
     this.#settle();
+  }
+
+  /** A credential must not outlive its expiry on an open stream. */
+  endWithCredential(expiresAt: number | undefined): void {
+    if (expiresAt === undefined) return;
+    this.#expiry = setTimeout(() => this.finish(), timerMs(Math.max(0, expiresAt - Date.now())));
+    if (typeof this.#expiry === "object") this.#expiry.unref?.();
   }
 
   end(): void {
@@ -111,6 +120,7 @@ export class EventStream implements OpenStream {
     this.#isEnded = true;
     this.#queue.length = 0;
     heartbeats.delete(this);
+    clearTimeout(this.#expiry);
     this.#settle();
   }
 }

@@ -11,7 +11,7 @@ export const LOOPBACK_HOSTS: readonly string[] = ["localhost", "127.0.0.1", "[::
 
 /** Why a request is refused: DNS rebinding, or a page of another site. */
 export function refusalOf(
-  request: HttpRequest,
+  request: Pick<HttpRequest, "header">,
   { allowedHosts, allowedOrigins }: GuardRules,
 ): string | undefined {
   const host = request.header("host");

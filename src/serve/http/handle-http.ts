@@ -308,9 +308,8 @@ export class HttpEndpoint {
     const stopEnding = sessions.onChange((key) => {
       if (key === session.key && sessions.stateOf(key).isEnded) stream.finish();
     });
-    const expiry = user.expiresAt === undefined ? undefined : endAt(user.expiresAt, stream);
+    stream.endWithCredential(user.expiresAt);
     void stream.closed.then(() => {
-      clearTimeout(expiry);
       stopEnding();
       stopFeed();
       letGo();
@@ -334,13 +333,6 @@ const CANCEL_MS = 30_000;
 const SPREAD_MS = 250;
 
 const openKey = (session: string, id: string | number): string => `${session}/${JSON.stringify(id)}`;
-
-/** A credential must not outlive its expiry on an open stream. */
-function endAt(expiresAt: number, stream: EventStream): ReturnType<typeof setTimeout> {
-  const timer = setTimeout(() => stream.finish(), Math.min(Math.max(0, expiresAt - Date.now()), 2 ** 31 - 1));
-  if (typeof timer === "object") timer.unref?.();
-  return timer;
-}
 
 function acceptsStream(request: HttpRequest): boolean {
   const accept = request.header("accept");

@@ -82,6 +82,7 @@ export class HttpExchange implements Exchange {
 
   #hold(): OpenStream {
     const stream = this.#open();
+    stream.endWithCredential(this.#given.client.expiresAt);
     this.#given.streams.add(stream);
     void stream.closed.then(() => this.#given.streams.delete(stream));
     return stream;

@@ -1,0 +1,132 @@
+/** The parts of a running gateway, and their end. */
+import { compileFilter } from "../catalog/filters/filters.js";
+import type { GatewayAccess } from "../port/gateway-access.js";
+import { withDeadline } from "../util/with-deadline.js";
+import type { AuditEntry } from "./audit/audit-event.js";
+import { openAudit } from "./audit/open-audit.js";
+import type { Authenticator } from "./auth/authenticator.js";
+import { createConnect } from "./auth/connect.js";
+import { createUpstreamLogins } from "./auth/upstream-logins.js";
+import { ParkedCalls } from "./calls/parked-calls.js";
+import { Questions } from "./calls/questions.js";
+import type { GatewayOptions } from "./gateway-options.js";
+import { createPolicy } from "./policy/create-policy.js";
+import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
+import { createMailbox } from "./replicas/mailbox.js";
+import { createSeal } from "./replicas/seal.js";
+import { createSharedNotes } from "./replicas/shared-notes.js";
+import type { GatewayParts, ServedEvent } from "./request-context.js";
+import { Sessions } from "./sessions.js";
+import { Feeds } from "./streams/feeds.js";
+import { Users } from "./users.js";
+
+/** A gateway that has read its keys. */
+export interface RunningGateway {
+  readonly parts: GatewayParts;
+  readonly stop: () => Promise<void>;
+}
+
+/** A store that takes longer is not ready. */
+const READY_MS = 2_000;
+
+/** Reads the keys of the gateway, and creates its parts. */
+export async function startGateway(
+  access: GatewayAccess,
+  options: GatewayOptions,
+  authenticator: Authenticator | undefined,
+): Promise<RunningGateway> {
+  const { settings, report } = access.plain.parts;
+  const { store } = settings;
+  const keys = await loadGatewayKeys(store);
+  const seal = createSeal(keys);
+  const notes = createSharedNotes(store, "serve/session/");
+  await notes.ready;
+  const mailbox = createMailbox(store);
+  const users = new Users(
+    access,
+    {
+      maxUsers: options.maxUsers ?? 10_000,
+      maxStreams: options.maxStreams ?? 10_000,
+      userIdleMs: options.userIdleMs ?? 900_000,
+      concurrency: options.concurrency ?? 64,
+      rateLimit: options.rateLimit,
+    },
+    report,
+  );
+  const sessions = new Sessions(seal, notes);
+  const feeds = new Feeds(access, report);
+  const parked: GatewayParts["parked"] = new ParkedCalls(options.parkMs ?? 600_000);
+  const policy = options.policy === undefined ? undefined : createPolicy(options.policy, settings.logger);
+  policy?.onChange(() => feeds.changedForAll());
+  const audit =
+    options.audit === undefined
+      ? undefined
+      : await openAudit(options.audit, {
+          mac: (purpose, text, like) => seal.mac(purpose, text, like),
+          replica: mailbox.replica,
+          logger: settings.logger,
+        });
+  const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
+  const parts: GatewayParts = {
+    seal,
+    notes,
+    mailbox,
+    users,
+    sessions,
+    feeds,
+    parked,
+    policy,
+    questions: new Questions(mailbox),
+    connect:
+      authenticator &&
+      createConnect({
+        authenticator,
+        seal,
+        store,
+        logins: createUpstreamLogins((principal) => access.portOf(principal)),
+        callbackUrl: settings.callbackUrl?.toString(),
+        warn: (message, server) => access.plain.parts.warn(server, message),
+      }),
+    audit: audit && ((event) => audit.record(auditEntry(event))),
+    stateTtlMs: options.stateTtlMs ?? 600_000,
+    baggage: options.baggage ?? false,
+    offers: (principal, tool) => {
+      const servers = options.servers?.(principal);
+      if (servers !== undefined && !servers.includes(tool.server)) return false;
+      return isWanted({ name: tool.server }, tool as never) === undefined;
+    },
+    async isReady() {
+      const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);
+      return withDeadline(reading, { timeoutMs: READY_MS, onTimeout: () => new Error("late") }).catch(
+        () => false,
+      );
+    },
+    report,
+  };
+  return {
+    parts,
+    async stop() {
+      parked.close();
+      feeds.close();
+      sessions.close();
+      users.close();
+      policy?.close();
+      await audit?.close();
+      mailbox.close();
+      notes.close();
+      keys.close();
+    },
+  };
+}
+
+const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => ({
+  principal: client.principal,
+  method: request.method,
+  server: facts.server,
+  tool: facts.tool,
+  definition: facts.definition,
+  args: facts.args,
+  outcome: facts.outcome ?? "ok",
+  code: facts.errorCode,
+  durationMs,
+});
