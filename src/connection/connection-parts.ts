@@ -6,7 +6,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { InvalidMessageSource } from "../protocol/channel-errors.js";
 import type { ClientIdentity, Era } from "../protocol/era.js";
-import type { EraMemory } from "../protocol/era-memory.js";
+import type { EraMemory, RememberedEra } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
@@ -35,6 +35,8 @@ export interface ConnectionParts {
   readonly pingLimitMs?: number | undefined;
   /** Connecting reads no list and does not listen for changes. @default false */
   readonly isLean?: boolean | undefined;
+  /** Returns an equal object that other users have as well, so that it is kept once. @default unchanged */
+  readonly shareEra?: ((era: RememberedEra) => RememberedEra) | undefined;
   transportContext(config: ServerConfig): Promise<TransportContext>;
   /** True if the user has logged in since the server last rejected the credentials. @default never */
   readonly hasNewCredentials?: ((server: string) => Promise<boolean>) | undefined;

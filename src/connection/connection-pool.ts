@@ -3,6 +3,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import type { RememberedEra } from "../protocol/era-memory.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { ConnectionParts } from "./connection-parts.js";
@@ -26,6 +27,8 @@ export class ConnectionPool {
   readonly #connections = new Map<string, ServerConnection>();
   /** Configurations before `adapt`. */
   readonly #given = new Map<string, ServerConfig>();
+  /** Eras and sessions of connections that rest. */
+  #eras: Map<string, RememberedEra> | undefined;
   /** Replaced connections that close after their last call. */
   readonly #leaving = new Set<ServerConnection>();
 
@@ -91,8 +94,32 @@ export class ConnectionPool {
     else if (!this.#parts.isLean) this.#create(config);
   }
 
+  /**
+   * Closes connections over HTTP that have been idle for this long, and forgets them. Sessions stay at their servers: the next
+   * call goes on with them.
+   */
+  rest(idleMs: number): void {
+    for (const connection of this.created()) {
+      const { session, name, usage, state } = connection;
+      const isUnused = state.status === "idle" || (state.status === "closed" && state.by === "idleness");
+      if (session !== undefined) {
+        if (usage.idleMs < idleMs || session.inFlight > 0 || !session.keepAtServer()) continue;
+        const { lastEra, resume } = { lastEra: connection.lastEra, resume: session.resume };
+        const era = lastEra?.era === "legacy" ? { ...lastEra, resume } : lastEra;
+        this.#eras ??= new Map();
+        if (era !== undefined) this.#eras.set(name, this.#parts.shareEra?.(era) ?? era);
+        connection.disconnect("idleness").catch(() => {});
+      } else if (!isUnused || usage.idleMs < idleMs) continue;
+      this.#connections.delete(name);
+      // For callers that hold the old connection.
+      Object.defineProperty(connection, "replacement", { get: () => this.get(name) });
+    }
+  }
+
   #create(config: ServerConfig): ServerConnection {
-    const connection = new ServerConnection(this.#adapt(config), this.#parts);
+    const era = this.#eras?.get(config.name);
+    this.#eras?.delete(config.name);
+    const connection = new ServerConnection(this.#adapt(config), this.#parts, era);
     this.#connections.set(config.name, connection);
     return connection;
   }
@@ -112,8 +139,10 @@ export class ConnectionPool {
   }
 
   async remove(name: string): Promise<void> {
+    await this.#wake(name);
     const connection = this.#connections.get(name);
     this.#connections.delete(name);
+    this.#eras?.delete(name);
     this.#given.delete(name);
     const leaving = [...this.#leaving].filter((old) => old.name === name);
     await Promise.all([connection, ...leaving].map((each) => each?.disconnect()));
@@ -133,7 +162,17 @@ export class ConnectionPool {
     });
   }
 
+  /** A session that rests is opened again, so that it ends at its server. That needs no request. */
+  async #wake(name: string): Promise<void> {
+    const era = this.#eras?.get(name);
+    if (era?.era === "legacy" && era.resume?.sessionId !== undefined)
+      await this.get(name)
+        ?.connect()
+        .catch(() => {});
+  }
+
   async close(): Promise<void> {
+    await Promise.all([...(this.#eras?.keys() ?? [])].map((name) => this.#wake(name)));
     await Promise.all([...this.created(), ...this.#leaving].map((connection) => connection.disconnect()));
   }
 }

@@ -1,5 +1,5 @@
 /** Decides when to reconnect and when to stop. Pure functions, so that the figures can be tested. */
-import type { ReconnectConfig } from "../config/server-config.js";
+import type { ReconnectConfig, ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -82,6 +82,10 @@ export function reasonToStop(
 }
 
 /** Limits how often a process is started. */
+/** Only processes are limited: connections over the network cost the host nothing. */
+export const isProcess = ({ kind }: Pick<ServerConfig, "kind">): boolean =>
+  kind === "stdio" || kind === "docker";
+
 export class StartBudget {
   #starts: number[] = [];
   readonly #now: () => number;

@@ -21,6 +21,7 @@ import { findLoss, mayBeReplacedAtOnce, PING_LIMIT_MS, waitForSign } from "./hea
 import {
   Failures,
   failuresAfter,
+  isProcess,
   isRestartLimit,
   reasonToStop,
   reconnectWaits,
@@ -48,16 +49,17 @@ export class ServerConnection {
   /** Failures since the connection was last stable. */
   #failures = new Failures();
   /** The last negotiated era, reused when the same process restarts. */
-  #lastEra: Established["era"];
+  lastEra: Established["era"];
   readonly #reconnectWait = new ReconnectWait();
-  /** Number of callers that wait for the server. */
   #waiters = 0;
   /** The session that is being pinged, so that there is one ping at a time. */
   #pinged: Session | undefined;
 
-  constructor(config: ServerConfig, parts: ConnectionParts) {
+  /** @param lastEra that of an earlier connection of the same user */
+  constructor(config: ServerConfig, parts: ConnectionParts, lastEra?: Established["era"]) {
     this.config = config;
     this.#parts = parts;
+    this.lastEra = lastEra;
     if (!config.enabled) this.#state = { status: "closed", by: "configuration" };
   }
 
@@ -103,7 +105,7 @@ export class ServerConnection {
         return this.#tryNewCredentials(this.#state.error, options);
       case "closed":
         if (this.#state.by !== "idleness") throw serverDown(this.config);
-        return this.connect(options);
+        return this.current.connect(options);
       case "failed":
         // The caller asked for this server: connect once more, unless the process was restarted too often.
         if (!this.#mayRestart(this.#state.error)) throw this.#state.error;
@@ -154,7 +156,7 @@ export class ServerConnection {
   /** The server refused the remembered era: forgets it, and opens a new session. */
   async renegotiate(session: Session, error: ToolportError): Promise<void> {
     if (session !== this.session) return;
-    this.#lastEra = undefined;
+    this.lastEra = undefined;
     await this.#parts.eras.forget(this.config);
     this.renew(session, error);
   }
@@ -302,15 +304,13 @@ export class ServerConnection {
   }
 
   async #open(attempt: number, signal: AbortSignal): Promise<Session> {
-    const startsProcess = this.config.kind === "stdio" || this.config.kind === "docker";
-    if (startsProcess && !this.#starts.spend()) {
+    if (isProcess(this.config) && !this.#starts.spend())
       throw restartLimitError(this.name, this.#failures.last ?? errorOf(this.#state));
-    }
     this.#move({ status: "connecting", attempt }, attempt === 1 ? "connecting" : `attempt ${attempt}`);
     const established = await establish({
       config: this.config,
       parts: this.#parts,
-      lastEra: this.#lastEra,
+      lastEra: this.lastEra,
       signal,
       onConnected: (session) => {
         this.#move({ status: "connected", session }, "handshake done");
@@ -319,7 +319,7 @@ export class ServerConnection {
       onDiscarded: (closing) => this.#departures.track(closing),
     });
     const { session } = established;
-    this.#lastEra = established.era;
+    this.lastEra = established.era;
     if (signal.aborted) {
       this.#departures.track(session.close());
       throw signal.reason;

@@ -12,6 +12,8 @@ export interface GatewayAccess {
   portOf(principal: string | undefined): Port;
   /** Closes the port of a user and forgets it. */
   release(principal: string): Promise<void>;
+  /** Closes connections of users that have been idle for this long. Also done from time to time. @default 60000 */
+  rest(idleMs?: number): void;
   /** Number of users who have a port now. */
   readonly users: number;
   readonly on: Emitter<ToolportEvents>["on"];

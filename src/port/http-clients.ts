@@ -25,8 +25,10 @@ export class HttpClients {
     return client;
   }
 
+  /** Closes all clients. Later requests get new ones. */
   async close(): Promise<void> {
     const clients = [...(this.#clients?.values() ?? [])];
+    this.#clients = undefined;
     await Promise.all(clients.map(async (client) => (await client).close()));
   }
 }

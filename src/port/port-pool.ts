@@ -1,6 +1,7 @@
 /** Creates the connections of a port from its options, its credentials, its catalog and its events. */
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
+import type { InternedLists } from "../catalog/interned-lists.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ConnectionParts } from "../connection/connection-parts.js";
@@ -8,7 +9,7 @@ import { ConnectionPool } from "../connection/connection-pool.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { classifyError } from "../errors/classify-error.js";
 import type { CallTargets } from "../execution/call-target.js";
-import { EraMemory } from "../protocol/era-memory.js";
+import { EraMemory, type RememberedEra } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
 import type { ServerFacts } from "../telemetry/open-telemetry-attributes.js";
@@ -62,6 +63,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
     isLean: port.isLean,
+    shareEra: (era) => shareEra(parts.interned, era),
     discover: async (session, signal) => {
       if (port.isLean) return port.lists.connected(session);
       await port.catalog.load(session, signal).catch((error: unknown) => {
@@ -105,6 +107,15 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
       });
     },
   };
+}
+
+/** Results of handshakes are the same for most users. */
+function shareEra(interned: InternedLists, era: RememberedEra): RememberedEra {
+  if (era.era === "modern") return interned.intern("era", [era])[0] as RememberedEra;
+  const { resume, ...rest } = era;
+  if (resume === undefined) return era;
+  const result = interned.intern("handshake", [resume.result])[0] as typeof resume.result;
+  return { ...rest, resume: { ...resume, result } };
 }
 
 /** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */

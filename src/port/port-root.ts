@@ -6,6 +6,10 @@ import { Port } from "./port.js";
 import { type Principal, type PrincipalOptions, readPrincipal } from "./principal.js";
 import type { SharedParts } from "./shared-parts.js";
 
+/** Connections of users that are idle for this long are closed. */
+const IDLE_MS = 60_000;
+const LOOK_EVERY_MS = 15_000;
+
 interface PortEntry<Methods> {
   readonly port: Port;
   /** The public methods; created on first use, because a gateway does not need them. */
@@ -18,6 +22,7 @@ export class PortRoot<Methods> {
   readonly #createMethods: (port: Port, root: PortRoot<Methods>) => Methods;
   /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
   callback: OAuthCallbackOptions = {};
+  #timer: ReturnType<typeof setInterval> | undefined;
   readonly #ports = new Map<string | undefined, PortEntry<Methods>>();
 
   constructor(parts: SharedParts, createMethods: (port: Port, root: PortRoot<Methods>) => Methods) {
@@ -63,6 +68,7 @@ export class PortRoot<Methods> {
         const known = ports.get(principal)?.port;
         if (known !== undefined) await this.close(known);
       },
+      rest: (idleMs = IDLE_MS) => this.#rest(idleMs),
       get users() {
         return ports.size - 1;
       },
@@ -81,6 +87,7 @@ export class PortRoot<Methods> {
       if (this.#ports.get(name)?.port === port) this.#ports.delete(name);
       return port.close();
     }
+    clearInterval(this.#timer);
     await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
     this.#parts.close();
   }
@@ -96,7 +103,15 @@ export class PortRoot<Methods> {
     for (const config of configs) port.register(config);
     const entry: PortEntry<Methods> = { port, methods: undefined };
     this.#ports.set(principal?.name, entry);
+    if (isLean && this.#timer === undefined) {
+      this.#timer = setInterval(() => this.#rest(IDLE_MS), LOOK_EVERY_MS);
+      if (typeof this.#timer === "object") this.#timer.unref?.();
+    }
     return entry;
+  }
+
+  #rest(idleMs: number): void {
+    for (const { port } of this.#ports.values()) port.rest(idleMs);
   }
 
   #methodsOf(entry: PortEntry<Methods>): Methods {

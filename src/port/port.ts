@@ -176,6 +176,14 @@ export class Port {
     return this.catalog.entry(name) ?? (this.isLean ? findForCall : findTool)(this, name, wait);
   }
 
+  /** Frees what an idle user does not need: closes connections over HTTP that have been idle for this long. */
+  rest(idleMs: number): void {
+    if (!this.isLean || this.#closing !== undefined || this.lists.isListening) return;
+    this.pool.rest(idleMs);
+    if (this.pool.created().length === 0 && this.oauth.isUnused)
+      this.#clients.close().catch(this.parts.report);
+  }
+
   /** Listens for changes of lists until the returned function is called. */
   listen(): () => void {
     return this.lists.listen();

@@ -16,7 +16,16 @@ export type RememberedEra =
       readonly at: number;
       /** Undefined: reached as configured. */
       readonly via?: SsePath | undefined;
+      /** A session that is still open at the server. Never stored. */
+      readonly resume?: ResumableSession | undefined;
     };
+
+/** What is needed to go on with a session of a legacy server over HTTP. */
+export interface ResumableSession {
+  readonly sessionId: string | undefined;
+  /** The result of `initialize`. */
+  readonly result: Readonly<Record<string, unknown>>;
+}
 
 /** The result of a negotiation. */
 export type EraVerdict =

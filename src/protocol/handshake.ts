@@ -50,7 +50,9 @@ export async function handshake(channel: RequestChannel, options: HandshakeOptio
     throw isTimeout(error) ? connectTimeout(config, timeoutMs, error) : error;
   });
   channel.setProtocolVersion(done.protocolVersion);
-  if (done.era === "legacy") await channel.notify("notifications/initialized");
+  const { remembered } = options;
+  const isResumed = remembered?.era === "legacy" && remembered.resume !== undefined;
+  if (done.era === "legacy" && !isResumed) await channel.notify("notifications/initialized");
   return done;
 }
 
@@ -67,6 +69,10 @@ async function runHandshake(channel: RequestChannel, options: HandshakeOptions):
     silenceMs: config.kind === "http" ? Number.POSITIVE_INFINITY : options.silenceMs,
     signal: options.signal,
   };
+  if (remembered?.era === "legacy" && remembered.resume !== undefined) {
+    channel.resumeSession(remembered.resume.sessionId);
+    return legacy(remembered.resume.result, { config, isCertain: true });
+  }
   if (remembered?.era === "modern") return modern(remembered.discover, config);
   if (remembered?.era === "legacy" || isLegacyOnly(config))
     return legacy(await initialize(channel, negotiation), { config, isCertain: true });

@@ -151,6 +151,11 @@ export class RequestChannel {
     };
   }
 
+  /** Goes on with a session that is open at the server. Call after `start()`. */
+  resumeSession(id: string | undefined): void {
+    this.#inner.resumeSession?.(id);
+  }
+
   get sessionId(): string | undefined {
     return this.#inner.sessionId;
   }

@@ -17,6 +17,7 @@ import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js
 import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { UrlElicitations } from "./server-requests/url-elicitations.js";
+import { createRest, type SessionRest } from "./session-rest.js";
 import { completeResult, hasResultType, markDependsOnInput } from "./session-result.js";
 
 /** Options of one request. */
@@ -33,7 +34,7 @@ export interface SessionRequestOptions extends ChannelRequestOptions {
 }
 
 /** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
-export interface Session {
+export interface Session extends SessionRest {
   readonly server: string;
   readonly transport: TransportKind;
   readonly era: Era;
@@ -135,6 +136,7 @@ export function createSession({
   const { era, protocolVersion, serverInfo, capabilities, instructions, result } = handshake;
   let proven = !unproven;
   let closing: Promise<void> | undefined;
+  const rest = createRest({ era, transport, result, tracksCalls, channel });
   /** `_meta` of requests that may be suspended. */
   let suspendEnvelope: Record<string, unknown> | undefined;
   let cancelledQuestions: CancelledQuestions | undefined;
@@ -342,6 +344,10 @@ export function createSession({
         onGap,
         limits,
       }),
+    keepAtServer: rest.keepAtServer,
+    get resume() {
+      return rest.resume();
+    },
     async retire() {
       watch.close();
       await Promise.allSettled(rounds);
@@ -354,7 +360,7 @@ export function createSession({
   function close(): Promise<void> {
     closing ??= (async () => {
       watch.close();
-      await endSession();
+      if (!rest.isKept()) await endSession();
       await client.close();
       // The SDK's client closes the transport too, but may never have been created.
       await channel.close();

@@ -66,6 +66,8 @@ export interface ServerTransport extends Transport {
    * function that closes it.
    */
   listen?(): () => void;
+  /** Goes on with a session that is open at the server. For transports that keep no connection open for a session. */
+  resumeSession?(id: string | undefined): void;
   /** Tells the server that the session is over, if the protocol has such a message. Never throws. */
   endSession?(): Promise<void>;
 }

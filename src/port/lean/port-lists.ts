@@ -67,6 +67,10 @@ export class PortLists {
     this.#port = port;
   }
 
+  get isListening(): boolean {
+    return this.#listeners > 0;
+  }
+
   /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
   async need(key: ListKey, { servers, limitMs = LIMIT_MS, signal }: NeedOptions = {}): Promise<void> {
     await this.#port.opened();

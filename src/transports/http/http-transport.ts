@@ -114,6 +114,11 @@ class HttpTransport implements ServerTransport {
     return this.#context.requests.abandon(id, why === "timeout" ? NO_RESPONSE : ABANDONED);
   }
 
+  resumeSession(id: string | undefined): void {
+    this.#context.messageHeaders.sessionId = id;
+    this.#acceptsRequests = false;
+  }
+
   listen(): () => void {
     if (this.#listensAtOnce || this.#acceptsRequests || this.#closing !== undefined) return () => {};
     this.#listeners += 1;
