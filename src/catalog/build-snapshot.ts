@@ -103,9 +103,13 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   });
   const { names, issues: nameIssues } = assigned;
   const tools = candidates.map(({ server, tool }, position) => toInfo(names[position]!, server.name, tool));
+  let index: CatalogIndex | undefined;
   return {
     ...{ tools, counts, withheld, excluded, nameIssues },
-    index: () => indexTools(tools, candidates),
+    index() {
+      index ??= indexTools(tools, candidates);
+      return index;
+    },
     get given() {
       return assigned.given;
     },

@@ -10,6 +10,7 @@ import type { SharedLists } from "./public-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
 import type { ListKey } from "./server-lists.js";
+import type { SharedSnapshots } from "./shared-snapshots.js";
 
 export interface CatalogOptions {
   naming: NamingOptions;
@@ -21,6 +22,8 @@ export interface CatalogOptions {
   /** The servers in their configured order, which decides who keeps a plain name. */
   servers: () => readonly ServerConfig[];
   onChanged: (server: string) => void;
+  /** Snapshots that users with the same lists share; undefined: this port shares none. */
+  snapshots?: { readonly shared: SharedSnapshots; readonly filters: FilterSet } | undefined;
   /** Equal lists of different users are kept once. */
   interned: InternedLists;
   /** Lists that all users may share. */

@@ -130,6 +130,16 @@ export class Catalog {
     await this.#comparePins(server);
   }
 
+  /** Another process changed the pins of a server. Never rejects. */
+  async pinsChanged(server: string): Promise<void> {
+    const { onListsChanged, onWarning } = this.#options;
+    try {
+      if (await this.#comparePins(server)) onListsChanged(server, ["tools"]);
+    } catch (error) {
+      onWarning(server, `Its tools could not be compared with changed pins: ${String(error)}`);
+    }
+  }
+
   /** Compares definitions again if the store failed before. Concurrent callers share one comparison. */
   async checkDuePins(): Promise<void> {
     const due = [...this.#kept].filter(([, { isPinCheckDue }]) => isPinCheckDue);
@@ -222,7 +232,17 @@ export class Catalog {
     this.#filterVersion = filters.version;
     this.#index = undefined;
     this.#search = undefined;
-    this.#snapshot = buildSnapshot(sources, { filters, naming, previous: this.#snapshot, onWarning });
+    const previous = this.#snapshot;
+    const build = (from: CatalogSnapshot | undefined) =>
+      buildSnapshot(sources, { filters, naming, previous: from, onWarning });
+    // A user with filters of its own has a higher version than the filters of all users.
+    const { snapshots } = this.#options;
+    const filterVersion = filters.version;
+    const shared =
+      snapshots?.filters.version === filterVersion
+        ? snapshots.shared.of(sources, { filterVersion, previous, build: () => build(undefined) })
+        : undefined;
+    this.#snapshot = shared ?? build(previous);
     return this.#snapshot;
   }
 
@@ -266,13 +286,15 @@ export class Catalog {
     });
   }
 
-  async #comparePins(server: string): Promise<void> {
+  /** Resolves with whether something changed. */
+  async #comparePins(server: string): Promise<boolean> {
     const kept = this.#kept.get(server);
-    if (kept === undefined) return;
+    if (kept === undefined) return false;
     const compared = await comparePinsAgain(server, kept, this.#options);
     // The server may have listed other tools in the meantime.
-    if (compared !== undefined && this.#kept.get(server) === kept)
-      this.#keep(server, { ...kept, ...compared });
+    const isNew = compared !== undefined && this.#kept.get(server) === kept;
+    if (isNew) this.#keep(server, { ...kept, ...compared });
+    return isNew;
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {

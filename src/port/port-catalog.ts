@@ -16,6 +16,7 @@ interface CatalogHost {
   readonly parts: SharedParts;
   readonly principal: { readonly name: string } | undefined;
   readonly filters: FilterSet;
+  readonly isLean: boolean;
   readonly pool: ConnectionPool;
   readonly own: { readonly names: readonly string[] };
   readonly saved: { keepLists: NonNullable<CatalogOptions["onRead"]> } | undefined;
@@ -51,6 +52,7 @@ export function createPortCatalog(port: CatalogHost): Catalog {
     servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
     interned: parts.interned,
+    snapshots: port.isLean ? { shared: parts.snapshots, filters: parts.filters } : undefined,
     publicLists: sharedListsOf(port),
     onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
     onListsChanged: (server, lists) =>

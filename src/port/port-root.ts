@@ -5,6 +5,7 @@ import type { OAuthCallbackOptions } from "./oauth-callback.js";
 import { Port } from "./port.js";
 import { type Principal, type PrincipalOptions, readPrincipal } from "./principal.js";
 import type { SharedParts } from "./shared-parts.js";
+import { watchPins } from "./watch-pins.js";
 
 /** Connections of users that are idle for this long are closed. */
 const IDLE_MS = 60_000;
@@ -22,12 +23,14 @@ export class PortRoot<Methods> {
   readonly #createMethods: (port: Port, root: PortRoot<Methods>) => Methods;
   /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
   callback: OAuthCallbackOptions = {};
+  readonly #stopWatching: () => void;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #ports = new Map<string | undefined, PortEntry<Methods>>();
 
   constructor(parts: SharedParts, createMethods: (port: Port, root: PortRoot<Methods>) => Methods) {
     this.#parts = parts;
     this.#createMethods = createMethods;
+    this.#stopWatching = watchPins(parts, (principal) => this.known(principal));
   }
 
   /** The public methods of the plain port. */
@@ -88,6 +91,7 @@ export class PortRoot<Methods> {
       return port.close();
     }
     clearInterval(this.#timer);
+    this.#stopWatching();
     await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
     this.#parts.close();
   }

@@ -2,6 +2,7 @@
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
+import { SharedSnapshots } from "../catalog/shared-snapshots.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
@@ -32,6 +33,8 @@ export interface SharedParts {
   readonly filters: FilterSet;
   /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
+  /** Snapshots of users whose lists are the same. */
+  readonly snapshots: SharedSnapshots;
   /** Servers of tools, by public name, as users have found them: a hint only. */
   readonly toolHints: Map<string, string>;
   /** Equal lists of different users are kept once. */
@@ -105,6 +108,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     emitter,
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
+    snapshots: new SharedSnapshots(),
     toolHints: new Map(),
     interned: new InternedLists(),
     warn,

@@ -3,6 +3,7 @@ import { expect, test } from "vitest";
 import { createToolport } from "../../src/index.js";
 import { gatewayAccess } from "../../src/port/gateway-access.js";
 import { createTestServer } from "../../src/testing/index.js";
+import { PATIENT } from "./support/counting-server.js";
 
 const server = (name: string) =>
   createTestServer({
@@ -49,9 +50,9 @@ test("entries stay as the servers sent them, with cleaned texts and public names
   await using two = server("two");
   await using toolport = createToolport({ mcpServers: { one: one.memory(), two: two.memory() } });
   const port = gatewayAccess(toolport).portOf("ada");
-  await port.need("tools");
-  await port.need("prompts");
-  await port.need("resources");
+  await port.need("tools", PATIENT);
+  await port.need("prompts", PATIENT);
+  await port.need("resources", PATIENT);
   const { catalog } = port;
   expect(catalog.items("tools")).toMatchObject([
     { server: "one", name: "one__echo", item: { name: "echo", description: "Echo", _meta: { "x/y": 1 } } },
@@ -78,10 +79,10 @@ test("without a prefix, equal prompt names stay apart and stable", async () => {
   const mcpServers = { one: one.memory(), two: two.memory() };
   await using toolport = createToolport({ mcpServers, prefix: false });
   const { catalog } = gatewayAccess(toolport).portOf("ada");
-  await gatewayAccess(toolport).portOf("ada").need("prompts");
+  await gatewayAccess(toolport).portOf("ada").need("prompts", PATIENT);
   const names = catalog.promptNames();
   expect(catalog.prompt("plan")).toEqual({ server: "one", name: "plan" });
   await two.update({ prompts: {} });
-  await gatewayAccess(toolport).portOf("bob").need("prompts");
+  await gatewayAccess(toolport).portOf("bob").need("prompts", PATIENT);
   expect(gatewayAccess(toolport).portOf("bob").catalog.promptNames()).toEqual(names.slice(0, 2));
 });

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createToolport, type Toolport } from "../../src/index.js";
 import { gatewayAccess } from "../../src/port/gateway-access.js";
-import { countingServer, TOOLS } from "./support/counting-server.js";
+import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 const nextChange = (toolport: Toolport) =>
   new Promise<{ server: string; lists: readonly string[] }>((resolve) => {
@@ -22,19 +22,19 @@ for (const era of ["modern", "legacy"] as const) {
     await using two = await countingServer({ ...TOOLS, era });
     await using toolport = createToolport({ mcpServers: { one: { url: one.url }, two: { url: two.url } } });
     const port = gatewayAccess(toolport).portOf("ada");
-    await port.need("tools", { servers: ["one"] });
+    await port.need("tools", { servers: ["one"], ...PATIENT });
     expect(one.methods()).not.toContain(request);
     const opened = one.next(request);
     const stop = port.listen();
     const stopOther = port.listen();
     await opened;
     const later = two.next(request);
-    await port.need("tools");
+    await port.need("tools", PATIENT);
     await later;
     const changed = nextChange(toolport);
     await one.server.update({ tools: MORE });
     expect(await changed).toMatchObject({ server: "one", lists: ["tools"] });
-    await port.need("tools");
+    await port.need("tools", PATIENT);
     expect(port.catalog.items("tools").map(({ name }) => name)).toEqual([
       "one__more",
       "one__echo",

@@ -2,7 +2,7 @@
 import { expect, test } from "vitest";
 import { createToolport } from "../../src/index.js";
 import { type GatewayAccess, gatewayAccess } from "../../src/port/gateway-access.js";
-import { countingServer, TOOLS } from "./support/counting-server.js";
+import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 const call = async (access: GatewayAccess, user: string, name: string) => {
   const port = access.portOf(user);
@@ -54,7 +54,7 @@ test("a second user needs no request but the call if the era and the tools are p
   const access = gatewayAccess(toolport);
   await call(access, "ada", "one__echo");
   one.requests.length = 0;
-  await access.portOf("bob").need("tools");
+  await access.portOf("bob").need("tools", PATIENT);
   expect(access.portOf("bob").catalog.items("tools")).toHaveLength(1);
   expect(one.methods()).toEqual([]);
   await call(access, "bob", "one__echo");
@@ -66,11 +66,15 @@ for (const era of ["modern", "legacy"] as const) {
     await using one = await countingServer({ ...TOOLS, era });
     await using toolport = createToolport({ mcpServers: { one: { url: one.url } } });
     const port = gatewayAccess(toolport).portOf("ada");
-    await Promise.all([port.need("prompts"), port.need("prompts"), port.need("prompts")]);
+    await Promise.all([
+      port.need("prompts", PATIENT),
+      port.need("prompts", PATIENT),
+      port.need("prompts", PATIENT),
+    ]);
     expect(one.methods().filter((method) => method.includes("list"))).toEqual(["prompts/list"]);
-    await port.need("resources");
-    await port.need("resourceTemplates");
-    await port.need("prompts");
+    await port.need("resources", PATIENT);
+    await port.need("resourceTemplates", PATIENT);
+    await port.need("prompts", PATIENT);
     expect(one.methods().filter((method) => method.includes("list"))).toEqual([
       "prompts/list",
       "resources/list",
@@ -101,7 +105,7 @@ test("a server that is down costs only itself, and its tools arrive when it is b
   const mcpServers = { one: { url: one.url }, two: { url: two.url } };
   await using toolport = createToolport({ mcpServers });
   const port = gatewayAccess(toolport).portOf("ada");
-  await port.need("tools");
+  await port.need("tools", PATIENT);
   expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["one__echo"]);
   await expect(port.findForCall("two__echo")).rejects.toMatchObject({ server: "two" });
   two.status = undefined;
@@ -120,7 +124,7 @@ test("a server that is remembered as modern and became legacy is negotiated agai
   const { createTestServer } = await import("../../src/testing/index.js");
   await using legacy = createTestServer({ ...TOOLS, era: "legacy" });
   await legacy.http({ port });
-  await access.portOf("bob").need("tools", { limitMs: 10_000 });
+  await access.portOf("bob").need("tools", PATIENT);
   expect(access.portOf("bob").catalog.items("tools")).toHaveLength(1);
   expect(await call(access, "bob", "one__echo")).toBe("ok");
 });

@@ -4,7 +4,7 @@ import { expect, test } from "vitest";
 import { createToolport } from "../../src/index.js";
 import { gatewayAccess } from "../../src/port/gateway-access.js";
 import { createTestServer } from "../../src/testing/index.js";
-import { countingServer, TOOLS } from "./support/counting-server.js";
+import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 for (const era of ["modern", "legacy"] as const) {
   test(`after a rest a call costs one request (${era})`, async () => {
@@ -74,7 +74,7 @@ test("a legacy session ends at the server when the user is let go", async () => 
   const http = await one.http();
   await using toolport = createToolport({ mcpServers: { one: http.entry } });
   const access = gatewayAccess(toolport);
-  await access.portOf("ada").need("tools");
+  await access.portOf("ada").need("tools", PATIENT);
   expect(http.sessionIds).toHaveLength(1);
   access.rest(0);
   expect(http.sessionIds).toHaveLength(1);

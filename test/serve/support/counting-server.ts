@@ -24,6 +24,9 @@ export interface CountingServer extends AsyncDisposable {
   status: number | undefined;
 }
 
+/** Waits for a server on a slow machine. */
+export const PATIENT = { limitMs: 60_000 };
+
 export const TOOLS: TestServerDefinition = {
   tools: { echo: { description: "Echo", handler: () => "ok" } },
   prompts: { plan: { get: () => "a plan" } },

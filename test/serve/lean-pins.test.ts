@@ -1,0 +1,33 @@
+/** Pins that one process approves reach the ports of users in all others. */
+import { expect, test } from "vitest";
+import { createToolport, memoryStore, type Toolport } from "../../src/index.js";
+import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
+
+const names = (toolport: Toolport) =>
+  gatewayAccess(toolport)
+    .portOf("ada")
+    .catalog.items("tools")
+    .map(({ name }) => name);
+
+test("a tool approved on one replica is offered on the other", async () => {
+  await using one = await countingServer(TOOLS);
+  const store = memoryStore();
+  const options = { mcpServers: { one: { url: one.url } }, store, pins: "block" as const };
+  await using first = createToolport(options);
+  await using second = createToolport(options);
+  await gatewayAccess(first).portOf("ada").need("tools", PATIENT);
+  expect(names(first)).toEqual(["one__echo"]);
+  await one.server.update({ tools: { echo: { description: "Changed", handler: () => "ok" } } });
+  // The second replica sees the tool for the first time, and the pin of the first.
+  await gatewayAccess(second).portOf("ada").need("tools", PATIENT);
+  expect(names(second)).toEqual([]);
+  const port = gatewayAccess(first).portOf("ada");
+  await port.reread(port.pool.require("one"));
+  expect(names(first)).toEqual([]);
+  const changed = new Promise((resolve) => second.on("listsChanged", resolve));
+  await first.as("ada").approveTools("one");
+  expect(names(first)).toEqual(["one__echo"]);
+  expect(await changed).toMatchObject({ server: "one", lists: ["tools"], principal: "ada" });
+  expect(names(second)).toEqual(["one__echo"]);
+});
