@@ -56,9 +56,11 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
   ): Promise<ToolResult> {
     const errors: ToolportError[] = [];
     const servers = [call.tool.server, ...fallback.servers];
+    const name = fallback.tools[call.tool.sourceName] ?? call.tool.sourceName;
     for (const [position, server] of servers.entries()) {
       if (position > 0 && !(await isAllowed({ call, errors, server: servers[position - 1]!, next: server })))
         break;
+      if (position > 0 && (await call.relay?.mayUse?.(server, name)) === false) continue;
       const tool = position === 0 ? call.tool : await toolOf(server);
       if (tool === undefined) continue;
       const patient = position === servers.length - 1;
@@ -73,8 +75,6 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
     throw exhaustedError(call, errors);
 
     async function toolOf(server: string): Promise<ToolInfo | undefined> {
-      const { sourceName } = call.tool;
-      const name = fallback.tools[sourceName] ?? sourceName;
       try {
         const found = await findTool(server, name, call);
         if (found === undefined) errors.push(missingToolError(server, name));

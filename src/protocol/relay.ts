@@ -39,6 +39,8 @@ export interface Relay {
    * @param params those of `notifications/message`, as the server sent them
    */
   onLog?(params: Fields): void;
+  /** Whether a fallback server may get the call. @default every fallback server may */
+  readonly mayUse?: ((server: string, tool: string) => boolean | Promise<boolean>) | undefined;
   /** Out: the result as the server sent it, without `resultType` if that is "complete". */
   raw?: Record<string, unknown>;
   /** Out: the server that answered; after a fallback, another one than that of the tool. */

@@ -12,7 +12,7 @@ import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
-import { decideCall } from "./decide-call.js";
+import { decideCall, fallbackRule } from "./decide-call.js";
 import { callOwnTool } from "./own-tools.js";
 import { argumentsOf, createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
@@ -89,7 +89,7 @@ async function resolveAndRun(
   if (target === wanted) checkParamHeaders(context, entry, args);
   const decided = await decideCall(context, entry, args, { round, wanted });
   if ("answer" in decided) return decided.answer;
-  return run(context, entry, args, { wanted, round, hops, isExact: decided.isExact });
+  return run(context, entry, args, { wanted, round, hops, ...decided });
 }
 
 interface RunOptions {
@@ -98,6 +98,8 @@ interface RunOptions {
   readonly hops: number;
   /** The policy has read these arguments, so they must not be repaired. */
   readonly isExact: boolean;
+  /** A person has approved the call. */
+  readonly isApproved: boolean;
 }
 
 /** Runs the call. */
@@ -105,7 +107,7 @@ function run(
   context: RequestContext,
   entry: CatalogEntry,
   args: Fields,
-  { wanted, round, hops, isExact }: RunOptions,
+  { wanted, round, hops, isExact, isApproved }: RunOptions,
 ): Promise<string> {
   const { client, request, parts, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
@@ -118,7 +120,8 @@ function run(
     inputResponses,
     async run(signal, answer) {
       const requestState = round?.kind === "server" ? round.state : undefined;
-      const relay = createRelay(context, { inputResponses, requestState, task, answer });
+      const mayUse = fallbackRule(context, args, isApproved);
+      const relay = createRelay(context, { inputResponses, requestState, task, answer, mayUse });
       const onProgress = progressOf(context);
       const options = {
         signal,

@@ -1,5 +1,6 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import type { Relay } from "../../protocol/relay.js";
 import { FAILURE_META_KEY } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
 import type { PolicyDecision } from "../policy/policy.js";
@@ -22,7 +23,9 @@ const APPROVAL = "approval";
 const MAX_SHOWN = 2_000;
 
 /** The end of a call that must not run or waits for an approval; else whether its arguments must stay as they are. */
-export type DecidedCall = { readonly answer: string } | { readonly isExact: boolean };
+export type DecidedCall =
+  | { readonly answer: string }
+  | { readonly isExact: boolean; readonly isApproved: boolean };
 
 export async function decideCall(
   context: RequestContext,
@@ -31,7 +34,7 @@ export async function decideCall(
   approval: ApprovalParts,
 ): Promise<DecidedCall> {
   const { parts, client } = context;
-  if (parts.policy === undefined) return { isExact: false };
+  if (parts.policy === undefined) return { isExact: false, isApproved: false };
   const deciding = parts.policy.decide({
     principal: client.principal,
     scopes: client.scopes,
@@ -48,8 +51,26 @@ export async function decideCall(
       ? undefined
       : await approve(context, decision, { ...approval, tool: info.name, args });
   // A person who approves has read the arguments too.
-  const isExact = decision.readsArguments === true || decision.effect === "approve";
-  return answer === undefined ? { isExact } : { answer };
+  const isApproved = decision.effect === "approve";
+  const isExact = decision.readsArguments === true || isApproved;
+  return answer === undefined ? { isExact, isApproved } : { answer };
+}
+
+/** Asks the policy about a fallback server. An approval of the call covers it, if its server needs no other decision. */
+export function fallbackRule(
+  { parts, client }: RequestContext,
+  args: Fields,
+  isApproved: boolean,
+): Relay["mayUse"] {
+  const { policy } = parts;
+  return async (server, tool) => {
+    if (!parts.offers(client.principal, { server, name: tool, sourceName: tool })) return false;
+    const { principal, scopes } = client;
+    const decision = await policy?.decide({ principal, scopes, method: "tools/call", server, tool, args });
+    return (
+      decision === undefined || decision.effect === "allow" || (isApproved && decision.effect === "approve")
+    );
+  };
 }
 
 async function approve(
@@ -59,7 +80,7 @@ async function approve(
 ): Promise<string | undefined> {
   const { client, exchange, facts } = context;
   if (round?.kind === "approval")
-    return isApproved(wanted.inputResponses?.[APPROVAL]) ? undefined : refused(context, decision);
+    return saysYes(wanted.inputResponses?.[APPROVAL]) ? undefined : refused(context, decision);
   // Later rounds and logins belong to a call that was approved before.
   if (round !== undefined) return undefined;
   if (!takesForms(client.capabilities)) return refused(context, decision);
@@ -67,7 +88,7 @@ async function approve(
   if (client.era === "legacy") {
     if (exchange.ask === undefined) return refused(context, decision);
     const answer = resultOf(await exchange.ask("elicitation/create", params, exchange.signal));
-    return isApproved(answer) ? undefined : refused(context, decision);
+    return saysYes(answer) ? undefined : refused(context, decision);
   }
   facts.outcome = "waiting";
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
@@ -88,7 +109,7 @@ const question = (tool: string, args: Fields, reason: string | undefined) => ({
   },
 });
 
-const isApproved = (answer: unknown): boolean =>
+const saysYes = (answer: unknown): boolean =>
   isFields(answer) &&
   answer["action"] === "accept" &&
   isFields(answer["content"]) &&

@@ -17,6 +17,8 @@ interface RelayInit {
   readonly task?: Fields | undefined;
   /** @default asks on the stream of the request */
   readonly answer?: AskClient | undefined;
+  /** @default every fallback server may get the call */
+  readonly mayUse?: Relay["mayUse"];
 }
 
 /** Legacy clients get messages from this level on until they choose one. */
@@ -35,6 +37,7 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
     inputResponses: init.inputResponses,
     requestState: init.requestState,
     task: init.task,
+    mayUse: init.mayUse,
     answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
     onLog(params) {
       const { logLevel } = relay;
