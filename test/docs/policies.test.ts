@@ -7,10 +7,13 @@ import { createToolport, type ToolportOptions } from "toolport";
 import * as serve from "toolport/serve";
 import { createGateway, type Gateway, type PolicyEngine, type PolicyHook, readPolicy } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { MODERN } from "../serve/gateway-scene.js";
+import { warmUp } from "../serve/warm-up.js";
 import { readMarkdown } from "./markdown.js";
 import { runSnippet } from "./run-snippet.js";
+
+beforeAll(warmUp);
 
 const { blocks } = readMarkdown("docs/policies.md");
 const block = (language: string, part: string): string => {

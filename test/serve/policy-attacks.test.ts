@@ -11,8 +11,11 @@ import {
   watchPolicy,
 } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
-import { describe, expect, test } from "vitest";
+import { beforeAll, describe, expect, test } from "vitest";
 import { openGateway } from "./gateway-scene.js";
+import { warmUp } from "./warm-up.js";
+
+beforeAll(warmUp);
 
 const ERAS = ["modern", "legacy"] as const;
 

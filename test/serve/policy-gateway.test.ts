@@ -8,6 +8,7 @@ import type { PolicyDocument } from "../../src/serve/policy/policy-document.js";
 import { readPolicy } from "../../src/serve/policy/read-policy.js";
 import { MODERN } from "./gateway-scene.js";
 import { POLICY_CASES, POLICY_SERVERS, type PolicyCase } from "./policy-cases.js";
+import { warmUp } from "./warm-up.js";
 
 const URL_OF_GATEWAY = "http://127.0.0.1/mcp";
 
@@ -69,7 +70,8 @@ describe.each(WAYS)("policy cases $title", ({ era, options, call, list, nameOf }
   const gateways = new Map<PolicyDocument, Gateway>();
   let toolport: Toolport;
 
-  beforeAll(() => {
+  beforeAll(async () => {
+    await warmUp();
     const mcpServers = Object.fromEntries(upstreams.map(({ name, server }) => [name, server.memory()]));
     toolport = createToolport({ mcpServers, ...options });
   });
