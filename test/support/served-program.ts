@@ -1,6 +1,9 @@
 /** A running `toolport serve`, and requests to it. */
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import type { CliSandbox } from "./cli-sandbox.js";
 import { waitFor } from "./wait-for.js";
@@ -66,3 +69,27 @@ function collect(stream: NodeJS.ReadableStream): () => string {
   });
   return () => text;
 }
+
+const lean = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
+
+/** Configures stdio servers with these flags in the user's own file. Returns the file where they note their process ids. */
+export async function configureServers(
+  sandbox: CliSandbox,
+  servers: Readonly<Record<string, readonly string[]>>,
+): Promise<string> {
+  const pidFile = join(sandbox.home, "pids");
+  const entries = Object.entries(servers).map(([name, args]) => [
+    name,
+    { command: process.execPath, args: [lean, `--pid-file=${pidFile}`, ...args] },
+  ]);
+  await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: Object.fromEntries(entries) });
+  return pidFile;
+}
+
+/** The process ids in the file of {@link configureServers}. */
+export const notedPids = (file: string): number[] =>
+  readFileSync(file, "utf8").trim().split("\n").map(Number);
+
+/** The text of a result of a tool. */
+export const textOf = (result: unknown): string =>
+  (result as { content: { text: string }[] }).content.map(({ text }) => text).join("");

@@ -11,6 +11,7 @@ import { EXIT } from "../exit-codes.js";
 import { openPort } from "../open-port.js";
 import { openSharedStore } from "../serve/open-shared-store.js";
 import { printConfig } from "../serve/print-config.js";
+import { reportStates } from "../serve/report-states.js";
 import { runsGateway } from "../serve/runs-gateway.js";
 import { enterServeChain } from "../serve/serve-chain.js";
 import { httpOptions, readCredentials, serveHttp, tokenFileOf } from "../serve/serve-http.js";
@@ -95,6 +96,7 @@ async function openServers(
       ...(settings.readOnly && { filter: (_server, { annotations }) => annotations?.readOnlyHint === true }),
     },
   });
+  context.onExit(reportStates(opened.toolport, context));
   const { leftOut, consentError } = opened;
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
   if (Object.keys(opened.toolport.snapshot().servers).length > 0) return opened;

@@ -1,0 +1,100 @@
+/** `toolport serve --http` as a program: its token, its end, and which servers and tools it offers. */
+import { readFileSync, statSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { useProgram } from "../support/cli-sandbox.js";
+import { waitForExit } from "../support/processes.js";
+import { configureServers, notedPids, startServe, textOf } from "../support/served-program.js";
+import { waitFor } from "../support/wait-for.js";
+
+const createSandbox = useProgram();
+test("over HTTP every request needs the token of a private file, which no output shows", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { lean: [] });
+  await using served = await startServe(sandbox, ["--http", "0", "--verbose"]);
+  const file = join(sandbox.home, ".state", "toolport", "serve-token");
+  await waitFor(() => served.stderr().includes(file), { label: "the place of the token" });
+  const token = readFileSync(file, "utf8").trim();
+  expect(statSync(file).mode & 0o777).toBe(0o600);
+  expect(Buffer.from(token, "base64url")).toHaveLength(32);
+  expect(served.stdout() + served.stderr()).not.toContain(token);
+
+  const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/list", params: {} });
+  const post = (headers: Record<string, string>) =>
+    fetch(served.url, { method: "POST", body, headers: { "content-type": "application/json", ...headers } });
+  const refused = [await post({}), await post({ authorization: `Bearer ${"x".repeat(43)}` })];
+  expect(refused.map(({ status }) => status)).toEqual([401, 401]);
+  expect(refused[0]!.headers.get("www-authenticate")).toMatch(/^Bearer/);
+  expect((await post({ authorization: `Bearer ${token}`, origin: "https://evil.example" })).status).toBe(403);
+
+  const client = await served.client(token);
+  expect(textOf(await client.callTool({ name: "lean__echo", arguments: { text: "hi" } }))).toBe("hi");
+  const { origin } = new URL(served.url);
+  expect(await (await fetch(`${origin}/healthz`)).text()).toBe("ok");
+  expect(await (await fetch(`${origin}/readyz`)).text()).toBe("ready");
+});
+
+test("SIGTERM lets open calls finish, then ends the servers", async () => {
+  using sandbox = createSandbox();
+  const pidFile = await configureServers(sandbox, { lean: [] });
+  await using served = await startServe(sandbox, ["--http", "127.0.0.1:0", "--no-token"]);
+  expect(served.stderr()).toContain("--no-token");
+  const client = await served.client();
+  let isRunning!: () => void;
+  const running = new Promise<void>((resolve) => {
+    isRunning = resolve;
+  });
+  const call = client.callTool(
+    { name: "lean__progress", arguments: { count: 20, everyMs: 30 } },
+    { onprogress: () => isRunning() },
+  );
+  await running;
+  served.child.kill("SIGTERM");
+  expect((await call).isError).not.toBe(true);
+  expect(await served.ended()).toBe(143);
+  for (const server of notedPids(pidFile)) await waitForExit(server);
+  await expect(fetch(served.url)).rejects.toThrow();
+});
+
+test("--drain-ms 0 ends open calls at once", async () => {
+  using sandbox = createSandbox();
+  const pidFile = await configureServers(sandbox, { lean: [] });
+  await using served = await startServe(sandbox, ["--http", "0", "--no-token", "--drain-ms", "0"]);
+  const client = await served.client();
+  let isRunning!: () => void;
+  const running = new Promise<void>((resolve) => {
+    isRunning = resolve;
+  });
+  const call = client.callTool(
+    { name: "lean__progress", arguments: { count: 10_000, everyMs: 20 } },
+    { onprogress: () => isRunning() },
+  );
+  const failed = expect(call).rejects.toThrow();
+  await running;
+  served.child.kill("SIGINT");
+  expect(await served.ended()).toBe(130);
+  await client.close();
+  await failed;
+  for (const server of notedPids(pidFile)) await waitForExit(server);
+});
+
+test("--no-prefix, --servers and --read-only choose names and tools", async () => {
+  using sandbox = createSandbox();
+  const readOnly = { name: "look", inputSchema: { type: "object" }, annotations: { readOnlyHint: true } };
+  await configureServers(sandbox, { one: [`--tool=${JSON.stringify(readOnly)}`], two: [] });
+  const options = ["--http", "[::1]:0", "--no-token", "--no-prefix", "--servers", "one", "--read-only"];
+  await using served = await startServe(sandbox, options);
+  expect(served.url).toMatch(/^http:\/\/\[::1\]:\d+\/mcp$/);
+  const { tools } = await (await served.client()).listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["look"]);
+});
+
+test("a project's server without consent is left out, and the others are offered", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { mine: [] });
+  await sandbox.write("project/.mcp.json", { mcpServers: { theirs: { command: "/no/such/program" } } });
+  await using served = await startServe(sandbox, ["--http", "0", "--no-token"]);
+  expect(served.stderr()).toContain("theirs is left out");
+  const { tools } = await (await served.client()).listTools();
+  expect(tools.every(({ name }) => name.startsWith("mine__"))).toBe(true);
+});
