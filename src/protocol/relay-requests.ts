@@ -2,7 +2,7 @@
 import { askClient } from "./ask-client.js";
 import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
-import { checkInput, type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
+import { checkInput, needsInput, runInputRounds } from "./input-rounds.js";
 import type { Relay } from "./relay.js";
 import { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
@@ -25,6 +25,14 @@ export interface RelayRequestParts {
   readonly onResponse: () => void;
 }
 
+interface RelayedRequest {
+  readonly method: string;
+  readonly params: Fields;
+  readonly relay: Relay;
+  /** When the first round began; modern servers only. */
+  readonly startedAt: number;
+}
+
 /** Envelopes of further clients are built anew. */
 const MAX_ENVELOPES = 64;
 
@@ -40,51 +48,66 @@ export class RelayRequests {
     this.#calls = parts.calls ?? new RelayedCalls({ server, channel, shared: { hasTurns: false } });
   }
 
-  async request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {
-    const { server, channel, handshake, onResponse, track } = this.#parts;
-    const isModern = handshake.era === "modern";
-    if (!isModern && handshake.capabilities.logging !== undefined) await this.#calls.lowerLevel(relay);
-    const startedAt = performance.now();
+  request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {
+    const { calls, handshake } = this.#parts;
+    const { capabilities } = handshake;
     const params = relayParams(given, relay);
-    const taskId = method === "tasks/result" ? (params["taskId"] as string) : undefined;
-    const options = isModern
-      ? { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true }
-      : limits;
-    let hasAsked = false;
-    const send = async (own: ChannelRequestOptions) => {
-      const result = await channel.request(method, params, own);
-      onResponse();
-      if (!isModern || !hasResultType(result) || !needsInput(method, result)) return result;
-      checkInput(result, { server, method });
-      relay.isInputRequired = relay.passesInput;
-      hasAsked = !relay.passesInput;
-      return hasAsked
-        ? track(this.#collectInput(result, { method, params, relay, options: own, startedAt }))
-        : result;
-    };
-    const result = await (isModern && relay.onLog === undefined
-      ? send(options)
-      : this.#calls.run({ method, taskId, relay, options, send, track }));
-    if (relay.isInputRequired === true) return result as Fields;
-    const complete = completeResult(server, method, result);
-    return hasAsked ? markDependsOnInput(complete) : complete;
+    if (handshake.era === "modern") {
+      const options = { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true };
+      const request = { method, params, relay, startedAt: performance.now() };
+      return relay.onLog === undefined ? this.#send(request, options) : this.#sendTracked(request, options);
+    }
+    const request = { method, params, relay, startedAt: 0 };
+    const level = capabilities.logging === undefined ? undefined : relay.logLevel;
+    if (level !== undefined)
+      return this.#calls.lowerLevel(level).then(() => this.#sendTracked(request, limits));
+    // Fast path: no message of the server can be for this client.
+    return calls === undefined && relay.onLog === undefined
+      ? this.#send(request, limits)
+      : this.#sendTracked(request, limits);
   }
 
-  #collectInput(
+  #sendTracked(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {
+    const { method, params, relay } = request;
+    const taskId = method === "tasks/result" ? String(params["taskId"]) : undefined;
+    const send = (own: ChannelRequestOptions) => this.#send(request, own);
+    return this.#calls.run({ method, taskId, relay, options, send, track: this.#parts.track });
+  }
+
+  #send(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {
+    const { channel } = this.#parts;
+    const { method, params } = request;
+    return channel.request(method, params, options).then((result) => this.#receive(result, request, options));
+  }
+
+  #receive(
+    result: unknown,
+    request: RelayedRequest,
+    options: ChannelRequestOptions,
+  ): Fields | Promise<Fields> {
+    const { server, handshake, onResponse } = this.#parts;
+    const { method, relay } = request;
+    onResponse();
+    const asks = handshake.era === "modern" && hasResultType(result) && needsInput(method, result);
+    if (!asks) return completeResult(server, method, result);
+    checkInput(result, { server, method });
+    if (!relay.passesInput) return this.#collectInput(result, request, options);
+    relay.isInputRequired = true;
+    return result as Fields;
+  }
+
+  async #collectInput(
     first: unknown,
-    {
-      relay,
-      ...request
-    }: { relay: Relay } & Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt">,
-  ): Promise<unknown> {
-    const { server, channel, closed } = this.#parts;
-    return runInputRounds(first, {
-      ...request,
-      server,
-      closed,
+    { method, params, relay, startedAt }: RelayedRequest,
+    options: ChannelRequestOptions,
+  ): Promise<Fields> {
+    const { server, channel, closed, track } = this.#parts;
+    const collecting = runInputRounds(first, {
+      ...{ server, method, params, options, startedAt, closed },
       responder: { respondAll: (requests, { signal }) => askAll(server, relay, requests, signal) },
-      send: (next, limits) => channel.request(request.method, next, limits),
+      send: (next, limits) => channel.request(method, next, limits),
     });
+    return markDependsOnInput(completeResult(server, method, await track(collecting)));
   }
 
   #envelopeOf(relay: Relay): Readonly<Fields> {

@@ -9,6 +9,8 @@ import type { Relay } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 
+type Fields = Record<string, unknown>;
+
 /** One request in flight. */
 interface RelayedCall {
   readonly relay: Relay;
@@ -29,7 +31,7 @@ export interface RelayedRun {
   /** Keeps the session open until the promise settles. */
   readonly track: <Result>(running: Promise<Result>) => Promise<Result>;
   /** Sends the request with the given options. */
-  readonly send: (options: ChannelRequestOptions) => Promise<unknown>;
+  readonly send: (options: ChannelRequestOptions) => Promise<Fields>;
 }
 
 interface RelayedCallsParts {
@@ -87,7 +89,7 @@ export class RelayedCalls {
   }
 
   /** Runs one request. Its open questions are withdrawn when it ends. */
-  async run({ method, taskId, relay, options, track, send }: RelayedRun): Promise<unknown> {
+  async run({ method, taskId, relay, options, track, send }: RelayedRun): Promise<Fields> {
     const mayAsk = ASKING_METHODS.has(method);
     if (!this.#isAnswering || !mayAsk || !this.#parts.shared.hasTurns)
       return this.#track({ relay, taskId, mayAsk }, options, send);
@@ -102,8 +104,7 @@ export class RelayedCalls {
   }
 
   /** Asks a legacy server for the messages that the client wants. Ignores failures: only log messages would be missing. */
-  async lowerLevel({ logLevel: level }: Relay): Promise<void> {
-    if (level === undefined) return;
+  async lowerLevel(level: LogLevel): Promise<void> {
     if (this.#level === undefined || severity(level) < severity(this.#level.level)) {
       const limits = { timeoutMs: SET_LEVEL_MS, maxTimeoutMs: SET_LEVEL_MS };
       const set = this.#parts.channel.request("logging/setLevel", { level }, limits).catch(() => {});
@@ -116,7 +117,7 @@ export class RelayedCalls {
     given: Omit<RelayedCall, "questions">,
     options: ChannelRequestOptions,
     send: RelayedRun["send"],
-  ): Promise<unknown> {
+  ): Promise<Fields> {
     const call: RelayedCall = { ...given };
     this.#calls.add(call);
     try {

@@ -159,20 +159,20 @@ export function createSession({
       : requestLegacy(method, params, options);
   }
 
-  async function requestRelayed(
+  function requestRelayed(
     method: string,
     params: Record<string, unknown>,
-    { relay, ...options }: SessionRequestOptions,
+    options: SessionRequestOptions,
   ): Promise<Record<string, unknown>> {
-    if (relayRequests === undefined) {
-      const { RelayRequests } = await import("./relay-requests.js");
+    if (relayRequests !== undefined) return relayRequests.request(method, params, options.relay!, options);
+    return import("./relay-requests.js").then(({ RelayRequests }) => {
       const onResponse = () => {
         proven = true;
       };
       const parts = { server, handshake, channel, calls, closed: closed.signal, track, onResponse };
       relayRequests ??= new RelayRequests(parts);
-    }
-    return relayRequests.request(method, params, relay!, options);
+      return relayRequests.request(method, params, options.relay!, options);
+    });
   }
 
   function requestLegacy(
