@@ -9,20 +9,25 @@ const CAPABILITIES: Readonly<Record<string, string>> = {
   "roots/list": "roots",
 };
 
+/** Throws unless the client declared that it answers such questions. */
+export function assertDeclared(server: string, { capabilities }: Relay, { method }: RelayedQuestion): void {
+  const capability = Object.hasOwn(CAPABILITIES, method) ? CAPABILITIES[method] : undefined;
+  if (capability !== undefined && capabilities[capability] !== undefined) return;
+  throw new ToolCallError({
+    code: "PROTOCOL",
+    server,
+    what: "The server sent a request for which the client declared no capability",
+    next: "Use a client that supports it, or report this to the author of the server",
+  });
+}
+
 /** Asks the client of the gateway. Rejects with a `ToolCallError` if the client did not declare the capability. */
 export async function askClient(
   server: string,
   relay: Relay,
-  { method, params }: RelayedQuestion,
+  question: RelayedQuestion,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
-  const capability = Object.hasOwn(CAPABILITIES, method) ? CAPABILITIES[method] : undefined;
-  if (capability === undefined || relay.capabilities[capability] === undefined)
-    throw new ToolCallError({
-      code: "PROTOCOL",
-      server,
-      what: "The server sent a request for which the client declared no capability",
-      next: "Use a client that supports it, or report this to the author of the server",
-    });
-  return relay.answer({ method, params }, signal);
+  assertDeclared(server, relay, question);
+  return relay.answer(question, signal);
 }

@@ -115,11 +115,7 @@ interface Input {
 type Asked = Pick<InputRoundsParts, "server" | "method">;
 
 /** Throws if the result does not say what input it needs. */
-export function checkInput(result: unknown, asked: Asked): void {
-  readInput(result, asked);
-}
-
-function readInput(result: unknown, parts: Asked): Input {
+export function readInput(result: unknown, parts: Asked): Input {
   const { inputRequests = {}, requestState } = result as { inputRequests?: unknown; requestState?: unknown };
   if (requestState !== undefined && typeof requestState !== "string")
     throw fault(parts, "sent a requestState that is not a string", result);

@@ -1,8 +1,8 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
-import { askClient } from "./ask-client.js";
+import { askClient, assertDeclared } from "./ask-client.js";
 import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
-import { checkInput, needsInput, runInputRounds } from "./input-rounds.js";
+import { needsInput, readInput, runInputRounds } from "./input-rounds.js";
 import type { Relay } from "./relay.js";
 import { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
@@ -90,7 +90,8 @@ export class RelayRequests {
     onResponse();
     const asks = handshake.era === "modern" && hasResultType(result) && needsInput(method, result);
     if (!asks) return completeResult(server, method, result);
-    checkInput(result, { server, method });
+    const { requests } = readInput(result, { server, method });
+    for (const [, question] of requests) assertDeclared(server, relay, question);
     if (!relay.passesInput) return this.#collectInput(result, request, options);
     relay.isInputRequired = true;
     return result as Fields;

@@ -3,6 +3,7 @@ import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { isLogLevel, LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
+import { callSafely } from "../util/call-safely.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { askClient } from "./ask-client.js";
 import type { Relay } from "./relay.js";
@@ -160,6 +161,8 @@ export class RelayedCalls {
     const call = this.#callOf(request, origin) ?? this.#opening(request);
     if (call === undefined) reply({ error: UNBOUND });
     else if ((call.questions?.size ?? 0) >= MAX_QUESTIONS) reply({ error: TOO_MANY });
+    // One answer is enough for both.
+    else if (call.questions?.has(request.id)) return true;
     else void this.#ask(call, request).then(reply);
     return true;
   }
@@ -185,16 +188,15 @@ export class RelayedCalls {
     }
   }
 
-  /** The call of the task that the message names, or of its stream; else the only call in flight that may ask. */
+  /** The call of the message's stream, or of the task that it names; else the only call in flight that may ask. */
   #callOf(request: JSONRPCRequest, origin: MessageOrigin | undefined): RelayedCall | undefined {
     const calls = [...this.#calls];
     const related = relatedTask(request as { method: string; params?: Record<string, unknown> });
-    const ofTask = related && calls.find(({ taskId }) => taskId === related.taskId);
-    if (ofTask !== undefined) return ofTask;
     if (origin?.ownRequestId !== undefined) {
       const owner = this.#parts.channel.ownerOf(origin);
       return calls.find((call) => call === owner);
     }
+    if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
     this.#parts.shared.hasTurns = true;
     const asking = calls.filter(({ mayAsk }) => mayAsk);
     return asking.length === 1 ? asking[0] : undefined;
@@ -225,7 +227,10 @@ export class RelayedCalls {
     const redacted = (channel.secrets?.redactData(params) ?? params) as typeof params;
     for (const call of this.#calls)
       if ((owner === undefined || owner === call) && wantsLog(call.relay, params["level"]))
-        call.relay.onLog?.(redacted);
+        callSafely(
+          () => call.relay.onLog?.(redacted),
+          () => {},
+        );
   }
 }
 

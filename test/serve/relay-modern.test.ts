@@ -146,9 +146,12 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
 
   test("never asks a client for what it did not declare", async () => {
     const port = await open();
-    const relay = createTestRelay({ capabilities: { roots: {} } });
-    await expect(callRelayed(port, { tool: "sample" }, relay)).rejects.toBeInstanceOf(ToolCallError);
-    expect(relay.questions).toEqual([]);
+    for (const passesInput of [false, true]) {
+      const relay = createTestRelay({ capabilities: { roots: {} }, passesInput });
+      await expect(callRelayed(port, { tool: "sample" }, relay)).rejects.toBeInstanceOf(ToolCallError);
+      expect(relay.questions).toEqual([]);
+      expect(relay.raw).toBeUndefined();
+    }
   });
 
   test("keeps code, message and data of an error", async () => {
