@@ -1,13 +1,19 @@
 /** A process that writes an audit log is killed again and again; the log stays verifiable, and an attack on it is found. */
 import { type ChildProcess, spawn } from "node:child_process";
+import { randomBytes } from "node:crypto";
 import { once } from "node:events";
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { openAudit } from "../../src/serve/audit/open-audit.js";
 import type { AuditReport } from "../../src/serve/audit/verify-audit.js";
+import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
+import { createSeal } from "../../src/serve/replicas/seal.js";
+import { redisStore } from "../../src/state/stores/redis/index.js";
 import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 import { createCommandLinePlace, ended } from "../support/command-line.js";
+import { startRedis, withoutRedis } from "../support/redis-service.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/audit-host.mjs", import.meta.url));
 const ROUNDS = 6;
@@ -99,5 +105,33 @@ describe.each(["batch", "call"])("a log that is written per %s", (write) => {
       code: 1,
       report: { problem: { kind: "changed", line: victim + 1 } },
     });
+  });
+});
+
+it.skipIf(withoutRedis)("the keys of a gateway over Redis verify its log", { timeout: 60_000 }, async () => {
+  using place = createCommandLinePlace();
+  await using redis = await startRedis();
+  const key = randomBytes(32).toString("base64");
+  const log = join(place.project, "audit.ndjson");
+  const store = redisStore(redis.url, { key });
+  const keys = await loadGatewayKeys(store);
+  const audit = await openAudit(log, { mac: createSeal(keys).mac, replica: "r1", logger: console });
+  audit.record({ method: "ping", outcome: "ok", durationMs: 1 });
+  await audit.close();
+  keys.close();
+  await store.close();
+  const child = spawn(
+    process.execPath,
+    [join(source.folder, "cli", "main.js"), "audit", "verify", "audit.ndjson"],
+    {
+      cwd: place.project,
+      env: { ...place.env, TOOLPORT_STORE: redis.url, TOOLPORT_STORE_KEY: key },
+      stdio: "pipe",
+    },
+  );
+  child.stdin.end();
+  expect(await ended(child)).toMatchObject({
+    code: 0,
+    stdout: "3 lines in 1 chain are as they were written\n",
   });
 });

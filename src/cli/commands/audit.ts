@@ -5,16 +5,20 @@ import { type AuditReport, verifyAudit } from "../../serve/audit/verify-audit.js
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
 import { createSeal } from "../../serve/replicas/seal.js";
 import { CliError } from "../cli-error.js";
-import type { RunCommand } from "../command.js";
+import { type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { plainLine } from "../plain-text.js";
+import { openSharedStore } from "../serve/open-shared-store.js";
 
-export const auditCommand: RunCommand = async ({ words }, context) => {
-  const [, ...files] = words;
+export const auditCommand: RunCommand = async (invocation, context) => {
+  const [, ...files] = invocation.words;
   if (files.length === 0)
     throw new CliError({ message: "Name the audit log", next: "toolport audit verify audit.ndjson" });
-  const mac = await openKeys(context);
+  const mac = await openKeys(
+    context,
+    textOption(invocation, "store") ?? (context.env["TOOLPORT_STORE"] || undefined),
+  );
   const log = new AuditLog(files.map((file) => ({ name: file, path: resolve(context.cwd, file) })));
   const report = await verifyAudit(log.chunks(), mac);
   show(report, log, context);
@@ -22,18 +26,24 @@ export const auditCommand: RunCommand = async ({ words }, context) => {
 };
 
 /** Reads the keys, and creates none: new ones would verify nothing. */
-async function openKeys(context: CommandContext) {
-  const { store, statePath } = await context.openStore();
+async function openKeys(context: CommandContext, url: string | undefined) {
+  const { store, statePath } = url === undefined ? await context.openStore() : await openShared(context, url);
   if ((await store.get(GATEWAY_KEYS_RECORD)) === undefined)
     throw new CliError({
       code: "NO_KEYS",
-      message: `The state ${statePath === undefined ? "in memory" : `in ${statePath}`} has no keys of a gateway`,
-      next: "toolport audit verify <file> --state <the state that the gateway uses>",
+      message: `The ${url === undefined ? `state ${statePath === undefined ? "in memory" : `in ${statePath}`}` : "store"} has no keys of a gateway`,
+      next: "toolport audit verify <file> --state <path> (or --store <url>), as the gateway has it",
       exitCode: EXIT.configuration,
     });
   const keys = await loadGatewayKeys(store);
   context.onExit(() => keys.close());
   return createSeal(keys).mac;
+}
+
+async function openShared(context: CommandContext, url: string) {
+  const store = await openSharedStore(url);
+  context.onExit(() => store.close());
+  return { store, statePath: undefined };
 }
 
 /** Several files as one log. */
@@ -94,7 +104,9 @@ function show(report: AuditReport, log: AuditLog, context: CommandContext): void
     context.info(`The ${lines} lines before it are as they were written`);
     return;
   }
-  context.print(`${lines} lines in ${chains} chains are as they were written`);
+  context.print(
+    `${lines} lines in ${chains === 1 ? "1 chain" : `${chains} chains`} are as they were written`,
+  );
   if (openChains > 0) context.info(`${openChains} chains have no end: the gateway runs, or it was killed`);
   if (cutLines > 0) context.info(`${cutLines} lines were cut off when a gateway was killed`);
   if (lostRequests > 0) context.warn(`${lostRequests} requests could not be written; the log counts them`);

@@ -102,7 +102,13 @@ export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
       },
       { name: "file", summary: "The log; older parts of it first", completes: "file", rest: true },
     ],
-    options: {},
+    options: {
+      store: {
+        type: "string",
+        value: "<url>",
+        summary: "The store that the gateway uses ($TOOLPORT_STORE, or the state of this machine)",
+      },
+    },
     examples: [
       ["toolport audit verify audit.ndjson", "exit code 1 if a line is wrong"],
       ["toolport audit verify audit.ndjson.1 audit.ndjson", "a log in two files"],
