@@ -52,13 +52,22 @@ async function measure(era, upstreams) {
     const port = access.portOf(name);
     await port.run(await port.findForCall("s0__tool_3"), { text: "a" }, {});
   };
-  const each = async (run) => {
+  const each = async (run, kind = "user") => {
     for (let start = 0; start < USERS; start += 20)
-      await Promise.all(Array.from({ length: 20 }, (_, index) => run(`user-${start + index}`)));
+      await Promise.all(Array.from({ length: 20 }, (_, index) => run(`${kind}-${start + index}`)));
   };
-  // Loads every module and fills shared caches.
-  await call("warm");
-  await access.portOf("warm").need("tools", { limitMs: 120_000 });
+  const list = (name) => access.portOf(name).need("tools", { limitMs: 120_000 });
+  const rest = async () => {
+    access.rest(0);
+    // Sockets close in the background.
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  };
+  // Other users go through all stages first: modules, compiled code and shared caches are not part of a user.
+  await each(call, "warm");
+  await each(list, "warm");
+  await rest();
+  await each(call, "warm");
+  await rest();
   const before = await settledHeap();
   const perUser = async () => Number((((await settledHeap()) - before) / USERS / 1024).toFixed(1));
   const row = { era, upstreams };
@@ -66,11 +75,9 @@ async function measure(era, upstreams) {
   row["created KB"] = await perUser();
   await each(call);
   row["1 call KB"] = await perUser();
-  await each((name) => access.portOf(name).need("tools", { limitMs: 120_000 }));
+  await each(list);
   row["all listed KB"] = await perUser();
-  access.rest(0);
-  // Sockets close in the background.
-  await new Promise((resolve) => setTimeout(resolve, 2_000));
+  await rest();
   row["resting KB"] = await perUser();
   if (process.env.SNAPSHOT === `${era}-${upstreams}`) {
     const { writeHeapSnapshot } = await import("node:v8");
