@@ -169,7 +169,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<st
 async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  { identity, cache }: ServerRequest,
+  { identity, cache, taskId }: ServerRequest,
 ): Promise<string> {
   const { client, facts } = context;
   if (resultType === "input_required") {
@@ -181,7 +181,7 @@ async function finish(
     return resultText(client, sealed, undefined, resultType);
   }
   facts.outcome = "ok";
-  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, fields));
+  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, fields, taskId));
   return resultText(client, renamed, cache);
 }
 
