@@ -24,6 +24,8 @@ export interface Gateway {
   stdio(): Promise<void>;
   /** A transport for a client in the same process. */
   memory(): Transport;
+  /** Starts now instead of with the first request: reads the keys and opens the audit log. Rejects if that fails. */
+  ready(): Promise<void>;
   /** Takes no new requests, lets open ones finish, and ends all streams. The port stays open. */
   close(options?: { drainMs?: number }): Promise<void>;
 }
@@ -92,11 +94,14 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
     },
     async stdio() {
       const { parts } = await start();
-      await serveStdio(parts, { lanes, drainMs });
+      await serveStdio(parts, { lanes, drainMs: options.drainMs ?? STDIO_DRAIN_MS });
     },
     memory() {
       const connection = new MemoryConnection(async () => (await start()).parts, lanes);
       return connection.transport;
+    },
+    async ready() {
+      await start();
     },
     close({ drainMs: limitMs = drainMs } = {}) {
       closing ??= (async () => {

@@ -5,14 +5,13 @@ import type { GatewayParts } from "./request-context.js";
 
 interface StdioOptions {
   readonly lanes: Set<{ close(drainMs: number): Promise<void> }>;
+  /** Requests that were sent before the end of the input may still be answered, as in `printf … | toolport serve`. */
   readonly drainMs: number;
   readonly input?: NodeJS.ReadableStream;
   readonly output?: NodeJS.WritableStream;
 }
 
 const MAX_LINE = 64 * 1024 * 1024;
-/** Requests that were sent before the end of the input may still be answered, as in `printf … | toolport serve`. */
-const END_DRAIN_MS = 500;
 
 /** Resolves when the input has ended or the gateway is closed. */
 export async function serveStdio(
@@ -43,7 +42,7 @@ export async function serveStdio(
   };
   if ("setEncoding" in input) input.setEncoding("utf8");
   input.on("data", onData);
-  const onEnd = () => void lane.drain(Math.min(drainMs, END_DRAIN_MS)).then(settle);
+  const onEnd = () => void lane.drain(drainMs).then(settle);
   input.on("end", onEnd);
   input.on("close", onEnd);
   output.on("error", settle);
