@@ -98,3 +98,51 @@ test("a project's server without consent is left out, and the others are offered
   const { tools } = await (await served.client()).listTools();
   expect(tools.every(({ name }) => name.startsWith("mine__"))).toBe(true);
 });
+
+test("--audit writes a log that audit verify accepts, and --policy hides and refuses tools", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { lean: [] });
+  const policy = {
+    default: "allow",
+    rules: [{ effect: "deny", tool: "crash", reason: "it ends the server" }],
+  };
+  await sandbox.write("project/policy.json", policy);
+  const options = ["--http", "0", "--no-token", "--audit", "audit.ndjson", "--policy", "policy.json"];
+  await using served = await startServe(sandbox, options);
+  const client = await served.client();
+  const names = (await client.listTools()).tools.map(({ name }) => name);
+  expect(names).toContain("lean__echo");
+  expect(names).not.toContain("lean__crash");
+  await client.callTool({ name: "lean__echo", arguments: { text: "hi" } });
+  const refused = await client
+    .callTool({ name: "lean__crash", arguments: {} })
+    .catch((error: unknown) => error);
+  expect(refused instanceof Error ? refused.message : textOf(refused)).toContain("it ends the server");
+  served.child.kill("SIGTERM");
+  expect(await served.ended()).toBe(143);
+  const log = await sandbox.read(join(sandbox.project, "audit.ndjson"));
+  const lines = log
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { event: string; tool?: string; outcome?: string });
+  expect(lines.at(-1)?.event).toBe("end");
+  expect(lines.filter(({ tool }) => tool !== undefined)).toMatchObject([
+    { tool: "echo", outcome: "ok" },
+    { tool: "crash", outcome: "refused" },
+  ]);
+  expect((await sandbox.run("audit", "verify", "audit.ndjson")).code).toBe(0);
+});
+
+test("an audit log that cannot be written stops the start", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { lean: [] });
+  const { code, stderr } = await sandbox.run(
+    "serve",
+    "--http",
+    "0",
+    "--no-token",
+    "--audit",
+    "no/such/folder/a",
+  );
+  expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("no/such/folder") });
+});

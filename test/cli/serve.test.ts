@@ -2,6 +2,7 @@ import { createServer } from "node:http";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { expect, test } from "vitest";
+import { createTestServer } from "../../src/testing/index.js";
 import { useProgram } from "../support/cli-sandbox.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { waitForExit } from "../support/processes.js";
@@ -38,7 +39,9 @@ test("serves one client over stdio, with the protocol alone on stdout, and leave
 
 test("answers the requests of a pipe that ends at once", async () => {
   using sandbox = createSandbox();
-  await configureServers(sandbox, { lean: [] });
+  const server = createTestServer({ tools: { echo: { handler: () => "an answer" } } });
+  const { url } = await server.http();
+  await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { here: { url } } });
   const call = (id: number, method: string, params: object) =>
     JSON.stringify({ jsonrpc: "2.0", id, method, params });
   const input = [
@@ -47,16 +50,20 @@ test("answers the requests of a pipe that ends at once", async () => {
       capabilities: {},
       clientInfo: { name: "pipe", version: "1" },
     }),
-    call(2, "tools/call", { name: "lean__echo", arguments: { text: "from a pipe" } }),
+    call(2, "tools/call", { name: "here__echo", arguments: {} }),
   ].join("\n");
-  const { code, stdout, stderr } = await sandbox.runWith({ input: `${input}\n` }, "serve");
+  const { code, stdout, stderr } = await sandbox.runWith(
+    { input: `${input}\n` },
+    ...["serve", "--drain-ms", "15000"],
+  );
   const answers = stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { id: number });
   expect(answers.map(({ id }) => id).sort()).toEqual([1, 2]);
-  expect(stdout).toContain("from a pipe");
+  expect(stdout).toContain("an answer");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  await server.close();
 });
 
 const URL_ERRORS: readonly [args: string, exitCode: number, message: RegExp][] = [
@@ -70,6 +77,7 @@ const URL_ERRORS: readonly [args: string, exitCode: number, message: RegExp][] =
   ["--http 0 --audience a", 1, /--audience needs --issuer/],
   ["--http 0 --issuer https://a.example --no-token", 1, /--issuer and --no-token/],
   ["--http 0 --issuer https://a.example", 2, /audience/],
+  ["--http 0 --connect-client me --issuer https://a.example", 1, /--connect-client needs --issuer and --url/],
   ["--http 0 --drain-ms soon", 1, /--drain-ms requires/],
   ["--http 0 --no-state", 2, /no place for the token/],
   ["--store ftp://a:secret@b", 2, /^(?!.*secret).*--store must be the URL/],

@@ -1,6 +1,6 @@
 /** Table rows of the commands about this program: gateway, typed clients, console, demo, state, shell completion. */
 import { type CommandSpec, flagOption, MODEL_OPTIONS, OPTIONAL_SERVER, textOption } from "../command.js";
-import { SERVE_OPTIONS } from "../serve/serve-options.js";
+import { SERVE_OPTIONS } from "../serve/serve-option-table.js";
 import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
 
 export const PROGRAM_COMMANDS: readonly CommandSpec[] = [

@@ -2,7 +2,6 @@
 import { createGateway, type Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
-import { loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { CliError } from "../cli-error.js";
 import type { Invocation, RunCommand } from "../command.js";
@@ -11,11 +10,17 @@ import { EXIT } from "../exit-codes.js";
 import { openPort } from "../open-port.js";
 import { openSharedStore } from "../serve/open-shared-store.js";
 import { printConfig } from "../serve/print-config.js";
+import { readServeSettings, type ServeSettings } from "../serve/read-serve-settings.js";
 import { reportStates } from "../serve/report-states.js";
 import { runsGateway } from "../serve/runs-gateway.js";
 import { enterServeChain } from "../serve/serve-chain.js";
-import { httpOptions, readCredentials, serveHttp, tokenFileOf } from "../serve/serve-http.js";
-import { readServeSettings, type ServeSettings } from "../serve/serve-options.js";
+import {
+  connectCallback,
+  httpOptions,
+  readCredentials,
+  serveHttp,
+  tokenFileOf,
+} from "../serve/serve-http.js";
 
 /** The client of a gateway over stdio waits for its end. */
 const STDIO_DRAIN_MS = 1_000;
@@ -36,6 +41,7 @@ export const serveCommand: RunCommand = async (invocation, context) => {
   const options: GatewayOptions = {
     ...(policy !== undefined && { policy }),
     ...(settings.audit !== undefined && { audit: settings.audit }),
+    ...(settings.drainMs !== undefined && { drainMs: settings.drainMs }),
   };
   if (http === undefined) return serveStdio(createGateway(opened.toolport, options), settings, context);
   const credentials = readCredentials(settings, tokenFileOf(settings, invocation, context), context);
@@ -45,7 +51,7 @@ export const serveCommand: RunCommand = async (invocation, context) => {
     auth: credentials.auth,
   });
   // Fail now, not with the first request.
-  (await loadGatewayKeys(opened.store)).close();
+  await gateway.ready();
   await serveHttp(context, { gateway, listening: http, credentials, settings });
   return new Promise(() => {});
 };
@@ -92,6 +98,7 @@ async function openServers(
     options: {
       prefix: !settings.noPrefix,
       logger: loggerOf(context),
+      ...connectCallback(settings),
       ...(chosen === undefined && { restore: "lazy" }),
       ...(settings.readOnly && { filter: (_server, { annotations }) => annotations?.readOnlyHint === true }),
     },

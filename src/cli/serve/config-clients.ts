@@ -1,9 +1,6 @@
 /** The MCP clients for which `toolport serve --print-config` writes an entry, and the format of their files. */
 
-/** The clients. */
-export const CLIENTS = ["claude-desktop", "claude-code", "cursor", "vscode", "codex"] as const;
-
-export type ConfigClient = (typeof CLIENTS)[number];
+import type { ConfigClient } from "./serve-option-table.js";
 
 /** What a client has to start or connect to. */
 export type ClientTarget =

@@ -6,8 +6,9 @@ import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import { CLIENT_FORMATS, type ClientTarget, type ConfigClient } from "./config-clients.js";
-import { type ServeSettings, shownHost } from "./serve-options.js";
+import { CLIENT_FORMATS, type ClientTarget } from "./config-clients.js";
+import { type ServeSettings, shownHost } from "./read-serve-settings.js";
+import type { ConfigClient } from "./serve-option-table.js";
 
 /** The name of the gateway in the client. */
 const SERVER_NAME = "toolport";

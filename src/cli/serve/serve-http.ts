@@ -3,6 +3,7 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
 import type { GatewayAuth } from "../../serve/auth/auth-options.js";
+import { gatewayAddresses } from "../../serve/auth/gateway-addresses.js";
 import { loadLocalToken } from "../../serve/auth/local-token.js";
 import type { Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
@@ -13,10 +14,12 @@ import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { statePath } from "../state-path.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
-import { type Listening, type ServeSettings, shownHost } from "./serve-options.js";
+import { type Listening, type ServeSettings, shownHost } from "./read-serve-settings.js";
 
 /** Longer than the idle limits of usual load balancers, which otherwise send requests into a connection that closes. */
 const KEEP_ALIVE_MS = 75_000;
+/** The secret of the client of `--connect-client`. */
+const CONNECT_SECRET_VARIABLE = "TOOLPORT_CONNECT_SECRET";
 const FLUSH_MS = 1_000;
 const POLL_MS = 20;
 
@@ -54,14 +57,27 @@ export function readCredentials(
   tokenFile: string | undefined,
   context: CommandContext,
 ): Credentials {
-  const { issuer, audience, noToken } = settings;
-  if (issuer !== undefined) return { auth: { issuer, ...(audience.length > 0 && { audience }) } };
+  const { issuer, audience, noToken, connectClient: clientId } = settings;
+  if (issuer !== undefined) {
+    const clientSecret = context.env[CONNECT_SECRET_VARIABLE] || undefined;
+    const connect = clientId !== undefined && {
+      clientId,
+      ...(clientSecret !== undefined && { clientSecret }),
+    };
+    return { auth: { issuer, ...(audience.length > 0 && { audience }), ...(connect && { connect }) } };
+  }
   if (noToken) {
     context.warn("Every program on this machine can use the gateway, because of --no-token");
     return { auth: false };
   }
   if (tokenFile === undefined) return { auth: { token: context.env[TOKEN_VARIABLE] ?? "" } };
   return { auth: { token: loadLocalToken(tokenFile, context.warn).token }, tokenFile };
+}
+
+/** Where logins at upstream servers return to, if users can log in through this gateway. */
+export function connectCallback({ url, path, connectClient }: ServeSettings): { callbackUrl?: string } {
+  if (connectClient === undefined || url === undefined || !URL.canParse(url)) return {};
+  return { callbackUrl: `${gatewayAddresses(url, path).connectUrl}/callback` };
 }
 
 /** The options of the gateway that concern HTTP. */
@@ -96,7 +112,7 @@ export async function serveHttp(
   const port = await listen(server, listening);
   context.onExit(async () => {
     const closed = new Promise<void>((resolve) => server.close(() => resolve()));
-    await gateway.close(settings.drainMs === undefined ? {} : { drainMs: settings.drainMs });
+    await gateway.close();
     await endConnections(server, closed);
   });
   const host = isWildcard(listening.host) ? "127.0.0.1" : listening.host;

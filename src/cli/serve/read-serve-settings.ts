@@ -1,57 +1,11 @@
-/** The options of `toolport serve`: their table, and what they mean together. */
+/** Reads the options of `toolport serve`, and checks what they mean together. */
 import { isIP } from "node:net";
 import { resolve } from "node:path";
 import { CliError } from "../cli-error.js";
-import { flagOption, type Invocation, type OptionSpec, textOption, textsOption } from "../command.js";
+import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
-import { CLIENTS, type ConfigClient } from "./config-clients.js";
-
-/** Table rows for help and completion. */
-export const SERVE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  stdio: { type: "boolean", summary: "Serve one client on standard input and output (the default)" },
-  http: { type: "string", value: "<[host:]port>", summary: "Serve over HTTP; port 0 takes a free one" },
-  servers: {
-    type: "string",
-    multiple: true,
-    value: "<a,b>",
-    summary: "Only these servers and their fallbacks",
-  },
-  store: {
-    type: "string",
-    value: "<url>",
-    summary: "Share state with other replicas: redis://… or postgres://… (or TOOLPORT_STORE)",
-  },
-  url: { type: "string", value: "<url>", summary: "The address that clients use, behind a proxy" },
-  path: { type: "string", value: "<path>", summary: "The path of the MCP endpoint (/mcp)" },
-  issuer: { type: "string", value: "<url>", summary: "Accept access tokens (JWT) of this issuer" },
-  audience: {
-    type: "string",
-    multiple: true,
-    value: "<text>",
-    summary: "The audience of those tokens (the address of --url)",
-  },
-  "allow-host": { type: "string", multiple: true, value: "<name>", summary: "Also accept this Host header" },
-  "allow-origin": {
-    type: "string",
-    multiple: true,
-    value: "<origin>",
-    summary: "Accept requests of web pages of this origin",
-  },
-  "token-file": { type: "string", value: "<file>", summary: "The file with the token that clients send" },
-  "no-token": { type: "boolean", summary: "Accept every request; on loopback addresses only" },
-  "no-prefix": { type: "boolean", summary: "Do not prepend the name of the server to tool names" },
-  "read-only": { type: "boolean", summary: "Offer only tools that their server marks as read-only" },
-  policy: { type: "string", value: "<file>", summary: "Rules that allow, deny or ask; changes are followed" },
-  audit: { type: "string", value: "<file>", summary: "Append one line for every request to this file" },
-  "drain-ms": { type: "string", value: "<ms>", summary: "How long open requests may finish at the end" },
-  "print-config": {
-    type: "string",
-    value: "<client>",
-    choices: CLIENTS,
-    summary: `Print the configuration for a client and exit: ${CLIENTS.join(", ")}`,
-  },
-};
+import type { ConfigClient } from "./serve-option-table.js";
 
 /** Where to listen. */
 export interface Listening {
@@ -73,6 +27,8 @@ export interface ServeSettings {
   readonly path: string;
   readonly issuer: string | undefined;
   readonly audience: readonly string[];
+  /** The secret of the client is in TOOLPORT_CONNECT_SECRET. */
+  readonly connectClient: string | undefined;
   readonly allowHosts: readonly string[];
   readonly allowOrigins: readonly string[];
   readonly tokenFile: string | undefined;
@@ -87,7 +43,17 @@ export interface ServeSettings {
 
 /** Options that have no meaning without HTTP. */
 const OF_HTTP = [
-  ...["url", "path", "issuer", "audience", "allow-host", "allow-origin", "token-file", "no-token"],
+  ...[
+    "url",
+    "path",
+    "issuer",
+    "audience",
+    "connect-client",
+    "allow-host",
+    "allow-origin",
+    "token-file",
+    "no-token",
+  ],
 ] as const;
 
 /** @throws CliError if options contradict each other, or an address without authorization would be public */
@@ -115,6 +81,7 @@ export function readServeSettings(invocation: Invocation, { cwd, env }: CommandC
     path: text("path") ?? "/mcp",
     issuer: text("issuer"),
     audience: textsOption(invocation, "audience"),
+    connectClient: text("connect-client"),
     allowHosts: textsOption(invocation, "allow-host"),
     allowOrigins: textsOption(invocation, "allow-origin"),
     tokenFile: file("token-file"),
@@ -130,11 +97,14 @@ export function readServeSettings(invocation: Invocation, { cwd, env }: CommandC
   return settings;
 }
 
-function checkAuthorization({ http, issuer, audience, tokenFile, noToken }: ServeSettings): void {
+function checkAuthorization(settings: ServeSettings): void {
+  const { http, url, issuer, audience, connectClient, tokenFile, noToken } = settings;
   if (issuer !== undefined && (noToken || tokenFile !== undefined))
     throw usage(`--issuer and ${noToken ? "--no-token" : "--token-file"} contradict each other`);
   if (noToken && tokenFile !== undefined) throw usage("--no-token and --token-file contradict each other");
   if (audience.length > 0 && issuer === undefined) throw usage("--audience needs --issuer");
+  if (connectClient !== undefined && (issuer === undefined || url === undefined))
+    throw usage("--connect-client needs --issuer and --url");
   if (noToken && http !== undefined && !http.isLoopback)
     throw new CliError({
       code: "PUBLIC_WITHOUT_AUTHORIZATION",
