@@ -9,6 +9,7 @@ import { fallBack, retryAfterRejection } from "./fail-over.js";
 import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
 import { logInAndRestart } from "./log-in.js";
 import type { Screen } from "./screen.js";
+import { serveForeignClient } from "./serve-foreign-client.js";
 import { startServers } from "./servers.js";
 import { type StepReport, StepRunner } from "./step-runner.js";
 
@@ -103,6 +104,11 @@ async function runSteps(
       id: "drop",
       title: "Drop the WebSocket connection and call again",
       run: () => dropWebSocket(toolport, servers),
+    });
+    await runner.run({
+      id: "gateway",
+      title: "Serve all tools to a foreign client through the gateway, and kill a server meanwhile",
+      run: () => serveForeignClient(toolport, pids),
     });
     await runner.run({
       id: "remember",

@@ -35,7 +35,7 @@ interface Report {
 
 const STEPS = [
   ...["start", "connect", "list", "catalog", "call", "agent", "retry", "fallback"],
-  ...["kill", "forget", "drop", "remember", "login", "close"],
+  ...["kill", "forget", "drop", "gateway", "remember", "login", "close"],
 ];
 
 beforeAll(() => {
@@ -69,6 +69,7 @@ test("--json prints one document in which every step passed", async () => {
   expect(detailsOf("catalog")).toMatch(/second listing: 0 requests/);
   expect(detailsOf("agent")).toMatch(/^a script with simple rules replaces the model/);
   expect(detailsOf("agent")?.match(/script: call_tool /g)).toHaveLength(3);
+  expect(detailsOf("gateway")).toMatch(/the SDK's client .* calls to other servers, 0 of them failed/s);
   expect(detailsOf("retry")).toMatch(/second attempt: "Rain in Oslo"/);
   expect(detailsOf("fallback")).toMatch(/beforeFallback: weather → weather_eu .*\nweather_eu responded/);
 });
@@ -77,7 +78,7 @@ test("--once without a terminal prints the table once, a summary, and no escape 
   const { code, stdout, stderr } = await demo("--once");
   expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
   expect(stdout.match(/server +transport +era +state/g)).toHaveLength(1);
-  expect(stdout).toMatch(/All 14 steps passed in \d+\.\d s\./);
+  expect(stdout).toMatch(/All 15 steps passed in \d+\.\d s\./);
   expect(stdout).not.toContain("\u001b");
 });
 

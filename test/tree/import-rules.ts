@@ -38,7 +38,7 @@ const PACKAGE_HOMES: readonly {
   {
     name: "SDK values",
     matches: /^@modelcontextprotocol\/client(\/|$)/,
-    homes: ["protocol", "transports", "auth"],
+    homes: ["protocol", "transports", "auth", "demo"],
   },
   {
     name: "the SDK's server package",
