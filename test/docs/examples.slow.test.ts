@@ -17,6 +17,7 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "approve.ts": "REFUSED, 1 file left",
   "defer-tools.ts": "sales__archive_contract: archive contract C-7: done by sales",
   "fallback.ts": "1 EUR = 11.79 NOK, says spare",
+  "gateway.ts": "grace: files__read, clock__now",
   "gemini.ts": "model: A single pixel",
   "healing.ts": "CLOSED, outcome unknown, ordered 1 time",
   "human-in-the-loop.ts": "2 requests, 1 booking",
