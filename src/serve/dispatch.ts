@@ -6,7 +6,7 @@ import { complete, getPrompt, readResource, taskRequest } from "./calls/read-han
 import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, unknownMethod } from "./faults.js";
-import { listPage } from "./lists/list-handlers.js";
+import { listPage } from "./lists/list-page.js";
 import type { ClientRequest } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
 import { errorText, responseText, resultText } from "./results.js";

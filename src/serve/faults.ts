@@ -7,7 +7,7 @@ import type { Era } from "../protocol/era.js";
 
 export const PARSE_ERROR = -32700;
 export const INVALID_REQUEST = -32600;
-export const METHOD_NOT_FOUND = -32601;
+const METHOD_NOT_FOUND = -32601;
 export const INVALID_PARAMS = -32602;
 export const INTERNAL_ERROR = -32603;
 export const HEADER_MISMATCH = -32020;

@@ -6,10 +6,10 @@ import type { Toolport } from "../toolport.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { checkConnectOptions } from "./auth/connect.js";
 import type { GatewayOptions } from "./gateway-options.js";
-import { FetchReply, FetchRequest } from "./http/fetch-lane.js";
 import type { HttpReply, HttpRequest } from "./http/http-request.js";
 import { HttpRouter } from "./http/http-router.js";
-import { NodeReply, NodeRequest } from "./http/node-lane.js";
+import { NodeReply, NodeRequest } from "./http/node-http.js";
+import { FetchReply, FetchRequest } from "./http/web-http.js";
 import { MemoryConnection } from "./memory-connection.js";
 import { serveStdio } from "./serve-stdio.js";
 import { type RunningGateway, startGateway } from "./start-gateway.js";
@@ -30,6 +30,9 @@ export interface Gateway {
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
+/** A client that closed standard input waits for the end of the process, but not long. */
+const STDIO_DRAIN_MS = 1_000;
+
 /**
  * Offers the servers of a port as one MCP server.
  *
@@ -48,7 +51,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
   let running: RunningGateway | undefined;
   let router: HttpRouter | undefined;
   let closing: Promise<void> | undefined;
-  const lanes = new Set<{ close(drainMs: number): Promise<void> }>();
+  const connections = new Set<{ close(drainMs: number): Promise<void> }>();
   const access = gatewayAccess(toolport);
   // Wrong options are reported at once, not with the first request.
   const authenticator = createHttpAuthenticator(options, access);
@@ -94,11 +97,11 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
     },
     async stdio() {
       const { parts } = await start();
-      await serveStdio(parts, { lanes, drainMs: options.drainMs ?? STDIO_DRAIN_MS });
+      await serveStdio(parts, { connections, drainMs: options.drainMs ?? STDIO_DRAIN_MS });
     },
     memory() {
-      const connection = new MemoryConnection(async () => (await start()).parts, lanes);
-      return connection.transport;
+      const memory = new MemoryConnection(async () => (await start()).parts, connections);
+      return memory.transport;
     },
     async ready() {
       await start();
@@ -106,7 +109,10 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
     close({ drainMs: limitMs = drainMs } = {}) {
       closing ??= (async () => {
         const begun = await starting?.catch(() => undefined);
-        await Promise.all([router?.close(limitMs), ...[...lanes].map((lane) => lane.close(limitMs))]);
+        await Promise.all([
+          router?.close(limitMs),
+          ...[...connections].map((connection) => connection.close(limitMs)),
+        ]);
         await begun?.stop();
       })();
       return closing;

@@ -1,23 +1,26 @@
 /** A transport for a client in the same process. */
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { readMessage } from "./message.js";
-import { MessageLane } from "./message-lane.js";
+import { MessageConnection } from "./message-connection.js";
 import type { GatewayParts } from "./request-context.js";
 
 export class MemoryConnection {
   readonly transport: Transport;
   readonly #start: () => Promise<GatewayParts>;
-  readonly #lanes: Set<{ close(drainMs: number): Promise<void> }>;
-  #lane: MessageLane | undefined;
+  readonly #connections: Set<{ close(drainMs: number): Promise<void> }>;
+  #connection: MessageConnection | undefined;
 
-  constructor(start: () => Promise<GatewayParts>, lanes: Set<{ close(drainMs: number): Promise<void> }>) {
+  constructor(
+    start: () => Promise<GatewayParts>,
+    connections: Set<{ close(drainMs: number): Promise<void> }>,
+  ) {
     this.#start = start;
-    this.#lanes = lanes;
+    this.#connections = connections;
     const transport: Transport = {
       start: () => this.#open(),
       send: async (message) => {
-        if (this.#lane === undefined) throw new Error("The connection is not open");
-        void this.#lane.receive(readMessage(structuredClone(message)));
+        if (this.#connection === undefined) throw new Error("The connection is not open");
+        void this.#connection.receive(readMessage(structuredClone(message)));
       },
       close: async () => this.#close(),
     };
@@ -26,23 +29,23 @@ export class MemoryConnection {
 
   async #open(): Promise<void> {
     const parts = await this.#start();
-    this.#lane = new MessageLane(parts, undefined, (text) => {
+    this.#connection = new MessageConnection(parts, undefined, (text) => {
       const message = JSON.parse(text) as JSONRPCMessage;
       queueMicrotask(() => this.transport.onmessage?.(message));
     });
-    this.#lanes.add(this);
+    this.#connections.add(this);
   }
 
   async close(drainMs: number): Promise<void> {
-    await this.#lane?.drain(drainMs);
+    await this.#connection?.drain(drainMs);
     this.#close();
   }
 
   #close(): void {
-    if (this.#lane === undefined) return;
-    this.#lane.close();
-    this.#lane = undefined;
-    this.#lanes.delete(this);
+    if (this.#connection === undefined) return;
+    this.#connection.close();
+    this.#connection = undefined;
+    this.#connections.delete(this);
     this.transport.onclose?.();
   }
 }

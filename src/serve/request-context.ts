@@ -1,11 +1,11 @@
 /** What the handlers of requests share. */
 import type { ToolInfo } from "../model/tool-info.js";
+import type { Relay } from "../protocol/relay.js";
 import type { Connect } from "./auth/connect.js";
-import type { ParkedCalls } from "./calls/parked-calls.js";
+import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
-import type { OpenCall } from "./calls/run-parkable.js";
 import type { Exchange, GatewayClient } from "./client.js";
-import type { ClientRequest } from "./message.js";
+import type { ClientRequest, Fields } from "./message.js";
 import type { Policy } from "./policy/policy.js";
 import type { Mailbox } from "./replicas/mailbox.js";
 import type { Seal } from "./replicas/seal.js";
@@ -69,4 +69,34 @@ export interface ServedEvent {
   readonly request: ClientRequest;
   readonly facts: RequestFacts;
   readonly durationMs: number;
+}
+
+/** The end of a request at its server. */
+export interface CallOutcome {
+  readonly fields: Fields;
+  /** The server that answered. */
+  readonly server: string;
+  readonly resultType?: string | undefined;
+}
+
+/** A request that may be parked. */
+export interface Parkable {
+  /** What the request is about, e.g. the name and the arguments of a tool. The next request must be about the same. */
+  readonly identity: unknown;
+  /** Answers that the client sent before it was asked. */
+  readonly inputResponses: Fields | undefined;
+  /** Sends the request. `answer` is undefined if the client answers in another way. */
+  run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
+  /** The text of the result for the client that waits now. */
+  finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
+  /** The text of the result for a failed request, or the error to throw. */
+  fail(context: RequestContext, error: unknown): string;
+}
+
+/** A request that is open at its server. */
+export interface OpenCall {
+  readonly call: InterruptibleCall<CallOutcome>;
+  readonly parkable: Parkable;
+  /** Ends the request. */
+  readonly abandon: (reason: unknown) => void;
 }

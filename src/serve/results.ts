@@ -16,7 +16,7 @@ export interface CachePolicy {
 export const NOT_CACHED: CachePolicy = { ttlMs: 0, cacheScope: "private" };
 
 /** `_meta` without the keys that belong to one connection. Undefined if nothing is left. */
-export function passedMeta(meta: unknown, keep?: string): Fields | undefined {
+function passedMeta(meta: unknown, keep?: string): Fields | undefined {
   if (!isFields(meta)) return undefined;
   const names = Object.keys(meta);
   if (!names.some((name) => name.startsWith(RESERVED_META) && name !== keep))

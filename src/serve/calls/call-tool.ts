@@ -5,10 +5,10 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
-import { resourceNames } from "../lists/list-handlers.js";
+import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { type Fields, isFields } from "../message.js";
-import type { RequestContext } from "../request-context.js";
+import type { CallOutcome, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
@@ -16,7 +16,7 @@ import { decideCall, fallbackRule } from "./decide-call.js";
 import { callOwnTool } from "./own-tools.js";
 import { argumentsOf, createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
-import { answerParked, type CallOutcome, runParkable } from "./run-parkable.js";
+import { answerParked, runParkable } from "./run-parkable.js";
 import { sealTaskIds } from "./task-ids.js";
 
 interface WantedCall {

@@ -6,7 +6,7 @@ import { pause } from "../../util/sleep.js";
 import { type ClientResponse, type Fields, isFields } from "../message.js";
 
 /** Key in `_meta` of a question: the name under which the client should answer it. */
-export const INPUT_KEY_META_KEY = "toolport/inputKey";
+const INPUT_KEY_META_KEY = "toolport/inputKey";
 const MAX_KEY = 64;
 /** A server may ask several questions at once; they reach the client together. */
 const GATHER_MS = 25;

@@ -8,15 +8,15 @@ import {
   invalidParams,
   MISSING_CAPABILITY,
 } from "../faults.js";
-import { resourceNames } from "../lists/list-handlers.js";
+import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
 import { isFields } from "../message.js";
-import type { RequestContext } from "../request-context.js";
+import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
 import { createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
-import { answerParked, type CallOutcome, runParkable } from "./run-parkable.js";
+import { answerParked, runParkable } from "./run-parkable.js";
 import { openTaskId, sealTaskIds } from "./task-ids.js";
 
 /** A request as its server understands it. */

@@ -93,7 +93,7 @@ interface MetaRules {
 }
 
 /** How many gateways a request has passed. */
-export const HOPS_META_KEY = "toolport/hops";
+const HOPS_META_KEY = "toolport/hops";
 const MAX_HOPS = 4;
 
 /** The number of gateways after this one. Throws if there are too many. */

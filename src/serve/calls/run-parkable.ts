@@ -6,32 +6,10 @@ import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, toFault } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
-import type { RequestContext } from "../request-context.js";
+import type { CallOutcome, OpenCall, Parkable, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
-
-/** The end of a request at its server. */
-export interface CallOutcome {
-  readonly fields: Fields;
-  /** The server that answered. */
-  readonly server: string;
-  readonly resultType?: string | undefined;
-}
-
-/** A request that may be parked. */
-export interface Parkable {
-  /** What the request is about, e.g. the name and the arguments of a tool. The next request must be about the same. */
-  readonly identity: unknown;
-  /** Answers that the client sent before it was asked. */
-  readonly inputResponses: Fields | undefined;
-  /** Sends the request. `answer` is undefined if the client answers in another way. */
-  run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
-  /** The text of the result for the client that waits now. */
-  finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
-  /** The text of the result for a failed request, or the error to throw. */
-  fail(context: RequestContext, error: unknown): string;
-}
 
 export async function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
   const { client, exchange } = context;
@@ -48,14 +26,6 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
     call.ask(method, params, signal) as Promise<Record<string, unknown>>;
   call.start(() => parkable.run(controller.signal, answer));
   return nextStep(context, { call, parkable, abandon: (reason) => controller.abort(reason) });
-}
-
-/** A request that is open at its server. */
-export interface OpenCall {
-  readonly call: InterruptibleCall<CallOutcome>;
-  readonly parkable: Parkable;
-  /** Ends the request. */
-  readonly abandon: (reason: unknown) => void;
 }
 
 async function nextStep(context: RequestContext, open: OpenCall): Promise<string> {

@@ -3,7 +3,7 @@ import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { EventSink, HttpReply } from "./http-request.js";
 
-export const EVENT_STREAM_HEADERS = {
+const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream",
   "cache-control": "no-cache, no-transform",
   "x-accel-buffering": "no",

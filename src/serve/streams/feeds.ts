@@ -1,7 +1,7 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
 import type { GatewayAccess } from "../../port/gateway-access.js";
 import type { ListName } from "../../protocol/change-watch.js";
-import { entriesOf, type ListEntry } from "../lists/list-handlers.js";
+import { entriesOf, type ListEntry } from "../lists/list-entries.js";
 import type { Fields } from "../message.js";
 import type { GatewayUser } from "../users.js";
 

@@ -1,6 +1,6 @@
 /** The resources that one stream watches. */
 import type { Port } from "../../port/port.js";
-import { resourceNames } from "../lists/list-handlers.js";
+import { resourceNames } from "../lists/list-entries.js";
 
 /** Subscribes to resources by the URIs that clients see. */
 export class WatchedResources {

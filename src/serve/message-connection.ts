@@ -34,7 +34,7 @@ interface HeldStream {
   readonly finish: () => void;
 }
 
-export class MessageLane {
+export class MessageConnection {
   readonly #parts: GatewayParts;
   readonly #principal: string | undefined;
   readonly #write: (text: string) => void;

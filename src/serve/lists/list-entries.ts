@@ -1,13 +1,9 @@
-/** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
+/** The entries of the lists of a port, ready to be sent. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
-import { offersOwnTool } from "../calls/own-tools.js";
-import { badCursor } from "../faults.js";
-import { type Fields, isFields } from "../message.js";
-import type { RequestContext } from "../request-context.js";
-import { listText, NOT_CACHED } from "../results.js";
+import type { Fields } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 
 export type ListKey = "tools" | "prompts" | "resources" | "resourceTemplates";
@@ -22,73 +18,6 @@ export interface ListEntry {
   /** Unique in the list. Begins with the number of the server, so that pages are the same on every replica. */
   readonly key: string;
   readonly text: string;
-}
-
-const MAX_PAGE_ENTRIES = 200;
-const MAX_PAGE_CHARS = 1_000_000;
-
-/** One page of a list. */
-export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
-  const { parts, user, client, request } = context;
-  const { cursor } = request.params;
-  const after = cursor === undefined ? undefined : openCursor(context, list, cursor);
-  await user.port.need(list, { signal: context.exchange.signal });
-  const entries = await visibleEntries(context, list, await entriesOf(user.port, list));
-  if (list !== "resourceTemplates") parts.feeds.served(user, list);
-  const start = after === undefined ? 0 : entries.findIndex(({ key }) => key > after);
-  const page: string[] = [];
-  let chars = 0;
-  let next = start === -1 ? entries.length : start;
-  for (; next < entries.length && page.length < MAX_PAGE_ENTRIES; next += 1) {
-    const { text } = entries[next]!;
-    if (page.length > 0 && chars + text.length > MAX_PAGE_CHARS) break;
-    page.push(text);
-    chars += text.length;
-  }
-  const nextCursor =
-    next < entries.length
-      ? parts.seal.seal("cursor", { l: list, p: client.principal, k: entries[next - 1]!.key })
-      : undefined;
-  return listText(client, { key: list, entries: page, nextCursor, cache: NOT_CACHED });
-}
-
-/** The entries that filters and the policy leave. */
-async function visibleEntries(
-  { parts, client, request }: RequestContext,
-  list: ListKey,
-  entries: readonly ListEntry[],
-): Promise<readonly ListEntry[]> {
-  const { principal, scopes } = client;
-  const offered =
-    list === "tools"
-      ? entries.filter(({ server, source, name }) =>
-          server === ""
-            ? offersOwnTool({ parts }, name)
-            : parts.offers(principal, { server, name, sourceName: source }),
-        )
-      : entries;
-  if (parts.policy === undefined) return offered;
-  const deciding = parts.policy.decideAll(
-    offered.map(({ server, source, name }) => ({
-      principal,
-      scopes,
-      method: request.method,
-      server,
-      [FIELDS[list]]: source,
-      publicName: name,
-    })),
-  );
-  const decisions = deciding instanceof Promise ? await deciding : deciding;
-  return offered.filter(({ server }, index) => server === "" || decisions[index]!.effect !== "deny");
-}
-
-/** How the policy calls what a list contains. */
-const FIELDS = { tools: "tool", prompts: "prompt", resources: "uri", resourceTemplates: "uri" } as const;
-
-function openCursor({ parts, client }: RequestContext, list: ListKey, cursor: unknown): string {
-  const opened = typeof cursor === "string" ? parts.seal.open("cursor", cursor) : undefined;
-  if (!isFields(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
-  return opened["k"] as string;
 }
 
 /** The entries in the order of their keys. */
