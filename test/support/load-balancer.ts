@@ -1,6 +1,7 @@
 /** A round-robin load balancer: every request goes to the next process. */
 import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type ServerResponse } from "node:http";
+import { buffer } from "node:stream/consumers";
 import { pipeline } from "node:stream/promises";
 import { listenOnLoopback } from "../../src/testing/listen-on-loopback.js";
 
@@ -21,10 +22,11 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
 
   /** Dead processes are skipped; a request that reached a process is not sent to another. */
   async function forward(incoming: IncomingMessage, response: ServerResponse): Promise<void> {
+    const body = await buffer(incoming);
     for (let tries = 0; tries < ports.length; tries++) {
       const port = ports[turn++ % ports.length] as number;
       const { method, url: path, headers } = incoming;
-      const outgoing = request({ host: "127.0.0.1", port, method, path, headers, agent: false }).end();
+      const outgoing = request({ host: "127.0.0.1", port, method, path, headers, agent: false }).end(body);
       const answered = once(outgoing, "response") as Promise<[IncomingMessage]>;
       outgoing.once("finish", () => balancer.onForwarded?.(port));
       try {
@@ -40,7 +42,7 @@ export async function startLoadBalancer(): Promise<LoadBalancer> {
   }
 
   const listening = await listenOnLoopback(
-    createServer((incoming, response) => void forward(incoming, response)),
+    createServer((incoming, response) => void forward(incoming, response).catch(() => response.destroy())),
   );
   const balancer: LoadBalancer = {
     url: `http://${listening.address}`,
