@@ -2,7 +2,7 @@
 import { isLogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
 import { callTool } from "./calls/call-tool.js";
-import { complete, getPrompt, readResource, taskRequest } from "./calls/read-handlers.js";
+import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, unknownMethod } from "./faults.js";
@@ -34,6 +34,7 @@ const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
     initialize,
     ping,
     "tasks/result": taskRequest,
+    "tasks/list": listTasks,
     "logging/setLevel": setLevel,
     "resources/subscribe": (context) => subscribe(context, true),
     "resources/unsubscribe": (context) => subscribe(context, false),

@@ -7,6 +7,7 @@ import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
+import { SIGN_IN, signInServer } from "../lists/sign-in.js";
 import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
@@ -82,6 +83,8 @@ async function resolveAndRun(
     const calling = callOwnTool(context, wanted.name, wanted.args);
     if (calling !== undefined) return ownResult(context, await calling);
   }
+  const waiting = target === undefined ? signInServer(port, wanted.name) : undefined;
+  if (waiting !== undefined) return signIn(context, waiting);
   const { name, args } = target ?? wanted;
   const entry = port.catalog.entry(name) ?? (await port.findForCall(name, { signal }));
   noteFacts(context, entry, args);
@@ -188,6 +191,18 @@ export async function withPublicUris(
   if (!hasUris(fields)) return fields;
   const names = await resourceNames(user.port, { signal: exchange.signal });
   return renameUris(fields, (uri) => names.toPublic(server, uri));
+}
+
+/** Connects the server: without a login that fails with the error which asks for it. */
+async function signIn({ user, client, exchange, facts }: RequestContext, server: string): Promise<string> {
+  facts.server = server;
+  facts.tool = SIGN_IN;
+  await user.port.pool.require(server).acquire({ signal: exchange.signal });
+  facts.outcome = "ok";
+  return resultText(client, {
+    content: [{ type: "text", text: `You are logged in to ${server}. List the tools again.` }],
+    isError: false,
+  });
 }
 
 function ownResult({ client, facts }: RequestContext, result: ToolResult): string {

@@ -131,6 +131,25 @@ function requireTasks({ era, capabilities }: RequestContext["client"]): void {
   });
 }
 
+/** `tasks/list` of a legacy client: the tasks of all connected servers that list theirs. */
+export async function listTasks(context: RequestContext): Promise<string> {
+  const { user, exchange, client } = context;
+  const servers = user.port.pool
+    .created()
+    .filter(({ session }) => session?.era === "legacy" && session.capabilities.tasks?.list !== undefined);
+  const lists = await Promise.all(
+    servers.map(async ({ name: server }) => {
+      const sent = { server, method: "tasks/list", params: {} };
+      const way = createRelay(context);
+      // One server that fails hides only its own tasks.
+      const result = await relayRequest(user.port, sent, way, { signal: exchange.signal }).catch(() => ({}));
+      const { tasks } = sealTaskIds(context, server, result);
+      return Array.isArray(tasks) ? tasks : [];
+    }),
+  );
+  return resultText(client, { tasks: lists.flat() });
+}
+
 /** Passes the request on. Rounds of `input_required` pass through it. */
 async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
   const { request, user, parts, facts } = context;

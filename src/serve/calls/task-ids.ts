@@ -11,7 +11,10 @@ export interface TaskTarget {
 
 const PURPOSE = "task";
 
-const sealId = ({ parts, client }: RequestContext, { server, taskId }: TaskTarget): string =>
+/** What sealing needs of a request. */
+type SealContext = Pick<RequestContext, "parts" | "client">;
+
+const sealId = ({ parts, client }: SealContext, { server, taskId }: TaskTarget): string =>
   parts.seal.seal(PURPOSE, { s: server, t: taskId, p: client.principal });
 
 /** Throws the same error for a task of another user as for an unknown one. */
@@ -27,7 +30,7 @@ export function openTaskId({ parts, client }: RequestContext, sealed: unknown): 
  * @param known the client's id of the task it asked for: sealing the same task again would give another text
  */
 export function sealTaskIds(
-  context: RequestContext,
+  context: SealContext,
   server: string,
   fields: Fields,
   known?: string | undefined,

@@ -5,6 +5,7 @@ import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
 import type { Fields } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
+import { SIGN_IN, signInTool, waitingServers } from "./sign-in.js";
 
 export type ListKey = "tools" | "prompts" | "resources" | "resourceTemplates";
 
@@ -24,7 +25,7 @@ export interface ListEntry {
 export async function entriesOf(port: Port, list: ListKey): Promise<readonly ListEntry[]> {
   switch (list) {
     case "tools":
-      return toolEntries(port);
+      return withSignIn(port, toolEntries(port));
     case "prompts":
       return promptEntries(port);
     default: {
@@ -54,6 +55,17 @@ function toolEntries(port: Port): readonly ListEntry[] {
   const entries = sorted([...own, ...listed]);
   tools.set(snapshot, entries);
   return entries;
+}
+
+function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEntry[] {
+  const servers = waitingServers(port);
+  if (servers.length === 0) return entries;
+  const order = serverOrder(port);
+  const added = servers.map((server) => {
+    const tool = signInTool(server);
+    return { ...entryOf(order, server, tool.name, tool), source: SIGN_IN };
+  });
+  return sorted([...entries, ...added]);
 }
 
 /** As the server sent it, with the public name, and with the texts that the catalog has cleaned or mapped. */

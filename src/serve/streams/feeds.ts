@@ -10,6 +10,8 @@ export interface FeedListener {
   listChanged(list: ListName): void;
   /** A log message that belongs to no request. */
   log?(params: Fields): void;
+  /** Another notification of a server. */
+  passOn?(notification: { readonly server: string; readonly method: string; readonly params: Fields }): void;
 }
 
 interface UserFeed {
@@ -25,6 +27,8 @@ interface UserFeed {
 }
 
 const LISTS: readonly ListName[] = ["tools", "prompts", "resources"];
+/** Notifications of legacy servers about one page or one task. */
+const PASSED_ON = new Set(["notifications/elicitation/complete", "notifications/tasks/status"]);
 /** A stream gets at most one notice of a kind in this time. */
 const NOTICE_MS = 1_000;
 /** Lists that are read together are compared together. */
@@ -40,9 +44,12 @@ export class Feeds {
     this.#offs = [
       access.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
       access.on("tools", ({ principal }) => this.#compare(principal)),
-      access.on("notification", ({ method, params, principal }) => {
-        if (method !== "notifications/message") return;
-        for (const listener of this.#feeds.get(principal)?.listeners ?? []) listener.log?.(params);
+      access.on("notification", ({ server, method, params, principal }) => {
+        const listeners = this.#feeds.get(principal)?.listeners;
+        if (listeners === undefined) return;
+        if (method === "notifications/message") for (const listener of listeners) listener.log?.(params);
+        if (PASSED_ON.has(method))
+          for (const listener of listeners) listener.passOn?.({ server, method, params });
       }),
     ];
   }
