@@ -15,6 +15,7 @@ import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { createChangeWatch } from "./change-watch.js";
 import type { InvalidMessageSource } from "./channel-errors.js";
+import { createSession } from "./create-session.js";
 import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
@@ -22,7 +23,7 @@ import { createLazyClient } from "./lazy-client.js";
 import { RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
-import { createSession, type Session } from "./session.js";
+import type { Session } from "./session.js";
 
 export interface OpenOptions {
   config: ServerConfig;

@@ -128,6 +128,13 @@ export class PendingRequest implements TimedRequest {
     this.#stream?.abort();
   }
 
+  /** @param response as the server sent it: `error` is an object with a code and a message only if it follows JSON-RPC */
+  settle({ result, error }: { result?: unknown; error?: unknown }): void {
+    // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
+    if (error === undefined || error === null) this.resolve(result);
+    else this.rejectWithRpcError(error);
+  }
+
   resolve(result: unknown): void {
     this.#finish();
     this.#resolve(result);

@@ -48,13 +48,6 @@ export interface ChannelRequestOptions extends RequestLimits {
   progressUntil?: AbortSignal | undefined;
 }
 
-type Response = {
-  id: RequestId;
-  result?: unknown;
-  /** An object with a code and a message, if the server follows JSON-RPC. */
-  error?: unknown;
-};
-
 const isOwnId = (id: unknown): id is string => typeof id === "string" && id.startsWith(PREFIX);
 
 export class RequestChannel {
@@ -270,8 +263,8 @@ export class RequestChannel {
     this.#received += 1;
     this.tap?.("received", message);
     if (!("method" in message)) {
-      const { id } = message as Response;
-      if (isOwnId(id)) return this.#settle(id, message as Response);
+      const { id } = message;
+      if (isOwnId(id)) return this.#settle(id, message);
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
       if (isOwnId(token)) {
@@ -291,12 +284,10 @@ export class RequestChannel {
     return pending;
   }
 
-  #settle(id: string, response: Response): void {
+  #settle(id: string, response: { result?: unknown; error?: unknown }): void {
     const pending = this.#take(id);
-    if (pending === undefined) return this.#droppedResponses.drop(id);
-    // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
-    if (response.error === undefined || response.error === null) pending.resolve(response.result);
-    else pending.rejectWithRpcError(response.error);
+    if (pending === undefined) this.#droppedResponses.drop(id);
+    else pending.settle(response);
   }
 
   /** Rejects one request of either side: its response will not arrive. */
