@@ -92,6 +92,9 @@ export function openLegacyFeed(
       const level = client().logLevel ?? "info";
       if (isAtLeast(params["level"], level)) send(notificationText("notifications/message", params));
     },
+    passOn({ server, method, params }) {
+      send(notificationText(method, sealTaskIds({ parts, client: client() }, server, params)));
+    },
   });
   const stopWatching = parts.sessions.onChange((changed) => {
     if (changed === session) sync();
