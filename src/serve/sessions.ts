@@ -68,6 +68,12 @@ export class Sessions {
     return key;
   }
 
+  /** Reads the keys again for an id that a new key sealed. Undefined if there is nothing to wait for. */
+  prepare(id: string): Promise<void> | undefined {
+    if (this.#opened.has(id) || this.#read(id) !== undefined) return undefined;
+    return this.#seal.openFresh(PURPOSE, id).then(() => {});
+  }
+
   /** Undefined for an id that was not made here for this user, has expired or was ended. */
   open(id: string, principal: string | undefined): OpenedSession | undefined {
     const session = this.#opened.get(id) ?? this.#read(id);

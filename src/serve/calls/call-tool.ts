@@ -32,7 +32,8 @@ export async function callTool(context: RequestContext): Promise<string> {
   facts.tool = wanted.name;
   facts.args = wanted.args;
   try {
-    const round = openRound(context, identityOf(wanted));
+    const { requestState } = context.request.params;
+    const round = requestState === undefined ? undefined : await openRound(context, identityOf(wanted));
     if (round?.kind === "parked") return await answerParked(context, round, wanted.inputResponses ?? {});
     return await resolveAndRun(context, wanted, round);
   } catch (error) {

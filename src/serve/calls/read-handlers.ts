@@ -113,7 +113,7 @@ export async function complete(context: RequestContext): Promise<string> {
 export async function taskRequest(context: RequestContext): Promise<string> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
   requireTasks(context.client);
-  const { server, taskId } = openTaskId(context, sealed);
+  const { server, taskId } = await openTaskId(context, sealed);
   return relay(context, { server, params: { ...rest, taskId }, identity: sealed, taskId: sealed as string });
 }
 
@@ -161,7 +161,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<st
   if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
   const given = request.params["inputResponses"];
   const inputResponses = isFields(given) ? given : undefined;
-  const round = openRound(context, identity);
+  const round = await openRound(context, identity);
   if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
   if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
   const _meta = passedRequestMeta(request.params, { baggage: parts.baggage, hops });

@@ -32,14 +32,15 @@ export function sealRound(
   });
 }
 
-/** Undefined without a state. Throws the same error for whatever is wrong with it. */
-export function openRound(
+/** Undefined without a state. Rejects with the same error for whatever is wrong with it. */
+export async function openRound(
   { parts, client, request }: RequestContext,
   identity: unknown,
-): NextRound | undefined {
+): Promise<NextRound | undefined> {
   const { requestState } = request.params;
   if (requestState === undefined) return undefined;
-  const opened = typeof requestState === "string" ? parts.seal.open(PURPOSE, requestState) : undefined;
+  const opened =
+    typeof requestState === "string" ? await parts.seal.openFresh(PURPOSE, requestState) : undefined;
   if (!isFields(opened)) throw badState();
   const { n, p, m, d } = opened;
   if (p !== client.principal || m !== request.method || typeof d !== "string") throw badState();

@@ -17,9 +17,9 @@ type SealContext = Pick<RequestContext, "parts" | "client">;
 const sealId = ({ parts, client }: SealContext, { server, taskId }: TaskTarget): string =>
   parts.seal.seal(PURPOSE, { s: server, t: taskId, p: client.principal });
 
-/** Throws the same error for a task of another user as for an unknown one. */
-export function openTaskId({ parts, client }: RequestContext, sealed: unknown): TaskTarget {
-  const opened = typeof sealed === "string" ? parts.seal.open(PURPOSE, sealed) : undefined;
+/** Rejects with the same error for a task of another user as for an unknown one. */
+export async function openTaskId({ parts, client }: RequestContext, sealed: unknown): Promise<TaskTarget> {
+  const opened = typeof sealed === "string" ? await parts.seal.openFresh(PURPOSE, sealed) : undefined;
   if (!isFields(opened) || opened["p"] !== client.principal) throw unknownTask();
   return { server: opened["s"] as string, taskId: opened["t"] as string };
 }

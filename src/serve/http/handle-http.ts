@@ -75,6 +75,9 @@ export class HttpEndpoint {
       const checking = this.#settings.authenticate(request);
       const user = checking instanceof Promise ? await checking : checking;
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
+      const session = request.header("mcp-session-id");
+      const preparing = session === undefined ? undefined : this.#parts.sessions.prepare(session);
+      if (preparing !== undefined) await preparing;
       if (this.#isClosing) return refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
       switch (request.method) {
         case "POST":

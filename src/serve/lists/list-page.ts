@@ -13,7 +13,7 @@ const MAX_PAGE_CHARS = 1_000_000;
 export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
   const { parts, user, client, request } = context;
   const { cursor } = request.params;
-  const after = cursor === undefined ? undefined : openCursor(context, list, cursor);
+  const after = cursor === undefined ? undefined : await openCursor(context, list, cursor);
   await user.port.need(list, { signal: context.exchange.signal });
   const entries = await visibleEntries(context, list, await entriesOf(user.port, list));
   if (list !== "resourceTemplates") parts.feeds.served(user, list);
@@ -67,8 +67,12 @@ async function visibleEntries(
 /** How the policy calls what a list contains. */
 const FIELDS = { tools: "tool", prompts: "prompt", resources: "uri", resourceTemplates: "uri" } as const;
 
-function openCursor({ parts, client }: RequestContext, list: ListKey, cursor: unknown): string {
-  const opened = typeof cursor === "string" ? parts.seal.open("cursor", cursor) : undefined;
+async function openCursor(
+  { parts, client }: RequestContext,
+  list: ListKey,
+  cursor: unknown,
+): Promise<string> {
+  const opened = typeof cursor === "string" ? await parts.seal.openFresh("cursor", cursor) : undefined;
   if (!isFields(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
   return opened["k"] as string;
 }
