@@ -19,7 +19,7 @@ interface UserFeed {
   readonly listeners: Set<FeedListener>;
   /** Stops listening to the servers. */
   readonly stop: () => void;
-  /** The lists as clients know them. */
+  /** The lists as clients know them; those that were sent by this replica. */
   readonly known: Map<ListName, readonly ListEntry[]>;
   readonly waiting: Set<ListName>;
   timer: ReturnType<typeof setTimeout> | undefined;
@@ -69,7 +69,6 @@ export class Feeds {
         notifiedAt: Number.NEGATIVE_INFINITY,
       };
       this.#feeds.set(principal, feed);
-      void this.#remember(feed, LISTS);
     }
     const added = feed;
     added.listeners.add(listener);
@@ -105,9 +104,7 @@ export class Feeds {
   /** A server reported changes. */
   #changed(principal: string | undefined, lists: readonly ListName[]): void {
     const feed = this.#feeds.get(principal);
-    if (feed === undefined) return;
-    void this.#remember(feed, lists);
-    this.#notify(feed, lists);
+    if (feed !== undefined) this.#notify(feed, lists);
   }
 
   /** Lists were read or removed; whether they differ from those that clients know is compared. */
@@ -123,12 +120,13 @@ export class Feeds {
 
   async #differing(feed: UserFeed): Promise<readonly ListName[]> {
     const differing: ListName[] = [];
-    for (const list of LISTS) {
-      const before = feed.known.get(list);
+    for (const [list, before] of [...feed.known]) {
       const now = await entriesOf(feed.user.port, list);
       feed.known.set(list, now);
-      if (before !== undefined && !isSame(before, now)) differing.push(list);
+      if (!isSame(before, now)) differing.push(list);
     }
+    // Another replica may have sent the tools to this client.
+    if (!feed.known.has("tools")) differing.push("tools");
     return differing;
   }
 
