@@ -34,11 +34,12 @@ export interface Relay {
   answer(question: RelayedQuestion, signal: AbortSignal): Promise<Record<string, unknown>>;
   /**
    * Receives the log messages that belong to this request. If the transport does not show to which request a message belongs, all
-   * requests in flight on the connection receive it: they are all of the same user.
+   * requests in flight on the connection receive it: they are all of the same user. Messages of every level come here.
    *
-   * @param params those of `notifications/message`, as the server sent them
+   * @param params those of `notifications/message`, without secrets of the configuration
+   * @param sent the same as the server sent them; identifies the message
    */
-  onLog?(params: Fields): void;
+  onLog?(params: Fields, sent: Fields): void;
   /** Whether a fallback server may get the call. @default every fallback server may */
   readonly mayUse?: ((server: string, tool: string) => boolean | Promise<boolean>) | undefined;
   /** Out: the result as the server sent it, without `resultType` if that is "complete". */

@@ -226,19 +226,15 @@ export class RelayedCalls {
     const owner = channel.ownerOf(origin);
     const redacted = (channel.secrets?.redactData(params) ?? params) as typeof params;
     for (const call of this.#calls)
-      if ((owner === undefined || owner === call) && wantsLog(call.relay, params["level"]))
+      if (owner === undefined || owner === call)
         callSafely(
-          () => call.relay.onLog?.(redacted),
+          () => call.relay.onLog?.(redacted, params),
           () => {},
         );
   }
 }
 
 const severity = (level: LogLevel): number => LOG_LEVELS.indexOf(level);
-
-/** True unless the client asked for more severe messages only. */
-const wantsLog = ({ logLevel }: Relay, level: unknown): boolean =>
-  logLevel === undefined || !isLogLevel(level) || severity(level) >= severity(logLevel);
 
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;

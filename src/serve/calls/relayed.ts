@@ -39,7 +39,8 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
     task: init.task,
     mayUse: init.mayUse,
     answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
-    onLog(params) {
+    onLog(params, sent) {
+      context.parts.feeds.delivered(sent);
       const { logLevel } = relay;
       if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
         exchange.notify(notificationText("notifications/message", params));

@@ -1,4 +1,5 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
+import { secretsOf } from "../../config/known-secrets.js";
 import type { GatewayAccess } from "../../port/gateway-access.js";
 import type { ListName } from "../../protocol/change-watch.js";
 import { entriesOf, type ListEntry } from "../lists/list-entries.js";
@@ -38,6 +39,7 @@ export class Feeds {
   readonly #feeds = new Map<string | undefined, UserFeed>();
   readonly #offs: (() => void)[];
   readonly #report: (error: unknown) => void;
+  readonly #delivered = new WeakSet<Fields>();
 
   constructor(access: Pick<GatewayAccess, "on">, report: (error: unknown) => void) {
     this.#report = report;
@@ -45,13 +47,27 @@ export class Feeds {
       access.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
       access.on("tools", ({ principal }) => this.#compare(principal)),
       access.on("notification", ({ server, method, params, principal }) => {
-        const listeners = this.#feeds.get(principal)?.listeners;
-        if (listeners === undefined) return;
-        if (method === "notifications/message") for (const listener of listeners) listener.log?.(params);
-        if (PASSED_ON.has(method))
-          for (const listener of listeners) listener.passOn?.({ server, method, params });
+        // The request to which a message belongs learns of it after this event.
+        if (method === "notifications/message") queueMicrotask(() => this.#logged(principal, server, params));
+        if (!PASSED_ON.has(method)) return;
+        for (const listener of this.#feeds.get(principal)?.listeners ?? [])
+          listener.passOn?.({ server, method, params });
       }),
     ];
+  }
+
+  /** A log message belongs to a request, so it is no news. @param params as the server sent them */
+  delivered(params: Fields): void {
+    this.#delivered.add(params);
+  }
+
+  #logged(principal: string | undefined, server: string, params: Fields): void {
+    const feed = this.#feeds.get(principal);
+    if (feed === undefined || this.#delivered.has(params)) return;
+    const config = feed.user.port.pool.configOf(server);
+    if (config === undefined) return;
+    const shown = secretsOf(config).redactData(params) as Fields;
+    for (const listener of feed.listeners) listener.log?.(shown);
   }
 
   /** Adds a stream of a user. Returns a function that removes it. */
