@@ -30,9 +30,8 @@ function comparable(value: unknown): unknown {
   if (typeof value !== "object" || value === null) return value;
   const { ttlMs: _, cacheScope: __, _meta, ...rest } = value as Fields;
   const fields = Object.entries(rest).map(([key, field]) => [key, comparable(field)]);
-  const meta = Object.entries((_meta ?? {}) as Fields).filter(
-    ([key]) => !/^(io\.model|toolport\/)/.test(key),
-  );
+  const own = /^(io\.modelcontextprotocol\/|toolport\/|progressToken$)/;
+  const meta = Object.entries((_meta ?? {}) as Fields).filter(([key]) => !own.test(key));
   return Object.fromEntries([...fields, ...(meta.length > 0 ? [["_meta", Object.fromEntries(meta)]] : [])]);
 }
 
@@ -84,7 +83,7 @@ async function useAll(client: SdkClient): Promise<Fields> {
     seen[`asks ${tool}`] = await client.call(`test_input_required_result_${tool}`);
   seen["prompt that asks"] = await client.prompt("test_input_required_result_prompt");
   seen["questions"] = client.questions
-    .map(({ method, params }) => ({ method, params: comparable(params) }))
+    .map(({ method, params }) => ({ method, params: comparable(params ?? {}) }))
     .sort((a, b) => JSON.stringify(a).localeCompare(JSON.stringify(b)));
 
   for (const uri of ["test://static-text", "test://static-binary", "test://template/7/data"])
