@@ -1,7 +1,7 @@
 /** The requests of a gateway's clients in flight on one connection: which of them a message of the server belongs to. */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { isLogLevel, LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
+import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
 import { withDeadline } from "../util/with-deadline.js";
