@@ -43,7 +43,7 @@ export interface GatewayOptions extends GatewayUserOptions {
   stateTtlMs?: number;
   /** How long a call waits for the answer of its client. @default 600000 (10 minutes) */
   parkMs?: number;
-  /** How long `close()` waits for open requests, and `stdio()` after the end of the input. @default 10000, over stdio 1000 */
+  /** How long `close()` waits for open requests, and `stdio()` after the end of the input. @default 10000, over stdio 500 */
   drainMs?: number;
   /** Pass the OpenTelemetry `baggage` of clients on to servers. @default false */
   baggage?: boolean;

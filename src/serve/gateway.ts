@@ -31,7 +31,7 @@ export interface Gateway {
 }
 
 /** A client that closed standard input waits for the end of the process, but not long. */
-const STDIO_DRAIN_MS = 1_000;
+const STDIO_DRAIN_MS = 500;
 
 /**
  * Offers the servers of a port as one MCP server.

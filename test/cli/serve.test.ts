@@ -1,3 +1,6 @@
+import { spawn } from "node:child_process";
+import { once } from "node:events";
+import { existsSync } from "node:fs";
 import { createServer } from "node:http";
 import { Client } from "@modelcontextprotocol/client";
 import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
@@ -7,6 +10,7 @@ import { useProgram } from "../support/cli-sandbox.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { waitForExit } from "../support/processes.js";
 import { configureServers, notedPids, textOf } from "../support/served-program.js";
+import { waitFor } from "../support/wait-for.js";
 
 const createSandbox = useProgram();
 test("serves one client over stdio, with the protocol alone on stdout, and leaves no process when it goes", async () => {
@@ -35,6 +39,19 @@ test("serves one client over stdio, with the protocol alone on stdout, and leave
   await waitForExit(pid!);
   for (const server of notedPids(pidFile)) await waitForExit(server);
   expect(malformed).toEqual([]);
+});
+
+test("ends by itself when the input ends, although a call hangs and a server ignores everything", async () => {
+  using sandbox = createSandbox();
+  const pidFile = await configureServers(sandbox, { stubborn: ["--ignore-eof", "--ignore-signals"] });
+  const child = spawn(process.execPath, [sandbox.main, "serve"], { cwd: sandbox.project, env: sandbox.env });
+  const exited = once(child, "exit");
+  const call = { name: "stubborn__slow", arguments: { ms: 60_000 } };
+  child.stdin.write(`${JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params: call })}\n`);
+  await waitFor(() => existsSync(pidFile), { label: "the start of the server" });
+  child.stdin.end();
+  expect(await exited).toEqual([0, null]);
+  for (const server of notedPids(pidFile)) await waitForExit(server);
 });
 
 test("answers the requests of a pipe that ends at once", async () => {

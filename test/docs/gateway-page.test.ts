@@ -14,6 +14,8 @@ import { root } from "./markdown.js";
 const page = readFileSync(join(root, "docs/gateway.md"), "utf8");
 const deploy = (name: string) => readFileSync(join(root, "examples/deploy", name), "utf8");
 
+const systemdAnalyze = findProgram("systemd-analyze");
+
 const PRINTED = /<!-- printed by: toolport (.+?) -->\n\n```\w+\n(.*?)```/gs;
 const printed = [...page.matchAll(PRINTED)].map(([, line = "", text = ""]) => ({ line, text }));
 
@@ -72,22 +74,16 @@ describe("files for the deployment", () => {
     expect(deploy("Containerfile")).toContain(`toolport@${version} `);
   });
 
-  it.skipIf(findProgram("systemd-analyze") === undefined)(
-    "systemd accepts the unit (needs systemd-analyze)",
-    () => {
-      const folder = mkdtempSync(join(tmpdir(), "toolport-unit-"));
-      try {
-        const file = join(folder, "toolport-gateway.service");
-        // The program must exist.
-        writeFileSync(
-          file,
-          deploy("toolport-gateway.service").replace("/usr/bin/toolport", process.execPath),
-        );
-        const output = execFileSync("systemd-analyze", ["verify", file], { encoding: "utf8", stdio: "pipe" });
-        expect(output).toBe("");
-      } finally {
-        rmSync(folder, { recursive: true });
-      }
-    },
-  );
+  it.skipIf(systemdAnalyze === undefined)("systemd accepts the unit (needs systemd-analyze)", () => {
+    const folder = mkdtempSync(join(tmpdir(), "toolport-unit-"));
+    try {
+      const file = join(folder, "toolport-gateway.service");
+      // The program must exist.
+      writeFileSync(file, deploy("toolport-gateway.service").replace("/usr/bin/toolport", process.execPath));
+      const output = execFileSync(systemdAnalyze!, ["verify", file], { encoding: "utf8", stdio: "pipe" });
+      expect(output).toBe("");
+    } finally {
+      rmSync(folder, { recursive: true });
+    }
+  });
 });

@@ -23,7 +23,7 @@ import {
 } from "../serve/serve-http.js";
 
 /** The client of a gateway over stdio waits for its end. */
-const STDIO_DRAIN_MS = 1_000;
+const STDIO_DRAIN_MS = 500;
 /** Servers get this time to end by themselves. The guardian then ends the others, within a second. */
 const STDIO_STOP_MS = 400;
 

@@ -7,7 +7,7 @@ import { flagOption, type Invocation, textOption, textsOption } from "../command
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { CLIENT_FORMATS, type ClientTarget } from "./config-clients.js";
-import { type ServeSettings, shownHost } from "./read-serve-settings.js";
+import { reachableHost, type ServeSettings } from "./read-serve-settings.js";
 import type { ConfigClient } from "./serve-option-table.js";
 
 /** The name of the gateway in the client. */
@@ -77,7 +77,7 @@ function targetOf(
       message: "A client needs a fixed port: give one with --http, or the address with --url",
       next: "toolport serve --http 8080 --print-config cursor",
     });
-  const address = url ?? `http://${shownHost(http!.host)}:${http!.port}${settings.path}`;
+  const address = url ?? `http://${reachableHost(http!.host)}:${http!.port}${settings.path}`;
   return { kind: "http", url: address, tokenVariable: needsToken ? TOKEN_VARIABLE : undefined };
 }
 

@@ -132,6 +132,12 @@ const isLoopback = (host: string): boolean =>
 /** An IPv6 address needs brackets in a URL. */
 export const shownHost = (host: string): string => (isIP(host) === 6 ? `[${host}]` : host);
 
+/** Listens on all addresses. */
+export const isWildcard = (host: string): boolean => host === "0.0.0.0" || host === "::";
+
+/** The host for a URL that works on this machine. */
+export const reachableHost = (host: string): string => (isWildcard(host) ? "127.0.0.1" : shownHost(host));
+
 function readDrainMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const drainMs = Number(text);

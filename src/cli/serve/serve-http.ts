@@ -14,7 +14,13 @@ import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { statePath } from "../state-path.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
-import { type Listening, type ServeSettings, shownHost } from "./read-serve-settings.js";
+import {
+  isWildcard,
+  type Listening,
+  reachableHost,
+  type ServeSettings,
+  shownHost,
+} from "./read-serve-settings.js";
 
 /** Longer than the idle limits of usual load balancers, which otherwise send requests into a connection that closes. */
 const KEEP_ALIVE_MS = 75_000;
@@ -93,8 +99,6 @@ export function httpOptions(settings: ServeSettings, { host }: Listening): Gatew
   };
 }
 
-const isWildcard = (host: string): boolean => host === "0.0.0.0" || host === "::";
-
 interface HttpParts {
   readonly gateway: Gateway;
   readonly listening: Listening;
@@ -115,8 +119,7 @@ export async function serveHttp(
     await gateway.close();
     await endConnections(server, closed);
   });
-  const host = isWildcard(listening.host) ? "127.0.0.1" : listening.host;
-  const url = `http://${shownHost(host)}:${port}${settings.path}`;
+  const url = `http://${reachableHost(listening.host)}:${port}${settings.path}`;
   show(context, url, credentials, settings);
   if (!listening.isLoopback && settings.url === undefined && settings.allowHosts.length === 0)
     context.warn(
