@@ -25,7 +25,7 @@ import {
 /** The client of a gateway over stdio waits for its end. */
 const STDIO_DRAIN_MS = 500;
 /** Servers get this time to end by themselves. The guardian then ends the others, within a second. */
-const STDIO_STOP_MS = 400;
+const STDIO_STOP_MS = 300;
 
 export const serveCommand: RunCommand = async (invocation, context) => {
   const settings = readServeSettings(invocation, context);
