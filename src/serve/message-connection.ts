@@ -198,6 +198,7 @@ export class MessageConnection {
     const stop = openLegacyFeed(this.#parts, user, {
       client: () => this.#legacyClient(),
       send: (text) => this.#write(text),
+      usesReplicas: false,
     });
     this.#stopFeed = () => {
       stop();

@@ -307,7 +307,11 @@ export class HttpEndpoint {
         session: session.key,
         logLevel: sessions.stateOf(session.key).logLevel,
       });
-    const stopFeed = openLegacyFeed(this.#parts, owner, { client, send: (text) => stream.send(text) });
+    const stopFeed = openLegacyFeed(this.#parts, owner, {
+      client,
+      send: (text) => stream.send(text),
+      usesReplicas: true,
+    });
     const stopEnding = sessions.onChange((key) => {
       if (key === session.key && sessions.stateOf(key).isEnded) stream.finish();
     });

@@ -8,6 +8,8 @@ import type { GatewayUser } from "../users.js";
 
 /** Receives the news of one stream. */
 export interface FeedListener {
+  /** Other replicas may have sent lists to this client. */
+  readonly usesReplicas: boolean;
   listChanged(list: ListName): void;
   /** A log message that belongs to no request. */
   log?(params: Fields): void;
@@ -142,7 +144,8 @@ export class Feeds {
       if (!isSame(before, now)) differing.push(list);
     }
     // Another replica may have sent the tools to this client.
-    if (!feed.known.has("tools")) differing.push("tools");
+    if (!feed.known.has("tools") && [...feed.listeners].some(({ usesReplicas }) => usesReplicas))
+      differing.push("tools");
     return differing;
   }
 

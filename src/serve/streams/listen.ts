@@ -36,6 +36,7 @@ export async function listen(context: RequestContext): Promise<string> {
     send("notifications/subscriptions/acknowledged", { notifications: honored });
     if (Object.keys(honored).length > 0) {
       const stop = parts.feeds.add(user, {
+        usesReplicas: true,
         listChanged(list) {
           if (lists.has(list)) send(`notifications/${list}/list_changed`);
         },
@@ -73,11 +74,20 @@ async function honor(
   };
 }
 
+/** A stream of a legacy client. */
+interface LegacyFeed {
+  /** As the session is now. */
+  readonly client: () => GatewayClient;
+  readonly send: (text: string) => void;
+  /** Requests of the client may reach other replicas. */
+  readonly usesReplicas: boolean;
+}
+
 /** Sends all news of a user to a legacy client. Returns a function that ends it. */
 export function openLegacyFeed(
   parts: GatewayParts,
   user: GatewayUser,
-  { client, send }: { client: () => GatewayClient; send: (text: string) => void },
+  { client, send, usesReplicas }: LegacyFeed,
 ): () => void {
   const { session } = client();
   const watched = new WatchedResources(user.port, (uri) =>
@@ -87,6 +97,7 @@ export function openLegacyFeed(
     if (session !== undefined) void watched.set(parts.sessions.stateOf(session).subscriptions ?? []);
   };
   const stopFeed = parts.feeds.add(user, {
+    usesReplicas,
     listChanged: (list) => send(notificationText(`notifications/${list}/list_changed`)),
     log(params) {
       const level = client().logLevel ?? "info";
