@@ -17,6 +17,7 @@ import {
   readEnvelope,
   UNNAMED_LEGACY_VERSION,
 } from "./message.js";
+import { OpenRequests } from "./open-requests.js";
 import type { GatewayParts } from "./request-context.js";
 import { errorText, notificationText } from "./results.js";
 import { openLegacyFeed } from "./streams/listen.js";
@@ -43,8 +44,7 @@ export class MessageConnection {
   readonly #session: string;
   #handshake = BEFORE_HANDSHAKE;
   #stopFeed: (() => void) | undefined;
-  #active = 0;
-  #onIdle: (() => void) | undefined;
+  readonly #requests = new OpenRequests();
 
   constructor(parts: GatewayParts, principal: string | undefined, write: (text: string) => void) {
     this.#parts = parts;
@@ -75,16 +75,7 @@ export class MessageConnection {
   /** Ends held streams with a result, and waits for open requests. */
   async drain(drainMs: number): Promise<void> {
     for (const { finish } of this.#held.values()) finish();
-    if (this.#active === 0) return;
-    await Promise.race([
-      new Promise<void>((resolve) => {
-        this.#onIdle = resolve;
-      }),
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, drainMs);
-        if (typeof timer === "object") timer.unref?.();
-      }),
-    ]);
+    await this.#requests.drained(drainMs);
   }
 
   /** The client is gone: aborts everything. */
@@ -107,7 +98,7 @@ export class MessageConnection {
       return this.#write(errorText(request.id, error));
     }
     this.#open.set(key, controller);
-    this.#active += 1;
+    this.#requests.begin();
     try {
       const served = await serveRequest(this.#parts, client, this.#exchange(key, controller.signal), request);
       // A cancelled request gets no answer, except for the end of a stream.
@@ -115,8 +106,7 @@ export class MessageConnection {
     } finally {
       this.#open.delete(key);
       this.#held.delete(key);
-      this.#active -= 1;
-      if (this.#active === 0) this.#onIdle?.();
+      this.#requests.end();
     }
   }
 

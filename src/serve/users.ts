@@ -73,6 +73,14 @@ export class Users {
     (user as UserRecord).active -= 1;
   }
 
+  /** Counts a response that the user does not read as a request. Returns a function that ends it. */
+  occupy(principal: string | undefined): () => void {
+    const user = this.#users.get(principal);
+    if (user === undefined) return () => {};
+    user.active += 1;
+    return () => this.leave(user);
+  }
+
   /** Counts an open stream, which keeps its user. Throws if there are too many. */
   openStream(user: GatewayUser): () => void {
     if (this.#streams >= this.#limits.maxStreams) throw tooMany("Too many open streams");

@@ -12,12 +12,12 @@ const EVENT_STREAM_HEADERS = {
 /** Comments keep proxies from closing a silent stream. */
 const HEARTBEAT_MS = 15_000;
 /** A client that reads nothing for this long is cut. */
-const STALLED_MS = 30_000;
+export const STALLED_MS = 30_000;
 const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
 
 /** Only the last progress of a request is of interest, so earlier ones are dropped while a reader is slow. */
-const isProgress = (text: string): boolean =>
-  text.startsWith('{"jsonrpc":"2.0","method":"notifications/progress"');
+const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress"';
+const PROGRESS_EVENT = `event: message\ndata: ${PROGRESS}`;
 
 export class EventStream implements OpenStream {
   readonly closed: Promise<void>;
@@ -49,7 +49,7 @@ export class EventStream implements OpenStream {
     if (this.#isEnded) return;
     const event = `${id === undefined ? "" : `id: ${id}\n`}event: message\ndata: ${text}\n\n`;
     if (!this.#isStalled) return this.#write(event);
-    if (isProgress(text)) this.#dropProgress();
+    if (text.startsWith(PROGRESS)) this.#dropProgress();
     this.#queue.push(event);
     this.#queuedChars += event.length;
     if (this.#queuedChars > MAX_QUEUED_CHARS) this.cut();
@@ -109,7 +109,7 @@ export class EventStream implements OpenStream {
   #dropProgress(): void {
     for (let index = this.#queue.length - 1; index >= 0; index -= 1) {
       const event = this.#queue[index]!;
-      if (!event.includes('"method":"notifications/progress"')) continue;
+      if (!event.startsWith(PROGRESS_EVENT)) continue;
       this.#queue.splice(index, 1);
       this.#queuedChars -= event.length;
     }

@@ -14,10 +14,11 @@ import {
   UNNAMED_LEGACY_VERSION,
   unsupportedVersion,
 } from "../message.js";
+import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
 import { openLegacyFeed } from "../streams/listen.js";
-import { EventStream } from "./event-stream.js";
+import { EventStream, STALLED_MS } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange } from "./http-exchange.js";
 import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
@@ -52,8 +53,7 @@ export class HttpEndpoint {
   /** Open requests of legacy sessions, for cancellation. */
   readonly #open = new Map<string, AbortController>();
   readonly #stopFollowing: () => void;
-  #active = 0;
-  #onIdle: (() => void) | undefined;
+  readonly #requests = new OpenRequests();
   #isClosing = false;
 
   constructor(parts: GatewayParts, settings: HttpSettings) {
@@ -104,16 +104,7 @@ export class HttpEndpoint {
     this.#isClosing = true;
     this.#stopFollowing();
     for (const stream of this.#streams) stream.finish();
-    if (this.#active === 0) return;
-    await Promise.race([
-      new Promise<void>((resolve) => {
-        this.#onIdle = resolve;
-      }),
-      new Promise<void>((resolve) => {
-        const timer = setTimeout(resolve, drainMs);
-        if (typeof timer === "object") timer.unref?.();
-      }),
-    ]);
+    await this.#requests.drained(drainMs);
   }
 
   #preflight(request: HttpRequest, reply: HttpReply, cors: Headers): void {
@@ -162,9 +153,24 @@ export class HttpEndpoint {
       headers: cors,
       streams: this.#streams,
     });
-    const served = await this.#serve(client, exchange, message);
-    const { text, status } = served;
-    exchange.finish(text, status, this.#headersOf(served, client, message));
+    this.#requests.begin();
+    try {
+      const served = await this.#serve(client, exchange, message);
+      exchange.finish(served.text, served.status, this.#headersOf(served, client, message));
+    } finally {
+      this.#awaitReader(reply, client);
+    }
+  }
+
+  /** A response that its client does not read counts as an open request, so that a user cannot collect them. */
+  #awaitReader(reply: HttpReply, { principal }: GatewayClient): void {
+    const sending = reply.untilSent(STALLED_MS);
+    if (sending === undefined) return this.#requests.end();
+    const letGo = this.#parts.users.occupy(principal);
+    void sending.then(() => {
+      letGo();
+      this.#requests.end();
+    });
   }
 
   async #batch(
@@ -176,34 +182,36 @@ export class HttpEndpoint {
     const client = this.#legacyClient(request, user, session);
     const given = { parts: this.#parts, request, reply, client, headers: cors, streams: this.#streams };
     const exchange = new HttpExchange({ ...given, acceptsStream: acceptsStream(request) });
-    const answers = await Promise.all(
-      messages.map(async (message) => {
-        if (message.kind !== "request") {
-          await this.#take(message, session, user);
-          return [];
-        }
-        if (readEnvelope(message.request, undefined, false) !== undefined)
-          throw new Fault({
-            code: INVALID_REQUEST,
-            message: "A batch must not contain requests of revision 2026-07-28",
-            status: 400,
-          });
-        return [(await this.#serve(client, exchange, message.request)).text];
-      }),
-    );
-    exchange.finish(`[${answers.flat().join(",")}]`, 200);
+    this.#requests.begin();
+    try {
+      const answers = await Promise.all(
+        messages.map(async (message) => {
+          if (message.kind !== "request") {
+            await this.#take(message, session, user);
+            return [];
+          }
+          if (readEnvelope(message.request, undefined, false) !== undefined)
+            throw new Fault({
+              code: INVALID_REQUEST,
+              message: "A batch must not contain requests of revision 2026-07-28",
+              status: 400,
+            });
+          return [(await this.#serve(client, exchange, message.request)).text];
+        }),
+      );
+      exchange.finish(`[${answers.flat().join(",")}]`, 200);
+    } finally {
+      this.#awaitReader(reply, client);
+    }
   }
 
   async #serve(client: GatewayClient, exchange: HttpExchange, message: ClientRequest): Promise<Served> {
     const key = client.session === undefined ? undefined : openKey(client.session, message.id);
     if (key !== undefined) this.#open.set(key, exchange.controller);
-    this.#active += 1;
     try {
       return await serveRequest(this.#parts, client, exchange, message);
     } finally {
       if (key !== undefined) this.#open.delete(key);
-      this.#active -= 1;
-      if (this.#active === 0) this.#onIdle?.();
     }
   }
 

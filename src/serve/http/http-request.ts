@@ -23,6 +23,11 @@ export interface HttpReply {
   open(headers: Headers): EventSink;
   /** Calls the listener once if the client goes away before the response is complete. */
   onGone(listener: () => void): void;
+  /**
+   * Undefined if the response has left this process, or nearly. Otherwise resolves when it has, or when the client is gone. A client
+   * that reads nothing for `stalledMs` is cut.
+   */
+  untilSent(stalledMs: number): Promise<void> | undefined;
 }
 
 /** An open response. */

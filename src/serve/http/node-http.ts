@@ -71,6 +71,9 @@ const tooLarge = (maxBytes: number): Fault =>
     headers: { connection: "close" },
   });
 
+/** What a socket holds in any case. */
+const UNSENT_BYTES = 64 * 1024;
+
 export class NodeReply implements HttpReply {
   readonly #response: ServerResponse;
 
@@ -107,6 +110,16 @@ export class NodeReply implements HttpReply {
       end: () => void response.end(),
       destroy: () => void response.destroy(),
     };
+  }
+
+  untilSent(stalledMs: number): Promise<void> | undefined {
+    const response = this.#response;
+    if (response.writableLength <= UNSENT_BYTES || response.destroyed) return undefined;
+    return new Promise((resolve) => {
+      response.once("close", resolve);
+      // Counts only while the client reads nothing. Node sets its own limit when the response has been sent.
+      response.setTimeout(stalledMs, () => response.destroy());
+    });
   }
 
   onGone(listener: () => void): void {

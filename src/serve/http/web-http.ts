@@ -108,6 +108,11 @@ export class FetchReply implements HttpReply {
     };
   }
 
+  /** The server that calls `fetch` owns the body. */
+  untilSent(): undefined {
+    return undefined;
+  }
+
   onGone(listener: () => void): void {
     this.#gone.add(listener);
   }
