@@ -17,11 +17,11 @@ import {
 import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
-import { openLegacyFeed } from "../streams/listen.js";
-import { EventStream, STALLED_MS } from "./event-stream.js";
+import { type EventStream, STALLED_MS } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange } from "./http-exchange.js";
 import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { openNewsStream } from "./news-stream.js";
 import { lostResponse } from "./primed-stream.js";
 import { refuse, sendFault } from "./refusals.js";
 import { checkStandardHeaders } from "./standard-headers.js";
@@ -296,41 +296,10 @@ export class HttpEndpoint {
     const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined || !acceptsStream(request))
       return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
-    const { users, sessions } = this.#parts;
-    const owner = users.enter(user.principal);
-    let letGo: () => void;
-    try {
-      letGo = users.openStream(owner);
-    } finally {
-      users.leave(owner);
-    }
-    const stream = new EventStream(reply, cors);
-    this.#streams.add(stream);
-    stream.comment(": open\n\n");
     const lost = lostResponse(this.#parts, session.key, request.header("last-event-id"));
-    if (lost !== undefined) stream.send(lost);
-    const client = () =>
-      legacyClient(user, {
-        ...session,
-        session: session.key,
-        logLevel: sessions.stateOf(session.key).logLevel,
-      });
-    const stopFeed = openLegacyFeed(this.#parts, owner, {
-      client,
-      send: (text) => stream.send(text),
-      usesReplicas: true,
-    });
-    const stopEnding = sessions.onChange((key) => {
-      if (key === session.key && sessions.stateOf(key).isEnded) stream.finish();
-    });
-    stream.endWithCredential(user.expiresAt);
-    void stream.closed.then(() => {
-      stopEnding();
-      stopFeed();
-      letGo();
-      this.#streams.delete(stream);
-      stream.end();
-    });
+    const stream = openNewsStream(this.#parts, reply, { user, session, headers: cors, first: lost });
+    this.#streams.add(stream);
+    void stream.closed.then(() => this.#streams.delete(stream));
   }
 
   async #delete(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
