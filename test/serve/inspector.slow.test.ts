@@ -65,8 +65,11 @@ async function inspect(target: readonly string[], era: string, request: readonly
   return (JSON.parse(output) as { result: Fields }).result;
 }
 
-/** Without what each hop has of its own, in an order that does not depend on the hop. */
-function comparable({ _meta, ttlMs: _, cacheScope: __, ...result }: Fields): Fields {
+/**
+ * Without what each hop has of its own, in an order that does not depend on the hop. The Inspector shows `resultType` only if the
+ * server has the tasks extension.
+ */
+function comparable({ _meta, ttlMs: _, cacheScope: __, resultType: ___, ...result }: Fields): Fields {
   if (!Array.isArray(result["tools"])) return result;
   const tools = (result["tools"] as { name: string }[])
     // The tasks extension and its tools exist in the modern era only, so they depend on the era of the upstream.
