@@ -1,5 +1,5 @@
 /** Serves one client over standard input and output, one message a line. */
-import { readMessage } from "./message.js";
+import { readMessages } from "./message.js";
 import { MessageConnection } from "./message-connection.js";
 import type { GatewayParts } from "./request-context.js";
 
