@@ -76,7 +76,7 @@ export async function startGateway(
     feeds,
     parked,
     policy,
-    questions: new Questions(mailbox),
+    questions: new Questions(mailbox, seal),
     connect:
       authenticator &&
       createConnect({

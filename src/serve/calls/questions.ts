@@ -1,14 +1,19 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
 import { Fault, INTERNAL_ERROR } from "../faults.js";
-import type { ClientResponse, RequestId } from "../message.js";
+import { type ClientResponse, isFields } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
+import type { Seal } from "../replicas/seal.js";
+
+const PURPOSE = "question";
 
 export class Questions {
   readonly #mailbox: Mailbox;
+  readonly #seal: Pick<Seal, "seal" | "openFresh">;
   #count = 0;
 
-  constructor(mailbox: Mailbox) {
+  constructor(mailbox: Mailbox, seal: Pick<Seal, "seal" | "openFresh">) {
     this.#mailbox = mailbox;
+    this.#seal = seal;
   }
 
   /** Sends a question with a new id, and waits for the answer. */
@@ -18,7 +23,8 @@ export class Questions {
     signal: AbortSignal,
   ): Promise<ClientResponse> {
     this.#count += 1;
-    const id = `${this.#mailbox.replica}/${this.#count}/${crypto.randomUUID().slice(0, 8)}`;
+    // Sealed, so that an invented id costs no letter to another replica.
+    const id = this.#seal.seal(PURPOSE, { r: this.#mailbox.replica, n: this.#count, p: principal });
     return new Promise((resolve, reject) => {
       const onAbort = () => {
         stop();
@@ -39,7 +45,7 @@ export class Questions {
 
   /** Delivers an answer of a client, here or on the replica that asked. Throws if that replica is gone. */
   async answer(response: ClientResponse, principal: string | undefined): Promise<void> {
-    const replica = replicaOf(response.id);
+    const replica = await this.#replicaOf(String(response.id), principal);
     // An answer to nothing is ignored, as every JSON-RPC peer does.
     if (replica === undefined) return;
     try {
@@ -54,9 +60,10 @@ export class Questions {
       });
     }
   }
-}
 
-function replicaOf(id: RequestId): string | undefined {
-  const [replica, count, check, ...more] = String(id).split("/");
-  return replica && count && check && more.length === 0 ? replica : undefined;
+  /** The replica that asked this user; undefined for any other id. */
+  async #replicaOf(id: string, principal: string | undefined): Promise<string | undefined> {
+    const opened = await this.#seal.openFresh(PURPOSE, id);
+    return isFields(opened) && opened["p"] === principal ? (opened["r"] as string) : undefined;
+  }
 }
