@@ -75,6 +75,12 @@ const methods = {
   },
 };
 
+/** With `PROGRESS=1`: a report before the response, if the client wants one. */
+const reportOf = ({ params }) =>
+  env.PROGRESS === "1" && params?._meta?.progressToken !== undefined
+    ? `{"jsonrpc":"2.0","method":"notifications/progress","params":{"progressToken":${JSON.stringify(params._meta.progressToken)},"progress":1}}\n`
+    : "";
+
 /** The response as JSON, or undefined for a notification. */
 function answer({ id, method, params = {} }) {
   if (id === undefined) return undefined;
@@ -93,8 +99,9 @@ function serveStdio() {
       const line = Buffer.concat(parts).toString();
       parts = [];
       start = end + 1;
-      const out = line === "" ? undefined : answer(JSON.parse(line));
-      if (out !== undefined) process.stdout.write(`${out}\n`);
+      const message = line === "" ? undefined : JSON.parse(line);
+      const out = message && answer(message);
+      if (out !== undefined) process.stdout.write(`${reportOf(message)}${out}\n`);
     }
     if (start < chunk.length) parts.push(chunk.subarray(start));
   });
