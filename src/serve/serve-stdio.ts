@@ -54,7 +54,7 @@ export async function serveStdio(
 
 function receive(connection: MessageConnection, line: string): void {
   try {
-    void connection.receive(readMessage(JSON.parse(line)));
+    for (const message of readMessages(line).messages) void connection.receive(message);
   } catch (error) {
     connection.refuse(error);
   }

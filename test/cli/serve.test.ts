@@ -128,3 +128,19 @@ test("says which program to stop if the port is taken", async () => {
     await new Promise((resolve) => other.close(resolve));
   }
 });
+
+test("G12 refuses a line that is nested too deeply, or is not JSON, and goes on", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { lean: [] });
+  const nested = `${"[".repeat(100_000)}${"]".repeat(100_000)}`;
+  const call = (id: number, args: string) =>
+    `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"lean__echo","arguments":${args}}}`;
+  const input = `${[call(1, `{"text":${nested}}`), "{not JSON", call(2, '{"text":"hi"}')].join("\n")}\n`;
+  const { stdout } = await sandbox.runWith({ input }, "serve");
+  const answers = stdout
+    .trim()
+    .split("\n")
+    .map((line) => JSON.parse(line) as { id: unknown; error?: { code: number } });
+  expect(answers.map(({ error }) => error?.code)).toEqual([-32600, -32700, undefined]);
+  expect(answers[2]).toMatchObject({ id: 2, result: { content: [{ text: "hi" }] } });
+});
