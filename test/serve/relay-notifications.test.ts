@@ -2,6 +2,7 @@
 import type { ServerContext } from "@modelcontextprotocol/server";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
+import { LOG_LEVELS, type LogLevel } from "../../src/model/log-levels.js";
 import type { Progress } from "../../src/protocol/pending-request.js";
 import { ALL_CAPABILITIES, callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
 
@@ -58,7 +59,11 @@ function createScene(era: "legacy" | "modern", meet = async () => {}) {
   return server;
 }
 
-const dataOf = (relay: ReturnType<typeof createTestRelay>) => relay.logs.map(({ data }) => data);
+/** A gateway gets messages of every level, and leaves out those that its client does not want. */
+const dataOf = ({ logs, logLevel = "debug" }: ReturnType<typeof createTestRelay>) =>
+  logs
+    .filter(({ level }) => LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(logLevel))
+    .map(({ data }) => data);
 
 describe.each(["legacy", "modern"] as const)("%s", (era) => {
   test.each(["with capabilities", "without capabilities"])(
