@@ -8,13 +8,14 @@ import {
   invalidParams,
   MISSING_CAPABILITY,
 } from "../faults.js";
+import { isTooFar, nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
 import { isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
-import { createRelay, isTooFar, nextHop, passedRequestMeta, progressOf } from "./relayed.js";
+import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { openTaskId, sealTaskIds } from "./task-ids.js";

@@ -3,6 +3,7 @@ import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { Relay } from "../../protocol/relay.js";
 import { withoutQuestions } from "../client.js";
+import { HOPS_META_KEY } from "../hops.js";
 import { type Fields, isFields, metaOf, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText } from "../results.js";
@@ -92,18 +93,6 @@ interface MetaRules {
   readonly baggage: boolean;
   readonly hops: number;
 }
-
-/** How many gateways a request has passed. */
-const HOPS_META_KEY = "toolport/hops";
-const MAX_HOPS = 4;
-
-/** The number of gateways after this one. Throws if there are too many. */
-export function nextHop(params: Fields): number {
-  const given = metaOf(params)?.[HOPS_META_KEY];
-  return typeof given === "number" && given > 0 ? Math.floor(given) + 1 : 1;
-}
-
-export const isTooFar = (hops: number): boolean => hops > MAX_HOPS;
 
 /** The arguments of a request, checked to be an object. */
 export const argumentsOf = (value: unknown): Fields | undefined =>

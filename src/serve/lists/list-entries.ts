@@ -3,6 +3,7 @@ import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
+import { withHops } from "../hops.js";
 import type { Fields } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 import { SIGN_IN, signInTool, waitingServers } from "./sign-in.js";
@@ -45,12 +46,12 @@ function toolEntries(port: Port): readonly ListEntry[] {
   const order = serverOrder(port);
   const own = port.own
     .shown({ servers: undefined, all: false, isWanted: () => true })
-    .map((info) => ({ ...entryOf(order, "", info.name, ownTool(info)), source: info.name }));
+    .flatMap((info) => entryOf(order, { server: "", source: info.name, name: info.name }, ownTool(info)));
   const listed = snapshot.tools
     .filter((info) => isForModel(info) && port.own.isVisible(info))
-    .map((info) => {
-      const entry = port.catalog.entry(info.name)!;
-      return { ...entryOf(order, info.server, info.name, publicTool(entry)), source: info.sourceName };
+    .flatMap((info) => {
+      const { server, name, sourceName: source } = info;
+      return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
     });
   const entries = sorted([...own, ...listed]);
   tools.set(snapshot, entries);
@@ -94,9 +95,9 @@ function promptEntries(port: Port): readonly ListEntry[] {
   const order = serverOrder(port);
   const names = port.catalog.promptNames();
   return sorted(
-    port.catalog.items("prompts").map(({ server, item }, index) => {
+    port.catalog.items("prompts").flatMap(({ server, item }, index) => {
       const name = names[index]!;
-      return { ...entryOf(order, server, name, { ...item, name }), source: item["name"] as string };
+      return entryOf(order, { server, source: item["name"] as string, name }, { ...item, name });
     }),
   );
 }
@@ -109,11 +110,11 @@ function resourceEntries(
   const order = serverOrder(port);
   const field = list === "resources" ? "uri" : "uriTemplate";
   return sorted(
-    port.catalog.items(list).map(({ server, item }) => {
+    port.catalog.items(list).flatMap(({ server, item }) => {
       const source = item[field] as string;
       const name =
         list === "resources" ? names.toPublic(server, source) : names.templateToPublic(server, source);
-      return { ...entryOf(order, server, name, name === source ? item : { ...item, [field]: name }), source };
+      return entryOf(order, { server, source, name }, name === source ? item : { ...item, [field]: name });
     }),
   );
 }
@@ -153,9 +154,17 @@ function knownNames(port: Port, servers: readonly string[]): ResourceNames {
 const serverOrder = (port: Port): ReadonlyMap<string, number> =>
   new Map(port.configs().map(({ name }, index) => [name, index]));
 
-function entryOf(order: ReadonlyMap<string, number>, server: string, name: string, item: Fields) {
+/** No entry if it has passed too many gateways. */
+function entryOf(
+  order: ReadonlyMap<string, number>,
+  { server, source, name }: Pick<ListEntry, "server" | "source" | "name">,
+  item: Fields,
+): ListEntry[] {
+  const shown = withHops(item);
+  if (shown === undefined) return [];
   const place = String(order.get(server) ?? 0).padStart(4, "0");
-  return { server, name, key: server === "" ? `-${name}` : `${place}/${name}`, text: JSON.stringify(item) };
+  const key = server === "" ? `-${name}` : `${place}/${name}`;
+  return [{ server, source, name, key, text: JSON.stringify(shown) }];
 }
 
 const sorted = (entries: readonly ListEntry[]): readonly ListEntry[] =>
