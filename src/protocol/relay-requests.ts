@@ -61,10 +61,9 @@ export class RelayRequests {
     const level = capabilities.logging === undefined ? undefined : relay.logLevel;
     if (level !== undefined)
       return this.#calls.lowerLevel(level).then(() => this.#sendTracked(request, limits));
-    // Fast path: no message of the server can be for this client.
-    return calls === undefined && relay.onLog === undefined
-      ? this.#send(request, limits)
-      : this.#sendTracked(request, limits);
+    // Fast path: no question of the server can be for this client, and a server without the capability sends no log messages.
+    const mayLog = relay.onLog !== undefined && capabilities.logging !== undefined;
+    return calls === undefined && !mayLog ? this.#send(request, limits) : this.#sendTracked(request, limits);
   }
 
   #sendTracked(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {

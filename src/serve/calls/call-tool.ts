@@ -92,7 +92,8 @@ async function resolveAndRun(
   noteFacts(context, entry, args);
   if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (target === wanted) checkParamHeaders(context, entry, args);
-  const decided = await decideCall(context, entry, args, { round, wanted });
+  const deciding = decideCall(context, entry, args, { round, wanted });
+  const decided = deciding instanceof Promise ? await deciding : deciding;
   if ("answer" in decided) return decided.answer;
   return run(context, entry, args, { wanted, round, hops, ...decided });
 }
@@ -164,11 +165,11 @@ function isUnchanged({ content, structuredContent }: ToolResult, raw: Fields): b
   return content.every((block, index) => block === given[index]);
 }
 
-async function finish(
+function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   wanted: WantedCall,
-): Promise<string> {
+): string | Promise<string> {
   const { client, facts } = context;
   facts.server = server;
   if (resultType === "input_required") {
@@ -180,8 +181,11 @@ async function finish(
     return resultText(client, sealed, undefined, resultType);
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
-  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, fields));
-  return resultText(client, renamed, undefined, resultType);
+  const sealed = sealTaskIds(context, server, fields);
+  if (!hasUris(sealed)) return resultText(client, sealed, undefined, resultType);
+  return withPublicUris(context, server, sealed).then((renamed) =>
+    resultText(client, renamed, undefined, resultType),
+  );
 }
 
 /** Links to resources lead to this server through the gateway. */

@@ -27,12 +27,13 @@ export type DecidedCall =
   | { readonly answer: string }
   | { readonly isExact: boolean; readonly isApproved: boolean };
 
-export async function decideCall(
+/** Returns no promise if the policy allows the call at once. */
+export function decideCall(
   context: RequestContext,
   { info, source }: CatalogEntry,
   args: Fields,
   approval: ApprovalParts,
-): Promise<DecidedCall> {
+): DecidedCall | Promise<DecidedCall> {
   const { parts, client } = context;
   if (parts.policy === undefined) return { isExact: false, isApproved: false };
   const deciding = parts.policy.decide({
@@ -44,16 +45,15 @@ export async function decideCall(
     publicName: info.name,
     args,
   });
-  const decision = deciding instanceof Promise ? await deciding : deciding;
-  if (decision.effect === "deny") return { answer: refused(context, decision) };
-  const answer =
-    decision.effect === "allow"
-      ? undefined
-      : await approve(context, decision, { ...approval, tool: info.name, args });
-  // A person who approves has read the arguments too.
-  const isApproved = decision.effect === "approve";
-  const isExact = decision.readsArguments === true || isApproved;
-  return answer === undefined ? { isExact, isApproved } : { answer };
+  const apply = (decision: PolicyDecision): DecidedCall | Promise<DecidedCall> => {
+    if (decision.effect === "deny") return { answer: refused(context, decision) };
+    if (decision.effect === "allow") return { isExact: decision.readsArguments === true, isApproved: false };
+    // A person who approves has read the arguments too.
+    return approve(context, decision, { ...approval, tool: info.name, args }).then((answer) =>
+      answer === undefined ? { isExact: true, isApproved: true } : { answer },
+    );
+  };
+  return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
 }
 
 /** Asks the policy about a fallback server. An approval of the call covers it, if its server needs no other decision. */

@@ -30,10 +30,11 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
   const { client, exchange } = context;
   const isModern = client.era === "modern";
   const canAnswer = isModern || exchange.ask !== undefined;
-  const relay: Relay = {
+  const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
+  return {
     capabilities: canAnswer ? client.capabilities : withoutQuestions(client.capabilities),
     capabilityKey: canAnswer ? client.capabilityKey : "",
-    logLevel: client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL),
+    logLevel,
     passesInput: isModern,
     inputResponses: init.inputResponses,
     requestState: init.requestState,
@@ -47,7 +48,6 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
         exchange.notify(notificationText("notifications/message", params));
     },
   };
-  return relay;
 }
 
 /** Whether a level is as severe as another one. */

@@ -15,7 +15,8 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
   const { client, exchange } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
     try {
-      return await parkable.finish(context, await parkable.run(exchange.signal, undefined));
+      const finished = parkable.finish(context, await parkable.run(exchange.signal, undefined));
+      return typeof finished === "string" ? finished : await finished;
     } catch (error) {
       return parkable.fail(context, error);
     }

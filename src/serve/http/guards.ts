@@ -1,5 +1,5 @@
 /** Checks of an HTTP request that come before its credentials and its body. */
-import type { HttpRequest } from "./http-request.js";
+import { type Headers, type HttpRequest, NO_HEADERS } from "./http-request.js";
 
 export interface GuardRules {
   /** Host names without port; undefined: any. */
@@ -34,13 +34,15 @@ const isSameOrigin = (origin: string, host: string | undefined): boolean =>
 
 function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
   const lower = host.toLowerCase();
-  return allowed.has(lower) || allowed.has(lower.replace(/:\d+$/, ""));
+  if (allowed.has(lower)) return true;
+  const colon = lower.lastIndexOf(":");
+  return colon !== -1 && /^\d+$/.test(lower.slice(colon + 1)) && allowed.has(lower.slice(0, colon));
 }
 
 /** Headers for pages of an allowed origin. */
-export function corsHeaders(request: HttpRequest, { allowedOrigins }: GuardRules): Record<string, string> {
+export function corsHeaders(request: HttpRequest, { allowedOrigins }: GuardRules): Headers {
   const origin = request.header("origin");
-  if (origin === undefined || !allowedOrigins.has(origin)) return {};
+  if (origin === undefined || !allowedOrigins.has(origin)) return NO_HEADERS;
   return {
     "access-control-allow-origin": origin,
     "access-control-expose-headers": "mcp-session-id, www-authenticate",

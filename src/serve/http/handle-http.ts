@@ -118,7 +118,7 @@ export class HttpEndpoint {
 
   async #post(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
     const type = request.header("content-type") ?? "";
-    if (!/^application\/json(;|$)/i.test(type.trim()))
+    if (type !== "application/json" && !/^application\/json(;|$)/i.test(type.trim()))
       return refuse(reply, 415, "The content type must be application/json", cors);
     const { messages, isBatch } = readMessages(await request.body(this.#settings.maxBodyBytes));
     const [first] = messages;

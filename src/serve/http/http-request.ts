@@ -14,6 +14,8 @@ export interface HttpRequest {
 
 export type Headers = Readonly<Record<string, string>>;
 
+export const NO_HEADERS: Headers = {};
+
 export interface HttpReply {
   /** Sends the whole response. */
   send(status: number, headers: Headers, body?: string): void;

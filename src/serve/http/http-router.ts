@@ -36,11 +36,15 @@ export class HttpRouter {
   }
 
   /** Serves one request. Never rejects. */
-  async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
+  handle(request: HttpRequest, reply: HttpReply): Promise<void> {
     const { target } = request;
     const query = target.indexOf("?");
     const path = query === -1 ? target : target.slice(0, query);
     if (path === this.#path || path === `${this.#path}/`) return this.#endpoint.handle(request, reply);
+    return this.#other(request, reply, path);
+  }
+
+  async #other(request: HttpRequest, reply: HttpReply, path: string): Promise<void> {
     if (path === "/healthz") return reply.send(200, TEXT, "ok");
     if (path === "/readyz") return this.#ready(reply);
     if (path.startsWith("/.well-known/")) return this.#metadata(request, reply, path);
