@@ -27,7 +27,7 @@ const DEFAULT_LEVEL = "info";
 
 /** The relay of a request. */
 export function createRelay(context: RequestContext, init: RelayInit = {}): Relay {
-  const { client, exchange } = context;
+  const { parts, client, exchange } = context;
   const isModern = client.era === "modern";
   const canAnswer = isModern || exchange.ask !== undefined;
   const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
@@ -41,12 +41,14 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
     task: init.task,
     mayUse: init.mayUse,
     answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
-    onLog(params, sent) {
-      context.parts.feeds.delivered(sent);
-      const { logLevel } = relay;
-      if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
-        exchange.notify(notificationText("notifications/message", params));
-    },
+    // Requests whose messages are read by no client need no place among the relayed calls of the connection.
+    ...((logLevel !== undefined || parts.feeds.has(client.principal)) && {
+      onLog(params: Fields, sent: Fields) {
+        parts.feeds.delivered(sent);
+        if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
+          exchange.notify(notificationText("notifications/message", params));
+      },
+    }),
   };
 }
 

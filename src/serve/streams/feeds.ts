@@ -58,6 +58,11 @@ export class Feeds {
     ];
   }
 
+  /** Whether a stream of the user is open. */
+  has(principal: string | undefined): boolean {
+    return this.#feeds.has(principal);
+  }
+
   /** A log message belongs to a request, so it is no news. @param params as the server sent them */
   delivered(params: Fields): void {
     this.#delivered.add(params);
