@@ -62,9 +62,9 @@ function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEnt
   const servers = waitingServers(port);
   if (servers.length === 0) return entries;
   const order = serverOrder(port);
-  const added = servers.map((server) => {
+  const added = servers.flatMap((server) => {
     const tool = signInTool(server);
-    return { ...entryOf(order, server, tool.name, tool), source: SIGN_IN };
+    return entryOf(order, { server, source: SIGN_IN, name: tool.name }, tool);
   });
   return sorted([...entries, ...added]);
 }
