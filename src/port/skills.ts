@@ -2,16 +2,14 @@
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Session } from "../protocol/session.js";
-import {
-  getSkill,
-  listSkills,
-  readSkillFile,
-  type SkillEntry,
-  type SkillLimits,
-} from "../protocol/skills.js";
+import type { SkillEntry, SkillLimits } from "../protocol/skills.js";
 import { suggest } from "../util/suggest.js";
 import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
+
+/** Loaded with the first skill. */
+const skillCode = () => import("../protocol/skills.js");
+type SkillCode = Awaited<ReturnType<typeof skillCode>>;
 
 const METHOD_NOT_FOUND = -32601;
 /** Maximum number of URIs in a message. */
@@ -84,17 +82,21 @@ export function createSkills(port: Port, server: string): Skills {
 
   async function ask<Result>(
     access: AccessOptions,
-    run: (session: Session, limits: SkillLimits) => Promise<Result>,
+    run: (session: Session, limits: SkillLimits, code: SkillCode) => Promise<Result>,
   ): Promise<Result> {
     port.assertOpen();
     await port.restored();
     const { context: _, ...wait } = access;
     const limits = { ...wait, timeoutMs: wait.timeoutMs ?? settings.timeoutMs };
-    return port.read(port.pool.require(server), (session) => run(session, limits), limits);
+    const connection = port.pool.require(server);
+    const code = await skillCode();
+    return port.read(connection, (session) => run(session, limits, code), limits);
   }
 
   async function list(access: AccessOptions): Promise<SkillInfo[]> {
-    const { skills, invalid } = await ask(access, listSkills);
+    const { skills, invalid } = await ask(access, (session, limits, code) =>
+      code.listSkills(session, limits),
+    );
     for (const { index, uri, reason } of invalid)
       warn(server, `The skill ${uri ?? `number ${index + 1}`} is left out: ${reason}`);
     return skills.map((skill) => toInfo(server, skill));
@@ -114,7 +116,7 @@ export function createSkills(port: Port, server: string): Skills {
   /** Not every skill is listed, and not every server supports skills that are not listed. */
   async function findByAddress(uri: string, access: AccessOptions): Promise<SkillEntry> {
     try {
-      return await ask(access, (session, limits) => getSkill(session, uri, limits));
+      return await ask(access, (session, limits, code) => code.getSkill(session, uri, limits));
     } catch (error) {
       if (!(error instanceof ToolCallError) || error.rpcCode !== METHOD_NOT_FOUND) throw error;
       const known = await list(access);
@@ -137,7 +139,7 @@ export function createSkills(port: Port, server: string): Skills {
         principal: port.principal?.name,
       };
       return observe(event, () =>
-        ask(access, (session, limits) => readSkillFile(session, { skill: entry, uri }, limits)),
+        ask(access, (session, limits, code) => code.readSkillFile(session, { skill: entry, uri }, limits)),
       );
     },
   };
