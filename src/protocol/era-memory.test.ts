@@ -13,7 +13,7 @@ const discover = { supportedVersions: ["2026-07-28"] };
 
 function memory(store: Store = memoryStore()) {
   const clock = { now: 1_000_000 };
-  return { clock, store, eras: new EraMemory(store, undefined, () => clock.now) };
+  return { clock, store, eras: new EraMemory(store, undefined, { now: () => clock.now }) };
 }
 
 test("an unknown server has no remembered era", async () => {

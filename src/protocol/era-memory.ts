@@ -45,11 +45,18 @@ export class EraMemory {
   readonly #store: Store;
   readonly #principal: string | undefined;
   readonly #now: () => number;
+  readonly #storesPrivate: boolean;
 
-  constructor(store: Store, principal?: string, now: () => number = Date.now) {
+  /** @param options `storesPrivate: false`: private results are not stored, as for the users of a gateway without a store. */
+  constructor(
+    store: Store,
+    principal?: string,
+    { now = Date.now, storesPrivate = true }: { now?: () => number; storesPrivate?: boolean } = {},
+  ) {
     this.#store = store;
     this.#principal = principal;
     this.#now = now;
+    this.#storesPrivate = storesPrivate;
   }
 
   async recall(config: ServerConfig): Promise<RememberedEra | undefined> {
@@ -75,7 +82,7 @@ export class EraMemory {
     const { discover } = verdict;
     if (isPublic(discover)) return this.#put(eraKey(config), { era, discover });
     await this.#put(eraKey(config), { era });
-    await this.#put(discoverKey(this.#principal, config), discover);
+    if (this.#storesPrivate) await this.#put(discoverKey(this.#principal, config), discover);
   }
 
   async forget(config: ServerConfig): Promise<void> {
