@@ -131,12 +131,17 @@ export class OnDemandLists {
     // A slow read that began earlier must not replace the result of a later one.
     if ((before?.parts?.[key]?.turn ?? 0) > turn) return;
     const lists = before?.lists ?? NO_LISTS;
-    const publicKeys = lists.publicKeys.filter((each) => each !== key);
+    const others = lists.publicKeys.filter((each) => each !== key);
+    const publicKeys = read.isPublic ? [...others, key] : others;
     const { refusedItems } = examined;
     if (refusedItems.size > (before?.refusedItems.size ?? 0))
       for (const finding of itemFindings(refusedItems)) onWarning(finding);
     const kept: Kept = {
-      lists: { ...lists, ...read.lists, publicKeys: read.isPublic ? [...publicKeys, key] : publicKeys },
+      lists: {
+        ...lists,
+        ...read.lists,
+        publicKeys: publicKeys.length > 0 ? publicKeys : NO_LISTS.publicKeys,
+      },
       // Another list may have been examined in the meantime.
       ...pinsOf(key === "tools" ? examined : (before ?? examined)),
       refusedItems: key === "tools" ? (before ?? examined).refusedItems : refusedItems,

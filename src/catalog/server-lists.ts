@@ -115,7 +115,17 @@ export function usePublicList(key: ListKey, list: PagedList, transport: Session[
 
 function oneList(key: ListKey, read: ToolList | PlainList): OneList {
   const { readAt = Date.now(), ttlMs, isPublic = false } = read;
-  return { lists: { [key]: "items" in read ? read.items : read }, readAt, ttlMs, isPublic };
+  return { lists: { [key]: "items" in read ? read.items : onlyTools(read) }, readAt, ttlMs, isPublic };
+}
+
+const complete = new WeakMap<readonly unknown[], ToolList>();
+
+/** Without the times of the read, which differ between users. The same object for the same complete list. */
+function onlyTools({ tools, withheld, cut }: ToolList): ToolList {
+  if (cut !== undefined) return { tools, withheld, cut };
+  const list = complete.get(tools) ?? { tools, withheld };
+  complete.set(tools, list);
+  return list;
 }
 
 /** The outcome of reading some lists again. */
