@@ -4,6 +4,7 @@ import { once } from "node:events";
 import process from "node:process";
 import { fileURLToPath } from "node:url";
 import { createToolport } from "../dist/index.js";
+import { createGateway } from "../dist/serve/index.js";
 import { createTestServer } from "../dist/testing/index.js";
 
 const USERS = Number(process.env.USERS ?? 300);
@@ -34,6 +35,13 @@ async function settledHeap() {
   return process.memoryUsage().heapUsed;
 }
 
+/** Writes a heap snapshot into the working directory, to see what a user consists of: SNAPSHOT=modern-10. */
+async function snapshot(stage) {
+  const { writeHeapSnapshot } = await import("node:v8");
+  await settledHeap();
+  console.log(writeHeapSnapshot(`${stage}.heapsnapshot`));
+}
+
 async function main() {
   const rows = [];
   const [eras, counts] = [process.env.ERAS ?? "modern,legacy", process.env.UPSTREAMS ?? "1,10"];
@@ -47,7 +55,9 @@ async function measure(era, upstreams) {
   const [urls] = await once(child, "message");
   const mcpServers = Object.fromEntries(urls.map((url, index) => [`s${index}`, { url }]));
   const toolport = createToolport({ mcpServers });
-  const access = toolport[Symbol.for("toolport.gateway-access")];
+  // The gateway brings the code for its users.
+  const gateway = createGateway(toolport, { auth: false });
+  const access = toolport[Symbol.for("toolport.gateway-access")]();
   const call = async (name) => {
     const port = access.portOf(name);
     await port.run(await port.findForCall("s0__tool_3"), { text: "a" }, {});
@@ -68,23 +78,23 @@ async function measure(era, upstreams) {
   await rest();
   await each(call, "warm");
   await rest();
+  if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("before");
   const before = await settledHeap();
   const perUser = async () => Number((((await settledHeap()) - before) / USERS / 1024).toFixed(1));
   const row = { era, upstreams };
   await each(async (name) => void access.portOf(name));
   row["created KB"] = await perUser();
+  if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("created");
   await each(call);
   row["1 call KB"] = await perUser();
   await each(list);
   row["all listed KB"] = await perUser();
   await rest();
   row["resting KB"] = await perUser();
-  if (process.env.SNAPSHOT === `${era}-${upstreams}`) {
-    const { writeHeapSnapshot } = await import("node:v8");
-    console.log(writeHeapSnapshot("/tmp/wt/lists-heap.heapsnapshot"));
-  }
+  if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("resting");
   await each(call);
   row["after a call KB"] = await perUser();
+  await gateway.close();
   await toolport.close();
   child.kill();
   return row;

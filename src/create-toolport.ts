@@ -7,12 +7,11 @@ import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
+import { ACCESS_KEY } from "./port/access-key.js";
 import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
-import { addGatewayAccess } from "./port/gateway-access.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
-import { answerOAuthCallback, renewLogin } from "./port/oauth-callback.js";
 import type { ToolportOptions } from "./port/options.js";
 import type { Port } from "./port/port.js";
 import { PortRoot } from "./port/port-root.js";
@@ -41,7 +40,7 @@ import type { Toolport } from "./toolport.js";
 export function createToolport(options: ToolportOptions = {}): Toolport {
   const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), toToolport);
   const toolport = root.plain();
-  addGatewayAccess(toolport, root.access());
+  Object.defineProperty(toolport, ACCESS_KEY, { value: root.access.bind(root) });
   return toolport;
 }
 
@@ -229,13 +228,14 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
         isSpent = true;
       });
       await finishing.catch(async (error: unknown) => {
-        if (isSpent) await renewLogin(connection);
+        if (isSpent) await (await loginCode()).renewLogin(connection);
         throw error;
       });
       return connectOne(connection, wait);
     },
     async handleOAuthCallback(request) {
       await port.opened();
+      const { answerOAuthCallback, renewLogin } = await loginCode();
       return answerOAuthCallback(request, {
         store: settings.store,
         // With the network options of the server, if this process has it.
@@ -286,3 +286,6 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     },
   };
 }
+
+/** Loaded with the first login of a web application. */
+const loginCode = () => import("./port/oauth-callback.js");

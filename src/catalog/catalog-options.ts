@@ -5,7 +5,6 @@ import type { ListName } from "../protocol/change-watch.js";
 import type { NamingOptions } from "./build-snapshot.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filters/filter-set.js";
-import type { InternedLists } from "./interned-lists.js";
 import type { SharedLists } from "./public-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
@@ -24,8 +23,6 @@ export interface CatalogOptions {
   onChanged: (server: string) => void;
   /** Snapshots that users with the same lists share; undefined: this port shares none. */
   snapshots?: { readonly shared: SharedSnapshots; readonly filters: FilterSet } | undefined;
-  /** Equal lists of different users are kept once. */
-  interned: InternedLists;
   /** Lists that all users may share. */
   publicLists: SharedLists;
   /** The lists of a server were read from the server itself. */

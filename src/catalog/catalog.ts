@@ -21,7 +21,6 @@ import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lis
 import { type TextFinding, textFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
 import { PromptNames } from "./names/prompt-names.js";
-import { OnDemandLists } from "./on-demand-lists.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
 import type { ListKey, ServerLists } from "./server-lists.js";
@@ -43,17 +42,10 @@ export class Catalog {
   #promptNames: PromptNames | undefined;
   /** Entries of the lists other than tools, until the next change. */
   #items: Map<ListKey, readonly ListedItem[]> | undefined;
-  #onDemand: OnDemandLists | undefined;
   #full: FullLists | undefined;
 
   constructor(options: CatalogOptions) {
     this.#options = options;
-  }
-
-  /** Reads single lists, for ports that do not read all of them. */
-  get onDemand(): OnDemandLists {
-    this.#onDemand ??= new OnDemandLists(this.#host(), this.#options.interned);
-    return this.#onDemand;
   }
 
   /** Reads the lists of a server, and reads them again when they change, as long as the session lives. */
@@ -127,7 +119,7 @@ export class Catalog {
   /** Accepts changed definitions, and offers the tools again. */
   async approve(server: string, tools?: readonly string[]): Promise<void> {
     await this.#options.pins.approve(server, tools);
-    await this.#comparePins(server);
+    if (await this.#comparePins(server)) this.#options.onListsChanged(server, ["tools"]);
   }
 
   /** Another process changed the pins of a server. Never rejects. */
@@ -247,12 +239,12 @@ export class Catalog {
   }
 
   #whole(): FullLists {
-    this.#full ??= new FullLists(this.#host());
+    this.#full ??= new FullLists(this.host());
     return this.#full;
   }
 
   /** What reading lists needs. */
-  #host() {
+  host() {
     return {
       options: this.#options,
       kept: (server: string) => this.#kept.get(server),

@@ -2,7 +2,9 @@
 
 import { ConfigError } from "../errors/config-error.js";
 import type { Emitter } from "../util/emitter.js";
+import { ACCESS_KEY } from "./access-key.js";
 import type { ToolportEvents } from "./events.js";
+import { createLeanParts, type LeanParts } from "./lean/lean-parts.js";
 import type { Port } from "./port.js";
 
 /** The ports of one `createToolport`, for a gateway. */
@@ -19,21 +21,17 @@ export interface GatewayAccess {
   readonly on: Emitter<ToolportEvents>["on"];
 }
 
-// A registered symbol, because CommonJS bundles contain several copies of this module.
-const ACCESS = Symbol.for("toolport.gateway-access");
-
-/** Adds the access to the object with the public methods. */
-export function addGatewayAccess(toolport: object, access: GatewayAccess): void {
-  Object.defineProperty(toolport, ACCESS, { value: access });
-}
-
 /** Throws for an object that `createToolport` did not return. */
 export function gatewayAccess(toolport: object): GatewayAccess {
-  const access = (toolport as { [ACCESS]?: GatewayAccess } | null | undefined)?.[ACCESS];
-  if (access !== undefined) return access;
+  const open = (toolport as Partial<Accessible> | null | undefined)?.[ACCESS_KEY];
+  if (open !== undefined) return open(createLeanParts);
   throw new ConfigError({
     code: "INVALID_CONFIG",
     what: "A gateway needs the object that createToolport() returned",
     next: "Pass that object itself, not one from as(user)",
   });
+}
+
+interface Accessible {
+  readonly [ACCESS_KEY]: (createLean: () => LeanParts) => GatewayAccess;
 }

@@ -4,6 +4,7 @@ import type { CatalogOptions } from "../catalog/catalog-options.js";
 import type { FilterSet } from "../catalog/filters/filter-set.js";
 import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
+import type { SharedSnapshots } from "../catalog/shared-snapshots.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ConnectionPool } from "../connection/connection-pool.js";
 import { serverIdentity } from "../state/server-keys.js";
@@ -17,6 +18,7 @@ interface CatalogHost {
   readonly principal: { readonly name: string } | undefined;
   readonly filters: FilterSet;
   readonly isLean: boolean;
+  readonly lean: { readonly snapshots: SharedSnapshots };
   readonly pool: ConnectionPool;
   readonly own: { readonly names: readonly string[] };
   readonly saved: { keepLists: NonNullable<CatalogOptions["onRead"]> } | undefined;
@@ -51,8 +53,7 @@ export function createPortCatalog(port: CatalogHost): Catalog {
     listTimeoutMs: LIST_TIMEOUT_MS,
     servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
-    interned: parts.interned,
-    snapshots: port.isLean ? { shared: parts.snapshots, filters: parts.filters } : undefined,
+    snapshots: port.isLean ? { shared: port.lean.snapshots, filters: parts.filters } : undefined,
     publicLists: sharedListsOf(port),
     onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
     onListsChanged: (server, lists) =>

@@ -1,5 +1,6 @@
 /** Whose port it is, and how it relates to the other ports of one `createToolport`. */
 import type { FilterSet } from "../catalog/filters/filter-set.js";
+import type { LeanParts } from "./lean/lean-parts.js";
 import type { Principal } from "./principal.js";
 
 /** Empty for the plain port. */
@@ -9,6 +10,8 @@ export interface PortOwner<Port> {
   readonly parent?: Port | undefined;
   /** All ports, this one included. */
   readonly all?: (() => readonly Port[]) | undefined;
+  /** Set once a gateway uses the ports. */
+  readonly lean?: (() => LeanParts | undefined) | undefined;
   /** Lists are read when they are needed, and the port listens for changes only while a client does. @default false */
   readonly isLean?: boolean | undefined;
   /** Filters of an earlier port of the same user. @default those that apply to all users */

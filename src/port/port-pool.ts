@@ -1,14 +1,13 @@
 /** Creates the connections of a port from its options, its credentials, its catalog and its events. */
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
-import type { InternedLists } from "../catalog/interned-lists.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ConnectionParts } from "../connection/connection-parts.js";
 import { ConnectionPool } from "../connection/connection-pool.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { classifyError } from "../errors/classify-error.js";
-import type { CallTargets } from "../execution/call-target.js";
+import type { ToolportError } from "../errors/toolport-error.js";
 import { EraMemory, type RememberedEra } from "../protocol/era-memory.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -17,8 +16,6 @@ import { createWireLog } from "../telemetry/wire-log.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import type { PortOAuth } from "./port-oauth.js";
 import { configFor, type Principal } from "./principal.js";
-import type { ResourceCache } from "./resources/resource-cache.js";
-import type { Subscriptions } from "./resources/subscriptions.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** The part of a port that its connections need. */
@@ -28,14 +25,15 @@ export interface PoolHost {
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
   readonly isLean: boolean;
+  readonly lean: { shareEra(era: RememberedEra): RememberedEra };
   readonly lists: { connected(session: Session): void };
-  readonly pipeline: { readonly targets: CallTargets };
   readonly oauth: PortOAuth;
   readonly serverRequests: ServerRequests;
-  readonly resourceCache: ResourceCache;
-  readonly subscriptions: Subscriptions;
   http(config: ServerConfig): Promise<HttpClient>;
   factsOf(session: Session): ServerFacts;
+  connectionChanged(server: string, to: "ready" | "closed"): void;
+  serverSilent(server: string, error: ToolportError): void;
+  resourceChanged(server: string, uri?: string): void;
 }
 
 export function createPortPool(port: PoolHost): ConnectionPool {
@@ -51,7 +49,8 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
     identity: { clientInfo: settings.clientInfo, capabilities: port.serverRequests.capabilities },
     serverRequests: port.serverRequests,
     validator: parts.validator,
-    eras: new EraMemory(settings.store, principal?.name),
+    // Without a configured store the results would stay in memory when the user is gone.
+    eras: new EraMemory(settings.store, principal?.name, { storesPrivate: !port.isLean || settings.isSaved }),
     logLevelOf: ({ logLevel = settings.logLevel }, era) =>
       logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
     connectTimeoutMs: settings.connectTimeoutMs,
@@ -63,7 +62,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
     isLean: port.isLean,
-    shareEra: (era) => shareEra(parts.interned, era),
+    shareEra: port.isLean ? (era) => port.lean.shareEra(era) : undefined,
     discover: async (session, signal) => {
       if (port.isLean) return port.lists.connected(session);
       await port.catalog.load(session, signal).catch((error: unknown) => {
@@ -72,12 +71,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
     },
     onState: (change) => {
       noteAbsence(port, change);
-      if (change.to === "closed") port.pipeline.targets.disconnected(change.server);
-      if (change.to === "ready") {
-        port.pipeline.targets.reconnected(change.server);
-        port.resourceCache.forget(change.server);
-        port.subscriptions.ready(change.server);
-      }
+      if (change.to === "closed" || change.to === "ready") port.connectionChanged(change.server, change.to);
       parts.onState({ ...change, principal: principal?.name }, port.pool.configOf(change.server));
     },
     onInvalidMessage: (server, { code, what, next }, source) => {
@@ -89,7 +83,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
       reported.add(key);
       parts.warn(server, message, { code });
     },
-    onSilent: (server, error) => port.pipeline.targets.silent(server, error),
+    onSilent: (server, error) => port.serverSilent(server, error),
     onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
     onNotification: (server, method, params) => {
       onNotification(port, server, { method, uri: params["uri"] });
@@ -109,15 +103,6 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
   };
 }
 
-/** Results of handshakes are the same for most users. */
-function shareEra(interned: InternedLists, era: RememberedEra): RememberedEra {
-  if (era.era === "modern") return interned.intern("era", [era])[0] as RememberedEra;
-  const { resume, ...rest } = era;
-  if (resume === undefined) return era;
-  const result = interned.intern("handshake", [resume.result])[0] as typeof resume.result;
-  return { ...rest, resume: { ...resume, result } };
-}
-
 /** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */
 function noteAbsence({ catalog }: PoolHost, { server, to, error }: StateChange): void {
   if (to === "failed") catalog.setAway(server, error !== undefined && classifyError(error).useFallback);
@@ -130,8 +115,7 @@ function onNotification(
   server: string,
   { method, uri }: { method: string; uri: unknown },
 ): void {
-  if (method === "notifications/resources/list_changed") port.resourceCache.forget(server);
-  if (method !== "notifications/resources/updated" || typeof uri !== "string") return;
-  port.resourceCache.forget(server, uri);
-  port.subscriptions.updated(server, uri);
+  if (method === "notifications/resources/list_changed") port.resourceChanged(server);
+  if (method === "notifications/resources/updated" && typeof uri === "string")
+    port.resourceChanged(server, uri);
 }

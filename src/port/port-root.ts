@@ -1,11 +1,11 @@
 /** All ports of one `createToolport`: the plain one, and one for each principal. */
 import type { FilterSet } from "../catalog/filters/filter-set.js";
 import type { GatewayAccess } from "./gateway-access.js";
+import type { LeanParts } from "./lean/lean-parts.js";
 import type { OAuthCallbackOptions } from "./oauth-callback.js";
 import { Port } from "./port.js";
 import { type Principal, type PrincipalOptions, readPrincipal } from "./principal.js";
 import type { SharedParts } from "./shared-parts.js";
-import { watchPins } from "./watch-pins.js";
 
 /** Connections of users that are idle for this long are closed. */
 const IDLE_MS = 60_000;
@@ -23,14 +23,20 @@ export class PortRoot<Methods> {
   readonly #createMethods: (port: Port, root: PortRoot<Methods>) => Methods;
   /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
   callback: OAuthCallbackOptions = {};
-  readonly #stopWatching: () => void;
+  /** Stops watching the store. */
+  readonly #watching: Promise<() => void> | undefined;
+  #lean: LeanParts | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #ports = new Map<string | undefined, PortEntry<Methods>>();
 
   constructor(parts: SharedParts, createMethods: (port: Port, root: PortRoot<Methods>) => Methods) {
     this.#parts = parts;
     this.#createMethods = createMethods;
-    this.#stopWatching = watchPins(parts, (principal) => this.known(principal));
+    // Without a configured store, no other process can change pins.
+    if (parts.settings.pins !== "off" && parts.settings.isSaved)
+      this.#watching = import("./watch-pins.js").then(({ watchPins }) =>
+        watchPins(parts, (principal) => this.known(principal)),
+      );
   }
 
   /** The public methods of the plain port. */
@@ -54,8 +60,9 @@ export class PortRoot<Methods> {
     return this.#methodsOf(this.#entry(principal, known.filters));
   }
 
-  /** Access for a gateway. */
-  access(): GatewayAccess {
+  /** Access for a gateway, which brings the code that only gateways need. */
+  access(createLean: () => LeanParts): GatewayAccess {
+    this.#lean ??= createLean();
     const plain = this.#entry().port;
     const ports = this.#ports;
     return {
@@ -91,7 +98,7 @@ export class PortRoot<Methods> {
       return port.close();
     }
     clearInterval(this.#timer);
-    this.#stopWatching();
+    (await this.#watching)?.();
     await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
     this.#parts.close();
   }
@@ -102,7 +109,8 @@ export class PortRoot<Methods> {
     if (known !== undefined) return known;
     const parent = this.#ports.get(undefined)?.port;
     const all = () => [...this.#ports.values()].map((entry) => entry.port);
-    const port = new Port(this.#parts, { principal, parent, all, filters, isLean });
+    const lean = () => this.#lean;
+    const port = new Port(this.#parts, { principal, parent, all, filters, lean, isLean });
     const configs = parent?.pool.configs() ?? this.#parts.settings.servers.values();
     for (const config of configs) port.register(config);
     const entry: PortEntry<Methods> = { port, methods: undefined };

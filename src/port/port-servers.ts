@@ -10,13 +10,11 @@ import type { SharedParts } from "./shared-parts.js";
 interface ServersHost {
   readonly parts: SharedParts;
   readonly pool: ConnectionPool;
-  readonly variants: { drop(server: string): Promise<void> };
   readonly catalog: Catalog;
-  readonly lists: { serversChanged(server: string): void };
-  readonly subscriptions: { drop(server: string): void };
   readonly oauth: { forget(config: ServerConfig): void };
-  readonly resourceCache: { forget(server: string): void };
-  readonly pipeline: { readonly targets: { forget(server: string): void } };
+  dropServer(server: string): Promise<void>;
+  forgetServer(server: string): void;
+  serversChanged(server: string): void;
 }
 
 export class PortServers {
@@ -61,16 +59,14 @@ export class PortServers {
 
   /** Removes a server. Its records stay in the store. */
   async remove(name: string): Promise<void> {
-    const { pool, variants, catalog, lists, subscriptions, oauth, resourceCache, pipeline } = this.#port;
+    const { pool, catalog, oauth } = this.#port;
     const config = pool.configOf(name);
     this.#restored?.delete(name);
-    subscriptions.drop(name);
-    await Promise.all([pool.remove(name), variants.drop(name)]);
+    await Promise.all([this.#port.dropServer(name), pool.remove(name)]);
     if (config !== undefined) oauth.forget(config);
-    resourceCache.forget(name);
-    pipeline.targets.forget(name);
+    this.#port.forgetServer(name);
     catalog.drop(name);
-    lists.serversChanged(name);
+    this.#port.serversChanged(name);
   }
 
   isRestored(name: string): boolean {
@@ -79,6 +75,6 @@ export class PortServers {
 
   #add(config: ServerConfig): void {
     this.#port.pool.add(config);
-    this.#port.lists.serversChanged(config.name);
+    this.#port.serversChanged(config.name);
   }
 }

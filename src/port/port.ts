@@ -13,7 +13,6 @@ import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { startUpkeep } from "../connection/upkeep.js";
 import { ConnectionError } from "../errors/connection-error.js";
-import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
@@ -24,30 +23,22 @@ import type { HttpClient } from "../transports/server-transport.js";
 import { bringUp } from "./bring-up.js";
 import { findTool } from "./find-tool.js";
 import { HttpClients } from "./http-clients.js";
-import { bringUpLean, rereadLean } from "./lean/bring-up-lean.js";
-import { findForCall } from "./lean/find-for-call.js";
-import { type NeedOptions, PortLists } from "./lean/port-lists.js";
-import { MalformedCounts } from "./malformed-counts.js";
-import { OwnToolSet } from "./own-tools/own-tool-set.js";
+import type { LeanParts } from "./lean/lean-parts.js";
+import type { NeedOptions } from "./lean/port-lists.js";
 import { createPortCatalog } from "./port-catalog.js";
 import { createPortOAuth, type PortOAuth } from "./port-oauth.js";
 import type { PortOwner } from "./port-owner.js";
-import { createPortPipeline } from "./port-pipeline.js";
 import { createPortPool } from "./port-pool.js";
 import { PortServers } from "./port-servers.js";
-import { PortVariants } from "./port-variants.js";
+import { PortServices } from "./port-services.js";
 import type { Principal } from "./principal.js";
-import { ResourceCache } from "./resources/resource-cache.js";
-import { Subscriptions } from "./resources/subscriptions.js";
-import { SavedState } from "./saved/saved-state.js";
+import { PortSaved } from "./saved/port-saved.js";
 import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
 import type { SuspendableRun, SuspensionCounts } from "./suspensions/call-rounds.js";
-import type { PortSuspensions } from "./suspensions/port-suspensions.js";
-import { PortTasks } from "./tasks/port-tasks.js";
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
-export class Port {
+export class Port extends PortServices {
   readonly parts: SharedParts;
   readonly principal: Principal | undefined;
   /** All ports, this one included. */
@@ -55,35 +46,26 @@ export class Port {
   readonly pool: ConnectionPool;
   readonly catalog: Catalog;
   readonly filters: FilterSet;
-  readonly pipeline: Pipeline;
   readonly serverRequests: ServerRequests;
   readonly oauth: PortOAuth;
-  readonly saved: SavedState | undefined;
+  readonly saved: PortSaved | undefined;
   /** Lists are read when they are needed. */
   readonly isLean: boolean;
-  readonly lists: PortLists = new PortLists(this);
-  readonly resourceCache = new ResourceCache();
-  readonly subscriptions = new Subscriptions(this);
-  readonly tasks = new PortTasks(this);
-  /** Connections for the clients of a gateway. */
-  readonly variants = new PortVariants(this);
   readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
-  readonly malformed: MalformedCounts;
-  /** Tools of the port itself. */
-  readonly own: OwnToolSet;
   readonly #stopUpkeep: () => void;
   readonly #servers: PortServers = new PortServers(this);
   readonly #clients: HttpClients;
+  readonly #lean: () => LeanParts | undefined;
   #closing: Promise<void> | undefined;
-  #suspensions: Promise<PortSuspensions> | undefined;
 
   constructor(parts: SharedParts, owner: PortOwner<Port> = {}) {
-    const { settings, warn } = parts;
-    const { principal, parent, all = () => [this], filters, isLean = false } = owner;
+    super();
+    const { settings } = parts;
+    const { principal, parent, all = () => [this], filters, isLean = false, lean = () => undefined } = owner;
     this.parts = parts;
     this.isLean = isLean;
+    this.#lean = lean;
     this.#clients = new HttpClients(parts);
-    this.malformed = new MalformedCounts(warn);
     this.principal = principal;
     this.all = all;
     this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
@@ -91,14 +73,23 @@ export class Port {
     this.catalog = createPortCatalog(this);
     this.oauth = createPortOAuth(this);
     this.pool = createPortPool(this);
-    this.pipeline = createPortPipeline(this);
-    this.own = new OwnToolSet(this);
+    // Reports what is wrong with their options, and counts the failures of servers before the first call.
+    if (!isLean) void [this.pipeline, this.own];
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
-    this.saved = settings.isSaved ? new SavedState(this, parent) : undefined;
+    this.saved = settings.isSaved ? new PortSaved(this, parent) : undefined;
     this.#stopUpkeep = startUpkeep(this.pool, {
       healthCheckMs: settings.healthCheck?.intervalMs,
       idleTimeoutMs: settings.idleTimeoutMs,
     });
+  }
+
+  protected host(): this {
+    return this;
+  }
+
+  /** What only gateways use. */
+  override get lean(): LeanParts {
+    return this.#lean()!;
   }
 
   /** Throws once the port is closed. */
@@ -173,12 +164,12 @@ export class Port {
   /** The tool of this public name. Connects and lists as few servers as possible. */
   async findForCall(name: string, wait: WaitOptions = {}): Promise<CatalogEntry> {
     await this.opened();
-    return this.catalog.entry(name) ?? (this.isLean ? findForCall : findTool)(this, name, wait);
+    return this.catalog.entry(name) ?? (this.isLean ? this.lean.findForCall : findTool)(this, name, wait);
   }
 
   /** Frees what an idle user does not need: closes connections over HTTP that have been idle for this long. */
   rest(idleMs: number): void {
-    if (!this.isLean || this.#closing !== undefined || this.lists.isListening) return;
+    if (!this.isLean || this.#closing !== undefined || this.isListening) return;
     this.pool.rest(idleMs);
     if (this.pool.created().length === 0 && this.oauth.isUnused)
       this.#clients.close().catch(this.parts.report);
@@ -190,7 +181,7 @@ export class Port {
   }
 
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
-    return (this.isLean ? bringUpLean : bringUp)(this, connections, wait);
+    return (this.isLean ? this.lean.bringUp : bringUp)(this, connections, wait);
   }
 
   /** Connects a server and makes its tools known. */
@@ -204,9 +195,8 @@ export class Port {
 
   /** Reads the lists of a server again. */
   reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
-    const { catalog, isLean } = this;
     const read = (session: Session) =>
-      isLean ? rereadLean(catalog, session, wait) : catalog.read(session, wait);
+      this.isLean ? this.lean.reread(this, session, wait) : this.catalog.read(session, wait);
     const reading = this.read(connection, read, wait);
     return reading.catch((error: unknown) => {
       throw toDiscoveryError(error, connection.name);
@@ -296,18 +286,6 @@ export class Port {
     }));
   }
 
-  /** Loaded on first use: most programs suspend no calls. */
-  suspensions(): Promise<PortSuspensions> {
-    this.#suspensions ??= import("./suspensions/port-suspensions.js").then(
-      ({ PortSuspensions }) => new PortSuspensions(this),
-      (error: unknown) => {
-        this.#suspensions = undefined;
-        throw error;
-      },
-    );
-    return this.#suspensions;
-  }
-
   async client(server: string, wait: WaitOptions): Promise<Client> {
     return (await this.pool.require(server).acquire(wait)).client();
   }
@@ -315,9 +293,7 @@ export class Port {
   close(): Promise<void> {
     this.#stopUpkeep();
     this.#closing ??= (async () => {
-      this.subscriptions.close();
-      this.lists.close();
-      await Promise.all([this.tasks.close(), this.pool.close(), this.variants.close(), this.saved?.stop()]);
+      await Promise.all([this.closeServices(), this.pool.close(), this.saved?.stop()]);
       await this.#clients.close();
     })();
     return this.#closing;

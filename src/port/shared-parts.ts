@@ -1,8 +1,6 @@
 /** Dependencies that all users of one `createToolport` share. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
-import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
-import { SharedSnapshots } from "../catalog/shared-snapshots.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
@@ -33,12 +31,6 @@ export interface SharedParts {
   readonly filters: FilterSet;
   /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
-  /** Snapshots of users whose lists are the same. */
-  readonly snapshots: SharedSnapshots;
-  /** Servers of tools, by public name, as users have found them: a hint only. */
-  readonly toolHints: Map<string, string>;
-  /** Equal lists of different users are kept once. */
-  readonly interned: InternedLists;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
   readonly observe: ObserveCall;
@@ -108,9 +100,6 @@ export function createSharedParts(options: PortSettings): SharedParts {
     emitter,
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
-    snapshots: new SharedSnapshots(),
-    toolHints: new Map(),
-    interned: new InternedLists(),
     warn,
     report,
     warnOfSchema({ server, sourceName: tool }, message) {

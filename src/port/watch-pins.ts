@@ -19,8 +19,6 @@ export function watchPins(
   { settings, warn }: SharedParts,
   portOf: (principal: string | undefined) => PinnedPort | undefined,
 ): () => void {
-  // Without a configured store, no other process can change pins.
-  if (settings.pins === "off" || !settings.isSaved) return () => {};
   const fail = (error: unknown) => {
     warn(undefined, `The pins in the store cannot be watched: ${toToolportError(error).message}`);
     return () => {};

@@ -1,5 +1,4 @@
 /** The public methods on a lean port: they need all lists of a server, as those of an ordinary port do. */
-import type { Catalog } from "../../catalog/catalog.js";
 import type { ListOptions } from "../../catalog/list-pages.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
@@ -24,7 +23,7 @@ export async function bringUpLean(
 
 /** Reads the known lists of a server again, and its tools in any case. */
 export async function rereadLean(
-  { onDemand }: Catalog,
+  { lists: { onDemand } }: { readonly lists: PortLists },
   session: Session,
   wait: Partial<ListOptions>,
 ): Promise<void> {

@@ -5,26 +5,33 @@ import { withDeadline } from "../../util/with-deadline.js";
 import { ownerNames, throwMissing } from "../find-tool.js";
 import type { ListsHost, PortLists } from "./port-lists.js";
 
-interface FinderHost extends ListsHost {
+export interface FinderHost extends ListsHost {
   readonly lists: PortLists;
 }
 
-/** Public names of tools and their servers, as other users have found them: a hint only. */
+/** Beyond this number all hints are forgotten. */
 const MAX_HINTS = 10_000;
 
-/** Lists the server that probably has the tool, then all others. */
-export async function findForCall(port: FinderHost, name: string, wait: WaitOptions): Promise<CatalogEntry> {
+/**
+ * Lists the server that probably has the tool, then all others.
+ *
+ * @param hints servers of tools, by public name, as users have found them
+ */
+export async function findForCall(
+  port: FinderHost,
+  { name, hints }: { readonly name: string; readonly hints: Map<string, string> },
+  wait: WaitOptions,
+): Promise<CatalogEntry> {
   const { catalog, pool, parts } = port;
-  const { toolHints } = parts;
   wait.signal?.throwIfAborted();
-  const hint = toolHints.get(name);
+  const hint = hints.get(name);
   const owners = ownerNames(port, name);
   const likely = hint !== undefined && pool.configOf(hint) !== undefined ? [hint] : owners;
   const found = likely.length > 0 ? await provide(port, { name, servers: likely }, wait) : undefined;
   const entry = found ?? catalog.entry(name) ?? (await inSavedLists(port, name, wait)) ?? (await anywhere());
   if (entry === undefined) return missing();
-  if (toolHints.size >= MAX_HINTS) toolHints.clear();
-  toolHints.set(name, entry.info.server);
+  if (hints.size >= MAX_HINTS) hints.clear();
+  hints.set(name, entry.info.server);
   return entry;
 
   /** Without a likely server, all are asked. */

@@ -1,6 +1,7 @@
 /** Provides the lists of a port when a gateway needs them, and listens for changes while a client does. */
 import type { Catalog } from "../../catalog/catalog.js";
-import { listNameOf } from "../../catalog/on-demand-lists.js";
+import type { InternedLists } from "../../catalog/interned-lists.js";
+import { listNameOf, OnDemandLists } from "../../catalog/on-demand-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ConnectionPool } from "../../connection/connection-pool.js";
@@ -48,6 +49,8 @@ const REST_MS = 5_000;
 const RETRY = { baseMs: 2_000, maxMs: 30_000 };
 
 export class PortLists {
+  /** Reads single lists. */
+  readonly onDemand: OnDemandLists;
   readonly #port: ListsHost;
   #listeners = 0;
   /** Ends listening, by session. */
@@ -63,8 +66,10 @@ export class PortLists {
   #retries = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(port: ListsHost) {
+  /** @param interned equal lists of different users are kept once */
+  constructor(port: ListsHost, interned: InternedLists) {
     this.#port = port;
+    this.onDemand = new OnDemandLists(port.catalog.host(), interned);
   }
 
   get isListening(): boolean {
@@ -93,12 +98,12 @@ export class PortLists {
    * callers share one read. Never rejects.
    */
   provide(server: string, key: ListKey): Promise<boolean> | undefined {
-    const { catalog, pool, parts, isLean } = this.#port;
+    const { pool, parts, isLean } = this.#port;
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
     const cache = config.cache ?? parts.settings.cache;
     const maxAgeMs = this.#isWatched(server) ? Number.POSITIVE_INFINITY : UNWATCHED_MS;
-    if (isLean && catalog.onDemand.isFresh(server, key, { cache, maxAgeMs })) return undefined;
+    if (isLean && this.onDemand.isFresh(server, key, { cache, maxAgeMs })) return undefined;
     const id = `${key} ${server}`;
     this.#reading ??= new Map();
     const running = this.#reading.get(id);
@@ -124,7 +129,7 @@ export class PortLists {
 
   /** A lean connection was opened. */
   connected(session: Session): void {
-    const { onDemand } = this.#port.catalog;
+    const { onDemand } = this;
     onDemand.attach(session);
     if (this.#listeners === 0) return;
     this.#open(session);
@@ -171,10 +176,10 @@ export class PortLists {
   }
 
   async #provide(config: ServerConfig, key: ListKey): Promise<boolean> {
-    const { catalog, isLean } = this.#port;
+    const { isLean } = this.#port;
     const { name } = config;
     try {
-      if (isLean && (await catalog.onDemand.usePublic(config, key))) return true;
+      if (isLean && (await this.onDemand.usePublic(config, key))) return true;
       if (this.#isResting(name)) return await this.#fallBack(config, key);
       if (isLean) await this.#read(name, key);
       else await this.#bringUp(name);
@@ -190,12 +195,12 @@ export class PortLists {
   }
 
   async #read(name: string, key: ListKey): Promise<void> {
-    const { pool, catalog, parts } = this.#port;
+    const { pool, parts } = this.#port;
     const read = async (session: Session) => {
       // With a scan, other lists must be known before their entries are used.
       const keys: readonly ListKey[] =
         parts.settings.scan === undefined ? [key] : ["tools", "resources", "resourceTemplates", "prompts"];
-      await Promise.all(keys.map((each) => catalog.onDemand.read(session, each)));
+      await Promise.all(keys.map((each) => this.onDemand.read(session, each)));
     };
     await this.#port.read(pool.require(name), read, {});
   }

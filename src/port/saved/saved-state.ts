@@ -12,7 +12,7 @@ import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
 
 /** The part of a port that its saved state needs. */
-interface SavedStateHost extends ServerHost {
+export interface SavedStateHost extends ServerHost {
   readonly catalog: Catalog;
   readonly oauth: { hasNewCredentials(server: string): Promise<boolean> };
 }
@@ -20,7 +20,6 @@ interface SavedStateHost extends ServerHost {
 export class SavedState {
   /** Settles when the state is restored; never rejects. */
   readonly restored: Promise<void>;
-  isRestoring = false;
   readonly #port: SavedStateHost;
   readonly #parent: ServerHost | undefined;
   readonly #servers: SavedServers;
@@ -43,12 +42,7 @@ export class SavedState {
       settings.restore === false
         ? Promise.resolve()
         : // After the constructor, because servers of the program take precedence.
-          Promise.resolve().then(() =>
-            this.#restore(parent).finally(() => {
-              this.isRestoring = false;
-            }),
-          );
-    this.isRestoring = settings.restore !== false;
+          Promise.resolve().then(() => this.#restore(parent));
     this.#stopWatching = [this.#watch(tokensPrefix(principal), () => void this.#onTokens())];
     if (settings.restore === false) return;
     const follow = (key: string) => {

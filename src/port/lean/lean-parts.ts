@@ -1,0 +1,39 @@
+/**
+ * The code that only gateways need, and what their users share.
+ *
+ * A gateway passes it to its Toolport, so that programs without a gateway do not load it.
+ */
+import { InternedLists } from "../../catalog/interned-lists.js";
+import { SharedSnapshots } from "../../catalog/shared-snapshots.js";
+import type { WaitOptions } from "../../connection/server-connection.js";
+import type { RememberedEra } from "../../protocol/era-memory.js";
+import { bringUpLean, rereadLean } from "./bring-up-lean.js";
+import { type FinderHost, findForCall } from "./find-for-call.js";
+import { type ListsHost, PortLists } from "./port-lists.js";
+
+export type LeanParts = ReturnType<typeof createLeanParts>;
+
+/** One for all users of a Toolport. */
+export function createLeanParts() {
+  const interned = new InternedLists();
+  const hints = new Map<string, string>();
+  return {
+    /** Snapshots of users whose lists are the same. */
+    snapshots: new SharedSnapshots(),
+    shareEra: (era: RememberedEra) => shareEra(interned, era),
+    createLists: (port: ListsHost) => new PortLists(port, interned),
+    findForCall: (port: FinderHost, name: string, wait: WaitOptions) =>
+      findForCall(port, { name, hints }, wait),
+    bringUp: bringUpLean,
+    reread: rereadLean,
+  };
+}
+
+/** Results of handshakes are the same for most users. */
+function shareEra(interned: InternedLists, era: RememberedEra): RememberedEra {
+  if (era.era === "modern") return interned.intern("era", [era])[0] as RememberedEra;
+  const { resume, ...rest } = era;
+  if (resume === undefined) return era;
+  const result = interned.intern("handshake", [resume.result])[0] as typeof resume.result;
+  return { ...rest, resume: { ...resume, result } };
+}

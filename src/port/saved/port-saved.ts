@@ -1,0 +1,62 @@
+/** The saved state of a port, loaded only if the program has configured a store. */
+import type { ExportedServer } from "../../catalog/exported-catalog.js";
+import type { ListKey } from "../../catalog/server-lists.js";
+import type { ServerConfig } from "../../config/server-config.js";
+import type { ServerEntry } from "../../config/server-entry.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { ServerHost } from "./change-servers.js";
+import type { SavedState, SavedStateHost } from "./saved-state.js";
+
+export class PortSaved {
+  /** Settles when the state is restored; never rejects. */
+  readonly restored: Promise<void>;
+  isRestoring: boolean;
+  /** Undefined if the code cannot be loaded: the port then works without saved state. */
+  readonly #state: Promise<SavedState | undefined>;
+
+  constructor(port: SavedStateHost, parent: ServerHost | undefined) {
+    const { settings, warn } = port.parts;
+    this.isRestoring = settings.restore !== false;
+    this.#state = import("./saved-state.js").then(
+      ({ SavedState }) => new SavedState(port, parent),
+      (error: unknown) => {
+        warn(undefined, `Saved state cannot be used: ${toToolportError(error).message}`);
+        return undefined;
+      },
+    );
+    this.restored = this.#state.then(async (state) => {
+      await state?.restored;
+      this.isRestoring = false;
+    });
+  }
+
+  /** The program added a server. */
+  async keepServer(name: string, entry: ServerEntry): Promise<void> {
+    await (await this.#state)?.keepServer(name, entry);
+  }
+
+  /** The program removed a server. */
+  async forgetEntry(name: string): Promise<void> {
+    await (await this.#state)?.forgetEntry(name);
+  }
+
+  /** Waits for pending writes, which must not follow the deletion of the lists. */
+  async forgetLists(config: ServerConfig): Promise<void> {
+    await (await this.#state)?.forgetLists(config);
+  }
+
+  /** The lists of a server were read. */
+  keepLists(server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]): void {
+    void this.#state.then((state) => state?.keepLists(server, lists, publicKeys));
+  }
+
+  /** Restores the saved lists of these servers, unless newer ones are known. */
+  async restoreLists(configs: readonly ServerConfig[]): Promise<void> {
+    await (await this.#state)?.restoreLists(configs);
+  }
+
+  /** Stops watching the store, and waits for pending writes. */
+  async stop(): Promise<void> {
+    await (await this.#state)?.stop();
+  }
+}
