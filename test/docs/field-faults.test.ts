@@ -20,6 +20,7 @@ const readRows = (letter: string): Row[] =>
 describe.each([
   { title: "Faults from the field", letter: "F", atLeast: 33 },
   { title: "Suspended calls", letter: "S", atLeast: 21 },
+  { title: "Faults of a gateway", letter: "G", atLeast: 15 },
 ])("$title", ({ letter, atLeast }) => {
   const rows = readRows(letter);
 
@@ -45,5 +46,13 @@ test("the tests of suspended calls name their row", () => {
       )
       .map((path) => `${id} in ${path}`),
   );
+  expect(missing).toEqual([]);
+});
+
+test("the tests of gateways name their row", () => {
+  const missing = readRows("G").flatMap(({ id, tests }) => {
+    const isNamed = tests.some((path) => readFileSync(path, "utf8").includes(`("${id} `));
+    return isNamed ? [] : [id];
+  });
   expect(missing).toEqual([]);
 });
