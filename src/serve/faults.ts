@@ -50,6 +50,17 @@ export const badState = (): Fault => invalidParams("Invalid or expired requestSt
 export const badCursor = (): Fault => invalidParams("Invalid cursor");
 export const unknownTask = (): Fault => invalidParams("Unknown task");
 
+/** An answer could not be handed over to the replica that waits for it. It is safe to send it again: each is used once. */
+export const storeAway = (): Fault =>
+  new Fault({
+    code: INTERNAL_ERROR,
+    message:
+      "The store of the gateway cannot be reached, so the answer may not have been delivered. Send it again",
+    data: { code: "UNAVAILABLE", retryable: true, outcome: "unknown" },
+    status: 503,
+    headers: { "retry-after": "1" },
+  });
+
 /** Modern clients get a 404 for an unknown method. */
 export const unknownMethod = (method: string, era: Era): Fault =>
   new Fault({

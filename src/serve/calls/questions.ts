@@ -1,5 +1,6 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
-import { Fault, INTERNAL_ERROR } from "../faults.js";
+import { StateError } from "../../errors/state-error.js";
+import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
 import { type ClientResponse, isFields } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
@@ -52,6 +53,7 @@ export class Questions {
       await this.#mailbox.send(replica, String(response.id), response, { principal });
     } catch (error) {
       if (replica === this.#mailbox.replica) return;
+      if (StateError.isInstance(error)) throw storeAway();
       throw new Fault({
         code: INTERNAL_ERROR,
         message: "The call that asked this question is gone, and its outcome is unknown",

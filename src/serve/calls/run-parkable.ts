@@ -2,8 +2,9 @@
  * Runs a request that may be parked: if a legacy server asks a modern client something, the request ends with the question, and a
  * later request of the client brings the answer, on this replica or another one.
  */
+import { StateError } from "../../errors/state-error.js";
 import type { Relay } from "../../protocol/relay.js";
-import { badState, Fault, toFault } from "../faults.js";
+import { badState, Fault, storeAway, toFault } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext } from "../request-context.js";
@@ -95,6 +96,7 @@ export async function answerParked(
       signal: exchange.signal,
     })) as ParkedReply;
   } catch (error) {
+    if (StateError.isInstance(error)) throw storeAway();
     // The owner knows nothing of the call: it was answered before, or its time is over.
     throw error instanceof LetterError && error.code === "UNKNOWN_LETTER" ? badState() : lost(error);
   }

@@ -1,4 +1,5 @@
 /** One letter to another replica: written, followed until it is answered, and withdrawn if no replica takes it. */
+import { StateError } from "../../errors/state-error.js";
 import type { Store } from "../../state/store.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { timerMs } from "../../util/timers.js";
@@ -47,12 +48,14 @@ export async function sendLetter(
 ): Promise<unknown> {
   const { key, to, request, takeMs, waitMs, signals } = letter;
   const bell = createBell(notices, signals);
+  let isSent = false;
   try {
     const sentVersion = await store.put(key, writeLetter(request), {
       ifVersion: 0,
       ttlMs: takeMs + SPARE_TTL_MS,
       secret: true,
     });
+    isSent = true;
     const endsAt = performance.now() + waitMs;
     let checkAt = performance.now() + takeMs;
     let isTaken = false;
@@ -91,7 +94,8 @@ export async function sendLetter(
     }
   } catch (error) {
     withdraw(store, key, error);
-    throw error;
+    // The replica may have the letter, and only the store knows.
+    throw isSent && StateError.isInstance(error) ? lost() : error;
   } finally {
     bell.close();
   }
