@@ -136,7 +136,8 @@ async function recoverTokens(
 }
 
 async function statusOf(context: OAuthContext, tokens: AccessTokens): Promise<OAuthStatus> {
-  const held = await tokens.cache.current();
+  // Another process may have logged in since.
+  const held = (await tokens.cache.current()) ?? (await tokens.cache.read());
   if (held === undefined) return { authorized: false };
   const { at, scope, expiresAt } = held.record;
   const isSpent = tokens.isRefused(held) || isExpired(held.record, nowOf(context));

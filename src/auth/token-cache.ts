@@ -45,9 +45,12 @@ export class TokenCache {
     this.#parts = parts;
   }
 
-  /** The current tokens. Only the first request waits for the store. */
+  /**
+   * The current tokens. Only the first request waits for the store, also if there are no tokens: a server that needs some answers
+   * 401, and the store is read again.
+   */
   async current(): Promise<HeldTokens | undefined> {
-    if (this.#held === undefined) return this.read();
+    if (this.#readAt === Number.NEGATIVE_INFINITY) return this.read();
     const isOld = this.#parts.now() - this.#readAt >= FRESH_MS;
     if (isOld || this.#isUnsaved) this.#refreshInBackground();
     return this.#held;
