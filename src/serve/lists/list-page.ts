@@ -8,6 +8,8 @@ import { entriesOf, type ListEntry, type ListKey } from "./list-entries.js";
 
 const MAX_PAGE_ENTRIES = 200;
 const MAX_PAGE_CHARS = 1_000_000;
+/** Entries that filters and the policy decide about at once. */
+const CHUNK = 500;
 
 /** One page of a list. */
 export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
@@ -15,23 +17,39 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
   const { cursor } = request.params;
   const after = cursor === undefined ? undefined : await openCursor(context, list, cursor);
   await user.port.need(list, { signal: context.exchange.signal });
-  const entries = await visibleEntries(context, list, await entriesOf(user.port, list));
+  const entries = await entriesOf(user.port, list);
   if (list !== "resourceTemplates") parts.feeds.served(user, list);
-  const start = after === undefined ? 0 : entries.findIndex(({ key }) => key > after);
   const page: string[] = [];
   let chars = 0;
-  let next = start === -1 ? entries.length : start;
-  for (; next < entries.length && page.length < MAX_PAGE_ENTRIES; next += 1) {
-    const { text } = entries[next]!;
-    if (page.length > 0 && chars + text.length > MAX_PAGE_CHARS) break;
-    page.push(text);
-    chars += text.length;
+  let last: string | undefined;
+  let hasMore = false;
+  // Only as many entries as the page needs are decided about: a list may have a hundred thousand.
+  for (let from = firstAfter(entries, after); from < entries.length && !hasMore; from += CHUNK) {
+    for (const { key, text } of await visibleEntries(context, list, entries.slice(from, from + CHUNK))) {
+      hasMore = page.length === MAX_PAGE_ENTRIES || (page.length > 0 && chars + text.length > MAX_PAGE_CHARS);
+      if (hasMore) break;
+      page.push(text);
+      chars += text.length;
+      last = key;
+    }
   }
-  const nextCursor =
-    next < entries.length
-      ? parts.seal.seal("cursor", { l: list, p: client.principal, k: entries[next - 1]!.key })
-      : undefined;
+  const nextCursor = hasMore
+    ? parts.seal.seal("cursor", { l: list, p: client.principal, k: last })
+    : undefined;
   return listText(client, { key: list, entries: page, nextCursor, cache: NOT_CACHED });
+}
+
+/** The index of the first entry whose key comes after another one. */
+function firstAfter(entries: readonly ListEntry[], after: string | undefined): number {
+  if (after === undefined) return 0;
+  let low = 0;
+  let high = entries.length;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (entries[middle]!.key > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
 }
 
 /** The entries that filters and the policy leave. */
