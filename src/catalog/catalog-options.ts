@@ -25,9 +25,9 @@ export interface CatalogOptions {
   snapshots?: { readonly shared: SharedSnapshots; readonly filters: FilterSet } | undefined;
   /** Lists that all users may share. */
   publicLists: SharedLists;
-  /** The lists of a server were read from the server itself. */
+  /** The lists of a server were read from the server itself. Lists that it was not asked for are missing. */
   onRead?:
-    | ((server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]) => void)
+    | ((server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]) => void)
     | undefined;
   /** The server reported changes of these lists, and they have been read again. */
   onListsChanged: (server: string, lists: readonly ListName[]) => void;

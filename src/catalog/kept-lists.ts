@@ -37,6 +37,14 @@ export function exportServer({ lists, session }: Kept): ExportedServer {
   };
 }
 
+/** Only the lists that the server was asked for. */
+export function exportParts(kept: Kept): Partial<ExportedServer> {
+  const { parts = {} } = kept;
+  const { era, transport, ...lists } = exportServer(kept);
+  const read = Object.entries(lists).filter(([key]) => parts[key as ListKey] !== undefined);
+  return { ...Object.fromEntries(read), era, transport };
+}
+
 /** The lists of a server about which nothing is known. */
 export const NO_LISTS: ServerLists = {
   tools: { tools: [], withheld: [] },

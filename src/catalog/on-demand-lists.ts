@@ -6,7 +6,7 @@ import type { Session } from "../protocol/session.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import { isStale } from "./freshness.js";
 import type { InternedLists } from "./interned-lists.js";
-import { exportServer, type Kept, type ListPart, NO_LISTS } from "./kept-lists.js";
+import { exportParts, type Kept, type ListPart, NO_LISTS } from "./kept-lists.js";
 import { itemFindings, listFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
@@ -156,7 +156,7 @@ export class OnDemandLists {
     const isSame = before?.origin === "server" && isEqual(before, kept, key);
     this.#host.keep(server, kept, isSame);
     if (before?.parts?.[key] !== undefined && !isSame) options.onListsChanged(server, [listNameOf(key)]);
-    if (!isSame) options.onRead?.(server, () => exportServer(kept), kept.lists.publicKeys);
+    if (!isSame) options.onRead?.(server, () => exportParts(kept), kept.lists.publicKeys);
   }
 }
 

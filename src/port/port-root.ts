@@ -26,6 +26,7 @@ export class PortRoot<Methods> {
   /** Stops watching the store. */
   readonly #watching: Promise<() => void> | undefined;
   #lean: LeanParts | undefined;
+  #stopUsers: (() => void) | undefined;
   #timer: ReturnType<typeof setInterval> | undefined;
   readonly #ports = new Map<string | undefined, PortEntry<Methods>>();
 
@@ -62,7 +63,10 @@ export class PortRoot<Methods> {
 
   /** Access for a gateway, which brings the code that only gateways need. */
   access(createLean: () => LeanParts): GatewayAccess {
-    this.#lean ??= createLean();
+    if (this.#lean === undefined) {
+      this.#lean = createLean();
+      this.#stopUsers = this.#lean.watchUsers(this.#parts, (principal) => this.known(principal));
+    }
     const plain = this.#entry().port;
     const ports = this.#ports;
     return {
@@ -98,6 +102,7 @@ export class PortRoot<Methods> {
       return port.close();
     }
     clearInterval(this.#timer);
+    this.#stopUsers?.();
     (await this.#watching)?.();
     await Promise.all([...this.#ports.values()].map((entry) => entry.port.close()));
     this.#parts.close();

@@ -25,9 +25,12 @@ test("a tool approved on one replica is offered on the other", async () => {
   const port = gatewayAccess(first).portOf("ada");
   await port.reread(port.pool.require("one"));
   expect(names(first)).toEqual([]);
-  const changed = new Promise((resolve) => second.on("listsChanged", resolve));
+  const [here, changed] = [first, second].map(
+    (replica) => new Promise((resolve) => replica.on("listsChanged", resolve)),
+  );
   await first.as("ada").approveTools("one");
   expect(names(first)).toEqual(["one__echo"]);
+  expect(await here).toMatchObject({ server: "one", lists: ["tools"], principal: "ada" });
   expect(await changed).toMatchObject({ server: "one", lists: ["tools"], principal: "ada" });
   expect(names(second)).toEqual(["one__echo"]);
 });

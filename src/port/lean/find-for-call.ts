@@ -83,6 +83,7 @@ async function inSavedLists(
   const unknown = pool.configs().filter((config) => !catalog.knows(config.name));
   if (saved === undefined || unknown.length === 0) return undefined;
   await saved.restoreLists(unknown);
+  await catalog.restored();
   const hint = catalog.entry(name)?.info.server;
   return hint === undefined ? undefined : provide(port, { name, servers: [hint] }, wait);
 }

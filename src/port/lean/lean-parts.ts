@@ -10,6 +10,7 @@ import type { RememberedEra } from "../../protocol/era-memory.js";
 import { bringUpLean, rereadLean } from "./bring-up-lean.js";
 import { type FinderHost, findForCall } from "./find-for-call.js";
 import { type ListsHost, PortLists } from "./port-lists.js";
+import { watchUsers } from "./watch-users.js";
 
 export type LeanParts = ReturnType<typeof createLeanParts>;
 
@@ -26,6 +27,7 @@ export function createLeanParts() {
       findForCall(port, { name, hints }, wait),
     bringUp: bringUpLean,
     reread: rereadLean,
+    watchUsers,
   };
 }
 

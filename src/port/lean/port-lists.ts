@@ -87,7 +87,7 @@ export class PortLists {
       const providing = this.provide(name, key);
       if (providing === undefined) return [];
       const timeoutMs = this.#isFirst(name, key) ? Math.max(limitMs, FIRST_LIST_MS) : limitMs;
-      return [this.#within(providing, { name, key }, { timeoutMs, signal })];
+      return [this.#within(providing, { name, key }, { limitMs, timeoutMs, signal })];
     });
     if (key === "tools") pending.push(catalog.checkDuePins());
     if (pending.length > 0) await Promise.all(pending);
@@ -216,10 +216,10 @@ export class PortLists {
 
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
   async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
-    const { catalog, pool, saved } = this.#port;
+    const { catalog, pool } = this.#port;
     this.#tryLater(config.name, key);
     try {
-      if (!catalog.knows(config.name, key)) await saved?.restoreLists([config]);
+      await this.#restore(config.name, key);
       if (key === "tools" && catalog.needsStandIn(config)) {
         const others = config.fallback!.servers.filter((name) => pool.configOf(name) !== undefined);
         await Promise.all(others.map((name) => this.provide(name, key)));
@@ -228,6 +228,17 @@ export class PortLists {
       // The store has reported its failure.
     }
     return false;
+  }
+
+  /** Uses the saved list of a server if nothing else is known. Resolves with whether a list is known. */
+  async #restore(server: string, key: ListKey): Promise<boolean> {
+    const { catalog, pool, saved } = this.#port;
+    const config = pool.configOf(server);
+    if (config !== undefined && saved !== undefined && !catalog.knows(server, key)) {
+      await saved.restoreLists([config]);
+      await catalog.restored();
+    }
+    return catalog.knows(server, key);
   }
 
   #isResting(server: string): boolean {
@@ -242,10 +253,19 @@ export class PortLists {
   async #within(
     providing: Promise<boolean>,
     { name, key }: { name: string; key: ListKey },
-    limits: { timeoutMs: number; signal: AbortSignal | undefined },
+    { limitMs, timeoutMs, signal }: { limitMs: number; timeoutMs: number; signal: AbortSignal | undefined },
   ): Promise<void> {
     const onTimeout = () => LATE;
-    await withDeadline(providing, { ...limits, onTimeout }).catch((error: unknown) => {
+    const wait = async () => {
+      await withDeadline(providing, { timeoutMs: limitMs, signal, onTimeout }).catch(
+        async (error: unknown) => {
+          if (error !== LATE || limitMs >= timeoutMs || (await this.#restore(name, key).catch(() => false)))
+            throw error;
+          await withDeadline(providing, { timeoutMs: timeoutMs - limitMs, signal, onTimeout });
+        },
+      );
+    };
+    await wait().catch((error: unknown) => {
       if (error !== LATE) throw error;
       this.#late ??= new Set();
       this.#late.add(name);

@@ -46,13 +46,23 @@ export class PortSaved {
   }
 
   /** The lists of a server were read. */
-  keepLists(server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]): void {
+  keepLists(server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]): void {
     void this.#state.then((state) => state?.keepLists(server, lists, publicKeys));
   }
 
   /** Restores the saved lists of these servers, unless newer ones are known. */
   async restoreLists(configs: readonly ServerConfig[]): Promise<void> {
     await (await this.#state)?.restoreLists(configs);
+  }
+
+  /** A user has logged in, here or in another process. */
+  tokensChanged(): void {
+    void this.#state.then((state) => state?.tokensChanged());
+  }
+
+  /** The record of a server was written or deleted. */
+  serverChanged(key: string): void {
+    void this.#state.then((state) => state?.serverChanged(key));
   }
 
   /** Stops watching the store, and waits for pending writes. */

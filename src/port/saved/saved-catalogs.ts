@@ -28,21 +28,37 @@ export class SavedCatalogs {
   readonly #parts: SavedCatalogsParts;
   /** The last written value, by key: most reads find nothing new. */
   readonly #written = new Map<string, string>();
+  #merging: Promise<void> = Promise.resolve();
 
   constructor(parts: SavedCatalogsParts) {
     this.#parts = parts;
   }
 
   /** Saves the lists of a server. Never throws. */
-  async save(config: ServerConfig, lists: ExportedServer, publicKeys: readonly ListKey[]): Promise<void> {
+  save(config: ServerConfig, lists: Partial<ExportedServer>, publicKeys: readonly ListKey[]): Promise<void> {
+    const save = () => this.#save(config, lists, publicKeys);
+    if (LIST_KEYS.every((key) => lists[key] !== undefined)) return save();
+    // One after the other, because each reads what the one before has stored.
+    this.#merging = this.#merging.then(save);
+    return this.#merging;
+  }
+
+  async #save(
+    config: ServerConfig,
+    lists: Partial<ExportedServer>,
+    publicKeys: readonly ListKey[],
+  ): Promise<void> {
     const { principal, publicLists, warn } = this.#parts;
     const own = Object.entries(lists).filter(([key]) => !publicKeys.includes(key as ListKey));
     const { written } = publicLists;
+    const unread = LIST_KEYS.filter((key) => lists[key] === undefined);
     try {
-      await this.#write(ownKey(principal, config), Object.fromEntries(own), this.#written);
+      const earlier = await this.#stored(ownKey(principal, config), unread);
+      await this.#write(ownKey(principal, config), { ...earlier, ...Object.fromEntries(own) }, this.#written);
       // Lists that are no longer public are deleted.
-      if (publicKeys.length > 0 || written.has(publicKey(config)))
-        await this.#write(publicKey(config), publicLists.all(config), written);
+      if (publicKeys.length === 0 && !written.has(publicKey(config))) return;
+      const earlierPublic = await this.#stored(publicKey(config), unread);
+      await this.#write(publicKey(config), { ...earlierPublic, ...publicLists.all(config) }, written);
     } catch (error) {
       warn(config.name, `The lists of the server could not be saved: ${toToolportError(error).message}`);
     }
@@ -102,6 +118,14 @@ export class SavedCatalogs {
     return Object.fromEntries(lists.map(([key, { items }]) => [key, items]));
   }
 
+  /** What is stored of lists that were not read now: it is kept. */
+  async #stored(key: string, unread: readonly ListKey[]): Promise<Partial<Record<ListKey, unknown>>> {
+    if (unread.length === 0) return {};
+    const record = await this.#parts.store.get(key);
+    const stored = readLists(record?.value) ?? {};
+    return Object.fromEntries(unread.flatMap((list) => (list in stored ? [[list, stored[list]]] : [])));
+  }
+
   async #write(key: string, value: object, written: Map<string, string>): Promise<void> {
     const text = JSON.stringify(value);
     const print = hashText(text);
@@ -116,6 +140,7 @@ export class SavedCatalogs {
   }
 }
 
+const LIST_KEYS = ["tools", "resources", "resourceTemplates", "prompts"] as const;
 const NO_LISTS = { tools: [], resources: [], resourceTemplates: [], prompts: [] };
 
 const ownKey = (principal: string | undefined, config: ServerConfig): string =>

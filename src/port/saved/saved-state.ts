@@ -7,6 +7,7 @@ import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { watchKeys } from "../watch-keys.js";
 import type { ServerHost } from "./change-servers.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
@@ -24,7 +25,7 @@ export class SavedState {
   readonly #parent: ServerHost | undefined;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
-  readonly #stopWatching: (() => void)[];
+  readonly #stopWatching: (() => void)[] = [];
   readonly #writing = new Set<Promise<void>>();
   /** Applies the changes of other processes one after the other. */
   #following: Promise<void> = Promise.resolve();
@@ -43,13 +44,22 @@ export class SavedState {
         ? Promise.resolve()
         : // After the constructor, because servers of the program take precedence.
           Promise.resolve().then(() => this.#restore(parent));
-    this.#stopWatching = [this.#watch(tokensPrefix(principal), () => void this.#onTokens())];
+    // A gateway watches the records of all its users together.
+    if (port.isLean) return;
+    this.#stopWatching.push(watchKeys(port.parts, tokensPrefix(principal), () => this.tokensChanged()));
     if (settings.restore === false) return;
-    const follow = (key: string) => {
-      // The state that is being restored may be older than this change.
-      this.#following = this.#following.then(() => this.restored).then(() => this.#follow(key));
-    };
-    this.#stopWatching.push(this.#watch(this.#servers.prefix, follow));
+    this.#stopWatching.push(watchKeys(port.parts, this.#servers.prefix, (key) => this.serverChanged(key)));
+  }
+
+  /** A user has logged in, here or in another process. */
+  tokensChanged(): void {
+    void this.#onTokens();
+  }
+
+  /** The record of a server was written or deleted. */
+  serverChanged(key: string): void {
+    // The state that is being restored may be older than this change.
+    this.#following = this.#following.then(() => this.restored).then(() => this.#follow(key));
   }
 
   /** The program added a server. */
@@ -69,7 +79,7 @@ export class SavedState {
   }
 
   /** The lists of a server were read. */
-  keepLists(server: string, lists: () => ExportedServer, publicKeys: readonly ListKey[]): void {
+  keepLists(server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]): void {
     const config = this.#port.pool.configOf(server);
     if (config !== undefined && config.cache !== false && this.#port.parts.settings.cache !== false)
       void this.#track(this.#catalogs.save(config, lists(), publicKeys));
@@ -93,11 +103,12 @@ export class SavedState {
         for (const config of parent.pool.configs()) port.restore(config);
       }
       for (const config of await this.#servers.restore()) port.restore(config);
-      await this.restoreLists(port.configs());
+      // A gateway reads saved lists when a server does not send its own.
+      if (!port.isLean) await this.restoreLists(port.configs());
     } catch (error) {
       warn(undefined, `Saved state could not be read: ${toToolportError(error).message}`);
     }
-    if (settings.restore === "connect")
+    if (settings.restore === "connect" && !port.isLean)
       void port.pool.connect(port.pool.all().filter(({ config }) => isStartable(config)));
   }
 
@@ -141,27 +152,10 @@ export class SavedState {
     }
   }
 
-  #watch(prefix: string, listener: (key: string) => void): () => void {
-    const { settings, warn } = this.#port.parts;
-    const fail = (error: unknown) => {
-      warn(undefined, `The store cannot be watched: ${toToolportError(error).message}`);
-      return () => {};
-    };
-    try {
-      const stop: unknown = settings.store.watch(prefix, listener);
-      if (typeof stop === "function") return stop as () => void;
-      // A custom store may return a promise.
-      Promise.resolve(stop).catch(fail);
-      return () => {};
-    } catch (error) {
-      return fail(error);
-    }
-  }
-
-  /** A user has logged in, here or in another process: connects the servers that waited for it. */
+  /** Connects the servers that waited for the login. */
   async #onTokens(): Promise<void> {
     const waiting = this.#port.pool
-      .all()
+      .created()
       .filter(({ state }) => ["authenticating", "connecting"].includes(state.status));
     await Promise.all(waiting.map((connection) => this.#connectAfterLogin(connection)));
   }

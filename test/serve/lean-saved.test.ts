@@ -1,0 +1,115 @@
+/** Users of a gateway with a store: one watch for all of them, and saved lists that a partly read catalog does not replace. */
+import { expect, test } from "vitest";
+import { createToolport, memoryStore, type Store } from "../../src/index.js";
+import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { createTestServer } from "../../src/testing/index.js";
+import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
+
+/** A store that counts its open watches. */
+function watchedStore() {
+  const store = memoryStore();
+  const watches: string[] = [];
+  const watch: Store["watch"] = (prefix, listener) => {
+    watches.push(prefix);
+    const stop = store.watch(prefix, listener);
+    return () => {
+      watches.splice(watches.indexOf(prefix), 1);
+      stop();
+    };
+  };
+  return { store: { ...store, watch }, watches };
+}
+
+test("users share the watches of the store, which end with the port", async () => {
+  await using one = await countingServer(TOOLS);
+  const { store, watches } = watchedStore();
+  const toolport = createToolport({ mcpServers: { one: { url: one.url } }, store, pins: "block" });
+  const access = gatewayAccess(toolport);
+  await access.portOf("ada").need("tools", PATIENT);
+  const before = [...watches];
+  for (const user of ["grace", "joan", "mary"]) await access.portOf(user).need("tools", PATIENT);
+  expect(watches).toEqual(before);
+  expect(before).toEqual(expect.arrayContaining(["oauth/tokens/", "servers/", "pins/"]));
+  await toolport.close();
+  expect(watches).toEqual([]);
+});
+
+test("a server that another replica adds for a user reaches that user only", async () => {
+  await using one = await countingServer(TOOLS);
+  await using two = await countingServer(TOOLS);
+  const store = memoryStore();
+  const options = { mcpServers: { one: { url: one.url } }, store };
+  await using first = createToolport(options);
+  await using second = createToolport(options);
+  const access = gatewayAccess(first);
+  const [ada, grace] = [access.portOf("ada"), access.portOf("grace")];
+  await Promise.all([ada.need("tools", PATIENT), grace.need("tools", PATIENT)]);
+  ada.listen();
+  const changed = new Promise((resolve) => first.on("listsChanged", resolve));
+  await second.as("ada").add("two", { url: two.url });
+  expect(await changed).toMatchObject({ server: "two", principal: "ada" });
+  expect(ada.configs().map(({ name }) => name)).toEqual(["one", "two"]);
+  expect(grace.configs().map(({ name }) => name)).toEqual(["one"]);
+});
+
+test("lists that were not read stay saved", async () => {
+  const one = await countingServer(TOOLS);
+  const options = { mcpServers: { one: { url: one.url } }, store: memoryStore() };
+  {
+    await using first = createToolport(options);
+    expect(await first.as("ada").prompts()).toHaveLength(1);
+  }
+  await one.server.update({ tools: { other: { description: "New", handler: () => "ok" } } });
+  {
+    await using second = createToolport(options);
+    await gatewayAccess(second).portOf("ada").need("tools", PATIENT);
+  }
+  await one[Symbol.asyncDispose]();
+  await using third = createToolport(options);
+  const ada = third.as("ada");
+  expect((await ada.tools()).map(({ name }) => name)).toEqual(["one__other"]);
+  expect((await ada.prompts()).map(({ name }) => name)).toEqual(["plan"]);
+});
+
+test("two lists that are read at the same time are both saved", async () => {
+  const one = await countingServer(TOOLS);
+  const options = { mcpServers: { one: { url: one.url } }, store: memoryStore() };
+  {
+    await using first = createToolport(options);
+    const port = gatewayAccess(first).portOf("ada");
+    await Promise.all([
+      port.need("prompts", PATIENT),
+      port.need("tools", PATIENT),
+      port.need("resources", PATIENT),
+    ]);
+  }
+  await one[Symbol.asyncDispose]();
+  await using second = createToolport(options);
+  const ada = second.as("ada");
+  expect(await ada.tools()).toHaveLength(1);
+  expect(await ada.prompts()).toHaveLength(1);
+  expect(await ada.resources()).toHaveLength(1);
+});
+
+test("a server that hangs is listed from the store after the limit", async () => {
+  await using server = createTestServer(TOOLS);
+  let isHanging = false;
+  const { url } = await server.http({
+    intercept: (request) =>
+      isHanging
+        ? new Promise((resolve) => {
+            request.signal.addEventListener("abort", () => resolve(new Response(null, { status: 503 })));
+          })
+        : undefined,
+  });
+  const options = { mcpServers: { one: { url } }, store: memoryStore() };
+  {
+    await using first = createToolport(options);
+    await gatewayAccess(first).portOf("ada").need("tools", PATIENT);
+  }
+  isHanging = true;
+  await using second = createToolport(options);
+  const port = gatewayAccess(second).portOf("ada");
+  await port.need("tools", { limitMs: 20 });
+  expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["one__echo"]);
+});
