@@ -3,6 +3,9 @@ import { expect, test } from "vitest";
 import { createToolport, memoryStore, type Store } from "../../src/index.js";
 import { gatewayAccess } from "../../src/port/gateway-access.js";
 import { createTestServer } from "../../src/testing/index.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
+import { logIn } from "../support/oauth-browser.js";
+import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 /** A store that counts its open watches. */
@@ -50,6 +53,24 @@ test("a server that another replica adds for a user reaches that user only", asy
   expect(await changed).toMatchObject({ server: "two", principal: "ada" });
   expect(ada.configs().map(({ name }) => name)).toEqual(["one", "two"]);
   expect(grace.configs().map(({ name }) => name)).toEqual(["one"]);
+});
+
+test("a login that another replica finishes connects the user", async () => {
+  await using bench = await startOAuthBench();
+  const options = { mcpServers: { it: { url: bench.url } }, store: memoryStore(), callbackUrl: CALLBACK_URL };
+  await using first = createToolport(options);
+  await using second = createToolport(options);
+  const port = gatewayAccess(second).portOf("ada");
+  await port.need("tools", PATIENT);
+  const { state } = port.pool.require("it");
+  const authUrl = state.status === "authenticating" ? state.authUrl : undefined;
+  const ready = new Promise<void>((resolve) => {
+    second.on("state", ({ to, principal }) => to === "ready" && principal === "ada" && resolve());
+  });
+  const response = await first.handleOAuthCallback(new Request(await logIn(authUrl!)));
+  expect(response.status).toBe(200);
+  await ready;
+  expect(port.pool.require("it").state.status).toBe("ready");
 });
 
 test("lists that were not read stay saved", async () => {
