@@ -6,14 +6,15 @@ import { complete, getPrompt, listTasks, readResource, taskRequest } from "./cal
 import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, unknownMethod } from "./faults.js";
+import type { JsonText } from "./json-text.js";
 import { listPage } from "./lists/list-page.js";
 import type { ClientRequest } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
 import { errorText, responseText, resultText } from "./results.js";
 import { listen } from "./streams/listen.js";
 
-/** Returns the JSON text of the result. */
-type Handler = (context: RequestContext) => string | Promise<string>;
+/** Returns the JSON of the result. */
+type Handler = (context: RequestContext) => JsonText | Promise<JsonText>;
 
 const BOTH: Readonly<Record<string, Handler>> = {
   "tools/list": (context) => listPage(context, "tools"),
@@ -49,7 +50,7 @@ const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
 
 /** A response to one request. */
 export interface Served {
-  readonly text: string;
+  readonly text: JsonText;
   /** HTTP status. */
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;

@@ -1,6 +1,8 @@
 /** Results as clients of each era expect them. */
+import { keptTextOf } from "../util/kept-texts.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { GatewayClient } from "./client.js";
+import { encodeJson, JsonPieces, type JsonText, wrapJson } from "./json-text.js";
 import { type Fields, isFields, META, RESERVED_META } from "./message.js";
 
 export const SERVER_INFO = CLIENT_INFO;
@@ -45,6 +47,19 @@ export function resultText(
   });
 }
 
+/** The JSON of the result of a call. Large content is passed on as its server wrote it. */
+export function callResultText(
+  client: Pick<GatewayClient, "era">,
+  fields: Fields,
+  resultType: string | undefined,
+): JsonText {
+  const kept = keptTextOf(fields["content"]);
+  if (kept === undefined) return resultText(client, fields, undefined, resultType);
+  const { content: _, ...others } = fields;
+  const text = resultText(client, others, undefined, resultType);
+  return new JsonPieces(['{"content":', encodeJson(kept), text === "{}" ? "}" : `,${text.slice(1)}`]);
+}
+
 /** The values of the server take precedence. */
 function cacheFields(fields: Fields, cache: CachePolicy): CachePolicy {
   const { ttlMs, cacheScope } = fields;
@@ -54,28 +69,32 @@ function cacheFields(fields: Fields, cache: CachePolicy): CachePolicy {
   };
 }
 
-/** The JSON text of a result with one list, whose entries are JSON texts. */
+/** The JSON of a result with one list. */
 export function listText(
   { era }: Pick<GatewayClient, "era">,
   { key, entries, nextCursor, cache }: ListParts,
-): string {
-  const list = `"${key}":[${entries.join(",")}]`;
+): JsonText {
   const cursor = nextCursor === undefined ? "" : `,"nextCursor":${JSON.stringify(nextCursor)}`;
-  if (era === "legacy") return `{${list}${cursor}}`;
+  if (era === "legacy") return wrapJson(`{"${key}":[`, entries, `]${cursor}}`);
   const { ttlMs, cacheScope } = cache;
-  return `{"resultType":"complete",${list}${cursor},"ttlMs":${ttlMs},"cacheScope":"${cacheScope}","_meta":{"${META.serverInfo}":${SERVER_INFO_TEXT}}}`;
+  return wrapJson(
+    `{"resultType":"complete","${key}":[`,
+    entries,
+    `]${cursor},"ttlMs":${ttlMs},"cacheScope":"${cacheScope}","_meta":{"${META.serverInfo}":${SERVER_INFO_TEXT}}}`,
+  );
 }
 
 interface ListParts {
   readonly key: string;
-  readonly entries: readonly string[];
+  /** Separated by commas. */
+  readonly entries: JsonText;
   readonly nextCursor: string | undefined;
   readonly cache: CachePolicy;
 }
 
 /** The JSON text of a whole response. */
-export const responseText = (id: unknown, result: string): string =>
-  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+export const responseText = (id: unknown, result: JsonText): JsonText =>
+  wrapJson(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, result, "}");
 
 /** The JSON text of an error response. */
 export const errorText = (

@@ -1,6 +1,7 @@
 /** The parts of a running gateway, and their end. */
 import { compileFilter } from "../catalog/filters/filters.js";
 import type { GatewayAccess } from "../port/gateway-access.js";
+import { keepTexts } from "../util/kept-texts.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
@@ -66,6 +67,7 @@ export async function startGateway(
           replica: mailbox.replica,
           logger: settings.logger,
         });
+  const stopKeeping = keepTexts();
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
   const parts: GatewayParts = {
     seal,
@@ -106,6 +108,7 @@ export async function startGateway(
   return {
     parts,
     async stop() {
+      stopKeeping();
       parked.close();
       feeds.close();
       sessions.close();

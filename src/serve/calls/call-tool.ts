@@ -5,13 +5,14 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
+import type { JsonText } from "../json-text.js";
 import { isTooFar, nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { SIGN_IN, signInServer } from "../lists/sign-in.js";
 import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
-import { resultText } from "../results.js";
+import { callResultText, resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { decideCall, fallbackRule } from "./decide-call.js";
@@ -27,7 +28,7 @@ interface WantedCall {
   readonly inputResponses: Fields | undefined;
 }
 
-export async function callTool(context: RequestContext): Promise<string> {
+export async function callTool(context: RequestContext): Promise<JsonText> {
   const { facts } = context;
   const wanted = readCall(context.request.params);
   facts.tool = wanted.name;
@@ -73,7 +74,7 @@ async function resolveAndRun(
   context: RequestContext,
   wanted: WantedCall,
   round: NextRound | undefined,
-): Promise<string> {
+): Promise<JsonText> {
   const hops = nextHop(context.request.params);
   if (isTooFar(hops)) throw tooFar();
   const { port } = context.user;
@@ -114,7 +115,7 @@ function run(
   entry: CatalogEntry,
   args: Fields,
   { wanted, round, hops, isExact, isApproved }: RunOptions,
-): Promise<string> {
+): Promise<JsonText> {
   const { client, request, parts, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
@@ -169,7 +170,7 @@ function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   wanted: WantedCall,
-): string | Promise<string> {
+): JsonText | Promise<JsonText> {
   const { client, facts } = context;
   facts.server = server;
   if (resultType === "input_required") {
@@ -182,9 +183,9 @@ function finish(
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
   const sealed = sealTaskIds(context, server, fields);
-  if (!hasUris(sealed)) return resultText(client, sealed, undefined, resultType);
+  if (!hasUris(sealed)) return callResultText(client, sealed, resultType);
   return withPublicUris(context, server, sealed).then((renamed) =>
-    resultText(client, renamed, undefined, resultType),
+    callResultText(client, renamed, resultType),
   );
 }
 

@@ -8,6 +8,7 @@ import {
   invalidParams,
   MISSING_CAPABILITY,
 } from "../faults.js";
+import type { JsonText } from "../json-text.js";
 import { isTooFar, nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
@@ -33,7 +34,7 @@ interface ServerRequest {
   readonly cache?: CachePolicy | undefined;
 }
 
-export async function readResource(context: RequestContext): Promise<string> {
+export async function readResource(context: RequestContext): Promise<JsonText> {
   const { uri } = context.request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
   const target = await findResource(context, (names) => names.find(uri));
@@ -47,7 +48,7 @@ export async function readResource(context: RequestContext): Promise<string> {
   });
 }
 
-export async function getPrompt(context: RequestContext): Promise<string> {
+export async function getPrompt(context: RequestContext): Promise<JsonText> {
   const { name, arguments: args } = context.request.params;
   if (typeof name !== "string") throw invalidParams("The name of the prompt is missing");
   const { server, source } = await findPrompt(context, name);
@@ -89,7 +90,7 @@ async function findPrompt(
   throw new Fault({ code: INVALID_PARAMS, message: `Unknown prompt: ${name.slice(0, 200)}` });
 }
 
-export async function complete(context: RequestContext): Promise<string> {
+export async function complete(context: RequestContext): Promise<JsonText> {
   const { ref, argument, context: given } = context.request.params;
   if (!isFields(ref) || !isFields(argument)) throw invalidParams("The reference or the argument is missing");
   const rest = { argument, ...(given !== undefined && { context: given }) };
@@ -111,7 +112,7 @@ export async function complete(context: RequestContext): Promise<string> {
 }
 
 /** `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/update`. */
-export async function taskRequest(context: RequestContext): Promise<string> {
+export async function taskRequest(context: RequestContext): Promise<JsonText> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
   requireTasks(context.client);
   const { server, taskId } = await openTaskId(context, sealed);
@@ -152,7 +153,7 @@ export async function listTasks(context: RequestContext): Promise<string> {
 }
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
-async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
+async function relay(context: RequestContext, wanted: ServerRequest): Promise<JsonText> {
   const { request, user, parts, facts } = context;
   const { server, params, uri, prompt, identity } = wanted;
   facts.server = server;
@@ -190,7 +191,7 @@ async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   { identity, cache, taskId }: ServerRequest,
-): Promise<string> {
+): Promise<JsonText> {
   const { client, facts } = context;
   if (resultType === "input_required") {
     const { requestState } = fields;

@@ -5,6 +5,7 @@
 import { StateError } from "../../errors/state-error.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
+import type { JsonText } from "../json-text.js";
 import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext } from "../request-context.js";
@@ -17,7 +18,7 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
   if (client.era === "legacy" || client.capabilityKey === "") {
     try {
       const finished = parkable.finish(context, await parkable.run(exchange.signal, undefined));
-      return typeof finished === "string" ? finished : await finished;
+      return finished instanceof Promise ? await finished : finished;
     } catch (error) {
       return parkable.fail(context, error);
     }
@@ -30,7 +31,7 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
   return nextStep(context, { call, parkable, abandon: (reason) => controller.abort(reason) });
 }
 
-async function nextStep(context: RequestContext, open: OpenCall): Promise<string> {
+async function nextStep(context: RequestContext, open: OpenCall): Promise<JsonText> {
   const { signal } = context.exchange;
   const { parkable, abandon } = open;
   const onAbort = () => abandon(signal.reason);
@@ -85,7 +86,7 @@ export async function answerParked(
   context: RequestContext,
   { replica, id }: Extract<NextRound, { kind: "parked" }>,
   answers: Fields,
-): Promise<string> {
+): Promise<JsonText> {
   const { parts, client, exchange } = context;
   if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
   const { principal } = client;
@@ -118,7 +119,7 @@ const lost = (error: unknown): Fault =>
 
 async function answerForOther(context: RequestContext, id: string, answers: unknown): Promise<ParkedReply> {
   try {
-    return { text: await answerHere(context, id, answers) };
+    return { text: String(await answerHere(context, id, answers)) };
   } catch (error) {
     const { code, message, data, status } = toFault(error, context.client.era);
     return { fault: { code, message, data, status } };
@@ -126,7 +127,7 @@ async function answerForOther(context: RequestContext, id: string, answers: unkn
 }
 
 /** Continues a request that is parked on this replica. */
-async function answerHere(context: RequestContext, id: string, answers: unknown): Promise<string> {
+async function answerHere(context: RequestContext, id: string, answers: unknown): Promise<JsonText> {
   const parked = context.parts.parked.take(id, context.client.principal);
   if (parked === undefined) throw badState();
   const given = isFields(answers) ? answers : {};

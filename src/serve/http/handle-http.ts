@@ -196,7 +196,7 @@ export class HttpEndpoint {
               message: "A batch must not contain requests of revision 2026-07-28",
               status: 400,
             });
-          return [(await this.#serve(client, exchange, message.request)).text];
+          return [String((await this.#serve(client, exchange, message.request)).text)];
         }),
       );
       exchange.finish(`[${answers.flat().join(",")}]`, 200);

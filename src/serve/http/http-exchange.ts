@@ -1,5 +1,6 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
+import type { JsonText } from "../json-text.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import { notificationText } from "../results.js";
@@ -60,7 +61,7 @@ export class HttpExchange implements Exchange {
   }
 
   /** Ends the exchange with one response. */
-  finish(text: string, status: number, headers?: Headers): void {
+  finish(text: JsonText, status: number, headers?: Headers): void {
     clearTimeout(this.#timer);
     const { reply } = this.#given;
     if (this.#stream === undefined) {
@@ -68,7 +69,7 @@ export class HttpExchange implements Exchange {
       const isPlain = own === NO_HEADERS && headers === undefined;
       return reply.send(status, isPlain ? JSON_HEADERS : { ...own, ...JSON_HEADERS, ...headers }, text);
     }
-    this.#stream.send(text);
+    this.#stream.send(String(text));
     this.#stream.end();
     this.#given.streams.delete(this.#stream);
   }

@@ -1,5 +1,7 @@
 /** One HTTP request and its response, independent of the server that received it. */
 
+import type { JsonText } from "../json-text.js";
+
 export interface HttpRequest {
   readonly method: string;
   /** Path with query. */
@@ -18,7 +20,7 @@ export const NO_HEADERS: Headers = {};
 
 export interface HttpReply {
   /** Sends the whole response. */
-  send(status: number, headers: Headers, body?: string): void;
+  send(status: number, headers: Headers, body?: JsonText): void;
   /** Sends a response of web code, with all its cookies. */
   respond(response: Response): Promise<void>;
   /** Begins a response that stays open. */

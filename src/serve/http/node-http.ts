@@ -1,6 +1,7 @@
 /** Serves requests of Node's HTTP server without web streams, which cost three times as much. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, INVALID_REQUEST } from "../faults.js";
+import { JsonPieces, type JsonText } from "../json-text.js";
 import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
 
 export class NodeRequest implements HttpRequest {
@@ -84,15 +85,19 @@ export class NodeReply implements HttpReply {
     this.#response = response;
   }
 
-  send(status: number, headers: Headers, body?: string): void {
+  send(status: number, headers: Headers, body?: JsonText): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     // Node takes a flat list as it is, and reads an object field by field.
     const list: (string | number)[] = [];
     for (const name in headers) list.push(name, headers[name]!);
-    if (body !== undefined) list.push("content-length", Buffer.byteLength(body));
+    const pieces = body instanceof JsonPieces ? body.pieces : undefined;
+    if (body !== undefined) list.push("content-length", lengthOf(pieces ?? [body as string]));
     response.writeHead(status, list as never);
-    response.end(body);
+    if (pieces === undefined) return void response.end(body as string | undefined);
+    response.cork();
+    for (const piece of pieces) response.write(piece);
+    response.end();
   }
 
   async respond(given: Response): Promise<void> {

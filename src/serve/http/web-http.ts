@@ -1,5 +1,6 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 import { Fault, INVALID_REQUEST } from "../faults.js";
+import type { JsonText } from "../json-text.js";
 import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
 
 export class FetchRequest implements HttpRequest {
@@ -64,9 +65,10 @@ export class FetchReply implements HttpReply {
     signal?.addEventListener("abort", () => this.#lost(), { once: true });
   }
 
-  send(status: number, headers: Headers, body?: string): void {
+  send(status: number, headers: Headers, body?: JsonText): void {
     this.#isComplete = true;
-    this.#resolve(new Response(status === 204 ? null : (body ?? null), { status, headers }));
+    const text = status === 204 || body === undefined ? null : String(body);
+    this.#resolve(new Response(text, { status, headers }));
   }
 
   async respond(given: Response): Promise<void> {

@@ -1,7 +1,7 @@
 /** Sends JSON-RPC messages by POST: requests, whose responses are passed on, and notifications. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { parseJson } from "../../util/json.js";
+import { parseMessageText } from "../../util/kept-texts.js";
 import { findResponse } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
@@ -90,7 +90,7 @@ async function readJson(context: EndpointContext, { response, own, request }: Js
     throw error;
   }
   const text = decodeText(bytes, response.headers.get("content-type"));
-  const body = text === undefined ? undefined : parseJson(text);
+  const body = text === undefined ? undefined : parseMessageText(text);
   const message = body === undefined ? undefined : findResponse(own.id, body);
   if (message === undefined) {
     const why =

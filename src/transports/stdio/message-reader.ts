@@ -2,6 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/json.js";
+import { parseMessageText } from "../../util/kept-texts.js";
 import { peekMessage } from "../find-message-id.js";
 import { responseIds } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
@@ -137,7 +138,7 @@ function isBlank(text: string): boolean {
 
 /** Handles a progress display that ends with a bare carriage return, and a byte order mark from a Windows shell. */
 function parseLine(text: string): unknown {
-  const value = parseJson(text);
+  const value = parseMessageText(text);
   if (value !== undefined) return value;
   const lastReturn = text.trimEnd().lastIndexOf("\r");
   if (lastReturn !== -1) return parseJson(text.slice(lastReturn + 1));

@@ -1,0 +1,25 @@
+/** JSON of results: text, or pieces of which large ones are encoded already. */
+
+const encoder = new TextEncoder();
+const decoder = new TextDecoder();
+
+/** JSON in pieces. In a template it becomes text. */
+export class JsonPieces {
+  readonly pieces: readonly (string | Uint8Array)[];
+
+  constructor(pieces: readonly (string | Uint8Array)[]) {
+    this.pieces = pieces;
+  }
+
+  toString(): string {
+    return this.pieces.map((piece) => (typeof piece === "string" ? piece : decoder.decode(piece))).join("");
+  }
+}
+
+export type JsonText = string | JsonPieces;
+
+/** Texts before and after a piece. */
+export const wrapJson = (before: string, json: JsonText, after: string): JsonText =>
+  typeof json === "string" ? `${before}${json}${after}` : new JsonPieces([before, ...json.pieces, after]);
+
+export const encodeJson = (text: string): Uint8Array => encoder.encode(text);
