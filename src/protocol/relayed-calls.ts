@@ -234,11 +234,6 @@ export class RelayedCalls {
   }
 }
 
-const relayedLogs = new WeakSet<object>();
-
-/** Whether a log message went to the client of a call. Known after all listeners of the notification have run. */
-export const isRelayedLog = (params: object): boolean => relayedLogs.has(params);
-
 const severity = (level: LogLevel): number => LOG_LEVELS.indexOf(level);
 
 const INVALID_PARAMS = -32602;

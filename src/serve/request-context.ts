@@ -5,6 +5,7 @@ import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
 import type { Exchange, GatewayClient } from "./client.js";
+import type { JsonText } from "./json-text.js";
 import type { ClientRequest, Fields } from "./message.js";
 import type { Policy } from "./policy/policy.js";
 import type { Mailbox } from "./replicas/mailbox.js";
@@ -88,7 +89,7 @@ export interface Parkable {
   /** Sends the request. `answer` is undefined if the client answers in another way. */
   run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
   /** The text of the result for the client that waits now. */
-  finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
+  finish(context: RequestContext, outcome: CallOutcome): JsonText | Promise<JsonText>;
   /** The text of the result for a failed request, or the error to throw. */
   fail(context: RequestContext, error: unknown): string;
 }

@@ -8,8 +8,8 @@ import {
   invalidParams,
   MISSING_CAPABILITY,
 } from "../faults.js";
-import type { JsonText } from "../json-text.js";
 import { isTooFar, nextHop } from "../hops.js";
+import type { JsonText } from "../json-text.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
 import { isFields } from "../message.js";

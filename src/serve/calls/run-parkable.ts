@@ -13,7 +13,7 @@ import { resultText } from "../results.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
 
-export async function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
+export async function runParkable(context: RequestContext, parkable: Parkable): Promise<JsonText> {
   const { client, exchange } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
     try {

@@ -75,6 +75,9 @@ const tooLarge = (maxBytes: number): Fault =>
     headers: { connection: "close" },
   });
 
+const lengthOf = (pieces: readonly (string | Uint8Array)[]): number =>
+  pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
+
 /** What a socket holds in any case. */
 const UNSENT_BYTES = 64 * 1024;
 

@@ -1,6 +1,7 @@
 /** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
+import { encodeJson, JsonPieces, type JsonText } from "../json-text.js";
 import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { listText, NOT_CACHED } from "../results.js";
@@ -8,35 +9,49 @@ import { entriesOf, type ListEntry, type ListKey } from "./list-entries.js";
 
 const MAX_PAGE_ENTRIES = 200;
 const MAX_PAGE_CHARS = 1_000_000;
-/** Entries that filters and the policy decide about at once. */
-const CHUNK = 500;
+/** Entries that filters and the policy decide about at once: a page, and one more that tells whether another page follows. */
+const CHUNK = MAX_PAGE_ENTRIES + 1;
 
 /** One page of a list. */
-export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
+export async function listPage(context: RequestContext, list: ListKey): Promise<JsonText> {
   const { parts, user, client, request } = context;
   const { cursor } = request.params;
   const after = cursor === undefined ? undefined : await openCursor(context, list, cursor);
   await user.port.need(list, { signal: context.exchange.signal });
   const entries = await entriesOf(user.port, list);
   if (list !== "resourceTemplates") parts.feeds.served(user, list);
-  const page: string[] = [];
+  const page: ListEntry[] = [];
   let chars = 0;
-  let last: string | undefined;
   let hasMore = false;
   // Only as many entries as the page needs are decided about: a list may have a hundred thousand.
   for (let from = firstAfter(entries, after); from < entries.length && !hasMore; from += CHUNK) {
-    for (const { key, text } of await visibleEntries(context, list, entries.slice(from, from + CHUNK))) {
+    for (const entry of await visibleEntries(context, list, entries.slice(from, from + CHUNK))) {
+      const { text } = entry;
       hasMore = page.length === MAX_PAGE_ENTRIES || (page.length > 0 && chars + text.length > MAX_PAGE_CHARS);
       if (hasMore) break;
-      page.push(text);
+      page.push(entry);
       chars += text.length;
-      last = key;
     }
   }
   const nextCursor = hasMore
-    ? parts.seal.seal("cursor", { l: list, p: client.principal, k: last })
+    ? parts.seal.seal("cursor", { l: list, p: client.principal, k: page.at(-1)!.key })
     : undefined;
-  return listText(client, { key: list, entries: page, nextCursor, cache: NOT_CACHED });
+  return listText(client, { key: list, entries: pageText(page), nextCursor, cache: NOT_CACHED });
+}
+
+/** Pages by their first entry. Users who see the same tools share them. */
+const keptPages = new WeakMap<ListEntry, { readonly page: readonly ListEntry[]; readonly text: JsonText }>();
+
+/** The entries of a page, encoded once. */
+function pageText(page: readonly ListEntry[]): JsonText {
+  const [first] = page;
+  if (first === undefined) return "";
+  const kept = keptPages.get(first);
+  if (kept?.page.length === page.length && kept.page.every((entry, index) => entry === page[index]))
+    return kept.text;
+  const text = new JsonPieces([encodeJson(page.map(({ text }) => text).join(","))]);
+  keptPages.set(first, { page, text });
+  return text;
 }
 
 /** The index of the first entry whose key comes after another one. */

@@ -2,7 +2,6 @@
 import { secretsOf } from "../../config/known-secrets.js";
 import type { GatewayAccess } from "../../port/gateway-access.js";
 import type { ListName } from "../../protocol/change-watch.js";
-import { isRelayedLog } from "../../protocol/relayed-calls.js";
 import { entriesOf, type ListEntry } from "../lists/list-entries.js";
 import type { Fields } from "../message.js";
 import type { GatewayUser } from "../users.js";
@@ -123,15 +122,6 @@ export class Feeds {
       feed.stop();
     }
     this.#feeds.clear();
-  }
-
-  /** A message goes to one stream: to that of the call it belongs to, or else to these. */
-  #log(principal: string | undefined, params: Fields): void {
-    const feed = this.#feeds.get(principal);
-    if (feed === undefined) return;
-    queueMicrotask(() => {
-      if (!isRelayedLog(params)) for (const listener of feed.listeners) listener.log?.(params);
-    });
   }
 
   /** A server reported changes. */
