@@ -110,6 +110,17 @@ describe.skipIf(withoutRedis)("replicas over Redis", () => {
     const whoami = { name: "vault__whoami", arguments: {} };
     const login = (await one.modern("ada", "tools/call", whoami, { capabilities })).last.result;
     const asked = (await book(one)).last.result;
+    // A call of a legacy client, which is asked on the stream of the call.
+    const asking = await one.session("ada", capabilities);
+    const news = new EventEmitter();
+    const booking = one.legacy(
+      "ada",
+      asking,
+      { id: 5, method: "tools/call", params: { name: "up__book", arguments: {} } },
+      { onMessage: (message) => void (message.method && news.emit(message.method, message)) },
+    );
+    const [question] = (await once(news, "elicitation/create")) as [RpcMessage];
+    const reply = { id: question.id, result: { action: "accept", content: { seat: "2B" } } };
     takeAway();
     await waitFor(async () => (await statusOf(one, "/readyz")) === 503);
     expect(await statusOf(one, "/healthz")).toBe(200);
@@ -133,11 +144,21 @@ describe.skipIf(withoutRedis)("replicas over Redis", () => {
       status: 503,
       error: { code: -32603, data: { retryable: true } },
     });
+    expect((await two.legacy("ada", asking, reply)).status).toBe(503);
+    // Ended here at once, on the other replica when the store is back.
+    const ended = await one.session("ada");
+    const headers = { authorization: `Bearer ${await one.tokenOf("ada")}`, "mcp-session-id": ended };
+    const deleting = fetch(one.url, { method: "DELETE", headers });
+    await waitFor(async () => (await one.legacy("ada", ended, call)).status === 404);
     bringBack();
+    expect((await deleting).status).toBe(200);
     await waitFor(
       async () => (await statusOf(one, "/readyz")) === 200 && (await statusOf(two, "/readyz")) === 200,
     );
     expect((await book(two, answer)).last.result.content[0].text).toContain("booked");
+    expect((await two.legacy("ada", asking, reply)).status).toBe(202);
+    expect((await booking).last.result.content[0].text).toContain("2B");
+    await waitFor(async () => (await two.legacy("ada", ended, call)).status === 404);
     const page = await browse(one, url);
     expect(page.status).toBe(302);
     const cookie = page.headers["set-cookie"]!.map((line) => line.split(";")[0]).join("; ");
