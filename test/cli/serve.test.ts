@@ -41,7 +41,7 @@ test("serves one client over stdio, with the protocol alone on stdout, and leave
   expect(malformed).toEqual([]);
 });
 
-test("ends by itself when the input ends, although a call hangs and a server ignores everything", async () => {
+test("G31 ends by itself when the input ends, although a call hangs and a server ignores everything", async () => {
   using sandbox = createSandbox();
   const pidFile = await configureServers(sandbox, { stubborn: ["--ignore-eof", "--ignore-signals"] });
   const child = spawn(process.execPath, [sandbox.main, "serve"], { cwd: sandbox.project, env: sandbox.env });
