@@ -32,7 +32,7 @@ export interface ToolportEvents {
   state: StateChange;
   /** The lists of a server were read, changed or removed. */
   tools: { readonly server: string; readonly principal?: string | undefined };
-  /** A server notified Toolport of changed lists, and they have been read again. */
+  /** A server notified Toolport of changed lists, and they have been read again; or changed tools were approved. */
   listsChanged: {
     readonly server: string;
     readonly lists: readonly ListName[];
