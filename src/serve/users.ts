@@ -13,6 +13,8 @@ interface UserRecord extends GatewayUser {
   active: number;
   streams: number;
   lastUsedAt: number;
+  /** When the user was moved to the end of the order. */
+  movedAt: number;
   readonly bucket: TokenBucket | undefined;
 }
 
@@ -32,6 +34,8 @@ export interface UserLimits {
 }
 
 const SWEEP_MS = 15_000;
+/** The order of the users is exact to this time. */
+const MOVE_MS = 1_000;
 
 export class Users {
   readonly #source: PortSource;
@@ -105,8 +109,9 @@ export class Users {
     const known = this.#users.get(principal);
     if (known !== undefined) {
       known.lastUsedAt = performance.now();
-      // Moves the user to the end of the order.
-      if (this.#users.size > 1) {
+      // Moves the user to the end of the order, not with every request: deleted places of a map live until a full collection.
+      if (known.lastUsedAt - known.movedAt > MOVE_MS) {
+        known.movedAt = known.lastUsedAt;
         this.#users.delete(principal);
         this.#users.set(principal, known);
       }
@@ -114,12 +119,14 @@ export class Users {
     }
     if (this.#users.size >= this.#limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
     const { rateLimit } = this.#limits;
+    const now = performance.now();
     const user: UserRecord = {
       principal,
       port: this.#source.portOf(principal),
       active: 0,
       streams: 0,
-      lastUsedAt: performance.now(),
+      lastUsedAt: now,
+      movedAt: now,
       bucket:
         rateLimit &&
         new TokenBucket({
@@ -132,12 +139,14 @@ export class Users {
   }
 
   #dropOldest(): boolean {
-    for (const user of this.#users.values())
-      if (isIdle(user)) {
-        this.#drop(user);
-        return true;
-      }
-    return false;
+    let oldest: UserRecord | undefined;
+    for (const user of this.#users.values()) {
+      // The users after this one were used later.
+      if (oldest !== undefined && user.movedAt > oldest.lastUsedAt) break;
+      if (isIdle(user) && (oldest === undefined || user.lastUsedAt < oldest.lastUsedAt)) oldest = user;
+    }
+    if (oldest !== undefined) this.#drop(oldest);
+    return oldest !== undefined;
   }
 
   #sweep(): void {

@@ -1,5 +1,6 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
 import { pause } from "../../util/sleep.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST, invalidParams } from "../faults.js";
@@ -9,6 +10,7 @@ import {
   isFields,
   isLegacyVersion,
   negotiateLegacy,
+  type RequestId,
   readEnvelope,
   readMessages,
   UNNAMED_LEGACY_VERSION,
@@ -51,7 +53,7 @@ export class HttpEndpoint {
   /** Streams without an end of their own. */
   readonly #streams = new Set<EventStream>();
   /** Open requests of legacy sessions, for cancellation. */
-  readonly #open = new Map<string, AbortController>();
+  readonly #open = new SlotList<OpenRequest>();
   readonly #stopFollowing: () => void;
   readonly #requests = new OpenRequests();
   #isClosing = false;
@@ -206,12 +208,13 @@ export class HttpEndpoint {
   }
 
   async #serve(client: GatewayClient, exchange: HttpExchange, message: ClientRequest): Promise<Served> {
-    const key = client.session === undefined ? undefined : openKey(client.session, message.id);
-    if (key !== undefined) this.#open.set(key, exchange.controller);
+    const { session } = client;
+    const open: OpenRequest = { session, id: message.id, controller: exchange.controller, slot: -1 };
+    if (session !== undefined) this.#open.add(open);
     try {
       return await serveRequest(this.#parts, client, exchange, message);
     } finally {
-      if (key !== undefined) this.#open.delete(key);
+      this.#open.delete(open);
     }
   }
 
@@ -286,9 +289,9 @@ export class HttpEndpoint {
   }
 
   #cancel(key: string): boolean {
-    const controller = this.#open.get(key);
-    controller?.abort(new Error("The client cancelled the request"));
-    return controller !== undefined;
+    const open = this.#open.find(({ session, id }) => session !== undefined && openKey(session, id) === key);
+    open?.controller.abort(new Error("The client cancelled the request"));
+    return open !== undefined;
   }
 
   /** The stream of a legacy client for news. */
@@ -312,11 +315,18 @@ export class HttpEndpoint {
   }
 }
 
+/** A request of a legacy session that can be cancelled. */
+interface OpenRequest extends Slotted {
+  readonly session: string | undefined;
+  readonly id: RequestId;
+  readonly controller: AbortController;
+}
+
 const CANCELLED = "cancelled/";
 const CANCEL_MS = 30_000;
 const SPREAD_MS = 250;
 
-const openKey = (session: string, id: string | number): string => `${session}/${JSON.stringify(id)}`;
+const openKey = (session: string, id: RequestId): string => `${session}/${JSON.stringify(id)}`;
 
 function acceptsStream(request: HttpRequest): boolean {
   const accept = request.header("accept");
