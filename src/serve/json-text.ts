@@ -11,6 +11,17 @@ export class JsonPieces {
     this.pieces = pieces;
   }
 
+  toBytes(): Uint8Array<ArrayBuffer> {
+    const parts = this.pieces.map((piece) => (typeof piece === "string" ? encoder.encode(piece) : piece));
+    const bytes = new Uint8Array(parts.reduce((sum, { length }) => sum + length, 0));
+    let at = 0;
+    for (const part of parts) {
+      bytes.set(part, at);
+      at += part.length;
+    }
+    return bytes;
+  }
+
   toString(): string {
     return this.pieces.map((piece) => (typeof piece === "string" ? piece : decoder.decode(piece))).join("");
   }

@@ -1,6 +1,6 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 import { Fault, INVALID_REQUEST } from "../faults.js";
-import type { JsonText } from "../json-text.js";
+import { JsonPieces, type JsonText } from "../json-text.js";
 import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
 
 export class FetchRequest implements HttpRequest {
@@ -67,8 +67,8 @@ export class FetchReply implements HttpReply {
 
   send(status: number, headers: Headers, body?: JsonText): void {
     this.#isComplete = true;
-    const text = status === 204 || body === undefined ? null : String(body);
-    this.#resolve(new Response(text, { status, headers }));
+    const given = body instanceof JsonPieces ? body.toBytes() : body;
+    this.#resolve(new Response(status === 204 ? null : (given ?? null), { status, headers }));
   }
 
   async respond(given: Response): Promise<void> {

@@ -1,0 +1,80 @@
+/** Large results and long lists through a gateway: nothing is lost or added. */
+import { createTestServer } from "toolport/testing";
+import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { readPolicy } from "../../src/serve/policy/read-policy.js";
+import { type GatewayScene, openGateway } from "./gateway-scene.js";
+
+/** More than the gateway writes again, with characters of every length and everything that must be escaped. */
+const LARGE = `${'große Antwort 🙂 "]}],\\ \n\u0001 '.repeat(4_000)}]`;
+const inputSchema = { type: "object", properties: {} } as const;
+
+const fillers = Array.from({ length: 450 }, (_, index) => [
+  `tool_${String(index).padStart(3, "0")}`,
+  { description: `Tool ${index}`, inputSchema, handler: () => "ok" },
+]);
+
+const result = {
+  content: [
+    { type: "text", text: LARGE },
+    { type: "text", text: "second" },
+  ],
+  isError: false,
+  _meta: { "example.com/own": [1, 2], "io.modelcontextprotocol/serverInfo": { name: "other", version: "0" } },
+};
+
+describe.each(["modern", "legacy"] as const)("a %s server", (era) => {
+  let scene: GatewayScene;
+  let closeServer: () => Promise<void>;
+  beforeAll(async () => {
+    const server = createTestServer({
+      era,
+      tools: {
+        ...Object.fromEntries(fillers),
+        large: { description: "Large", inputSchema, handler: () => result as never },
+      },
+    });
+    const { url } = await server.http();
+    closeServer = () => server.close();
+    const policy = await readPolicy({
+      default: "allow",
+      rules: [{ effect: "deny", tool: ["tool_2*", "tool_3*", "tool_4*"] }],
+    });
+    scene = await openGateway({ mcpServers: { files: { url } } }, { auth: false, policy });
+  });
+  afterAll(async () => {
+    await scene[Symbol.asyncDispose]();
+    await closeServer();
+  });
+
+  it.each(["modern", "legacy"] as const)("sends a large result to a %s client as it was", async (of) => {
+    const client = await scene.client(of);
+    const got = await client.callTool({ name: "files__large", arguments: {} });
+    expect(got.content).toEqual(result.content);
+    expect(got._meta?.["example.com/own"]).toEqual([1, 2]);
+    expect(JSON.stringify(got._meta)).not.toContain('"other"');
+  });
+
+  it("sends it by `fetch` as well", async () => {
+    const headers = { "content-type": "application/json", accept: "application/json" };
+    const params = { name: "files__large", arguments: {} };
+    const body = JSON.stringify({ jsonrpc: "2.0", id: "a", method: "tools/call", params });
+    const response = await scene.gateway.fetch(new Request(scene.url, { method: "POST", headers, body }));
+    const answer = (await response.json()) as { id: string; result: typeof result };
+    expect(answer.id).toBe("a");
+    expect(answer.result.content).toEqual(result.content);
+  });
+
+  it("offers no page without entries, if the policy hides the rest", async () => {
+    const client = await scene.client("modern");
+    const names: string[] = [];
+    let cursor: string | undefined;
+    do {
+      const page = await client.listTools(cursor === undefined ? {} : { cursor });
+      expect(page.tools.length).toBeGreaterThan(0);
+      names.push(...page.tools.map(({ name }) => name));
+      cursor = page.nextCursor;
+    } while (cursor !== undefined);
+    const shown = fillers.map(([name]) => name as string).filter((name) => !/^tool_[234]/.test(name));
+    expect(names).toEqual(["files__large", ...shown.map((name) => `files__${name}`)]);
+  });
+});
