@@ -5,6 +5,9 @@ import { sleep } from "../process-figures.mjs";
 const META = "io.modelcontextprotocol";
 const MODERN = "2026-07-28";
 const LEGACY = "2025-11-25";
+const HEAD = '{"jsonrpc":"2.0","id":';
+const FIRST_ID = 1_000_000;
+const ANSWER_MS = 20_000;
 
 /** Connects to a gateway. Tries again until it listens. */
 export async function connectClient({ url, era, headers = {}, prefix = "" }) {
@@ -25,38 +28,45 @@ export async function connectClient({ url, era, headers = {}, prefix = "" }) {
   function prepare(method, params = {}, meta = {}) {
     const _meta = { ...(era === "modern" && envelope), ...meta };
     const all = Object.keys(_meta).length === 0 ? params : { ...params, _meta };
-    const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: all });
-    const own = { ...fixed, "content-length": Buffer.byteLength(body) };
+    const rest = `,"method":${JSON.stringify(method)},"params":${JSON.stringify(all)}}`;
+    const own = { ...fixed, "content-length": Buffer.byteLength(`${HEAD}${FIRST_ID}${rest}`) };
     if (era === "modern") {
       own["mcp-method"] = method;
       if (method === "tools/call") own["mcp-name"] = params.name;
     }
-    return { body, headers: own };
+    return { rest, headers: own };
   }
 
-  const post = ({ body, headers: own }) =>
+  /** Ids must be unique in a session. All have the same length. */
+  let lastId = FIRST_ID;
+  const bodyOf = ({ rest, body }) => body ?? `${HEAD}${++lastId}${rest}`;
+
+  const post = (prepared) =>
     new Promise((resolve, reject) => {
-      const request = http.request(url, { method: "POST", agent, headers: own }, (response) => {
+      const options = { method: "POST", agent, headers: prepared.headers, timeout: ANSWER_MS };
+      const request = http.request(url, options, (response) => {
         const chunks = [];
         response.on("data", (chunk) => chunks.push(chunk));
         response.on("error", reject);
         response.on("end", () => resolve({ response, text: Buffer.concat(chunks).toString() }));
       });
+      request.on("timeout", () => request.destroy(new Error("No answer in time")));
       request.on("error", reject);
-      request.end(body);
+      request.end(bodyOf(prepared));
     });
 
   /** Opens a stream and resolves with it after its first bytes. */
-  const open = ({ body, headers: own }) =>
+  const open = (prepared) =>
     new Promise((resolve, reject) => {
-      const request = http.request(url, { method: "POST", agent: false, headers: own }, (response) => {
+      const options = { method: "POST", agent: false, headers: prepared.headers };
+      const request = http.request(url, options, (response) => {
         response.on("error", () => {});
         if (response.statusCode !== 200)
           return reject(new Error(`The stream was refused: ${response.statusCode}`));
         response.once("data", () => resolve(request));
       });
       request.on("error", reject);
-      request.end(body);
+      request.end(bodyOf(prepared));
     });
 
   const client = {
