@@ -66,7 +66,7 @@ const floor = (name, via) => ({
 });
 
 /** Starts a gateway of Toolport in front of `count` equal servers. */
-export const toolport = (name, { via, era, way = "node", nodeArgs = [], count = 1 }) => ({
+export const toolport = (name, { via, era, entry = "node", nodeArgs = [], count = 1 }) => ({
   name,
   via,
   era,
@@ -77,7 +77,12 @@ export const toolport = (name, { via, era, way = "node", nodeArgs = [], count = 
       Array.from({ length: count }, () => startUpstream(via, { ERA: era, ...serverEnv })),
     );
     const names = started.map(({ upstream }, index) => [index === 0 ? "bench" : `bench${index}`, upstream]);
-    const options = { upstreams: Object.fromEntries(names), way, auth, audit: join(folder, "audit.ndjson") };
+    const options = {
+      upstreams: Object.fromEntries(names),
+      entry,
+      auth,
+      audit: join(folder, "audit.ndjson"),
+    };
     const processes = await startProcesses(
       process.execPath,
       [...nodeArgs, programOf("./toolport.mjs"), JSON.stringify(options)],
@@ -182,7 +187,7 @@ export const gateways = (via) =>
 export const fetchGateway = toolport("Toolport `fetch` → stdio, modern", {
   via: "stdio",
   era: "modern",
-  way: "fetch",
+  entry: "fetch",
 });
 
 export const PEERS = {

@@ -8,7 +8,7 @@ import process from "node:process";
 import { createToolport, memoryStore } from "../../dist/index.js";
 import { createGateway, readPolicy } from "../../dist/serve/index.js";
 
-const { upstreams, way, auth, audit } = JSON.parse(process.argv[2]);
+const { upstreams, entry, auth, audit } = JSON.parse(process.argv[2]);
 
 let storeOperations = 0;
 const store = new Proxy(memoryStore(), {
@@ -49,7 +49,7 @@ async function serveFetch(request, response) {
 }
 
 const handlers = { node: (request, response) => gateway.node(request, response), fetch: serveFetch };
-const server = http.createServer({ keepAliveTimeout: 60_000 }, handlers[way]);
+const server = http.createServer({ keepAliveTimeout: 60_000 }, handlers[entry]);
 server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port }));
 
 process.on("message", () => {
