@@ -85,6 +85,15 @@ export class Users {
     return () => this.leave(user);
   }
 
+  /** A request that only waits does not count, until the returned function is called. */
+  pause(user: GatewayUser): () => void {
+    const record = user as UserRecord;
+    record.active -= 1;
+    return () => {
+      record.active += 1;
+    };
+  }
+
   /** Counts an open stream, which keeps its user. Throws if there are too many. */
   openStream(user: GatewayUser): () => void {
     if (this.#streams >= this.#limits.maxStreams) throw tooMany("Too many open streams");

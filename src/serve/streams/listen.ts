@@ -26,51 +26,61 @@ export async function listen(context: RequestContext): Promise<string> {
   if (exchange.hold === undefined)
     throw new Fault({ code: INTERNAL_ERROR, message: "The client accepts no event stream" });
   const letGo = parts.users.openStream(user);
+  // An open stream is no request of the user that runs.
+  const resume = parts.users.pause(user);
   const subscription = { [META.subscription]: request.id };
-  const send = (method: string, params: Fields = {}) =>
-    stream.send(notificationText(method, { ...params, _meta: subscription }));
+  const toText = (method: string, params: Fields = {}) =>
+    notificationText(method, { ...params, _meta: subscription });
+  /** News that came before the acknowledgement, which is the first message of the stream. */
+  let early: string[] | undefined = [];
+  const send = (method: string, params?: Fields) => {
+    const text = toText(method, params);
+    if (early === undefined) stream.send(text);
+    else early.push(text);
+  };
   const watched = new WatchedResources(user.port, (uri) => send("notifications/resources/updated", { uri }));
   const stream: OpenStream = exchange.hold();
+  const lists = listsOf(wanted);
+  // Before the resources: a later change of what the port listens for would open the streams of its servers anew.
+  const stop = parts.feeds.add(user, {
+    usesReplicas: true,
+    listChanged(list) {
+      if (lists.has(list)) send(`notifications/${list}/list_changed`);
+    },
+  });
   try {
-    const { honored, lists } = await honor(wanted, watched, exchange.signal);
-    send("notifications/subscriptions/acknowledged", { notifications: honored });
-    if (Object.keys(honored).length > 0) {
-      const stop = parts.feeds.add(user, {
-        usesReplicas: true,
-        listChanged(list) {
-          if (lists.has(list)) send(`notifications/${list}/list_changed`);
-        },
-      });
-      await stream.closed;
-      stop();
-    }
+    const honored = await honor(wanted, watched, { lists, signal: exchange.signal });
+    stream.send(toText("notifications/subscriptions/acknowledged", { notifications: honored }));
+    for (const text of early) stream.send(text);
+    early = undefined;
+    if (Object.keys(honored).length > 0) await stream.closed;
   } finally {
+    stop();
     watched.close();
     letGo();
+    resume();
   }
   return resultText(client, {}, undefined, "complete", subscription);
 }
+
+/** The lists whose changes the client wants. */
+const listsOf = (wanted: Fields): ReadonlySet<ListName> =>
+  new Set((Object.keys(FILTERS) as ListName[]).filter((list) => wanted[FILTERS[list]] === true));
 
 /** The part of a filter that the gateway serves. */
 async function honor(
   wanted: Fields,
   watched: WatchedResources,
-  signal: AbortSignal,
-): Promise<{ honored: Fields; lists: ReadonlySet<ListName> }> {
-  const lists = new Set(
-    (Object.keys(FILTERS) as ListName[]).filter((list) => wanted[FILTERS[list]] === true),
-  );
+  { lists, signal }: { lists: ReadonlySet<ListName>; signal: AbortSignal },
+): Promise<Fields> {
   const { resourceSubscriptions: uris } = wanted;
   const asked = Array.isArray(uris)
     ? uris.filter((uri) => typeof uri === "string").slice(0, MAX_WATCHED)
     : [];
   const granted = asked.length === 0 ? [] : await watched.set(asked, signal);
   return {
-    honored: {
-      ...Object.fromEntries([...lists].map((list) => [FILTERS[list], true])),
-      ...(granted.length > 0 && { resourceSubscriptions: granted }),
-    },
-    lists,
+    ...Object.fromEntries([...lists].map((list) => [FILTERS[list], true])),
+    ...(granted.length > 0 && { resourceSubscriptions: granted }),
   };
 }
 
