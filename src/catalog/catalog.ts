@@ -31,7 +31,9 @@ const debug = debugChannel("catalog");
 export class Catalog {
   readonly #options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
-  readonly #restoring: Promise<void>[] = [];
+  #restoring: Promise<void>[] = [];
+  /** Servers whose lists the program has given. */
+  #exported: Set<string> | undefined;
   readonly #standIns = new StandIns();
   #comparing: Promise<void> | undefined;
   #snapshot: CatalogSnapshot | undefined;
@@ -68,6 +70,12 @@ export class Catalog {
     const { scan, pins } = this.#options;
     const isExamined = scan !== undefined || pins.mode !== "off";
     for (const [server, exported] of Object.entries(servers)) {
+      // The program's own export takes precedence, whichever is examined first.
+      if (origin === "store" && this.#exported?.has(server)) continue;
+      if (origin === "export") {
+        this.#exported ??= new Set();
+        this.#exported.add(server);
+      }
       const kept = restoreServer(exported, origin);
       // An export is untrusted: it is scanned and compared with the pins like lists of a server.
       if (isExamined) this.#restoring.push(this.#restoreExamined(server, kept));
@@ -81,7 +89,11 @@ export class Catalog {
 
   /** Waits until restored lists have been examined. */
   async restored(): Promise<void> {
-    if (this.#restoring.length > 0) await Promise.all(this.#restoring.splice(0));
+    if (this.#restoring.length === 0) return;
+    const all = [...this.#restoring];
+    await Promise.all(all);
+    // Only now, so that other callers wait, too.
+    this.#restoring = this.#restoring.filter((each) => !all.includes(each));
   }
 
   export(): CatalogExport {
