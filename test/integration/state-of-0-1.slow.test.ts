@@ -83,8 +83,11 @@ describe.each(sharedStoreKinds)("in $name", ({ missing, start }) => {
       await using port = openPort(store);
       const { toolport, world } = port;
       await toolport.connect({ servers: [] });
-      for (const name of ["left", "right"]) {
+      const names = ["left", "right"];
+      for (const name of names)
         expect(toolport.snapshot().servers[name]).toMatchObject({ state: "idle", toolCount: 0 });
+      // A call to a tool that is not listed yet connects all servers.
+      for (const name of names) {
         const { servers } = await toolport.connect({ servers: [name] });
         expect(servers[name]).toMatchObject({ state: "authenticating", error: { code: "AUTH_REQUIRED" } });
         await toolport.handleOAuthCallback(world.logIn(servers[name]!.authUrl!, `user_of_${name}`));
