@@ -20,7 +20,7 @@ const ROUNDS = 6;
 
 let source: { folder: string } & Disposable;
 beforeAll(async () => {
-  source = await transpileEverything();
+  source = await transpileEverything({ useBuild: false });
 });
 afterAll(() => source[Symbol.dispose]());
 
