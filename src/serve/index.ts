@@ -2,7 +2,13 @@
 
 export type { AuditEvent, AuditOutcome } from "./audit/audit-event.js";
 export type { AuditOption, AuditOptions } from "./audit/open-audit.js";
-export type { ConnectClient, GatewayAuth, GatewayUserOptions, VerifiedUser } from "./auth/auth-options.js";
+export type {
+  ConnectClient,
+  GatewayAuth,
+  GatewayUserOptions,
+  KeySet,
+  VerifiedUser,
+} from "./auth/auth-options.js";
 export type { TokenClaims } from "./auth/identity.js";
 export { createGateway, type Gateway } from "./gateway.js";
 export type { GatewayOptions } from "./gateway-options.js";

@@ -1,5 +1,4 @@
 /** The options of a gateway that say who its users are: `auth`, `principal` and `identify`. */
-import type { JSONWebKeySet } from "jose";
 import type { TokenClaims } from "./identity.js";
 
 /** Algorithms of signatures that a gateway accepts. All are asymmetric. */
@@ -7,6 +6,11 @@ export const SIGNING_ALGORITHMS = [
   ...["RS256", "RS384", "RS512", "PS256", "PS384", "PS512"],
   ...["ES256", "ES384", "ES512", "EdDSA", "Ed25519"],
 ] as const;
+
+/** A key set of RFC 7517. */
+export interface KeySet {
+  readonly keys: readonly Readonly<Record<string, unknown>>[];
+}
 
 /** The user that {@link GatewayAuth.verify} found. */
 export interface VerifiedUser {
@@ -45,7 +49,7 @@ export interface GatewayAuth {
   /** The audience that tokens must name; one of several. @default the `url` of the gateway */
   audience?: string | readonly string[];
   /** The keys of the issuer, or the URL of its key set. @default `jwks_uri` in the metadata of the issuer */
-  jwks?: string | URL | JSONWebKeySet;
+  jwks?: string | URL | KeySet;
   /** Accepted algorithms. Only asymmetric ones are possible. @default all that Toolport knows (RS, PS, ES, EdDSA) */
   algorithms?: readonly string[];
   /** Scopes that every token needs. A token without one of them gets 403 `insufficient_scope`. @default [] */
