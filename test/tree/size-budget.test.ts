@@ -13,7 +13,7 @@ import { root } from "./source-files.js";
  */
 const BUDGETS = [
   ["index.js", 4, 549, 158],
-  ["index.cjs", 4, 565, 163],
+  ["index.cjs", 4, 566, 163],
   ["cli/main.js", 4, 55, 19],
 ] as const;
 
