@@ -34,14 +34,11 @@ export interface GatewayParts {
   /** Receives one event for each request. */
   readonly audit: ((event: ServedEvent) => void) | undefined;
   /** Whether a user may see the tools of a server at all. */
-  offers(principal: string | undefined, tool: OfferedTool): boolean;
+  offers(principal: string | undefined, tool: ToolInfo): boolean;
   /** Whether the store can be reached. */
   isReady(): Promise<boolean>;
   report(error: unknown): void;
 }
-
-/** The part of a tool that filters read. */
-export type OfferedTool = Pick<ToolInfo, "server" | "name" | "sourceName">;
 
 /** One request while it is served. */
 export interface RequestContext {

@@ -95,7 +95,7 @@ export async function startGateway(
     offers: (principal, tool) => {
       const servers = options.servers?.(principal);
       if (servers !== undefined && !servers.includes(tool.server)) return false;
-      return isWanted({ name: tool.server }, tool as never) === undefined;
+      return isWanted({ name: tool.server }, tool) === undefined;
     },
     async isReady() {
       const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);

@@ -75,3 +75,25 @@ describe.each(ERAS)("%s clients", (client) => {
     });
   });
 });
+
+test("a filter sees the whole tool, in lists and in calls", async () => {
+  await using upstream = createTestServer({
+    tools: {
+      look: { annotations: { readOnlyHint: true }, handler: () => "seen" },
+      change: { handler: () => "changed" },
+    },
+  });
+  const filter = (_server: unknown, tool: { annotations?: { readOnlyHint?: boolean } | undefined }) =>
+    tool.annotations?.readOnlyHint === true;
+  await using scene = await openGateway(
+    { mcpServers: { one: upstream.memory() } },
+    { auth: false, filter: filter as never },
+  );
+  const client = await scene.client("modern");
+  const { tools } = await client.listTools();
+  expect(tools.map(({ name }) => name)).toEqual(["one__look"]);
+  await expect(client.callTool({ name: "one__change", arguments: {} })).rejects.toMatchObject({
+    code: -32602,
+  });
+  expect(upstream.calls).toEqual([]);
+});

@@ -21,6 +21,8 @@ const UPSTREAMS: readonly UpstreamEra[] = ["legacy", "modern"];
 const REQUESTS: readonly (readonly string[])[] = [
   ["tools/list"],
   ["tools/call", "--tool-name", "test_multiple_content_types"],
+  ["tools/call", "--tool-name", "test_mirrored_header", "--tool-arg", "region=eu-west1"],
+  ["resources/templates/list"],
   ["resources/read", "--uri", "test://template/7/data"],
   ["prompts/get", "--prompt-name", "test_prompt_with_arguments", "--prompt-args", "arg1=a", "arg2=b"],
 ];

@@ -58,13 +58,14 @@ export function decideCall(
 
 /** Asks the policy about a fallback server. An approval of the call covers it, if its server needs no other decision. */
 export function fallbackRule(
-  { parts, client }: RequestContext,
+  { parts, user, client }: RequestContext,
   args: Fields,
   isApproved: boolean,
 ): Relay["mayUse"] {
   const { policy } = parts;
   return async (server, tool) => {
-    if (!parts.offers(client.principal, { server, name: tool, sourceName: tool })) return false;
+    const listed = user.port.catalog.find(server, tool)?.info;
+    if (listed === undefined || !parts.offers(client.principal, listed)) return false;
     const { principal, scopes } = client;
     const decision = await policy?.decide({ principal, scopes, method: "tools/call", server, tool, args });
     return (

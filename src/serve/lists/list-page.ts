@@ -69,18 +69,19 @@ function firstAfter(entries: readonly ListEntry[], after: string | undefined): n
 
 /** The entries that filters and the policy leave. */
 async function visibleEntries(
-  { parts, client, request }: RequestContext,
+  { parts, user, client, request }: RequestContext,
   list: ListKey,
   entries: readonly ListEntry[],
 ): Promise<readonly ListEntry[]> {
   const { principal, scopes } = client;
   const offered =
     list === "tools"
-      ? entries.filter(({ server, source, name }) =>
-          server === ""
-            ? offersOwnTool({ parts }, name)
-            : parts.offers(principal, { server, name, sourceName: source }),
-        )
+      ? entries.filter(({ server, source, name }) => {
+          if (server === "") return offersOwnTool({ parts }, name);
+          const info = user.port.catalog.entry(name)?.info;
+          // The tool that begins a login is no tool of the server.
+          return parts.offers(principal, info ?? { server, name, sourceName: source, inputSchema: {} });
+        })
       : entries;
   if (parts.policy === undefined) return offered;
   const deciding = parts.policy.decideAll(
