@@ -55,3 +55,30 @@ export const SERVERS = [
   { package: "@launchdarkly/mcp-server", args: ["start", "--api-key", KEY] },
   { package: "@mapbox/mcp-server", env: { MAPBOX_ACCESS_TOKEN: "pk.e30.e30" } },
 ];
+
+/**
+ * The servers whose whole definitions (`test/fixtures/definitions`) are the corpus of docs/context.md, by package: a short name, as
+ * users write it into their configuration, and a pinned version, so that the figures can be measured again.
+ */
+export const DEFINITION_SERVERS = {
+  "@modelcontextprotocol/server-everything": { name: "everything", version: "2026.8.31" },
+  "@modelcontextprotocol/server-filesystem": { name: "filesystem", version: "2026.8.31" },
+  "@modelcontextprotocol/server-memory": { name: "memory", version: "2026.8.31" },
+  "@modelcontextprotocol/server-github": { name: "github", version: "2025.4.8" },
+  "@modelcontextprotocol/server-slack": { name: "slack", version: "2025.4.25" },
+  "@playwright/mcp": { name: "playwright", version: "0.0.83" },
+  "chrome-devtools-mcp": { name: "chrome", version: "1.11.0" },
+  "@notionhq/notion-mcp-server": { name: "notion", version: "2.5.2" },
+  "firecrawl-mcp": { name: "firecrawl", version: "3.22.2" },
+  "tavily-mcp": { name: "tavily", version: "0.2.22" },
+  "@sentry/mcp-server": { name: "sentry", version: "0.36.0" },
+  "mcp-server-kubernetes": { name: "kubernetes", version: "4.1.7" },
+  "@browserstack/mcp-server": { name: "browserstack", version: "1.4.2" },
+  "@hubspot/mcp-server": { name: "hubspot", version: "0.4.0" },
+  "@brave/brave-search-mcp-server": { name: "brave", version: "2.1.4" },
+  "@mobilenext/mobile-mcp": { name: "mobile", version: "1.0.4" },
+  "@zereight/mcp-gitlab": { name: "gitlab", version: "2.1.64" },
+  "airtable-mcp-server": { name: "airtable", version: "1.14.0" },
+  "@circleci/mcp-server-circleci": { name: "circleci", version: "0.20.0" },
+  "@upstash/context7-mcp": { name: "context7", version: "4.1.1" },
+};
