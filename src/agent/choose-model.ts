@@ -1,5 +1,7 @@
 /** Chooses the model of an agent from options and environment variables. */
+
 import { ConfigError } from "../errors/config-error.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { createAnthropicModel } from "./anthropic-model.js";
 import { createEndpoint } from "./ask-endpoint.js";
 import type { Model } from "./conversation.js";
@@ -66,7 +68,7 @@ function withVersion(base: URL, api: ModelApi): URL {
 }
 
 function readUrl(text: string): URL {
-  const url = URL.canParse(text) ? new URL(text) : undefined;
+  const url = canParseUrl(text) ? new URL(text) : undefined;
   if (url !== undefined && (url.protocol === "http:" || url.protocol === "https:")) return url;
   throw new ConfigError({
     code: "INVALID_CONFIG",

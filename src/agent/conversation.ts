@@ -1,5 +1,5 @@
 /** The interface of a model for the agent loop, independent of its API. */
-import type { Toolport } from "../toolport.js";
+import type { ToolSource } from "../adapters/tool-source.js";
 
 /** A tool call that the model requests. */
 export interface RequestedCall {
@@ -30,7 +30,8 @@ export interface Conversation {
 }
 
 export interface ConversationParts {
-  readonly toolport: Toolport;
+  /** The tools: those of a Toolport, or a code mode. */
+  readonly toolport: ToolSource;
   readonly task: string;
   /** System prompt. */
   readonly system: string;

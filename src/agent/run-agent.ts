@@ -1,5 +1,5 @@
 /** The agent loop: asks the model, runs the calls it requests, and sends it the results, until it is done. */
-import type { Toolport } from "../toolport.js";
+import type { ToolSource } from "../adapters/tool-source.js";
 import type { CallOutcome, Model, RequestedCall } from "./conversation.js";
 
 /** One turn of the model with the results of its calls. */
@@ -10,7 +10,8 @@ export interface AgentStep {
 }
 
 export interface RunAgentOptions {
-  readonly toolport: Toolport;
+  /** The tools: those of a Toolport, or a code mode. */
+  readonly toolport: ToolSource;
   readonly model: Model;
   readonly task: string;
   /** Maximum number of requests to the model. @default 20 */

@@ -1,7 +1,7 @@
 /** Finishes a user's login in any process that shares the store. The pending record contains everything needed. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
-import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
+import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { authFailed, issuerMismatch } from "./auth-errors.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";
@@ -34,6 +34,8 @@ export interface FinishParts {
   /** Whether this caller may finish the login. @default any */
   readonly accepts?: ((login: FinishedAuthorization) => boolean) | undefined;
   readonly now?: (() => number) | undefined;
+  /** Receives the requests to the authorization server. @default none */
+  readonly observe?: ((exchange: ObservedExchange, login: FinishedAuthorization) => void) | undefined;
 }
 
 /**
@@ -96,7 +98,7 @@ function checkIssuer(params: URLSearchParams, { at, isDescribed, sendsIssuer }: 
 async function exchange(
   code: string,
   pending: PendingAuthorization,
-  { store, http, now = Date.now }: FinishParts,
+  { store, http, observe, now = Date.now }: FinishParts,
 ): Promise<TokenRecord> {
   const { at, client, resource, redirectUrl, serverUrl, allowedHosts, verifier } = pending;
   const answer = await requestTokens({
@@ -109,7 +111,11 @@ async function exchange(
       code_verifier: verifier,
       redirect_uri: redirectUrl,
     },
-    fetch: createGuardedFetch(await http(pending), { serverUrl, allowedHosts }),
+    fetch: createGuardedFetch(await http(pending), {
+      serverUrl,
+      allowedHosts,
+      observe: observe && ((exchange) => observe(exchange, ownerOf(pending))),
+    }),
     dpop: pending.isBound ? await openDpopSession(store, proofKeyKey(ownerOf(pending))) : undefined,
   });
   if ("tokens" in answer) {

@@ -1,7 +1,7 @@
 /** What the OAuth flow of one server and one user needs. */
 import type { OAuthOptions } from "../config/oauth-options.js";
 import type { Store } from "../state/store.js";
-import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
+import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 
 export interface OAuthContext {
@@ -23,6 +23,8 @@ export interface OAuthContext {
   /** Shown to users during a login with a dynamically registered client. */
   readonly clientName: string;
   warn(message: string): void;
+  /** Receives every request to the authorization server. @default none */
+  readonly observe?: ((exchange: ObservedExchange) => void) | undefined;
   /** Milliseconds since 1970. @default Date.now */
   readonly now?: (() => number) | undefined;
 }
@@ -41,8 +43,8 @@ export const nowOf = ({ now = Date.now }: OAuthContext): number => now();
 
 /** The fetch for all requests to the authorization server. */
 export async function guardedFetchOf(context: OAuthContext): Promise<typeof globalThis.fetch> {
-  const { serverUrl, options, http } = context;
-  return createGuardedFetch(await http(), { serverUrl, allowedHosts: options.allowedHosts });
+  const { serverUrl, options, http, observe } = context;
+  return createGuardedFetch(await http(), { serverUrl, allowedHosts: options.allowedHosts, observe });
 }
 
 /** A fetch that remembers the status of its last response, for SDK functions whose errors do not contain it. */

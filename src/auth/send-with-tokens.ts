@@ -16,7 +16,7 @@ export async function sendWithTokens(
 ): Promise<Response> {
   if (held === undefined) return send({});
   const { accessToken, isBound } = held.record;
-  if (!isBound) return send({ authorization: `Bearer ${accessToken}` });
+  if (!isBound) return send(bearer(held));
   const session = await dpop();
   if (session === undefined)
     throw authFailed("The saved token is bound to a DPoP key", "Set `oauth.dpop`, or log out");
@@ -38,6 +38,14 @@ export async function sendWithTokens(
   return response;
 }
 
+/** The header for tokens that are not bound to a key. */
+export const bearer = ({ record }: HeldTokens): { readonly authorization: string } => ({
+  authorization: `Bearer ${record.accessToken}`,
+});
+
+/** The server may want other credentials. */
+export const isChallenge = ({ status }: Response): boolean => status === 401 || status === 403;
+
 /** What a 401 or 403 of the MCP server asks for. */
 export interface Challenge {
   readonly kind: "unauthorized" | "insufficient_scope";
@@ -48,7 +56,7 @@ export interface Challenge {
 /** Undefined if other credentials would not help. */
 export async function readChallenge(response: Response): Promise<Challenge | undefined> {
   const { status } = response;
-  if (status !== 401 && status !== 403) return undefined;
+  if (!isChallenge(response)) return undefined;
   const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
   const { scope, resourceMetadataUrl, error } = extractWWWAuthenticateParams(response);
   if (status === 401) return { kind: "unauthorized", scope, resourceMetadataUrl };

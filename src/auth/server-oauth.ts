@@ -13,7 +13,14 @@ import { type FinishedAuthorization, finishAuthorization } from "./finish-author
 import { logOut } from "./log-out.js";
 import { isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { singleFlight } from "./obtain-once.js";
-import { type Challenge, cancelBody, readChallenge, sendWithTokens } from "./send-with-tokens.js";
+import {
+  bearer,
+  type Challenge,
+  cancelBody,
+  isChallenge,
+  readChallenge,
+  sendWithTokens,
+} from "./send-with-tokens.js";
 import { findLoginUrl } from "./start-authorization.js";
 import type { HeldTokens } from "./token-cache.js";
 import { isExpired } from "./token-record.js";
@@ -58,25 +65,58 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   const recover = (used: HeldTokens | undefined, challenge: Challenge): Promise<HeldTokens> =>
     singleFlight(recoveries, used?.record.accessToken ?? "", () => recoverTokens(parts, used, challenge));
 
-  const send = async (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
-    if (!isServerOrigin(context.serverUrl, request.url)) return sendWith({});
+  /** Fast path: the tokens are in memory, and the server accepts them. */
+  const send = (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
+    if (!isOwnUrl(request.url)) return sendWith({});
+    const now = tokens.usableNow();
+    if (now === undefined || now?.record.isBound) return converse(request, sendWith);
+    const held = now ?? undefined;
+    const sending = sendWith(held === undefined ? {} : bearer(held));
+    return sending.then((response) => {
+      if (isChallenge(response)) return converse(request, sendWith, { response, held });
+      if (response.ok && held !== undefined) succeeded(held);
+      return response;
+    });
+  };
+
+  const ownUrls = new WeakSet<URL>();
+  /** The origin of a URL is computed each time it is read. */
+  const isOwnUrl = (url: URL): boolean => {
+    if (ownUrls.has(url)) return true;
+    const isOwn = isServerOrigin(context.serverUrl, url);
+    if (isOwn) ownUrls.add(url);
+    return isOwn;
+  };
+
+  const succeeded = (held: HeldTokens): void => {
+    tokens.accept(held);
+    limit.succeeded();
+  };
+
+  /** @param first what the server has answered already, to these tokens */
+  const converse = async (
+    request: RequestToAuthorize,
+    sendWith: SendWithFields,
+    first?: { readonly response: Response; readonly held: HeldTokens | undefined },
+  ): Promise<Response> => {
     const within = <T>(run: Promise<T>) => waitFor(named(run), request.signal);
     const present = (held: HeldTokens | undefined) =>
       sendWithTokens({ held, request, dpop: () => tokens.dpop() }, sendWith);
     let trouble: unknown;
-    let held = await within(tokens.usable()).catch((error: unknown) => {
-      // Without the store it is unknown whether there are tokens. The server may not require any: send without.
-      if (!isStoreTrouble(error)) throw error;
-      trouble = error;
-      return undefined;
-    });
+    const usable = () =>
+      within(tokens.usable()).catch((error: unknown) => {
+        // Without the store it is unknown whether there are tokens. The server may not require any: send without.
+        if (!isStoreTrouble(error)) throw error;
+        trouble = error;
+        return undefined;
+      });
+    let held = first === undefined ? await usable() : first.held;
+    let answered = first?.response;
     let stepUps = 0;
     for (let sends = 1; ; sends++) {
-      const response = await present(held);
-      if (response.ok && held !== undefined) {
-        tokens.accept(held);
-        limit.succeeded();
-      }
+      const response: Response = answered ?? (await present(held));
+      answered = undefined;
+      if (response.ok && held !== undefined) succeeded(held);
       // The response to DELETE does not matter, so it starts no login.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
@@ -94,10 +134,10 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
     status: () => named(statusOf(context, tokens)),
     loginUrl: () => named(findLoginUrl(context)),
     async finish(params, onSpent) {
-      const { store, http, identity, principal, now } = context;
+      const { store, http, identity, principal, now, observe } = context;
       const accepts = (login: FinishedAuthorization) =>
         login.identity === identity && login.principal === principal;
-      await named(finishAuthorization(params, { store, http, accepts, onSpent, now }));
+      await named(finishAuthorization(params, { store, http, accepts, onSpent, now, observe }));
       // Cache the tokens now, in case the store fails before the next request.
       await tokens.cache.read().catch(() => {});
     },

@@ -148,6 +148,7 @@ async function requestIdentityAssertion(
   const fetch = createGuardedFetch(await context.http(), {
     serverUrl: home,
     allowedHosts: context.options.allowedHosts,
+    observe: context.observe,
   });
   const tokenEndpoint = enterprise.tokenEndpoint ?? (await findTokenEndpoint(home, fetch));
   const { requestJwtAuthorizationGrant } = await import("@modelcontextprotocol/client");

@@ -22,7 +22,7 @@ import { type TextFinding, textFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
 import { PromptNames } from "./names/prompt-names.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
-import { createSearchIndex, type SearchIndex } from "./search/search-index.js";
+import type { SearchIndex, SearchMatch } from "./search/search-index.js";
 import type { ListKey, ServerLists } from "./server-lists.js";
 import { StandIns } from "./stand-ins.js";
 
@@ -167,7 +167,9 @@ export class Catalog {
 
   tools = (): readonly ToolInfo[] => this.snapshot().tools;
 
-  search(query: string, limit: number): { tool: ToolInfo; score: number }[] {
+  /** The index is loaded and built with the first search. */
+  async search(query: string, limit: number): Promise<SearchMatch[]> {
+    const { createSearchIndex } = await import("./search/search-index.js");
     const snapshot = this.snapshot();
     this.#search ??= createSearchIndex(snapshot.tools.filter(isForModel));
     return this.#search.search(query, { limit });

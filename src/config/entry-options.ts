@@ -89,6 +89,7 @@ export const COMMON_OPTIONS = {
   except: { read: readNames },
   filter: { read: readFunction },
   cache: { read: readCache },
+  defer: { read: readFlag },
   trustAnnotations: { read: readFlag, default: false },
   checkArguments: { read: readChoice(["repair", "strict", "off"]) },
   concurrency: { read: readConcurrency },

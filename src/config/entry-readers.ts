@@ -7,8 +7,10 @@ import { resolveCommand, resolvePath } from "./resolve-path.js";
 import { SecretRecord, SecretValue } from "./secret-record.js";
 import type { CacheOption, HeadersOption, ProtocolChoice } from "./server-entry.js";
 
-/** Header values; a function returns new ones before every request. */
-export type HeaderSource = SecretRecord | (() => Promise<Readonly<Record<string, string>>>);
+/** Header values; a function returns new ones before every request. It may reject, but never throws. */
+export type HeaderSource =
+  | SecretRecord
+  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
 export interface ReconnectConfig {
   readonly enabled: boolean;

@@ -1,5 +1,7 @@
 /** The secrets of one server, and the redaction of its messages in errors and logs. */
+
 import { type ErrorRedaction, redactError, redactValue } from "../errors/redact-error.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { type NamedSecret, redactValues } from "../util/redact-values.js";
 import { SecretRecord } from "./secret-record.js";
 import type { ServerConfig } from "./server-config.js";
@@ -152,7 +154,7 @@ function* addressSecrets(address: string): Iterable<NamedSecret> {
 
 /** The credentials in a proxy's URL, as written and decoded. */
 function* proxySecrets(proxy: string | false): Iterable<NamedSecret> {
-  if (proxy === false || !URL.canParse(proxy)) return;
+  if (proxy === false || !canParseUrl(proxy)) return;
   const { username, password } = new URL(proxy);
   if (password === "") return;
   for (const part of [`${username}:${password}`, password]) yield ["proxy", part];

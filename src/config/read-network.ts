@@ -1,4 +1,5 @@
 /** Readers for the network options of a port or a server: its proxy and its limit of sockets. */
+import { canParseUrl } from "../util/can-parse-url.js";
 import type { EntryReader } from "./entry-reader.js";
 import { readNumber } from "./option-table.js";
 import { SecretValue } from "./secret-record.js";
@@ -21,7 +22,7 @@ export function readProxy(reader: EntryReader): ProxyConfig | undefined {
   if (value === false || value === "env") return new SecretValue<ProxyOption>(value);
   const text = value instanceof URL ? value.href : value;
   // The message does not show the value: it may contain a password.
-  if (typeof text !== "string" || !URL.canParse(text)) return reader.report("proxy", `must be ${SHAPE}`);
+  if (typeof text !== "string" || !canParseUrl(text)) return reader.report("proxy", `must be ${SHAPE}`);
   const { protocol } = new URL(text);
   if (protocol.startsWith("socks"))
     return reader.report("proxy", "is a SOCKS proxy, which is not supported; use an HTTP proxy (http://…)");

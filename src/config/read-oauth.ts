@@ -1,4 +1,5 @@
 /** Reads the option `oauth` of a server entry. */
+import { canParseUrl } from "../util/can-parse-url.js";
 import type { EntryReader } from "./entry-reader.js";
 import type { EnterpriseAuthorization, OAuthOptions } from "./oauth-options.js";
 import { type OptionTable, readChoice, readFlag, readTable, readText, readTexts } from "./option-table.js";
@@ -70,7 +71,7 @@ export function readWebAddress(
   const value = reader.raw(key);
   if (value === undefined) return undefined;
   const text = String(value);
-  if (!URL.canParse(text)) return reader.report(key, "must be an absolute URL");
+  if (!canParseUrl(text)) return reader.report(key, "must be an absolute URL");
   const url = new URL(text);
   const isLocal = loopback && url.protocol === "http:" && LOOPBACK.includes(url.hostname);
   if (url.protocol !== "https:" && !isLocal) {

@@ -1,4 +1,5 @@
 /** Reads the address of a server, in any of its spellings. */
+import { canParseUrl } from "../util/can-parse-url.js";
 import type { EntryReader } from "./entry-reader.js";
 
 const SPELLINGS = ["url", "sseUrl", "base_url"] as const;
@@ -21,7 +22,7 @@ function parse(reader: EntryReader, key: string, kind: AddressedKind): URL | und
   const [plain, secure] = SCHEMES[kind];
   const shape = `${secure}//host/path or ${plain}//host/path`;
   const text = String(value).trim();
-  if (!URL.canParse(text)) return reader.report(key, `is not an absolute URL; write ${shape}`);
+  if (!canParseUrl(text)) return reader.report(key, `is not an absolute URL; write ${shape}`);
   const url = new URL(text);
   if (url.protocol !== plain && url.protocol !== secure) {
     return reader.report(key, `must start with ${secure}// or ${plain}//; write ${shape}`);
@@ -44,7 +45,7 @@ function join(reader: EntryReader, base: URL, kind: AddressedKind): URL | undefi
   // A base with a path and no endpoint is a complete address, as in mcporter's files.
   if (given === undefined && base.pathname !== "/") return base;
   const endpoint = given ?? DEFAULT_ENDPOINT[kind];
-  if (URL.canParse(endpoint) || endpoint.startsWith("//")) {
+  if (canParseUrl(endpoint) || endpoint.startsWith("//")) {
     return reader.report("endpoint", "must be a path on the server of base_url, such as /mcp");
   }
   const mark = endpoint.search(/[?#]/);

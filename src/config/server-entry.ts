@@ -82,6 +82,15 @@ export interface CommonServerEntry {
    */
   cache?: CacheOption;
   /**
+   * Whether models find the tools of this server by a search instead of seeing their definitions. See docs/context.md.
+   * @default `deferTools` of the port
+   * @example
+   * ```ts
+   * { url: "https://gitlab.example.com/mcp", defer: true }
+   * ```
+   */
+  defer?: boolean;
+  /**
    * Trust the annotations of this server's tools: read-only tools need no approval, idempotent ones may be retried.
    * @default false
    */

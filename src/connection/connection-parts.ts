@@ -55,4 +55,6 @@ export interface ConnectionParts {
   onNotification?(server: string, method: string, params: Readonly<Record<string, unknown>>): void;
   /** Returns a function that receives every message of this server, or undefined. */
   tap(config: ServerConfig): ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+  /** Returns a function that returns a further tap while something observes the port. */
+  liveTap?(config: ServerConfig): () => ReturnType<ConnectionParts["tap"]>;
 }

@@ -62,6 +62,7 @@ async function attempt(
     silenceMs: parts.silenceMs,
     signal,
     tap: joinTaps(parts.tap(config), config.tap?.()),
+    liveTap: parts.liveTap?.(config),
     onNotification: (method, params) => parts.onNotification?.(config.name, method, params),
     onInvalidMessage: (error, source) => parts.onInvalidMessage?.(config.name, error, source),
     onDiscarded: options.onDiscarded,

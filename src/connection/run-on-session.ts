@@ -56,7 +56,8 @@ export interface RunOptions {
   waitMs: number;
   /** False to fail at once if the server is reconnecting, because a fallback server is left. @default true */
   patient?: boolean | undefined;
-  signal?: AbortSignal | undefined;
+  /** Its signal is read only when it is needed. */
+  caller?: { readonly signal?: AbortSignal | undefined } | undefined;
 }
 
 const CLOSING_MS = 500;
@@ -158,13 +159,14 @@ function begin<Result>(operation: (session: Session) => Promise<Result>, session
   }
 }
 
-function acquire<Result>({ connection, signal, patient, deadline }: Run<Result>): Promise<Session> {
-  return connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
+function acquire<Result>({ connection, caller, patient, deadline }: Run<Result>): Promise<Session> {
+  const timeoutMs = Math.max(0, deadline - performance.now());
+  return connection.acquire({ signal: caller?.signal, patient, timeoutMs });
 }
 
 async function again<Result>(run: Run<Result>, error: unknown, session: Session): Promise<Result> {
   // After an abort, the caller gets the reason of its own signal.
-  if (run.signal?.aborted) throw error;
+  if (run.caller?.signal?.aborted) throw error;
   const failure = error as ToolportError;
   await heal(run, failure, session);
   try {

@@ -16,6 +16,7 @@ import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
+import { attachedAbort } from "../util/attached-abort.js";
 import {
   CallProgress,
   type CallProgressParts,
@@ -243,7 +244,7 @@ class Attempt {
         resends: call.resends,
         waitMs: this.#waitMs(),
         patient,
-        signal: options.signal,
+        caller: options,
       },
     );
   }
@@ -261,27 +262,28 @@ class Attempt {
       relay !== undefined || (execution === undefined && !options.task)
         ? undefined
         : requestTask(this.#call, session, execution);
-    const plain = { name: tool.sourceName, arguments: args };
-    const params =
-      task === undefined && meta === undefined
-        ? plain
-        : { ...plain, ...(task && { task }), ...(meta && { _meta: meta }) };
+    // Spreading objects would take longer than the rest of this function.
+    const params: Record<string, unknown> = { name: tool.sourceName, arguments: args };
+    if (task !== undefined) params["task"] = task;
+    if (meta !== undefined) params["_meta"] = meta;
     // Few tools repeat arguments as headers.
     const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
+    const abort = relay === undefined ? undefined : attachedAbort(options);
     const limits: SessionRequestOptions = {
       timeoutMs: this.#timeoutMs,
       maxTimeoutMs: deadline - performance.now(),
-      signal: options.signal,
+      signal: abort ? undefined : options.signal,
+      abort,
       headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
       resends: this.#call.resends,
       // Always requested: progress shows that a slow server is still at work.
-      onProgress: (report) => this.#progress().reported(report),
+      onProgress:
+        relay === undefined
+          ? (report) => this.#progress().reported(report)
+          : (report) => reportRising(relay, report, this.#progress()),
       progressUntil: task && this.#worked(),
+      relay,
     };
-    if (relay !== undefined) {
-      limits.relay = relay;
-      limits.onProgress = (report) => reportRising(relay, report, this.#progress());
-    }
     if (suspension !== undefined) {
       suspension.isSent = true;
       suspension.pause = undefined;

@@ -6,6 +6,7 @@ import { continuesRound } from "../protocol/relay.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
+import type { Artifacts } from "./artifacts/artifact-store.js";
 import { type AttemptParts, createAttempt } from "./attempt.js";
 import { type BreakerOptions, breakerStep } from "./breaker.js";
 import { type CallTargetParts, CallTargets } from "./call-target.js";
@@ -44,6 +45,8 @@ export interface PipelineParts
   breaker: BreakerOptions | undefined;
   limits: LimitOptions;
   maxResultBytes: ResultSizeOption | undefined;
+  /** Where `maxResultBytes` keeps texts that can be read later. */
+  artifacts: () => Artifacts;
 }
 
 export interface Pipeline {
@@ -69,7 +72,8 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const targets = new CallTargets({ ...parts, breaker });
   const resolve = (tool: ToolCall["tool"]) => targets.resolve(tool);
   const check = createArgumentCheck({ mode: parts.checkArguments, onContradiction: parts.onContradiction });
-  const limitSize = maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report });
+  const limitSize =
+    maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report, artifacts: parts.artifacts });
   const checkOutput = when(hasOutputSchema, checkOutputStep);
   const attempt = createAttempt({ ...parts, sourceOf: (tool) => targets.sourceOf(tool) });
 

@@ -1,6 +1,7 @@
 import { describe, expect, test, vi } from "vitest";
 import { callOf, inTurn } from "../../test/support/tool-call.js";
 import { utf8Length } from "../util/utf8-length.js";
+import { ArtifactStore } from "./artifacts/artifact-store.js";
 import {
   type ResultSizeOption,
   type ResultSizeParts,
@@ -10,6 +11,8 @@ import {
 import type { ContentBlock, ResultArtifact, ToolResult } from "./tool-result.js";
 
 const text = (value: string): ContentBlock => ({ type: "text", text: value });
+const said = (block: ContentBlock | undefined): string =>
+  (block as { text?: string } | undefined)?.text ?? "";
 const image = (bytes: number): ContentBlock => ({
   type: "image",
   data: "A".repeat(bytes),
@@ -45,35 +48,41 @@ describe("a result within the limit", () => {
   });
 });
 
+/** The note in front of a text without line breaks. */
+const cutNote = (bytes: number, total: number): ContentBlock =>
+  text(
+    `[truncated: ${bytes} of ${total} bytes. Shape: text of 1 line. Below: the start. For the rest, call the tool again with narrower arguments, such as a filter or a page.]`,
+  );
+
 describe("truncating", () => {
-  test("cuts the text, appends a note, and sets the mark", async () => {
+  test("cuts the text, puts a note in front, and sets the mark", async () => {
     const answer = result([text("a".repeat(150))], { _meta: { theirs: 1 } });
     const { content, text: joined, _meta } = await bound(answer, 100);
-    expect(content).toEqual([text("a".repeat(100)), text("[truncated: 100 of 150 bytes]")]);
-    expect(joined).toBe(`${"a".repeat(100)}\n[truncated: 100 of 150 bytes]`);
+    expect(content).toEqual([cutNote(100, 150), text("a".repeat(100))]);
+    expect(joined).toBe(`${said(cutNote(100, 150))}\n${"a".repeat(100)}`);
     expect(_meta).toEqual({ theirs: 1, [TRUNCATED_META_KEY]: { bytes: 100, totalBytes: 150 } });
     expect(answer.content).toEqual([text("a".repeat(150))]);
   });
 
   test("does not split characters", async () => {
     const { content } = await bound(result([text("€".repeat(50))]), 100);
-    expect(content).toEqual([text("€".repeat(33)), text("[truncated: 99 of 150 bytes]")]);
+    expect(content).toEqual([cutNote(99, 150), text("€".repeat(33))]);
     const faces = await bound(result([text("😀".repeat(50))]), 10);
-    expect(faces.content[0]).toEqual(text("😀😀"));
+    expect(faces.content[1]).toEqual(text("😀😀"));
   });
 
   test("removes an image that is too large, and keeps the text after it", async () => {
     const { content } = await bound(result([text("before"), image(500), text("after")]), 100);
-    expect(content).toEqual([text("before"), text("after"), text("[truncated: 11 of 511 bytes]")]);
+    expect(content).toEqual([text("[truncated: 11 of 511 bytes]"), text("before"), text("after")]);
   });
 
   test("measures embedded resources", async () => {
     const resource = (inside: { text?: string; blob?: string }) =>
       ({ type: "resource", resource: { uri: "file:///a", ...inside } }) as const;
-    for (const inside of [{ text: "a".repeat(101) }, { blob: "A".repeat(101) }]) {
-      const { content } = await bound(result([resource(inside)]), 100);
-      expect(content).toEqual([text("[truncated: 0 of 101 bytes]")]);
-    }
+    const { content } = await bound(result([resource({ blob: "A".repeat(101) })]), 100);
+    expect(content).toEqual([text("[truncated: 0 of 101 bytes]")]);
+    const cut = await bound(result([resource({ text: "a".repeat(101) })]), 100);
+    expect(cut.content).toEqual([cutNote(100, 101), resource({ text: "a".repeat(100) })]);
   });
 
   test("removes structured content that is too large", async () => {
@@ -92,6 +101,125 @@ describe("truncating", () => {
   test("keeps all other fields, including isError", async () => {
     const answer = result([text("a".repeat(200))], { isError: true, server: "b", attempts: 3 });
     expect(await bound(answer, 100)).toMatchObject({ isError: true, server: "b", attempts: 3 });
+  });
+});
+
+describe("texts of a truncated result", () => {
+  const rows = (count: number) => Array.from({ length: count }, (_, id) => ({ id, name: `Row ${id}` }));
+
+  test("JSON is compacted, then cut between items; the note says what is there", async () => {
+    const indented = JSON.stringify({ total: 500, rows: rows(500) }, null, 2);
+    const compact = JSON.stringify(JSON.parse(indented));
+    // Nothing is lost, so there is no note.
+    expect(await bound(result([text("Rows:"), text(indented)]), 14_000)).toEqual(
+      result([text("Rows:"), text(compact)]),
+    );
+    const beside = await bound(result([text(indented), text("x".repeat(20_000))]), 14_000);
+    expect(beside.content[1]).toEqual(text(compact));
+    expect(said(beside.content[0])).toMatch(
+      /^\[truncated: \d+ of \d+ bytes\. Shape: text of 10 lines\. Below: /,
+    );
+    const { content } = await bound(result([text(indented)]), 1_000);
+    const shown = (JSON.parse(said(content[1])) as { rows: unknown[] }).rows;
+    expect(shown).toEqual(rows(shown.length));
+    expect(said(content[0])).toContain(
+      `Shape: { total: number, rows: list of 500 { id: number, name: text } }. Below: items 0 to ${shown.length - 1} of 500 of rows.`,
+    );
+  });
+
+  test("structured content that repeats the text is not named twice", async () => {
+    const structuredContent = { rows: rows(500) };
+    const artifacts = new ArtifactStore().createPart();
+    const keep = vi.spyOn(artifacts, "keep");
+    const answer = result([text(JSON.stringify(structuredContent, null, 2))], { structuredContent });
+    const options = { bytes: 1_000, mode: "truncate", read: true } as const;
+    const { text: joined } = await bound(answer, options, { artifacts: () => artifacts });
+    expect(joined).toMatch(
+      /^\[truncated: \d+ of \d+ bytes, without \d+ bytes of structured content\. Shape: /,
+    );
+    expect(keep).toHaveBeenCalledOnce();
+    const other = result([text("x".repeat(2_000))], { structuredContent });
+    expect((await bound(other, options, { artifacts: () => artifacts })).text).toContain(
+      "The structured content: Read on: read_artifact",
+    );
+  });
+});
+
+describe("the limit of a tool", () => {
+  const option: ResultSizeOption = {
+    bytes: 100,
+    mode: "truncate",
+    tools: { "docs__*": 200, docs__read: Number.POSITIVE_INFINITY, "*_list": 300, "*": 150 },
+  };
+  const cutTo = async (name: string, sourceName = name) => {
+    const step = resultSizeStep(option)(inTurn(result([text("a".repeat(1_000))])));
+    const { content } = await step({ ...callOf(), tool: { ...callOf().tool, name, sourceName } });
+    return said(content.at(-1)).length;
+  };
+
+  test.each([
+    ["docs__read", 1_000],
+    ["docs__write", 200],
+    ["docs__list", 200],
+    ["other_list", 300],
+    ["other", 150],
+  ])("%s: %i", async (name, bytes) => {
+    expect(await cutTo(name)).toBe(bytes);
+  });
+
+  test("the name on the server counts too", async () => {
+    expect(await cutTo("x__docs__read", "docs__read")).toBe(1_000);
+  });
+});
+
+describe("reading on", () => {
+  const artifacts = new ArtifactStore().createPart();
+  const parts = { artifacts: () => artifacts };
+
+  test("the text that was cut is kept whole, and the note names it", async () => {
+    const whole = "line\n".repeat(500);
+    const { text: joined } = await bound(
+      result([text(whole)]),
+      { bytes: 500, mode: "truncate", read: true },
+      parts,
+    );
+    const [, id] = /read_artifact with \{"id":"(\w+)","from":\d+\}; "find" searches\.\]/.exec(joined) ?? [];
+    expect(artifacts.get(id!)).toMatchObject({ text: whole, server: "a", tool: callOf().tool.sourceName });
+  });
+
+  test("many small texts become one artifact", async () => {
+    const blocks = Array.from({ length: 100 }, (_, index) => text(`{"row":${index}}`));
+    const { text: joined } = await bound(result(blocks), { bytes: 300, mode: "truncate", read: true }, parts);
+    const [, id] = /"id":"(\w+)"/.exec(joined) ?? [];
+    expect(artifacts.get(id!)?.text.endsWith('{"row":98}\n{"row":99}')).toBe(true);
+  });
+
+  test("spilled texts can be read, images cannot", async () => {
+    const long = "line\n".repeat(500);
+    const answer = result([text(long), image(5_000)]);
+    const { content, artifacts: handles = [] } = await bound(
+      answer,
+      { bytes: 500, mode: "spill", read: true },
+      parts,
+    );
+    const [textHandle, imageHandle] = [...handles].sort((a, b) => a.bytes - b.bytes);
+    expect(artifacts.get(textHandle!.id)?.text).toBe(long);
+    expect(artifacts.get(imageHandle!.id)).toBeUndefined();
+    expect(said(content[0])).toMatch(
+      /^\[moved to artifact \w+: text, 2500 bytes\. Shape: text of 500 lines\. Read on/,
+    );
+    expect(said(content[1])).toMatch(/^\[moved to artifact [\w-]+: image\/png, 5000 bytes\]$/);
+  });
+
+  test("nothing is kept without the option", async () => {
+    const keep = vi.spyOn(artifacts, "keep");
+    const { text: joined } = await bound(
+      result([text("a".repeat(999))]),
+      { bytes: 100, mode: "truncate" },
+      parts,
+    );
+    expect(keep).not.toHaveBeenCalled();
+    expect(joined).not.toContain("read_artifact");
   });
 });
 

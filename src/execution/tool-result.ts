@@ -106,7 +106,7 @@ export function toToolResult<Structured>(
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
   const content = readBlocks(itemsOf(raw["content"]));
   const malformed = malformedIn(content);
-  return {
+  const result: ToolResult<Structured> = {
     text: textOf(content),
     content,
     structuredContent: raw["structuredContent"] as Structured | undefined,
@@ -116,8 +116,8 @@ export function toToolResult<Structured>(
     // The pipeline sets both at the end of the call.
     attempts: 1,
     durationMs: 0,
-    ...(malformed !== undefined && { malformed }),
   };
+  return malformed === undefined ? result : { ...result, malformed };
 }
 
 function malformedIn(content: readonly ContentBlock[]): MalformedContent | undefined {

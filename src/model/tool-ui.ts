@@ -1,5 +1,5 @@
 /**
- * MCP Apps: user interfaces that servers offer for their tools. Toolport does not render or fetch them.
+ * MCP Apps: user interfaces that servers offer for their tools. The console renders them; programs get what the server declares.
  *
  * @see https://github.com/modelcontextprotocol/ext-apps
  */

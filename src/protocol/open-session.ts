@@ -45,6 +45,8 @@ export interface OpenOptions {
   signal: AbortSignal;
   /** Observes every message. Calls are slower with it. */
   tap?: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+  /** Returns a further tap while something observes the port. */
+  liveTap?: (() => OpenOptions["tap"]) | undefined;
   /** Receives every notification except progress. */
   onNotification?: ((method: string, params: Readonly<Record<string, unknown>>) => void) | undefined;
   /** Receives invalid messages, once per kind. */
@@ -187,6 +189,7 @@ async function open(options: OpenOptions): Promise<Opened> {
     transport = await createTransport(config, { ...context, listensAtOnce: options.listens });
     channel = new RequestChannel(transport, config.name);
     channel.tap = tap;
+    channel.liveTap = options.liveTap;
     if (onNotification !== undefined) channel.notificationListeners.add(onNotification);
     channel.oninvalidmessage = options.onInvalidMessage;
     channel.secrets = secretsOf(config);

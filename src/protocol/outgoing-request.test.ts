@@ -19,6 +19,21 @@ test.each<[string, Partial<OutgoingRequest>]>([
   ["a call with an envelope and without progress", { envelope, wantsProgress: false }],
   ["a call with defaults for _meta", { envelope, metaDefaults: { level: "debug", version: "none" } }],
   ["a call with its own _meta", { envelope, params: { _meta: { trace: 1, version: 2 }, name: "a" } }],
+  [
+    "a call with _meta beside the envelope",
+    { envelope, params: { _meta: { trace: 1, 'ä"': [] }, name: "a" } },
+  ],
+  ["a call with an empty _meta", { envelope, params: { _meta: {}, name: "a" } }],
+  ["a call with _meta and without an envelope", { params: { _meta: { trace: 1 }, name: "a" } }],
+  [
+    "a call with a progress token of its own",
+    { envelope, params: { _meta: { progressToken: 7 }, name: "a" } },
+  ],
+  ["a call with _meta that is no object", { envelope, params: { _meta: null, name: "a" } }],
+  [
+    "a call with _meta that serializes itself",
+    { envelope, params: { _meta: { toJSON: () => 1 }, name: "a" } },
+  ],
   ["a request with nothing but _meta", { params: { _meta: { trace: 1 } }, wantsProgress: false }],
   ["a request without parameters", { params: {}, wantsProgress: false }],
   ["a request with an undefined parameter", { params: { cursor: undefined, name: "a" } }],

@@ -61,21 +61,33 @@ function metaOf({ id, params, wantsProgress, envelope, metaDefaults }: OutgoingR
 
 function metaTextOf(request: OutgoingRequest): string | undefined {
   const { id, params, wantsProgress, envelope, metaDefaults } = request;
-  if (wantsProgress && params["_meta"] === undefined && metaDefaults === undefined)
-    return `${envelope === undefined ? "{" : prefixText(envelope)}"progressToken":"${id}"}`;
+  const own = params["_meta"] as Fields | undefined;
+  if (wantsProgress && metaDefaults === undefined && (own === undefined || isApart(own, envelope))) {
+    const ownText = JSON.stringify(own ?? {});
+    const start = ownText === "{}" ? "{" : `${ownText.slice(0, -1)},`;
+    return `${start}${envelope === undefined ? "" : innerText(envelope)}"progressToken":"${id}"}`;
+  }
   const meta = metaOf(request);
   return meta && JSON.stringify(meta);
 }
 
-const prefixTexts = new WeakMap<Fields, string>();
+/** Whether `_meta` is an object of which no field is replaced by the envelope or by our progress token. */
+function isApart(own: Fields, envelope: Fields | undefined): boolean {
+  if (typeof own !== "object" || own === null || Array.isArray(own) || "toJSON" in own) return false;
+  for (const name in own)
+    if (name === "progressToken" || (envelope !== undefined && name in envelope)) return false;
+  return true;
+}
 
-/** The JSON text of an immutable object without its closing brace, so that fields can be appended. Cached. */
-function prefixText(fields: Fields): string {
-  let text = prefixTexts.get(fields);
+const innerTexts = new WeakMap<Fields, string>();
+
+/** The fields of an immutable object as JSON text, each with a comma after it. Cached. */
+function innerText(fields: Fields): string {
+  let text = innerTexts.get(fields);
   if (text === undefined) {
     const whole = JSON.stringify(fields);
-    text = whole === "{}" ? "{" : `${whole.slice(0, -1)},`;
-    prefixTexts.set(fields, text);
+    text = whole === "{}" ? "" : `${whole.slice(1, -1)},`;
+    innerTexts.set(fields, text);
   }
   return text;
 }

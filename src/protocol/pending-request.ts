@@ -3,6 +3,7 @@ import type { ProgressReport } from "../config/server-entry.js";
 import { traitsOfRpcError } from "../errors/from-rpc-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
+import type { LazyAbort } from "../util/lazy-abort.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import type { DeadlineClock, TimedRequest } from "./deadline-clock.js";
@@ -17,6 +18,8 @@ export interface RequestLimits {
   /** Total timeout, regardless of progress. `Infinity`: no limit. */
   maxTimeoutMs: number;
   signal?: AbortSignal | undefined;
+  /** In place of `signal`: a real one is created only if it is needed. */
+  abort?: LazyAbort | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Do not send a cancellation: the specification forbids it for handshakes. @default false */
   quiet?: boolean | undefined;
@@ -95,14 +98,15 @@ export class PendingRequest implements TimedRequest {
     });
     this.#receivedBefore = context.received();
     context.clock.add(this);
-    if (limits.signal !== undefined) this.#listen(limits.signal);
+    const { abort, signal } = limits;
+    if (abort !== undefined) this.#stopListening = abort.onAbort(() => this.#abort(abort.reason));
+    else if (signal !== undefined)
+      this.#stopListening = onSharedAbort(signal, () => this.#abort(signal.reason));
   }
 
-  #listen(signal: AbortSignal): void {
-    this.#stopListening = onSharedAbort(signal, () => {
-      this.#context.cancel(this.id, "abort");
-      this.reject(signal.reason);
-    });
+  #abort(reason: unknown): void {
+    this.#context.cancel(this.id, "abort");
+    this.reject(reason);
   }
 
   /** The call that the request was sent for. */

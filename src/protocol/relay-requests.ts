@@ -1,5 +1,6 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
 import { askClient, assertDeclared } from "./ask-client.js";
+import { copyOptions } from "./copy-options.js";
 import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { needsInput, readInput, runInputRounds } from "./input-rounds.js";
@@ -53,7 +54,9 @@ export class RelayRequests {
     const { capabilities } = handshake;
     const params = relayParams(given, relay);
     if (handshake.era === "modern") {
-      const options = { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true };
+      const options = copyOptions(limits);
+      options.envelope = this.#envelopeOf(relay);
+      options.skipsMetaDefaults = true;
       const request = { method, params, relay, startedAt: performance.now() };
       return relay.onLog === undefined ? this.#send(request, options) : this.#sendTracked(request, options);
     }
@@ -99,9 +102,10 @@ export class RelayRequests {
   async #collectInput(
     first: unknown,
     { method, params, relay, startedAt }: RelayedRequest,
-    options: ChannelRequestOptions,
+    { abort, ...given }: ChannelRequestOptions,
   ): Promise<Fields> {
     const { server, channel, closed, track } = this.#parts;
+    const options = abort === undefined ? given : { ...given, signal: abort.signal };
     const collecting = runInputRounds(first, {
       ...{ server, method, params, options, startedAt, closed },
       responder: { respondAll: (requests, { signal }) => askAll(server, relay, requests, signal) },

@@ -6,6 +6,7 @@ import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { askClient } from "./ask-client.js";
+import { copyOptions } from "./copy-options.js";
 import type { Relay } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
@@ -114,15 +115,12 @@ export class RelayedCalls {
     await this.#level.set;
   }
 
-  async #track(
-    given: Omit<RelayedCall, "questions">,
-    options: ChannelRequestOptions,
-    send: RelayedRun["send"],
-  ): Promise<Fields> {
-    const call: RelayedCall = { ...given };
+  async #track(call: RelayedCall, options: ChannelRequestOptions, send: RelayedRun["send"]): Promise<Fields> {
+    const own = copyOptions(options);
+    own.owner = call;
     this.#calls.add(call);
     try {
-      return await send({ ...options, owner: call });
+      return await send(own);
     } finally {
       this.#calls.delete(call);
       if (this.#parts.shared.opener === call.relay) this.#parts.shared.opener = undefined;
@@ -131,7 +129,7 @@ export class RelayedCalls {
   }
 
   /** Waits until no other request can ask. Returns the function that lets the next one in. */
-  async #enter({ signal, timeoutMs, maxTimeoutMs }: ChannelRequestOptions): Promise<() => void> {
+  async #enter({ abort, signal, timeoutMs, maxTimeoutMs }: ChannelRequestOptions): Promise<() => void> {
     const previous = this.#turn;
     let leave = () => {};
     this.#turn = new Promise((resolve) => {
@@ -139,7 +137,7 @@ export class RelayedCalls {
     });
     try {
       await withDeadline(previous, {
-        signal,
+        signal: abort?.signal ?? signal,
         timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
         onTimeout: () => waitedTooLong(this.#parts.server),
       });

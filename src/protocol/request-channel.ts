@@ -57,6 +57,8 @@ export class RequestChannel {
   readonly sdkTransport: SdkTransport;
   /** Observes every message in both directions, for wire logs. */
   tap: ((direction: "sent" | "received", message: JSONRPCMessage) => void) | undefined;
+  /** Returns a further tap while something observes the port. Asked for every message, because that may change. */
+  liveTap: (() => RequestChannel["tap"]) | undefined;
   /** `_meta` of every request. Set for modern servers once the era is known; also decides how requests are cancelled. */
   envelope: Readonly<Record<string, unknown>> | undefined;
   /** Defaults for `_meta`; the request's own fields take precedence. */
@@ -202,7 +204,8 @@ export class RequestChannel {
 
   /** Sends an own request. Rejects with a `ToolportError`, or with the signal's reason on abort. */
   request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown> {
-    if (options.signal?.aborted) return Promise.reject(options.signal.reason);
+    const aborting = options.abort ?? options.signal;
+    if (aborting?.aborted) return Promise.reject(aborting.reason);
     if (this.#isClosed || this.#onDrained) return Promise.reject(this.#closedError("unsent"));
     const id = this.#pending.nextId();
     const pending = new PendingRequest({ id, method, limits: options, context: this.#context });
@@ -228,7 +231,7 @@ export class RequestChannel {
   }
 
   #sendAsText(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
-    if (this.#inner.sendText === undefined || this.tap !== undefined)
+    if (this.#inner.sendText === undefined || this.tap !== undefined || this.liveTap?.() !== undefined)
       return this.#send(toMessage(request), resends && { resends });
     try {
       return this.#inner.sendText(toText(request), request.id);
@@ -256,12 +259,14 @@ export class RequestChannel {
 
   #send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     this.tap?.("sent", message);
+    this.liveTap?.()?.("sent", message);
     return this.#inner.send(message, options);
   }
 
   #receive(message: JSONRPCMessage, origin?: MessageOrigin): void {
     this.#received += 1;
     this.tap?.("received", message);
+    this.liveTap?.()?.("received", message);
     if (!("method" in message)) {
       const { id } = message;
       if (isOwnId(id)) return this.#settle(id, message);

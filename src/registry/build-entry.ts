@@ -1,4 +1,5 @@
 /** Builds a server entry from a remote or package of a registry entry, with warnings for the user. */
+
 import type { DockerServerEntry, HttpServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import {
   canonicalHost,
@@ -6,6 +7,7 @@ import {
   isLocalName,
   isLoopbackHost,
 } from "../transports/http/network/local-host.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { toBundleEntry, type UnpackedMcpb } from "./bundle-command.js";
 import { InvalidValue } from "./fields.js";
 import type { InputPlace, InputResolver } from "./input-resolver.js";
@@ -73,7 +75,7 @@ function warnOfCommand(entry: ProcessEntry, resolver: InputResolver): void {
 
 function warnOfAddress({ url }: HttpServerEntry, resolver: InputResolver): void {
   const text = String(url);
-  if (!URL.canParse(text)) return;
+  if (!canParseUrl(text)) return;
   const address = new URL(text);
   const host = canonicalHost(address);
   if (isLocalName(host)) resolver.warnings.push(`The server's URL is inside your own network: ${host}`);

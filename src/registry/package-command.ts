@@ -1,5 +1,7 @@
 /** Builds the start command of a package. Never uses the publisher's choice of runtime, never a shell. */
+
 import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { InvalidValue } from "./fields.js";
 import type { ServerPackage } from "./server-json.js";
 
@@ -62,7 +64,7 @@ function pinned(resolved: ResolvedPackage, join: string): string | InvalidValue 
 function fromRegistry(resolved: ResolvedPackage, option: string): string[] | InvalidValue {
   const { registryType, registryBaseUrl } = resolved.package;
   if (registryBaseUrl === undefined || registryBaseUrl === "") return [];
-  const url = URL.canParse(registryBaseUrl) ? new URL(registryBaseUrl) : undefined;
+  const url = canParseUrl(registryBaseUrl) ? new URL(registryBaseUrl) : undefined;
   if (url?.protocol !== "https:" || url.username !== "") {
     return new InvalidValue("its package registry is not an https URL");
   }
@@ -110,7 +112,7 @@ function imageOf({ identifier, version, registryBaseUrl = "" }: ServerPackage): 
   const isTagged = /[:@]/.test(identifier.slice(identifier.lastIndexOf("/") + 1));
   const tagged = isTagged || version === undefined ? identifier : `${identifier}:${version}`;
   const hasHost = /^(?:[^/]*[.:][^/]*|localhost)\//.test(identifier);
-  return hasHost || !URL.canParse(registryBaseUrl) ? tagged : `${new URL(registryBaseUrl).host}/${tagged}`;
+  return hasHost || !canParseUrl(registryBaseUrl) ? tagged : `${new URL(registryBaseUrl).host}/${tagged}`;
 }
 
 const oci: Starter = ({ package: found, runtimeArgs, packageArgs, env, warnings }) => {

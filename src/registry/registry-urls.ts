@@ -2,6 +2,7 @@
 
 import { ConfigError } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import type { ListServersOptions } from "./registry-options.js";
 
 /** RFC 3339 with an offset. `Date.parse` alone accepts more. */
@@ -58,7 +59,7 @@ export const OFFICIAL_REGISTRY = "https://registry.modelcontextprotocol.io";
 const API = "v0.1";
 
 function problemOf(baseUrl: string): string | undefined {
-  if (!URL.canParse(baseUrl)) return "is not an absolute URL";
+  if (!canParseUrl(baseUrl)) return "is not an absolute URL";
   const { protocol, username, password, search, hash } = new URL(baseUrl);
   if (protocol !== "https:" && protocol !== "http:") return "must start with https:// or http://";
   if (username !== "" || password !== "") return 'must not contain a user name or password; use "headers"';

@@ -1,5 +1,7 @@
 /** Sends one request to a registry, with limits on time and size. Never follows redirects to another origin. */
+
 import { ConnectionError } from "../errors/connection-error.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { type RegistryResponse, timeoutError, toFetchError } from "./registry-error.js";
 
@@ -54,7 +56,7 @@ async function followRedirects(
 
 function nextHop(response: Response, from: URL, hop: number): URL {
   const location = response.headers.get("location");
-  const to = location !== null && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  const to = location !== null && canParseUrl(location, from.href) ? new URL(location, from) : undefined;
   if (to !== undefined && to.origin === from.origin && hop < MAX_HOPS) return to;
   const where = to === undefined ? "to an invalid URL" : `to ${to.protocol}//${to.host}`;
   const isLoop = to?.origin === from.origin;

@@ -1,6 +1,8 @@
 /** Attributes of the OpenTelemetry conventions for MCP and generative AI. Copied, because the conventions are still in development. */
+
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 
 /** Attributes of a span or a measurement. */
 export type Attributes = Record<string, string | number>;
@@ -49,7 +51,7 @@ const DEFAULT_PORTS: Readonly<Record<string, number>> = {
 };
 
 function addressAttributes(address: string | undefined): Attributes {
-  if (address === undefined || !URL.canParse(address)) return {};
+  if (address === undefined || !canParseUrl(address)) return {};
   const { hostname, port, protocol } = new URL(address);
   const number = port === "" ? DEFAULT_PORTS[protocol] : Number(port);
   return { "server.address": hostname, ...(number !== undefined && { "server.port": number }) };

@@ -84,6 +84,8 @@ export interface TransportContext {
   readonly proxy?: ProxyOption | undefined;
   /** False: the stream for messages that belong to no request is opened by `listen()`. @default true */
   readonly listensAtOnce?: boolean | undefined;
+  /** Receives what the process writes to stderr. Process transports only. @default none */
+  readonly onStderr?: ((chunk: Uint8Array) => void) | undefined;
   /** Credentials that the port manages. @default none */
   readonly authorize?: AuthorizeRequests | undefined;
 }

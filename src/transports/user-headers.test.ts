@@ -29,7 +29,8 @@ describe("withUserHeaders", () => {
     [{ "x\r\n": "secret" }],
     [{ "": "secret" }],
   ])("refuses %j without showing the value", async (given) => {
-    const error = await withUserHeaders({}, new SecretRecord(given)).catch((thrown) => thrown);
+    const merging = async () => withUserHeaders({}, new SecretRecord(given));
+    const error = await merging().catch((thrown) => thrown);
     expect(error).toMatchObject({ code: "INVALID_CONFIG", outcome: "unsent" });
     expect(error.message).not.toContain("secret");
   });

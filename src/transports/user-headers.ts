@@ -6,20 +6,23 @@ import { ToolportError } from "../errors/toolport-error.js";
 const NAME = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 const VALUE = /^[\t\x20-\x7e\x80-\xff]*$/;
 
-/** The current headers, not yet checked. A function is called each time. */
-export async function revealHeaders(source: HeaderSource): Promise<Readonly<Record<string, string>>> {
+type Fields = Readonly<Record<string, string>>;
+
+/** The current headers, not yet checked. A function is called each time. Returns no promise if they are known at once. */
+export function revealHeaders(source: HeaderSource): Fields | Promise<Fields> {
   if (typeof source !== "function") return source.reveal();
-  try {
-    return (await source()) ?? {};
-  } catch (cause) {
-    if (ToolportError.isInstance(cause)) throw cause;
-    throw new ConfigError({
-      code: "INVALID_CONFIG",
-      what: "The `headers` function of the server failed",
-      retryable: true,
-      cause,
-    });
-  }
+  const given = source();
+  return given instanceof Promise ? given.then((found) => found ?? {}, failed) : given;
+}
+
+function failed(cause: unknown): never {
+  if (ToolportError.isInstance(cause)) throw cause;
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    what: "The `headers` function of the server failed",
+    retryable: true,
+    cause,
+  });
 }
 
 /** Throws, without showing the value, if a header cannot be sent: a line break would split it into two. */
@@ -60,11 +63,14 @@ const OWNED: ReadonlySet<string> = new Set([
 ]);
 
 /** Adds the configured headers to those of the transport, which take precedence (also `authorization` of a provider). */
-export async function withUserHeaders(
-  own: Readonly<Record<string, string>>,
-  source: HeaderSource,
-): Promise<Record<string, string>> {
-  return { ...allowedFields(await revealHeaders(source)), ...own };
+export function withUserHeaders(own: Fields, source: HeaderSource): Fields | Promise<Fields> {
+  const given = revealHeaders(source);
+  return given instanceof Promise ? given.then((found) => merge(found, own)) : merge(given, own);
+}
+
+function merge(given: Fields, own: Fields): Fields {
+  for (const _ in given) return { ...allowedFields(given), ...own };
+  return own;
 }
 
 /** The headers that a user may set, with lower-case names. */

@@ -20,6 +20,18 @@ describe("texts of large results", () => {
     expect(keptTextOf(contentOf(parseMessageText(text)))).toBeUndefined();
   });
 
+  test.each(["\n", "\r\n"])(
+    "are not kept with line breaks between values (%j): they are passed on in one line",
+    (space) => {
+      const stop = keepTexts();
+      const block = JSON.stringify({ type: "text", text: `two\nlines ${big}` });
+      const content = contentOf(parseMessageText(`{"id":1,"result":{"content":[${space}${block}${space}]}}`));
+      stop();
+      expect(content).toEqual([JSON.parse(block)]);
+      expect(keptTextOf(content)).toBeUndefined();
+    },
+  );
+
   test.each([
     ["fields before and after", { a: [1], content: [{ text: big }], isError: false, _meta: { b: 2 } }],
     ["an array after the content", { content: [{ text: big }], _meta: { b: [2] } }],
@@ -34,7 +46,7 @@ describe("texts of large results", () => {
     stop();
     expect(message).toEqual(JSON.parse(text));
     const kept = keptTextOf(contentOf(message));
-    if (kept !== undefined) expect(JSON.parse(kept)).toEqual(contentOf(message));
+    if (kept !== undefined) expect(JSON.parse(String(kept))).toEqual(contentOf(message));
   });
 
   test.each([
@@ -50,6 +62,29 @@ describe("texts of large results", () => {
     const message = parseMessageText(text);
     stop();
     const kept = message === undefined ? undefined : keptTextOf(contentOf(message));
-    if (kept !== undefined) expect(Array.isArray(JSON.parse(kept))).toBe(true);
+    if (kept !== undefined) expect(Array.isArray(JSON.parse(String(kept)))).toBe(true);
+  });
+
+  test.each([
+    ["bytes, if all are ASCII", big, (bytes: Uint8Array) => bytes, true],
+    ["text, if a character needs two bytes", `${big}é`, (bytes: Uint8Array) => bytes, false],
+    ["text, if a byte is broken", `${big}?`, (bytes: Uint8Array) => broken(bytes), false],
+  ])("are kept as %s", (_, content, change, isBytes) => {
+    const stop = keepTexts();
+    const text = JSON.stringify({ jsonrpc: "2.0", id: 1, result: { content: [content] } });
+    const bytes = change(new TextEncoder().encode(text));
+    const message = parseMessageText(new TextDecoder().decode(bytes), bytes);
+    stop();
+    const kept = keptTextOf(contentOf(message))!;
+    expect(kept instanceof Uint8Array).toBe(isBytes);
+    const keptText = kept instanceof Uint8Array ? new TextDecoder().decode(kept) : kept;
+    expect(JSON.parse(keptText)).toEqual(contentOf(message));
   });
 });
+
+/** With a byte in the middle that is no UTF-8. Its text has the same length. */
+function broken(bytes: Uint8Array): Uint8Array {
+  const copy = new Uint8Array(bytes);
+  copy[copy.length >> 1] = 0xff;
+  return copy;
+}

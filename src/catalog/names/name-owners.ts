@@ -2,12 +2,14 @@
 import { lookOf, lookOfAscii } from "../safety/look-alikes.js";
 import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
-/** Names of Toolport's own tools. No tool of a server gets one of them, or a name that looks like one. */
+/** Names of Toolport's own tools, and of Anthropic's search that stands beside the tools of servers. No tool of a server gets one of them, or a name that looks like one. */
 export const RESERVED_NAMES: readonly string[] = [
   "search_tools",
   "call_tool",
   "list_resources",
   "read_resource",
+  "read_artifact",
+  "tool_search_tool_bm25",
 ];
 
 /** The owner of the reserved names. No tool has this identity. */

@@ -7,8 +7,8 @@ import {
   readCallArguments,
   readSearchArguments,
   SEARCH_TOOLS_NAME,
-  searchAnswer,
 } from "./deferred-tools.js";
+import { searchAnswer } from "./search-answer.js";
 import { createSearchIndex } from "./search-index.js";
 
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
@@ -122,8 +122,9 @@ test.each([
 });
 
 describe("the result of search_tools", () => {
-  const match = (name: string, extra: Partial<ToolInfo> = {}) => ({
+  const match = (name: string, extra: Partial<ToolInfo> = {}, isNamed = false) => ({
     score: 1,
+    isNamed,
     tool: { name, server: "s", sourceName: name, inputSchema: { type: "object" }, ...extra },
   });
 
@@ -150,5 +151,40 @@ describe("the result of search_tools", () => {
     expect(tools[1].description).toHaveLength(200);
     expect(hint).toContain("inputSchema");
     expect(answer.length).toBeLessThan(45_000);
+  });
+
+  const large = { inputSchema: { type: "object", description: "x".repeat(4_000) } };
+  const complete = (answer: string) =>
+    JSON.parse(answer)
+      .tools.filter((tool: object) => "inputSchema" in tool)
+      .map(({ name }: { name: string }) => name);
+
+  test("has the schemas of tools that the query names, even if it gets long", () => {
+    const named = ["a", "b", "c", "d"].map((name) => match(name, large, true));
+    expect(complete(searchAnswer([...named, match("e", large)]))).toEqual(["a", "b", "c", "d"]);
+  });
+
+  test("has the schema of a small match after a large one that did not fit", () => {
+    expect(complete(searchAnswer([match("a", large), match("b", large), match("c")]))).toEqual(["a", "c"]);
+  });
+
+  test("leaves out what says nothing to a model, and changes no listed tool", () => {
+    const tool = match("a", {
+      description: "\n    Does a.\n\n\n    Really.  \n",
+      inputSchema: {
+        $schema: "http://json-schema.org/draft-07/schema#",
+        type: "object",
+        properties: { kind: { type: "string", enum: ["x", "y"] } },
+      },
+    });
+    const before = structuredClone(tool);
+    expect(JSON.parse(searchAnswer([tool])).tools).toEqual([
+      {
+        name: "a",
+        description: "Does a.\n\nReally.",
+        inputSchema: { type: "object", properties: { kind: { enum: ["x", "y"] } } },
+      },
+    ]);
+    expect(tool).toEqual(before);
   });
 });

@@ -1,6 +1,5 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. */
 import type { JsonSchema } from "../../model/listed-tool.js";
-import type { SearchMatch } from "./search-index.js";
 
 /** The definition of a tool, as models see it. */
 export interface ToolDefinition {
@@ -15,53 +14,58 @@ export const CALL_TOOL_NAME = "call_tool";
 /** Default number of matches. */
 const DEFAULT_SEARCH_LIMIT = 5;
 const MAX_SEARCH_LIMIT = 20;
-/** Maximum size of all definitions; more would defeat the purpose. */
-const MAX_ANSWER_CHARACTERS = 32_000;
-const MAX_SHORT_DESCRIPTION = 200;
 const MAX_SERVERS_NAMED = 50;
 
 /**
- * The definitions of `search_tools` and `call_tool`.
+ * The definition of `search_tools`.
  *
  * @param servers names of the servers, so that the model knows what kind of tools it can find
+ * @param next what the model does with the tools that it finds
  */
-export function deferredTools(servers: readonly string[] = []): readonly [ToolDefinition, ToolDefinition] {
+export function searchDefinition(
+  servers: readonly string[] = [],
+  next = `call what you find with ${CALL_TOOL_NAME}`,
+): ToolDefinition {
   const named = servers.slice(0, MAX_SERVERS_NAMED).join(", ");
   const more = servers.length > MAX_SERVERS_NAMED ? " and others" : "";
   const of = named === "" ? "" : ` The tools come from: ${named}${more}.`;
-  return [
-    {
-      name: SEARCH_TOOLS_NAME,
-      description:
-        `Find tools by what they do. Returns their names, descriptions and input schemas.${of} ` +
-        `Search before you say that something cannot be done; call what you find with ${CALL_TOOL_NAME}.`,
-      inputSchema: {
-        type: "object",
-        properties: {
-          query: {
-            type: "string",
-            minLength: 1,
-            description: "Words for what the tool should do, or its name",
-          },
-          limit: {
-            type: "integer",
-            minimum: 1,
-            maximum: MAX_SEARCH_LIMIT,
-            description: `How many tools at most (default ${DEFAULT_SEARCH_LIMIT})`,
-          },
+  return {
+    name: SEARCH_TOOLS_NAME,
+    description:
+      `Find tools by what they do. Returns their names, descriptions and input schemas.${of} ` +
+      `Search before you say that something cannot be done; ${next}.`,
+    inputSchema: {
+      type: "object",
+      properties: {
+        query: {
+          type: "string",
+          description: "What the tool should do, or names of tools",
         },
-        required: ["query"],
-        additionalProperties: false,
+        limit: {
+          type: "integer",
+          minimum: 1,
+          maximum: MAX_SEARCH_LIMIT,
+          description: `Default ${DEFAULT_SEARCH_LIMIT}`,
+        },
       },
+      required: ["query"],
+      additionalProperties: false,
     },
+  };
+}
+
+/** The definitions of `search_tools` and `call_tool`. @param servers names of the servers */
+export function deferredTools(servers: readonly string[] = []): readonly [ToolDefinition, ToolDefinition] {
+  return [
+    searchDefinition(servers),
     {
       name: CALL_TOOL_NAME,
       description: `Call a tool that ${SEARCH_TOOLS_NAME} found.`,
       inputSchema: {
         type: "object",
         properties: {
-          name: { type: "string", description: `The name, exactly as ${SEARCH_TOOLS_NAME} gave it` },
-          arguments: { type: "object", description: "The arguments, as its inputSchema asks" },
+          name: { type: "string", description: "The exact name" },
+          arguments: { type: "object", description: "As its inputSchema asks" },
         },
         required: ["name", "arguments"],
         additionalProperties: false,
@@ -104,26 +108,4 @@ function parse(text: string): unknown {
   } catch {
     return undefined;
   }
-}
-
-/**
- * The result of `search_tools` as compact JSON. The best match is always complete; when the size limit is reached, the rest
- * are only named.
- */
-export function searchAnswer(matches: readonly SearchMatch[]): string {
-  if (matches.length === 0) return JSON.stringify({ tools: [], hint: "Nothing found. Try other words." });
-  let left = MAX_ANSWER_CHARACTERS;
-  let shortened = false;
-  const tools = matches.map(({ tool }, index) => {
-    const { name, title, description, inputSchema } = tool;
-    const whole = JSON.stringify({ name, title, description, inputSchema });
-    if (index === 0 || whole.length <= left) {
-      left -= whole.length;
-      return whole;
-    }
-    shortened = true;
-    return JSON.stringify({ name, title, description: description?.slice(0, MAX_SHORT_DESCRIPTION) });
-  });
-  const hint = "Search for the name of a tool to see its inputSchema.";
-  return `{"tools":[${tools.join(",")}]${shortened ? `,"hint":${JSON.stringify(hint)}` : ""}}`;
 }

@@ -1,16 +1,22 @@
 /** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. */
 
 import type { ToolInfo } from "../../model/tool-info.js";
-import { createWordCutter, searchWords } from "./search-words.js";
+import { createNameIndex } from "./exact-names.js";
+import { createWordCutter, searchWords, stem } from "./search-words.js";
 
 /** A match. Scores are comparable within one search only. */
 export interface SearchMatch {
   readonly tool: ToolInfo;
   readonly score: number;
+  /** Whether the query contains the exact name of the tool. */
+  readonly isNamed: boolean;
 }
 
 export interface SearchIndex {
-  /** The best matches, best first; equal ones by name. @param options.limit how many at most; default 10 */
+  /**
+   * The best matches, best first; equal ones by name. Tools whose exact name stands in the query come before all others.
+   * @param options.limit how many at most, except tools that the query names; default 10
+   */
   search(query: string, options?: { limit?: number | undefined }): SearchMatch[];
 }
 
@@ -37,9 +43,11 @@ const MIN_PREFIX = 3;
 const MAX_PREFIX_WORDS = 64;
 const MAX_QUERY_CHARACTERS = 1_000;
 const MAX_QUERY_WORDS = 32;
-/** Bonus for the exact name. */
-const EXACT_NAME_BONUS = 100;
+/** Bonus for an exact name in the query: more than all words of a query can add up to. */
+const EXACT_NAME_BONUS = 10_000;
 const DEFAULT_LIMIT = 10;
+/** How many tools that the query names are found whatever the limit is: hundreds of servers may have a tool of the same name. */
+const MAX_NAMED = 50;
 const MAX_PARAMETERS = 200;
 
 const STOP_TEXT =
@@ -60,7 +68,6 @@ interface Postings {
 /** Builds the index of one snapshot in linear time. */
 export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
   const postings = new Map<string, Postings>();
-  const exact = new Map<string, number[]>();
   const cut = createWordCutter();
   for (const [index, tool] of tools.entries()) {
     for (const [word, weight] of weighWords(tool, cut)) {
@@ -69,12 +76,8 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
       list.tools.push(index);
       list.weights.push(weight);
     }
-    for (const name of new Set([tool.name.toLowerCase(), tool.sourceName.toLowerCase()])) {
-      const same = exact.get(name);
-      if (same === undefined) exact.set(name, [index]);
-      else same.push(index);
-    }
   }
+  const names = createNameIndex(tools, (word) => isStopWord(stem(word)));
   /** Zero between two searches. */
   const given = new Float64Array(tools.length);
   let vocabulary: readonly string[] | undefined;
@@ -90,8 +93,10 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
       const scores = new Float64Array(tools.length);
       for (const word of queryWords(asked))
         addScores(scores, word, { postings, words: [word, ...wordsLike(word)], given });
-      for (const index of exact.get(asked.trim().toLowerCase()) ?? []) scores[index]! += EXACT_NAME_BONUS;
-      return best(scores, tools, limit);
+      const named = names.find(query);
+      for (const index of named) scores[index]! += EXACT_NAME_BONUS;
+      const size = Number.isNaN(limit) ? DEFAULT_LIMIT : Math.max(0, Math.floor(limit));
+      return best(scores, tools, size === 0 ? 0 : Math.max(size, Math.min(named.size, MAX_NAMED)));
     },
   };
 }
@@ -185,8 +190,13 @@ function withPrefix(sorted: readonly string[], prefix: string): string[] {
   return found;
 }
 
-function best(scores: Float64Array, tools: readonly ToolInfo[], limit: number): SearchMatch[] {
-  const size = Number.isNaN(limit) ? DEFAULT_LIMIT : Math.max(0, Math.floor(limit));
+/** The first matches, with all that the query names. For matches that were filtered after the search. */
+export function firstMatches(matches: readonly SearchMatch[], limit: number): SearchMatch[] {
+  const named = matches.filter(({ isNamed }) => isNamed).length;
+  return matches.slice(0, Math.max(limit, Math.min(named, MAX_NAMED)));
+}
+
+function best(scores: Float64Array, tools: readonly ToolInfo[], size: number): SearchMatch[] {
   if (size === 0) return [];
   const byScore = (a: SearchMatch, b: SearchMatch): number =>
     b.score - a.score || (a.tool.name < b.tool.name ? -1 : a.tool.name > b.tool.name ? 1 : 0);
@@ -196,7 +206,7 @@ function best(scores: Float64Array, tools: readonly ToolInfo[], limit: number): 
   for (let index = 0; index < scores.length; index += 1) {
     const score = scores[index]!;
     if (score <= 0 || (last !== undefined && score < last.score)) continue;
-    const match = { tool: tools[index]!, score };
+    const match = { tool: tools[index]!, score, isNamed: score >= EXACT_NAME_BONUS };
     if (last !== undefined && byScore(last, match) < 0) continue;
     matches.push(match);
     // Avoids sorting 100,000 matches: only those that can still be among the best.

@@ -1,4 +1,5 @@
 /** Validates the content of an accepted form and fills in the defaults of its schema. */
+import { canParseUrl } from "../../util/can-parse-url.js";
 import type { FormSchema } from "./elicitation-request.js";
 
 /** A value of a form field. */
@@ -119,7 +120,7 @@ const EMAIL = /^[^\s@]{1,254}@[^\s@]{1,254}$/;
 /** The four formats of the specification; any other format is ignored. */
 const FORMATS = new Map<string, { name: string; fits: (value: string) => boolean }>([
   ["email", { name: "an e-mail address", fits: (value) => EMAIL.test(value) }],
-  ["uri", { name: "a URI", fits: (value) => URL.canParse(value) }],
+  ["uri", { name: "a URI", fits: (value) => canParseUrl(value) }],
   ["date", { name: "a date", fits: (value) => DATE.test(value) && isDay(value) }],
   ["date-time", { name: "a date with a time", fits: (value) => DATE_TIME.test(value) && isDay(value) }],
 ]);

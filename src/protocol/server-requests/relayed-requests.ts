@@ -2,6 +2,7 @@
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import type { Relay } from "../relay.js";
 import { RelayedCalls, type SharedRelayState } from "../relayed-calls.js";
+import type { RequestChannel } from "../request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests.js";
 
 const none = createServerRequests({ report() {} });
@@ -15,6 +16,7 @@ export interface RelayedRequests extends ServerRequests {
 /** @param capabilities those that the clients declared */
 export function createRelayedRequests(capabilities: Relay["capabilities"]): RelayedRequests {
   const shared: SharedRelayState = { hasTurns: false };
+  const open = new Set<RequestChannel>();
   return {
     ...none,
     capabilities: capabilities as ClientCapabilities,
@@ -22,7 +24,20 @@ export function createRelayedRequests(capabilities: Relay["capabilities"]): Rela
       shared.hasTurns ||= channel.sdkTransport.hasPerRequestStream !== true;
       const calls = new RelayedCalls({ server, channel, shared });
       calls.answer();
-      return { ...none.attach(channel, server), calls };
+      return {
+        ...none.attach(channel, server),
+        calls,
+        opened() {
+          open.add(channel);
+          void channel.closed.then(() => open.delete(channel));
+        },
+      };
+    },
+    async rootsChanged() {
+      // Ignore failures: the channel handles a broken connection.
+      const notify = (channel: RequestChannel) =>
+        channel.notify("notifications/roots/list_changed").catch(() => {});
+      await Promise.all([...open].map(notify));
     },
     opensFor(relay) {
       shared.opener = relay;

@@ -1,6 +1,8 @@
 /** Roots: the option `roots`, and handling `roots/list` with it. */
+
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { ConfigError } from "../../errors/config-error.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
 import type { RequestOrigin } from "./request-origin.js";
 import { notServed, runCallback, unusableCallbackResult } from "./run-callback.js";
 
@@ -56,5 +58,5 @@ export async function handleRoots(
 function isRoot(root: unknown): root is Root {
   const { uri, name } = (root ?? {}) as Partial<Root>;
   if (typeof uri !== "string" || (name !== undefined && typeof name !== "string")) return false;
-  return uri.startsWith("file://") && URL.canParse(uri);
+  return uri.startsWith("file://") && canParseUrl(uri);
 }

@@ -25,8 +25,9 @@ export type SchemaTarget =
  *
  * These keep the meaning: `inlined` (a reference was replaced by its target), `rewritten` (expressed by other keywords), `renamed` (a
  * property; `unwrap` restores the name), `required` (an optional property that the model must send, possibly as null;
- * `unwrap` drops that null), `encoded` (a free-form object or value that is sent as JSON text; `unwrap` parses it) and `wrapped`
- * (the whole schema is now the property `value`).
+ * `unwrap` drops that null), `encoded` (a free-form object or value that is sent as JSON text; `unwrap` parses it), `wrapped`
+ * (the whole schema is now the property `value`) and `compacted` (written shorter by the option `compact` of an adapter; long descriptions lose
+ * text only if you set a limit).
  *
  * These narrow it: `typed` (a type was added that the other keywords imply) and `closed` (undeclared properties are
  * rejected).
@@ -43,6 +44,7 @@ export type SchemaChangeKind =
   | "required"
   | "encoded"
   | "wrapped"
+  | "compacted"
   | "typed"
   | "closed"
   | "described"
@@ -65,7 +67,7 @@ export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
 
 /** One difference between a derived schema and its original. */
 export interface SchemaChange {
-  /** The location of the keyword in the original: a JSON pointer to its schema, `#/properties/city`. */
+  /** The location of the keyword in the original: a JSON pointer to its schema, `#/properties/city`. Empty for the description of the tool. */
   readonly path: string;
   readonly keyword: string;
   readonly what: SchemaChangeKind;

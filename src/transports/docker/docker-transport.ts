@@ -27,7 +27,7 @@ const REMOVE_LEAST_MS = 300;
 /** Creates a transport that runs `config.image` with `docker run -i --rm`, or with a compatible engine. */
 export function createDockerTransport(
   config: DockerConfig,
-  context: Pick<TransportContext, "maxMessageBytes">,
+  context: Pick<TransportContext, "maxMessageBytes" | "onStderr">,
   options: StdioTransportOptions = {},
 ): ServerTransport {
   const containerName = toContainerName(config.name, randomBytes(6).toString("hex"));
@@ -43,6 +43,7 @@ export function createDockerTransport(
     maxMessageBytes: context.maxMessageBytes,
     stopTimeouts: options.stopTimeouts ?? DEFAULT_STOP_TIMEOUTS,
     redact: secretsOf(config).foreign,
+    onStderr: context.onStderr,
     launchOptions: () => ({ ...dockerRunCommand(engineInput()), cwd: undefined, stderr: "pipe" }),
     explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
     explainEnd: (end) => explainEnd(config, end),

@@ -90,7 +90,7 @@ async function readJson(context: EndpointContext, { response, own, request }: Js
     throw error;
   }
   const text = decodeText(bytes, response.headers.get("content-type"));
-  const body = text === undefined ? undefined : parseMessageText(text);
+  const body = text === undefined ? undefined : parseMessageText(text, bytes);
   const message = body === undefined ? undefined : findResponse(own.id, body);
   if (message === undefined) {
     const why =

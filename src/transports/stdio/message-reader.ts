@@ -1,6 +1,7 @@
 /** Reads JSON-RPC messages from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
+import { asciiText } from "../../util/ascii-text.js";
 import { parseJson } from "../../util/json.js";
 import { parseMessageText } from "../../util/kept-texts.js";
 import { peekMessage } from "../find-message-id.js";
@@ -39,7 +40,11 @@ export class MessageReader {
     this.#options = options;
     this.#framing = new LineFraming({
       maxBytes: options.maxMessageBytes,
-      onLines: (buffer, start, end) => this.#readLines(options.decode(buffer, start, end)),
+      onLines: (buffer, start, end) => {
+        const bytes = buffer.subarray(start, end);
+        // All encodings in which lines are split contain ASCII.
+        this.#readLines(asciiText(bytes) ?? options.decode(buffer, start, end), bytes);
+      },
       onOversize: (line) => this.#discard(line),
     });
   }
@@ -67,18 +72,19 @@ export class MessageReader {
   }
 
   /** Decoding several lines at once is cheaper than one by one. */
-  #readLines(text: string): void {
+  #readLines(text: string, bytes: Uint8Array): void {
     let start = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
       this.#readLine(text.slice(start, end));
       start = end + 1;
     }
-    this.#readLine(start === 0 ? text : text.slice(start));
+    if (start === 0) this.#readLine(text, bytes);
+    else this.#readLine(text.slice(start));
   }
 
-  #readLine(text: string): void {
+  #readLine(text: string, bytes?: Uint8Array): void {
     if (isBlank(text)) return;
-    const value = parseLine(text);
+    const value = parseLine(text, bytes);
     if (isMessage(value)) {
       this.#messages += 1;
       this.#options.onMessage(value);
@@ -137,8 +143,8 @@ function isBlank(text: string): boolean {
 }
 
 /** Handles a progress display that ends with a bare carriage return, and a byte order mark from a Windows shell. */
-function parseLine(text: string): unknown {
-  const value = parseMessageText(text);
+function parseLine(text: string, bytes: Uint8Array | undefined): unknown {
+  const value = parseMessageText(text, bytes);
   if (value !== undefined) return value;
   const lastReturn = text.trimEnd().lastIndexOf("\r");
   if (lastReturn !== -1) return parseJson(text.slice(lastReturn + 1));

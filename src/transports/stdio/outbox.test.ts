@@ -84,11 +84,31 @@ describe("Outbox", () => {
   });
 
   it("reports a failed write of a long batch as unknown", async () => {
-    const outbox = new Outbox(brokenPipe(), errors);
+    let writes = 0;
+    const stream = new Writable({
+      write: (_chunk, _encoding, done) => setImmediate(done, ++writes === 1 ? null : new Error("EPIPE")),
+    });
+    stream.on("error", () => {});
+    const outbox = new Outbox(stream, errors);
+    const first = outbox.send("a\n");
+    await turn();
+    // These wait for the first write, so they are written together.
     const outcomes = await Promise.allSettled([outbox.send("x".repeat(5_000)), outbox.send("b\n")]);
+    await first;
     expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.message)).toEqual([
       "unknown",
       "unknown",
+    ]);
+  });
+
+  it("writes lines of one turn in short batches, of which a failed one is known to be unsent", async () => {
+    const outbox = new Outbox(brokenPipe(), errors);
+    const outcomes = await Promise.allSettled(
+      ["x".repeat(3_000), "y".repeat(3_000)].map((line) => outbox.send(line)),
+    );
+    expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.message)).toEqual([
+      "unsent",
+      "unsent",
     ]);
   });
 });

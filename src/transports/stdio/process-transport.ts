@@ -40,6 +40,8 @@ export interface ProcessTransportOptions {
   /** Redacts secrets that the process prints, for error messages. */
   readonly redact: (text: string) => string;
   readonly launchOptions: () => LaunchOptions;
+  /** Receives what the process writes to stderr. @default none */
+  readonly onStderr?: ((chunk: Uint8Array) => void) | undefined;
   /** Explains a missing program. @default a message about the command */
   readonly explainStart?: ((errno: string | undefined) => Explanation | undefined) | undefined;
   /** Explains an exit code. @default a message about the command */
@@ -181,6 +183,7 @@ export class ProcessTransport implements ServerTransport {
     process.stderr?.on("data", (chunk: Buffer) => {
       this.#resolveFirstSign();
       this.#stderrTail.push(chunk);
+      this.#options.onStderr?.(chunk);
     });
     const lost = () => this.#lose();
     process.stdin.on("error", (error: NodeJS.ErrnoException) => {

@@ -19,7 +19,7 @@ export interface StdioTransportOptions {
  */
 export function createStdioTransport(
   config: StdioConfig,
-  context: Pick<TransportContext, "maxMessageBytes">,
+  context: Pick<TransportContext, "maxMessageBytes" | "onStderr">,
   options: StdioTransportOptions = {},
 ): ServerTransport {
   const { name, command, args, cwd, stderr, encoding } = config;
@@ -32,6 +32,7 @@ export function createStdioTransport(
     maxMessageBytes: context.maxMessageBytes,
     stopTimeouts: options.stopTimeouts ?? DEFAULT_STOP_TIMEOUTS,
     redact: secretsOf(config).foreign,
+    onStderr: context.onStderr,
     launchOptions: () => {
       const defaults = safeEnvironment();
       const inherited = config.inheritEnv ? process.env : undefined;

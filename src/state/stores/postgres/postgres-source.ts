@@ -1,7 +1,9 @@
 /** The connections of a store to PostgreSQL: opened from a URL, or taken from the user's pool. */
+
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 import { StateError } from "../../../errors/state-error.js";
+import { canParseUrl } from "../../../util/can-parse-url.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 
@@ -202,7 +204,7 @@ export function postgresOf(pool: Pool): PostgresSource {
 }
 
 function placeOf(url: string): string {
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const parsed = canParseUrl(url) ? new URL(url) : undefined;
   if (parsed?.protocol === "socket:") return "PostgreSQL";
   if (parsed === undefined || !["postgres:", "postgresql:"].includes(parsed.protocol)) {
     throw new StateError({

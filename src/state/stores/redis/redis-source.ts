@@ -1,6 +1,8 @@
 /** The connections of a store to Redis: opened from a URL, or taken from the user's client. */
+
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { StateError } from "../../../errors/state-error.js";
+import { canParseUrl } from "../../../util/can-parse-url.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 
@@ -155,7 +157,7 @@ export function redisOf(client: RedisClient): RedisSource {
 
 function placeOf(url: string): string {
   if (!url.includes("://")) return "Redis";
-  const parsed = URL.canParse(url) ? new URL(url) : undefined;
+  const parsed = canParseUrl(url) ? new URL(url) : undefined;
   if (parsed === undefined || !["redis:", "rediss:"].includes(parsed.protocol)) {
     throw new StateError({
       code: "UNAVAILABLE",

@@ -1,5 +1,7 @@
 /** Wraps a caller's `authProvider` for the SDK's login, so that the rules of Toolport's own OAuth apply to it too. */
+
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
+import { canParseUrl } from "../../../util/can-parse-url.js";
 import { checkLoginPage, checkPkce } from "./login-page.js";
 
 export interface CheckOptions {
@@ -59,5 +61,5 @@ export function checkedProvider(
 }
 
 function isAt(origin: string, url: string): boolean {
-  return URL.canParse(url) && new URL(url).origin === origin;
+  return canParseUrl(url) && new URL(url).origin === origin;
 }

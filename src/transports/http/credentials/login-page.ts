@@ -1,5 +1,7 @@
 /** Checks the URL of a login page and the PKCE support of an authorization server before a browser opens it. */
+
 import { AuthError } from "../../../errors/auth-error.js";
+import { canParseUrl } from "../../../util/can-parse-url.js";
 import type { AddressRuleOptions } from "../network/address-rule.js";
 import { canonicalHost, isLoopbackHost } from "../network/local-host.js";
 
@@ -22,7 +24,7 @@ const refused = (why: string) =>
  * @throws AuthError, or ConnectionError for private addresses
  */
 export async function checkLoginPage(text: string, guard: AddressRuleOptions): Promise<URL> {
-  if (!PLAIN.test(text) || !URL.canParse(text)) throw refused("is not a plain URL");
+  if (!PLAIN.test(text) || !canParseUrl(text)) throw refused("is not a plain URL");
   const url = new URL(text);
   const isLocal = url.protocol === "http:" && isLoopbackHost(canonicalHost(url));
   if (url.protocol !== "https:" && !isLocal) throw refused("is neither https: nor on this machine");

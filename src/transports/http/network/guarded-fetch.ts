@@ -5,13 +5,23 @@ import type { AddressRuleOptions } from "./address-rule.js";
 import { openWith } from "./fetch-client.js";
 import { toResponse, toWireRequest } from "./fetch-response.js";
 import { collectBody } from "./response-body.js";
-import type { AddressCheck } from "./wire-client.js";
+import type { AddressCheck, WireRequest } from "./wire-client.js";
 
 interface GuardOptions extends AddressRuleOptions {
   /** @default 256 KiB */
   readonly maxBytes?: number;
   /** From the call to the last byte. @default 10000 */
   readonly timeoutMs?: number;
+  /** Receives every exchange, secrets included. @default none */
+  readonly observe?: ((exchange: ObservedExchange) => void) | undefined;
+}
+
+/** A request and its response, if one arrived. */
+export interface ObservedExchange {
+  readonly request: Pick<WireRequest, "url" | "method" | "headers" | "body">;
+  readonly status?: number | undefined;
+  readonly bytes?: Uint8Array | undefined;
+  readonly durationMs: number;
 }
 
 /**
@@ -34,12 +44,17 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
     const onAbort = () => deadline.abort(signal?.reason);
     if (signal?.aborted) onAbort();
     else signal?.addEventListener("abort", onAbort);
+    const startedAt = performance.now();
+    let seen: Pick<ObservedExchange, "status" | "bytes"> = {};
     try {
       const response = await open({ ...request, signal: deadline.signal, checkAddress });
+      seen = { status: response.status };
       const { bytes, cut } = await collectBody(response.body, { maxBytes });
       if (cut) throw tooLarge(request.url, response.status, maxBytes);
+      seen = { status: response.status, bytes };
       return toResponse(response, bytes);
     } finally {
+      options.observe?.({ request, ...seen, durationMs: performance.now() - startedAt });
       clearTimeout(timer);
       signal?.removeEventListener("abort", onAbort);
     }

@@ -55,7 +55,9 @@ class NodeClient implements WireClient, ExchangeOwner {
   /** Undefined if no proxy is set. */
   readonly #routes: (() => Promise<ProxyRoutes>) | undefined;
   #closed = false;
+  /** When a response arrived last, or the sockets were polled for a request. */
   #usedAt = 0;
+  #polling: Promise<void> | undefined;
 
   constructor({
     connectTimeoutMs = 10_000,
@@ -111,7 +113,7 @@ class NodeClient implements WireClient, ExchangeOwner {
     const { checkAddress, background } = request;
     const { isSecure } = partsOf(request.url);
     if (checkAddress === undefined) {
-      if (this.#usedAt !== 0) await noticeClosedSockets();
+      if (this.#usedAt !== 0) await this.#polled();
       const pool = await this.#pools.open(isSecure, { purpose: background ? "background" : "kept" });
       this.#throwIfClosed();
       return this.#exchange(pool, request);
@@ -122,6 +124,15 @@ class NodeClient implements WireClient, ExchangeOwner {
     const pool = await this.#pools.open(isSecure, { purpose: "single", lookup });
     this.#throwIfClosed();
     return this.#exchange(pool, request, () => this.#pools.discard(pool));
+  }
+
+  /** Requests that begin meanwhile wait together. Those that follow closely need not wait again. */
+  #polled(): Promise<void> {
+    this.#polling ??= noticeClosedSockets().then(() => {
+      this.#polling = undefined;
+      this.#usedAt = performance.now();
+    });
+    return this.#polling;
   }
 
   get idleMark(): number {
@@ -215,7 +226,13 @@ class NodeClient implements WireClient, ExchangeOwner {
     const { hostname, port, protocol } = isForwarded ? via : parts;
     const path = isForwarded ? `http://${parts.host}${parts.path}` : parts.path;
     const options: RequestOptions & TunnelRequest = {
-      ...{ agent, protocol, hostname, port, path, method, headers: fields },
+      agent,
+      protocol,
+      hostname,
+      port,
+      path,
+      method,
+      headers: fields,
       onTunnelOpening: via === undefined ? undefined : exchange.prepare,
     };
     const request = httpRequest(options);

@@ -1,5 +1,7 @@
 /** Redirects: follows those that keep the method and the origin, and explains why others are not followed. */
+
 import { ConnectionError } from "../../../errors/connection-error.js";
+import { canParseUrl } from "../../../util/can-parse-url.js";
 import type { ResponseHeaders, WireResponse } from "./wire-client.js";
 
 /** Maximum number of consecutive redirects. */
@@ -14,7 +16,7 @@ export function redirectTarget(
   method: string,
 ): URL | undefined {
   const location = REDIRECTS.has(status) ? headers.get("location") : null;
-  if (location === null || !URL.canParse(location, from.href)) return undefined;
+  if (location === null || !canParseUrl(location, from.href)) return undefined;
   const target = new URL(location, from);
   const keepsMethod = method === "GET" || status === 307 || status === 308;
   const keepsUser =
@@ -35,7 +37,7 @@ export function redirectError(
   method: string,
 ): ConnectionError {
   const location = headers.get("location");
-  const target = location !== null && URL.canParse(location, from.href) ? new URL(location, from) : undefined;
+  const target = location !== null && canParseUrl(location, from.href) ? new URL(location, from) : undefined;
   const { why, next } = explain(target, from, { status, method });
   return new ConnectionError({
     code: "HTTP_STATUS",

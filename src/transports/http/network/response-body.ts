@@ -1,4 +1,5 @@
 /** Reads response bodies: collects them up to a limit, decodes their text, or discards them. */
+import { asciiText } from "../../../util/ascii-text.js";
 import { ChunkList } from "../../../util/chunk-list.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
@@ -88,9 +89,10 @@ const utf8 = new TextDecoder();
 
 /** Decodes by the `charset` parameter (default UTF-8); undefined if the runtime does not support the charset. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string | undefined {
-  if (contentType === null || !contentType.includes(";")) return utf8.decode(bytes);
+  if (contentType === null || !contentType.includes(";")) return asciiText(bytes) ?? utf8.decode(bytes);
   const label = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]?.toLowerCase();
-  if (label === undefined || label === "utf-8" || label === "utf8") return utf8.decode(bytes);
+  if (label === undefined || label === "utf-8" || label === "utf8")
+    return asciiText(bytes) ?? utf8.decode(bytes);
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {

@@ -1,8 +1,10 @@
 /** The `fetch` given to the SDK's legacy HTTP+SSE transport: adds headers, credentials, limits and typed errors. */
+
 import type { KnownSecrets } from "../../../config/known-secrets.js";
 import type { HeaderSource } from "../../../config/server-config.js";
 import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
+import { canParseUrl } from "../../../util/can-parse-url.js";
 import { withUserHeaders } from "../../user-headers.js";
 import type { AuthorizedSend } from "../credentials/authorized-send.js";
 import { credentialsRefused } from "../endpoint.js";
@@ -55,7 +57,7 @@ const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
 export function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
   let endpoint: string | undefined;
   const onEndpoint = (data: string) => {
-    const url = URL.canParse(data, context.url.href) ? new URL(data, context.url) : undefined;
+    const url = canParseUrl(data, context.url.href) ? new URL(data, context.url) : undefined;
     if (url?.origin === context.url.origin) endpoint = url.href;
     else context.onFailure(wrongEndpoint(url));
   };

@@ -1,7 +1,9 @@
 /** One proxy: its address, its credentials, and its errors. */
+
 import { ConfigError } from "../../../../errors/config-error.js";
 import { ConnectionError } from "../../../../errors/connection-error.js";
 import { ToolportError } from "../../../../errors/toolport-error.js";
+import { canParseUrl } from "../../../../util/can-parse-url.js";
 import { toNetworkError } from "../http-errors.js";
 
 /** Statuses that do not change with a retry: the proxy's rules or the credentials have to change first. */
@@ -101,7 +103,7 @@ export class ProxyServer {
 }
 
 function toUrl(text: string, source: string): URL {
-  if (URL.canParse(text)) return new URL(text);
+  if (canParseUrl(text)) return new URL(text);
   throw new ConfigError({
     code: "INVALID_CONFIG",
     what: `${source} is not the address of a proxy`,

@@ -1,0 +1,196 @@
+/** Converts JSON Schema to a TypeScript type that is never narrower than the schema. */
+import type { JsonSchema } from "../../model/listed-tool.js";
+import { visibleText } from "../../util/visible-text.js";
+import { isObject } from "../json-schema.js";
+import { resolveLocalRef } from "../local-ref.js";
+import { literal, type NameSet, propertyName, typeName } from "./identifiers.js";
+
+/** One property of an object type. */
+export interface TypeMember {
+  /** A valid property name, quoted where necessary. */
+  readonly name: string;
+  readonly isOptional: boolean;
+  readonly type: string;
+  /** As the server wrote it. */
+  readonly description: unknown;
+}
+
+/** How types are laid out. */
+export interface TypeStyle {
+  /** @param isOpen other properties are allowed explicitly */
+  object(members: readonly TypeMember[], isOpen: boolean): string;
+  /** An object without known properties. */
+  readonly anyObject: string;
+  declare(name: string, type: string): string;
+}
+
+/** For files: one property a line, exact about `undefined`. */
+const FILE_STYLE: TypeStyle = {
+  anyObject: "Record<string, unknown>",
+  declare: (name, type) => `export type ${name} = ${type};`,
+  object(members, isOpen) {
+    const lines = members.flatMap(({ name, isOptional, type, description }) => [
+      ...comment(description),
+      `${name}${isOptional ? "?" : ""}: ${isOptional ? union([type, "undefined"]) : type};`,
+    ]);
+    return `{\n${indent([...lines, ...(isOpen ? ["[key: string]: unknown;"] : [])].join("\n"))}\n}`;
+  },
+};
+
+/** Deeper than any realistic schema. */
+const MAX_DEPTH = 24;
+/** Longer enums become their base type, because the compiler has limits. */
+const MAX_VALUES = 200;
+
+export interface TypeWriter {
+  /** The schema as a type expression. */
+  write(schema: unknown): string;
+  /** Declarations of types that `$ref` refers to. */
+  readonly declarations: readonly string[];
+}
+
+export interface TypeWriterOptions {
+  /** Prefix of the types that the schema declares. */
+  readonly name: string;
+  readonly names: NameSet;
+  /** @default the style of files */
+  readonly style?: TypeStyle;
+  /** Objects and lists at this depth are written without what they contain. @default no limit */
+  readonly maxDepth?: number;
+}
+
+export function createTypeWriter(
+  root: JsonSchema,
+  { name, names, style = FILE_STYLE, maxDepth = MAX_DEPTH }: TypeWriterOptions,
+): TypeWriter {
+  const declarations: string[] = [];
+  const named = new Map<string, string>();
+
+  function refer(ref: string, depth: number): string {
+    const known = named.get(ref);
+    if (known !== undefined) return known;
+    const target = resolveLocalRef(root, ref);
+    if (target === undefined) return "unknown";
+    const own = names.take(typeName(name, ref.split("/").at(-1) || "Self"));
+    // Register the name first: the type may refer to itself.
+    named.set(ref, own);
+    declarations.push(style.declare(own, write(target, depth + 1)));
+    return own;
+  }
+
+  function write(schema: unknown, depth: number): string {
+    if (schema === false) return "never";
+    if (!isObject(schema) || depth > MAX_DEPTH) return "unknown";
+    const all = [
+      ...(typeof schema["$ref"] === "string" ? [refer(schema["$ref"], depth)] : []),
+      ...(Array.isArray(schema["allOf"]) ? schema["allOf"].map((part) => write(part, depth + 1)) : []),
+      ...["anyOf", "oneOf"].flatMap((key) => {
+        const list = schema[key];
+        return Array.isArray(list) ? [union(list.map((part) => write(part, depth + 1)))] : [];
+      }),
+      own(schema, depth),
+    ];
+    const type = intersection(all);
+    return schema["nullable"] === true ? union([type, "null"]) : type;
+  }
+
+  /** The type of the schema's own keywords, without `$ref`, `allOf`, `anyOf` and `oneOf`. */
+  function own(schema: Record<string, unknown>, depth: number): string {
+    if (Object.hasOwn(schema, "const")) return valueType(schema["const"]);
+    if (Array.isArray(schema["enum"]) && schema["enum"].length <= MAX_VALUES)
+      return union(schema["enum"].map(valueType));
+    const { type } = schema;
+    if (Array.isArray(type)) return union(type.map((one) => ofType(one, schema, depth)));
+    if (type !== undefined) return ofType(type, schema, depth);
+    if (isObject(schema["properties"])) return ofType("object", schema, depth);
+    return "unknown";
+  }
+
+  function ofType(type: unknown, schema: Record<string, unknown>, depth: number): string {
+    switch (type) {
+      case "string":
+      case "boolean":
+      case "null":
+        return type;
+      case "number":
+      case "integer":
+        return "number";
+      case "array":
+        return depth < maxDepth ? listType(schema, depth) : "unknown[]";
+      case "object":
+        return depth < maxDepth ? objectType(schema, depth) : style.anyObject;
+      default:
+        return "unknown";
+    }
+  }
+
+  function listType(schema: Record<string, unknown>, depth: number): string {
+    const tuple = [schema["prefixItems"], schema["items"]].find(Array.isArray) as unknown[] | undefined;
+    // A tuple type would be too narrow: schemas rarely state the number of items.
+    const items =
+      tuple === undefined
+        ? write(schema["items"], depth + 1)
+        : union([...tuple.map((item) => write(item, depth + 1)), "unknown"]);
+    return /^\w+$/.test(items) ? `${items}[]` : `Array<${items}>`;
+  }
+
+  function objectType(schema: Record<string, unknown>, depth: number): string {
+    const properties = Object.entries(isObject(schema["properties"]) ? schema["properties"] : {});
+    const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
+    const more = schema["additionalProperties"];
+    const isClosed = more === false && !isObject(schema["patternProperties"]);
+    if (properties.length === 0) {
+      if (isClosed && required.length === 0) return "Record<string, never>";
+      return isObject(more) ? `Record<string, ${write(more, depth + 1)}>` : style.anyObject;
+    }
+    const members = properties.map(([key, value]) => ({
+      name: propertyName(key),
+      isOptional: !required.includes(key),
+      type: write(value, depth + 1),
+      description: isObject(value) ? value["description"] : undefined,
+    }));
+    return style.object(members, more === true || isObject(more));
+  }
+
+  return { write: (schema) => write(schema, 0), declarations };
+}
+
+const valueType = (value: unknown): string =>
+  value === null || ["string", "boolean", "number"].includes(typeof value) ? literal(value) : "unknown";
+
+function union(types: readonly string[]): string {
+  const parts = [...new Set(types)].filter((type) => type !== "never");
+  if (parts.includes("unknown")) return "unknown";
+  return parts.length === 0 ? "never" : parts.map(inUnion).join(" | ");
+}
+
+/** Drops `unknown`, which does not narrow an intersection. */
+function intersection(types: readonly string[]): string {
+  const parts = [...new Set(types)].filter((type) => type !== "unknown");
+  if (parts.length === 0) return "unknown";
+  return parts.length === 1
+    ? parts[0]!
+    : parts.map((part) => (part.includes(" | ") ? `(${part})` : part)).join(" & ");
+}
+
+const inUnion = (type: string): string => (type.includes(" & ") ? `(${type})` : type);
+
+export const indent = (text: string): string =>
+  text
+    .split("\n")
+    .map((line) => (line === "" ? "" : `  ${line}`))
+    .join("\n");
+
+const MAX_LINES = 20;
+const MAX_LENGTH = 160;
+
+/** Lines of a TSDoc comment; none for empty text. Escapes `*\/`, so that the text cannot end the comment. */
+export function comment(text: unknown): string[] {
+  if (typeof text !== "string" || text.trim() === "") return [];
+  const lines = visibleText(text)
+    .trim()
+    .split("\n")
+    .map((line) => line.trimEnd().replaceAll("*/", "*\\/").slice(0, MAX_LENGTH));
+  if (lines.length === 1) return [`/** ${lines[0]} */`];
+  return ["/**", ...lines.slice(0, MAX_LINES).map((line) => ` * ${line}`.trimEnd()), " */"];
+}
