@@ -8,6 +8,7 @@ import type { ServerConnection, WaitOptions } from "./connection/server-connecti
 import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
 import { ACCESS_KEY } from "./port/access-key.js";
+import { giveArtifacts } from "./port/artifact-access.js";
 import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
@@ -21,7 +22,9 @@ import { readResource } from "./port/resources/read-resource.js";
 import { createSharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
+import { giveState, type PortState } from "./port/state-access.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
+import { authEvents } from "./port/wire-events.js";
 import type { Toolport } from "./toolport.js";
 
 /**
@@ -38,11 +41,23 @@ import type { Toolport } from "./toolport.js";
  * ```
  */
 export function createToolport(options: ToolportOptions = {}): Toolport {
-  const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), toToolport);
+  const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), (port, all) =>
+    giveState(
+      giveArtifacts(toToolport(port, all), () => port.artifacts),
+      stateOfPort(port),
+    ),
+  );
   const toolport = root.plain();
   Object.defineProperty(toolport, ACCESS_KEY, { value: root.access.bind(root) });
   return toolport;
 }
+
+/** What code mode saves is kept where suspended calls are. */
+const stateOfPort = (port: Port): PortState => ({
+  store: port.parts.settings.store,
+  principal: port.principal?.name,
+  forgetCalls: async (keys) => (await port.suspensions()).forget(keys),
+});
 
 /** The public methods of one port. */
 function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
@@ -95,7 +110,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
         ),
       };
     },
-    async tools({ servers, only, except, filter, all = false, ...wait } = {}) {
+    async tools({ servers, only, except, filter, all = false, deferred = false, ...wait } = {}) {
       await port.opened();
       const chosen = port.choose(servers);
       await port.bringUp(chosen, wait);
@@ -103,20 +118,27 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
       const isWanted = compileFilter({ only, except, filter });
       const passes = (tool: ToolInfo) =>
         isWanted === passAll || isWanted({ name: tool.server }, tool) === undefined;
+      const hidden = port.own.deferred();
       const offered = catalog
         .tools()
         .filter(
           (tool) =>
             (servers?.includes(tool.server) ?? true) &&
-            (all || (isForModel(tool) && port.own.isVisible(tool))) &&
+            (all || (isForModel(tool) && hidden.has(tool) === deferred)) &&
             passes(tool),
         );
+      if (deferred) return offered;
       return [...port.own.shown({ servers, all, isWanted: passes }), ...offered];
     },
     async searchTools(query, { limit = 10, ...wait } = {}) {
       await port.opened();
       await port.bringUp(pool.all(), wait);
-      return catalog.search(query, limit).map(({ tool }) => tool);
+      return (await catalog.search(query, limit)).map(({ tool }) => tool);
+    },
+    async cost({ count, servers, ...wait } = {}) {
+      await port.opened();
+      await port.bringUp(port.choose(servers), wait);
+      return (await import("./port/tool-costs.js")).toolCosts(port, { count, servers });
     },
     callTool: createCallTool(port) as Toolport["callTool"],
     requestApproval: (name, args = {}, options = { suspend: true }) =>
@@ -240,6 +262,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
         store: settings.store,
         // With the network options of the server, if this process has it.
         http: ({ server, principal }) => port.http(root.known(principal)?.pool.get(server)?.config ?? {}),
+        observe: authEvents(parts.emitter),
         options: root.callback,
         warn: parts.warn,
         onFailed: ({ server, principal }) => renewLogin(root.known(principal)?.pool.get(server)),

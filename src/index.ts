@@ -121,11 +121,22 @@ export type {
 export type { ToolInfo, WithheldTool } from "./model/tool-info.js";
 export type { ToolUi } from "./model/tool-ui.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
-export type { ServerNotification, SuspensionNews, ToolportEvents } from "./port/events.js";
+export type {
+  AuthRequest,
+  ServerMessage,
+  ServerNotification,
+  SuspensionNews,
+  ToolportEvents,
+} from "./port/events.js";
 export type { PromptResult } from "./port/get-prompt.js";
 export type { InstructionsOptions } from "./port/instructions.js";
 export type { OAuthCallbackOptions, OAuthCallbackResult } from "./port/oauth-callback.js";
-export type { DeferToolsOption, ServerErrorPolicy, ToolportOptions } from "./port/options.js";
+export type {
+  DeferToolsOption,
+  DeferToolsOptions,
+  ServerErrorPolicy,
+  ToolportOptions,
+} from "./port/options.js";
 export type { OwnTool } from "./port/own-tools/own-tools.js";
 export type { PromptsAsToolsOption, PromptToolsOptions } from "./port/own-tools/prompt-tools.js";
 export type {
@@ -145,6 +156,7 @@ export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skil
 export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
 export type { SuspensionCounts } from "./port/suspensions/call-rounds.js";
 export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/task-handle.js";
+export type { CostOptions, CountTokens, ServerCost, ToolCost, ToolCosts } from "./port/tool-costs.js";
 export type { Era } from "./protocol/era.js";
 export type { Progress } from "./protocol/pending-request.js";
 export type { FormValue } from "./protocol/server-requests/complete-form.js";

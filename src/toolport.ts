@@ -35,6 +35,7 @@ import type { AccessOptions } from "./port/server-access.js";
 import type { Skills } from "./port/skills.js";
 import type { ToolportSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/task-handle.js";
+import type { CostOptions, ToolCosts } from "./port/tool-costs.js";
 
 /** Options of `tools()`. */
 export interface ToolsOptions extends WaitOptions, ToolFilters {
@@ -42,6 +43,8 @@ export interface ToolsOptions extends WaitOptions, ToolFilters {
   servers?: readonly string[];
   /** Return every tool, not only those that models see: with `deferTools`, and tools that only an interface may call (MCP Apps). @default false */
   all?: boolean;
+  /** Return the tools that `deferTools` hides from models, instead of those that they see. @default false */
+  deferred?: boolean;
 }
 
 /** Options of `connect()`. */
@@ -56,8 +59,21 @@ export interface Toolport extends AsyncDisposable {
   connect(options?: ConnectOptions): Promise<ConnectReport>;
   /** Lists the tools of all servers. Connects servers that have not been listed yet. */
   tools(options?: ToolsOptions): Promise<ToolInfo[]>;
-  /** Finds the tools that match the words of `query` best. */
+  /**
+   * Finds the tools that match the words of `query` best. Tools whose exact name stands in the query come first, and `limit` cuts
+   * none of them.
+   */
   searchTools(query: string, options?: { limit?: number } & WaitOptions): Promise<ToolInfo[]>;
+  /**
+   * What the definitions of the tools cost a model in tokens: estimated by their size, or counted by `count`.
+   *
+   * @example
+   * ```ts
+   * const { tokens, servers } = await toolport.cost();
+   * console.log(tokens, servers.files?.tokens);
+   * ```
+   */
+  cost(options?: CostOptions): Promise<ToolCosts>;
   /**
    * Starts a tool as a task and returns a handle at once. Throws `NOT_OFFERED` if the server or the tool does not support tasks.
    *

@@ -2,9 +2,18 @@
 import type { ToolFilters } from "../catalog/filters/filters.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import {
+  type CompactOption,
+  type CompactOptions,
+  compactDerived,
+  compactDescription,
+  descriptionChange,
+  readCompact,
+} from "../schema/derive/compact-derived.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
-import type { Toolport } from "../toolport.js";
+import { type WithForModel, withReader } from "./for-model.js";
+import type { ToolSource } from "./tool-source.js";
 
 /** Which tools a model sees and may call. */
 export interface ToolSelection extends ToolFilters {
@@ -59,12 +68,27 @@ export class OfferedTool {
   constructor(
     readonly tool: ToolInfo,
     readonly target: SchemaTarget,
+    /** How schema and description are shortened; undefined: not at all. Nothing is for `plain`. */
+    readonly compact?: CompactOptions | undefined,
   ) {}
 
   /** Derived on first use. */
   get derived(): DerivedSchema {
-    this.#derived ??= derivedSchemaOf(this.tool, this.target);
+    this.#derived ??= this.#derive();
     return this.#derived;
+  }
+
+  /** The description of the tool for models. */
+  get description(): string | undefined {
+    const { description } = this.tool;
+    return this.compact === undefined || this.target === "plain"
+      ? description
+      : compactDescription(description, this.compact);
+  }
+
+  #derive(): DerivedSchema {
+    const derived = derivedSchemaOf(this.tool, this.target);
+    return this.compact === undefined ? derived : compactDerived(derived, this.target, this.compact);
   }
 }
 
@@ -101,18 +125,32 @@ export function lastTarget({ inputSchema }: ToolInfo, targets: readonly SchemaTa
   return given.at(-1) ?? targets[0]!;
 }
 
-/** Lists the tools. Their schemas are derived when they are used, or at once if there is an `onChange` to call. */
+export interface OfferOptions extends WithForModel {
+  readonly target: SchemaTarget;
+  readonly onChange?: OnSchemaChange | undefined;
+  readonly compact?: CompactOption | undefined;
+}
+
+/**
+ * Lists the tools, or those that `deferTools` hides. Their schemas are derived when they are used, or at once if there is an
+ * `onChange` to call.
+ */
 export async function offeredTools(
-  toolport: Toolport,
+  toolport: ToolSource,
   { servers, only, except, filter }: ToolSelection,
-  { target, onChange }: { target: SchemaTarget; onChange?: OnSchemaChange | undefined },
+  { target, onChange, compact, forModel, deferred = false }: OfferOptions & { readonly deferred?: boolean },
 ): Promise<OfferedTool[]> {
-  const tools = await toolport.tools({ ...(servers && { servers }), only, except, filter });
-  const offered = tools.map((tool) => new OfferedTool(tool, target));
+  const steps = readCompact(compact);
+  const listed = await toolport.tools({ ...(servers && { servers }), only, except, filter, deferred });
+  // The list of hidden tools is never shown alone.
+  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except });
+  const offered = tools.map((tool) => new OfferedTool(tool, target, steps));
   if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");
-  for (const { tool, derived } of offered) {
-    const { changes, strict } = derived;
+  for (const { tool, derived, description } of offered) {
+    const { strict } = derived;
+    const change = descriptionChange(tool.description, description);
+    const changes = change === undefined ? derived.changes : [...derived.changes, change];
     if (changes.length > 0 || (isStrict && !strict))
       onChange({ tool: tool.name, server: tool.server, target, changes, strict });
   }

@@ -1,17 +1,21 @@
 /** Runs the calls of a model when some of them may wait for a person, and continues those later. */
 import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
-import type { SchemaTarget } from "../schema/derive/derived-schema.js";
-import type { Toolport } from "../toolport.js";
+import type { ToolResult } from "../execution/tool-result.js";
 import type { AudienceRule } from "./content-options.js";
+import { calledTool, createFitter, type WithForModel } from "./for-model.js";
 import { resultParts, textPart } from "./result-parts.js";
 import { resumeCall, resumeOptions } from "./resume-call.js";
 import {
   type AnyRunOptions,
   type CallOutcome,
+  forCaller,
+  isProgrammatic,
   type RequestedCall,
+  type RunRules,
   runCalls,
   type SuspendedOutcome,
 } from "./run-calls.js";
+import type { ToolSource } from "./tool-source.js";
 
 /** A call of a model that waits for a person. */
 export type PendingCall = Suspended & {
@@ -52,9 +56,9 @@ export interface RunFormat<Message, Result, Beside> {
 
 /** Runs the calls of a model. Returns the messages, and with `suspend` also the calls that wait. */
 export async function runAndFormat<Message, Result, Beside>(
-  toolport: Toolport,
+  toolport: ToolSource,
   calls: readonly RequestedCall[],
-  options: AnyRunOptions & { readonly targets: readonly SchemaTarget[] },
+  options: AnyRunOptions & RunRules,
   format: RunFormat<Message, Result, Beside>,
 ): Promise<Message[] | SuspendedRun<Message>> {
   const run = toSuspendedRun(await runCalls(toolport, calls, options), format);
@@ -80,7 +84,7 @@ function toSuspendedRun<Message, Result, Beside>(
 
 /** Continues the calls that have an answer, and inserts their results at the place of the calls. */
 export async function resumeRun<Message, Result, Beside>(
-  toolport: Toolport,
+  toolport: ToolSource,
   { messages, pending }: SuspendedRun<Message>,
   {
     answers,
@@ -88,7 +92,7 @@ export async function resumeRun<Message, Result, Beside>(
     format,
   }: {
     answers: ResumeAnswers;
-    options: ResumeOptions & { audience?: AudienceRule | undefined };
+    options: ResumeOptions & WithForModel & { audience?: AudienceRule | undefined };
     format: RunFormat<Message, Result, Beside>;
   },
 ): Promise<ResumedRun<Message>> {
@@ -97,6 +101,7 @@ export async function resumeRun<Message, Result, Beside>(
   const errors: ResumeFailure[] = [];
   const calls = [...pending].sort((a, b) => a.index - b.index);
   const resume = resumeOptions(options);
+  const fitParts = createFitter(toolport, options.forModel, true);
   const outcomes = await Promise.all(
     calls.map(({ token }) =>
       Object.hasOwn(answers, token)
@@ -116,10 +121,15 @@ export async function resumeRun<Message, Result, Beside>(
       waiting.push({ ...outcome.next, call, index });
       continue;
     }
+    const facts = { tool: calledTool(call.name, call.args), server };
+    const partsOf = (result: ToolResult) => {
+      const parts = resultParts(forCaller(call, result), options.audience);
+      return isProgrammatic(call) ? parts : fitParts(parts, { ...facts, result });
+    };
     const answer: Pick<CallOutcome, "parts" | "isError"> =
       "note" in outcome
         ? { parts: [textPart(outcome.note)], isError: true }
-        : { parts: resultParts(outcome.result, options.audience), isError: outcome.result.isError };
+        : { parts: partsOf(outcome.result), isError: outcome.result.isError };
     const converted = format.convert({ call, server, tool, ...answer });
     results.splice(index - waiting.length, 0, converted.result);
     beside.push(...converted.beside);

@@ -7,7 +7,7 @@ import {
   type Suspended,
 } from "../execution/suspend/suspension.js";
 import type { ToolResult } from "../execution/tool-result.js";
-import type { Toolport } from "../toolport.js";
+import { resumeTool, type ToolSource } from "./tool-source.js";
 
 /**
  * `next`: the call waits again. `note`: the call is over without a result, and this is what the model reads. `error`: the call still
@@ -27,11 +27,11 @@ const GONE =
 
 /** Never rejects, so that one wrong answer does not cost the results of other calls. */
 export async function resumeCall(
-  toolport: Toolport,
+  toolport: ToolSource,
   { token, answer, options }: { token: string; answer: ResumeInput | undefined; options: ResumeOptions },
 ): Promise<ResumeOutcome> {
   try {
-    const result = await toolport.resume(token, answer, options);
+    const result = await resumeTool(toolport, token, answer, options);
     return isSuspended(result) ? { next: result } : { result };
   } catch (error) {
     if (!ToolportError.isInstance(error) || !OVER.includes(error.code)) return { error };

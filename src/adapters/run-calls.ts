@@ -9,17 +9,26 @@ import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js"
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
-import type { Toolport } from "../toolport.js";
 import { sha256 } from "../util/sha256.js";
 import type { ContentOptions } from "./content-options.js";
+import {
+  calledTool,
+  createFitter,
+  hasReader,
+  type PartFitter,
+  type WithForModel,
+  withReader,
+} from "./for-model.js";
 import { derivedSchemaOf, lastTarget, type ToolSelection } from "./offered-tools.js";
-import { resultParts, textPart } from "./result-parts.js";
+import { type ResultContent, resultParts, textPart } from "./result-parts.js";
+import { hiddenTools, searchDeferred } from "./search-calls.js";
+import type { ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
 export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
 
 /** Options for running the calls of a model. The options that were used for the tools may be passed here too. */
-export interface RunToolCallsOptions extends ToolSelection, ContentOptions, CallToolOptions {
+export interface RunToolCallsOptions extends ToolSelection, ContentOptions, CallToolOptions, WithForModel {
   /**
    * Called for every call that could not be made; the model gets the error as well. An error thrown here ends the run, for
    * instance when a server requires authorization.
@@ -39,7 +48,22 @@ export interface RequestedCall {
   readonly name: string;
   /** An object, or JSON text of one. */
   readonly args: unknown;
+  /**
+   * Who called, if the provider says so: the model, or a program that it wrote.
+   * @default undefined: the model
+   */
+  readonly caller?: CallerOfCall | undefined;
 }
+
+/** The caller in the format of the provider: `type` is `"direct"` for the model itself. */
+export interface CallerOfCall {
+  readonly type: string;
+  readonly [field: string]: unknown;
+}
+
+/** True if a program of the model made the call and reads its result. */
+export const isProgrammatic = ({ caller }: RequestedCall): boolean =>
+  caller !== undefined && caller.type !== "direct";
 
 /** How the calls of a model are suspended. */
 export interface SuspendCallsOptions extends Omit<SuspendOptions, "key" | "create"> {
@@ -74,28 +98,44 @@ export interface CallOutcome {
   readonly isError: boolean;
   readonly server?: string | undefined;
   readonly tool?: string | undefined;
+  /** The tools that a search of the provider found; `parts` is empty then. */
+  readonly found?: readonly ToolInfo[] | undefined;
 }
 
-/** Results are in the order of the calls. `targets`: the schema targets for which the tools may have been offered. Throws only on abort, and what `onError` throws. */
+/** What an adapter knows about the calls of its provider. */
+export interface RunRules {
+  /** The schema targets for which the tools may have been offered. */
+  readonly targets: readonly SchemaTarget[];
+  /** True for a call that searches deferred tools. Such a call is no tool call: it never waits for a person. */
+  readonly isSearch?: ((call: RequestedCall) => boolean) | undefined;
+}
+
+/** Results are in the order of the calls. Throws only on abort, and what `onError` throws. */
 export async function runCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   calls: readonly RequestedCall[],
-  { targets, ...options }: AnyRunOptions & { targets: readonly SchemaTarget[] },
+  { targets, isSearch = () => false, ...options }: AnyRunOptions & RunRules,
 ): Promise<(CallOutcome | SuspendedOutcome)[]> {
   if (calls.length === 0) return [];
   const { servers, only, except, filter, signal } = options;
-  const offered = await toolport.tools({
+  const listed = await toolport.tools({
     ...(servers && { servers }),
     ...(signal && { signal }),
     only,
     except,
     filter,
   });
+  const offered = withReader(toolport, listed, options);
+  const fitParts = createFitter(toolport, options.forModel, hasReader(offered));
   const byName = new Map(offered.map((tool) => [tool.name, tool]));
+  // A provider's search makes deferred tools callable by their own names.
+  if (calls.some((call) => !byName.has(call.name) && !isSearch(call)))
+    for (const tool of await hiddenTools(toolport, options)) byName.set(tool.name, tool);
   const isOpen = [servers, only, except, filter].every((rule) => rule === undefined);
-  const wanted = options.unknownTools === "skip" ? calls.filter(({ name }) => byName.has(name)) : calls;
+  const isKnown = (call: RequestedCall) => byName.has(call.name) || isSearch(call);
+  const wanted = options.unknownTools === "skip" ? calls.filter(isKnown) : calls;
   const suspends = await suspendOptions(wanted, options.suspend);
-  const context: CallContext = { toolport, byName, isOpen, targets, options };
+  const context: CallContext = { toolport, byName, isOpen, targets, isSearch, options, fitParts };
   // Wait for all calls before one failure ends the run, so that none continues in the background.
   const outcomes = await Promise.allSettled(
     wanted.map((call, index) => answerCall(call, context, suspends?.[index])),
@@ -139,12 +179,14 @@ const callWithoutId = (tool: string): SuspensionError =>
   });
 
 interface CallContext {
-  readonly toolport: Toolport;
+  readonly toolport: ToolSource;
   readonly byName: ReadonlyMap<string, ToolInfo>;
   /** All tools were offered, so a name that is not listed may come from a search. */
   readonly isOpen: boolean;
   readonly targets: readonly SchemaTarget[];
+  readonly isSearch: (call: RequestedCall) => boolean;
   readonly options: AnyRunOptions;
+  readonly fitParts: PartFitter;
 }
 
 async function answerCall(
@@ -152,9 +194,10 @@ async function answerCall(
   context: CallContext,
   suspend: SuspendOptions | undefined,
 ): Promise<CallOutcome | SuspendedOutcome> {
-  const { toolport, byName, isOpen, targets, options } = context;
+  const { toolport, byName, isOpen, targets, isSearch, options, fitParts } = context;
   const tool = byName.get(call.name);
   try {
+    if (isSearch(call)) return await answerSearch(call, context);
     if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
       throw notOffered(call.name, [...byName.keys()]);
     const read = readArguments(call.args);
@@ -168,7 +211,10 @@ async function answerCall(
         : await toolport.callTool(call.name, args, { ...sent, suspend });
     if (isSuspended(result)) return { call, suspended: result };
     const { server, isError } = result;
-    const parts = resultParts(result, options.audience);
+    const facts = { tool: calledTool(call.name, args), server, result };
+    const whole = resultParts(forCaller(call, result), options.audience);
+    // A program of the model reads everything; only what reaches its context has to fit.
+    const parts = isProgrammatic(call) ? whole : fitParts(whole, facts);
     return { call, parts, isError, server, tool: tool?.sourceName };
   } catch (error) {
     if (!ToolportError.isInstance(error)) throw error;
@@ -178,8 +224,21 @@ async function answerCall(
   }
 }
 
+async function answerSearch(call: RequestedCall, { toolport, options }: CallContext): Promise<CallOutcome> {
+  const read = readArguments(call.args);
+  if ("problem" in read) return { call, parts: [textPart(read.problem)], isError: true };
+  const found = await searchDeferred(toolport, read.args, options);
+  return { call, parts: [], isError: false, found };
+}
+
+/** A program parses the result by the output schema of the tool, so it gets the structured content only. */
+export const forCaller = (call: RequestedCall, result: ResultContent): ResultContent =>
+  isProgrammatic(call) && result.structuredContent !== undefined && result.isError !== true
+    ? { ...result, content: [] }
+    : result;
+
 /** A model must not call a tool that is only for user interfaces. */
-async function isCallable(toolport: Toolport, name: string): Promise<boolean> {
+async function isCallable(toolport: ToolSource, name: string): Promise<boolean> {
   const known = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
   return known === undefined || isForModel(known);
 }

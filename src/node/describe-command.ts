@@ -1,8 +1,10 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
+
 import { parseServerEntry } from "../config/parse-servers.js";
 import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { redactUrl } from "../util/redact-text.js";
 import {
   addressWarnings,
@@ -100,7 +102,7 @@ export function addressRisks(config: { readonly url: string }): CommandRisk[] {
 export function proxyRisks(proxy: unknown): CommandRisk[] {
   if (proxy === false) return [{ level: "note", message: "bypasses the proxy of this machine" }];
   if (typeof proxy !== "string" || proxy === "env") return [];
-  const { host = "named by a variable" } = URL.canParse(proxy) ? new URL(proxy) : {};
+  const { host = "named by a variable" } = canParseUrl(proxy) ? new URL(proxy) : {};
   return [{ level: "danger", message: `sends its requests through the proxy ${visible(host)}` }];
 }
 

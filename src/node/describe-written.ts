@@ -1,5 +1,7 @@
 /** Describes an unexpanded entry of a project file for consent: the entry itself and its risks. */
+
 import { isRecord } from "../config/entry-reader.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { addressRisks, proxyRisks, riskRows, sortRisks, visible } from "./describe-command.js";
 import { type CommandRisk, commandRisks, variableRisks } from "./entry-risks.js";
 import { PLACE_NAMES } from "./expand-entry.js";
@@ -44,7 +46,7 @@ function risksOf({ translated, dialect }: WrittenServer): CommandRisk[] {
   const risks = [...commandRisks(wordsOf(entry)), ...variableRisks(isRecord(env) ? Object.keys(env) : [])];
   if (inheritEnv === true)
     risks.push({ level: "danger", message: "inherits all environment variables, including secrets" });
-  if (typeof url === "string" && URL.canParse(withDefaults(url)))
+  if (typeof url === "string" && canParseUrl(withDefaults(url)))
     risks.push(...addressRisks({ url: withDefaults(url) }));
   risks.push(...proxyRisks(proxy));
   return [...risks, ...referenceRisks(references, passedVariables), ...envFileRisks(envFile)];

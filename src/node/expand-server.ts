@@ -54,6 +54,9 @@ export async function expandServer(server: WrittenServer): Promise<CheckedServer
   const { projectDir } = options.place;
   const isForeign = dialect.kind !== "toolport" && projectDir !== undefined;
   if (isForeign && typeof entry["command"] === "string") entry["cwd"] ??= projectDir;
+  // The user's own file applies in every folder: a process of it starts in the folder of the file, wherever the user is.
+  const isOwn = dialect.kind === "toolport" && options.place.scope === "user";
+  if (isOwn && typeof entry["command"] === "string") entry["cwd"] ??= options.place.baseDir;
   const checked = parseEntry(name, entry, {
     extraKeys: options.extraKeys,
     report: (path, message) => {

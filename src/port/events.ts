@@ -26,6 +26,35 @@ export interface SuspensionNews {
   readonly answeredBy?: string | undefined;
 }
 
+/** A message between Toolport and a server, as it is sent. */
+export interface ServerMessage {
+  readonly server: string;
+  readonly direction: "sent" | "received";
+  /** The JSON-RPC message, secrets included. It must not be changed. */
+  readonly message: unknown;
+  /** Removes the configured secrets of the server from a text. */
+  readonly redact: (text: string) => string;
+  readonly principal?: string | undefined;
+}
+
+/** A request to an authorization server during a login, a refresh or a logout, with secrets redacted. */
+export interface AuthRequest {
+  readonly server: string;
+  /** What the request is for, such as `Client registration`. */
+  readonly step: string;
+  readonly method: string;
+  /** Without secrets in the query. */
+  readonly url: string;
+  /** Form fields or JSON of the request. */
+  readonly body?: Readonly<Record<string, unknown>> | undefined;
+  /** HTTP status; undefined if no response arrived. */
+  readonly status?: number | undefined;
+  /** The JSON of the response, if it is an object. */
+  readonly response?: Readonly<Record<string, unknown>> | undefined;
+  readonly durationMs: number;
+  readonly principal?: string | undefined;
+}
+
 /** Events of {@link Toolport.on}, by name. */
 export interface ToolportEvents {
   /** The state of a connection changed. */
@@ -47,6 +76,15 @@ export interface ToolportEvents {
    * unchanged, secrets too.
    */
   call: CallNews;
+  /**
+   * A message was sent to a server or received from it. Only while there is a listener are messages passed on; calls are slower
+   * then.
+   */
+  message: ServerMessage;
+  /** A server process wrote a line to stderr. Configured secrets of the server are redacted. */
+  stderr: { readonly server: string; readonly line: string; readonly principal?: string | undefined };
+  /** Toolport sent a request to an authorization server. */
+  authRequest: AuthRequest;
   /** A call waits for a person, continues, or was discarded. */
   suspension: SuspensionNews;
   /** A problem that people should know about: a withheld tool, a truncated list, a listener that threw. */

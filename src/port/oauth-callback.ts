@@ -1,4 +1,5 @@
 /** Handles the callback request of a login in a web application, in any process that shares the store. */
+import type { FinishParts } from "../auth/finish-authorization.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
@@ -31,6 +32,7 @@ export interface OAuthCallbackOptions {
 export interface CallbackParts {
   readonly store: Store;
   readonly http: (login: { server: string; principal?: string | undefined }) => Promise<HttpClient>;
+  readonly observe: FinishParts["observe"];
   readonly options: OAuthCallbackOptions;
   /** A login succeeded: the connection may continue. */
   readonly onFinished: (finished: { server: string; principal: string | undefined }) => void;
@@ -59,6 +61,7 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
     const finished = await finishAuthorization(url.searchParams, {
       store: parts.store,
       http: parts.http,
+      observe: parts.observe,
       pathname: url.pathname,
       onSpent: (login) => {
         spent = login;

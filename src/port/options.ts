@@ -28,8 +28,22 @@ export type ServerErrorPolicy =
   | "throw"
   | ((server: { readonly name: string }, error: ToolportError) => void);
 
-/** Offers a search over the tools instead of all their definitions. */
-export type DeferToolsOption = boolean | { readonly alwaysVisible?: readonly string[] };
+/** Which tools models find by a search instead of seeing their definitions. */
+export interface DeferToolsOptions {
+  /**
+   * Defer all tools (`"always"`), none (`"never"`), or all if their definitions take more than `above` tokens and there are at
+   * least 10 (`"auto"`). `defer` of a server takes precedence.
+   * @default "always"
+   */
+  readonly mode?: "auto" | "always" | "never";
+  /** Tools that models always see, by name or glob. @default none */
+  readonly alwaysVisible?: readonly string[];
+  /** The number of tokens, estimated by the size of the definitions, above which `"auto"` defers tools. @default 10000 */
+  readonly above?: number;
+}
+
+/** Offers a search over the tools instead of all their definitions: `true` is `{ mode: "always" }`. */
+export type DeferToolsOption = boolean | DeferToolsOptions;
 
 /** Options of {@link createToolport}. */
 export interface ToolportOptions extends ServerRequestOptions {
@@ -139,8 +153,13 @@ export interface ToolportOptions extends ServerRequestOptions {
    */
   scan?: ScanHook;
   /**
-   * Offer the tools `search_tools` and `call_tool` instead of all definitions; `{ alwaysVisible }` names exceptions.
+   * Offer the tools `search_tools` and `call_tool` instead of all definitions: always (`true`), or only for many tools
+   * (`{ mode: "auto" }`). See docs/context.md.
    * @default false
+   * @example
+   * ```ts
+   * createToolport({ mcpServers, deferTools: { mode: "auto", alwaysVisible: ["files__*"] } });
+   * ```
    */
   deferTools?: DeferToolsOption;
   /**
@@ -196,7 +215,12 @@ export interface ToolportOptions extends ServerRequestOptions {
   maxQueue?: number;
   /** Maximum size of a message from a server. @default 10485760 */
   maxMessageBytes?: number;
-  /** Truncate larger results (a number), or store their largest parts separately: `{ bytes, mode, onSpill }`. @default off */
+  /**
+   * Truncate larger results (a number), or store their largest parts separately: `{ bytes, mode, tools, read, onSpill }`. `tools` sets
+   * other limits for some tools, and `read` lets models read the rest with the tool `read_artifact`. See
+   * docs/calls.md#large-results.
+   * @default off
+   */
   maxResultBytes?: ResultSizeOption;
   /**
    * How arguments are treated that do not match the schema of a tool: correct unambiguous mistakes and reject other arguments

@@ -7,8 +7,10 @@ import { ConfigError } from "../errors/config-error.js";
 import { isOnlyOne, serverIdentity } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
+import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import type { SharedParts } from "./shared-parts.js";
+import { authEvents } from "./wire-events.js";
 
 interface PortOAuthOptions {
   readonly store: Store;
@@ -22,6 +24,8 @@ interface PortOAuthOptions {
   readonly allConfigs: () => Promise<readonly ServerConfig[]>;
   readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
+  /** Receives the requests to authorization servers. */
+  readonly observe: (exchange: ObservedExchange, login: { readonly server: string }) => void;
 }
 
 /** The part of a port that its credentials need. */
@@ -49,6 +53,7 @@ export function createPortOAuth(port: OAuthHost): PortOAuth {
     },
     http: (config) => port.http(config),
     warn,
+    observe: authEvents(port.parts.emitter, port.principal?.name),
   });
 }
 
@@ -56,6 +61,8 @@ export class PortOAuth {
   readonly #options: PortOAuthOptions;
   /** By identity, so that another URL under the same name does not get the old tokens. */
   readonly #keepers = new Map<string, Promise<ServerOAuth>>();
+  /** Those that are loaded. */
+  readonly #ready = new WeakMap<Promise<ServerOAuth>, ServerOAuth>();
 
   constructor(options: PortOAuthOptions) {
     this.#options = options;
@@ -71,10 +78,14 @@ export class PortOAuth {
     const config = this.#configOf(server);
     if (config === undefined || !this.#isOurs(config)) return undefined;
     const isAsked = typeof config.oauth === "object";
-    return async (request, send) => {
+    const identity = serverIdentity(config);
+    return (request, send) => {
       // A token in the configured headers takes precedence.
       if (request.authorization !== undefined && !isAsked) return send({});
-      return (await this.#keeper(config)).send(request, send);
+      const known = this.#keepers.get(identity);
+      const ready = known && this.#ready.get(known);
+      if (ready !== undefined) return ready.send(request, send);
+      return this.#keeper(config).then((keeper) => keeper.send(request, send));
     };
   };
 
@@ -155,7 +166,7 @@ export class PortOAuth {
     const identity = serverIdentity(config);
     const known = this.#keepers.get(identity);
     if (known !== undefined) return known;
-    const { store, principal, callbackUrl, clientName, http, warn } = this.#options;
+    const { store, principal, callbackUrl, clientName, http, warn, observe } = this.#options;
     // Loaded on first use: most ports need no OAuth.
     const made = import("../auth/server-oauth.js").then(({ createServerOAuth }) =>
       createServerOAuth({
@@ -170,9 +181,14 @@ export class PortOAuth {
         callbackUrl,
         clientName,
         warn: (message) => warn(config.name, message),
+        observe: (exchange) => observe(exchange, { server: config.name }),
       }),
     );
     this.#keepers.set(identity, made);
+    void made.then(
+      (keeper) => this.#ready.set(made, keeper),
+      () => {},
+    );
     return made;
   }
 }

@@ -2,6 +2,7 @@
 import type { Catalog } from "../catalog/catalog.js";
 import type { ConnectionPool } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import { createPipeline, type Pipeline } from "../execution/pipeline.js";
 import type { TaskRuns } from "../execution/tasks/task-runs.js";
 import type { Session } from "../protocol/session.js";
@@ -19,6 +20,7 @@ interface PipelineHost {
   readonly malformed: MalformedCounts;
   readonly tasks: { readonly runs: TaskRuns };
   readonly variants: PortVariants;
+  readonly artifacts: Artifacts;
   /** Connects a server and makes its tools known. */
   listed(
     connection: ServerConnection,
@@ -53,6 +55,7 @@ export function createPortPipeline(port: PipelineHost): Pipeline {
       ...(settings.maxQueue !== undefined && { maxQueue: settings.maxQueue }),
     },
     maxResultBytes: settings.maxResultBytes,
+    artifacts: () => port.artifacts,
     beforeFallback: settings.beforeFallback,
     findTool: async (server, sourceName, { options, deadline, patient }) => {
       const connection = pool.get(server);

@@ -17,6 +17,7 @@ import type { HttpClient } from "../transports/server-transport.js";
 import type { PortOAuth } from "./port-oauth.js";
 import { configFor, type Principal } from "./principal.js";
 import type { SharedParts } from "./shared-parts.js";
+import { messageEvents, stderrEvents } from "./wire-events.js";
 
 /** The part of a port that its connections need. */
 export interface PoolHost {
@@ -58,6 +59,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
       http: await port.http(config),
       proxy: parts.networkOf(config).proxy,
       maxMessageBytes: settings.maxMessageBytes,
+      onStderr: stderrEvents(port, config),
       authorize: port.oauth.authorize,
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
@@ -89,6 +91,7 @@ export function connectionPartsOf(port: PoolHost): ConnectionParts {
       onNotification(port, server, { method, uri: params["uri"] });
       emitter.emit("notification", { server, method, params, principal: principal?.name });
     },
+    liveTap: (config) => messageEvents(port, config),
     tap: (config) => {
       const { name, logRequests, logResponses } = config;
       const { logger } = settings;

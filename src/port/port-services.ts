@@ -1,4 +1,5 @@
 /** The parts of a port that a user without calls does not need: created on first use, because a gateway has many idle users. */
+import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { Pipeline } from "../execution/pipeline.js";
 import type { LeanParts } from "./lean/lean-parts.js";
 import type { ListsHost, PortLists } from "./lean/port-lists.js";
@@ -29,6 +30,7 @@ export abstract class PortServices {
   #variants: PortVariants | undefined;
   #malformed: MalformedCounts | undefined;
   #own: OwnToolSet | undefined;
+  #artifacts: ArtifactPart | undefined;
   #lists: PortLists | undefined;
   #suspensions: Promise<PortSuspensions> | undefined;
 
@@ -73,6 +75,12 @@ export abstract class PortServices {
   get own(): OwnToolSet {
     this.#own ??= new OwnToolSet(this.host());
     return this.#own;
+  }
+
+  /** Texts of results that were too large for a model. */
+  get artifacts(): ArtifactPart {
+    this.#artifacts ??= this.host().parts.artifacts.createPart();
+    return this.#artifacts;
   }
 
   /** The lists for a gateway. */
@@ -137,6 +145,8 @@ export abstract class PortServices {
   protected async closeServices(): Promise<void> {
     this.#subscriptions?.close();
     this.#lists?.close();
+    // Created if need be: a call that ends after this must not keep anything.
+    this.artifacts.close();
     await Promise.all([this.#tasks?.close(), this.#variants?.close()]);
   }
 }

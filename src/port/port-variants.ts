@@ -38,6 +38,11 @@ export class PortVariants {
     return this.#loading;
   }
 
+  /** Tells the servers that the roots of the clients with these capabilities have changed. @param answer asks such a client */
+  async rootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
+    await (await this.#loading)?.rootsChanged(capabilityKey, answer);
+  }
+
   /** Closes the connections of a server that was removed. */
   async drop(server: string): Promise<void> {
     await (await this.#loading)?.drop(server);

@@ -210,7 +210,7 @@ export class Port extends PortServices {
     wait: WaitOptions,
   ): Promise<Result> {
     const waitMs = wait.timeoutMs ?? this.parts.settings.timeoutMs;
-    return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
+    return runOnSession(connection, run, { repeatable: true, waitMs, caller: wait });
   }
 
   /** Sends one request that may run twice, in a span of its own. */
@@ -279,6 +279,8 @@ export class Port extends PortServices {
       resends: undefined,
       budget: this.parts.validator.createBudget(),
     });
+    // A gateway reads neither.
+    if (round?.relay !== undefined) return calling;
     return calling.then((result) => ({
       ...result,
       attempts: attempts.length,

@@ -44,6 +44,10 @@ export class Principal {
     return this.#options.authProvider;
   }
 
+  get hasHeaders(): boolean {
+    return this.#options.headers !== undefined;
+  }
+
   /** The current headers; called before every request. */
   async headers(): Promise<Readonly<Record<string, string>>> {
     const { headers = {} } = this.#options;
@@ -121,7 +125,10 @@ export function configFor(config: ServerConfig, principal: Principal | undefined
     return freezeConfig({ ...config, env } as ServerConfig);
   }
   if (!("headers" in config)) return config;
-  const headers = async () => merge(await reveal(config.headers), await principal.headers());
+  const { headers: base } = config;
+  const merged = async () => merge(await reveal(base), await principal.headers());
+  // Users of a gateway have no headers of their own, and headers are read for every request.
+  const headers = () => (principal.hasHeaders || typeof base === "function" ? merged() : base.reveal());
   return freezeConfig({
     ...config,
     headers,

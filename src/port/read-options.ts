@@ -57,7 +57,7 @@ const CATALOG_OPTIONS = {
   catalog: { read: readCatalog },
   pins: { read: readChoice(["off", "warn", "block"]), default: "off" },
   scan: { read: readFunction },
-  deferTools: { read: readUnchecked },
+  deferTools: { read: readDeferTools },
   resourcesAsTools: { read: readResourcesAsTools },
   promptsAsTools: { read: readPromptsAsTools },
 } as const satisfies Partial<OptionTable<ToolportOptions>>;
@@ -75,7 +75,7 @@ const CALL_OPTIONS = {
   rateLimit: { read: readRateLimit },
   maxQueue: { read: readNumber({ min: 0, integer: true }) },
   maxMessageBytes: { read: readNumber({ min: 1, integer: true }), default: DEFAULT_MAX_MESSAGE_BYTES },
-  maxResultBytes: { read: readUnchecked },
+  maxResultBytes: { read: readResultSize },
   checkArguments: { read: readChoice(["repair", "strict", "off"]), default: "repair" },
   validator: { read: readUnchecked },
   onProgress: { read: readFunction },
@@ -211,6 +211,18 @@ function readCatalog(reader: EntryReader, key: string): CatalogExport | undefine
   return reader.has(key) ? readCatalogExport(reader.raw(key)) : undefined;
 }
 
+function readDeferTools(reader: EntryReader, key: string): ToolportOptions["deferTools"] {
+  const value = reader.raw(key);
+  if (value === undefined || typeof value === "boolean") return value;
+  const inner = reader.inner(key);
+  if (inner === undefined) return undefined;
+  inner.rejectUnknown(["mode", "alwaysVisible", "above"]);
+  inner.choice("mode", ["auto", "always", "never"]);
+  inner.number("above", { min: 0 });
+  readTexts(inner, "alwaysVisible");
+  return value as ToolportOptions["deferTools"];
+}
+
 function readResourcesAsTools(reader: EntryReader, key: string): ToolportOptions["resourcesAsTools"] {
   const value = reader.raw(key);
   if (typeof value === "function") return value as ToolportOptions["resourcesAsTools"];
@@ -247,6 +259,24 @@ function readRetry(reader: EntryReader, key: string): ToolportOptions["retry"] {
   inner.number("maxMs", { min: 0 });
   readFunction(inner, "when");
   return value as ToolportOptions["retry"];
+}
+
+function readResultSize(reader: EntryReader, key: string): ToolportOptions["maxResultBytes"] {
+  const bytes = { min: 1, integer: true, infinite: true };
+  const value = reader.raw(key);
+  if (typeof value === "number") return reader.number(key, bytes);
+  const inner = reader.inner(key);
+  if (inner === undefined) return undefined;
+  inner.rejectUnknown(["bytes", "mode", "tools", "read", "onSpill"]);
+  if (!inner.has("bytes")) inner.report("bytes", "is missing");
+  inner.number("bytes", bytes);
+  if (!inner.has("mode")) inner.report("mode", 'is missing: "truncate" or "spill"');
+  inner.choice("mode", ["truncate", "spill"]);
+  const tools = inner.inner("tools");
+  for (const name of tools?.keys ?? []) tools?.number(name, bytes);
+  inner.flag("read");
+  readFunction(inner, "onSpill");
+  return value as ToolportOptions["maxResultBytes"];
 }
 
 function readList<Value>(reader: EntryReader, key: string): readonly Value[] | undefined {

@@ -4,6 +4,7 @@ import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
+import { ArtifactStore } from "../execution/artifacts/artifact-store.js";
 import { CALL_LISTENERS_AT_ONCE, createCallObserver, type ObserveCall } from "../execution/listeners.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
@@ -31,6 +32,8 @@ export interface SharedParts {
   readonly filters: FilterSet;
   /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
+  /** Texts of results that were too large for a model, of all users. */
+  readonly artifacts: ArtifactStore;
   readonly telemetry: Telemetry;
   readonly validator: SchemaValidator;
   readonly observe: ObserveCall;
@@ -100,6 +103,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     emitter,
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
+    artifacts: new ArtifactStore(),
     warn,
     report,
     warnOfSchema({ server, sourceName: tool }, message) {

@@ -1,8 +1,10 @@
 /** The skills of one server: lists them without reading files, and verifies the files that it reads. */
+
 import { CatalogError } from "../errors/catalog-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Session } from "../protocol/session.js";
 import type { SkillEntry, SkillLimits } from "../protocol/skills.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { suggest } from "../util/suggest.js";
 import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
@@ -104,7 +106,7 @@ export function createSkills(port: Port, server: string): Skills {
 
   async function find(skill: SkillInfo | string, access: AccessOptions): Promise<SkillEntry> {
     if (typeof skill !== "string") return toEntry(skill);
-    if (URL.canParse(skill)) return findByAddress(skill, access);
+    if (canParseUrl(skill)) return findByAddress(skill, access);
     const known = await list(access);
     const byName = known.filter(({ name }) => name === skill);
     const matching = byName.length > 0 ? byName : known.filter(({ uri }) => pathOf(uri) === skill);

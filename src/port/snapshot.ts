@@ -21,6 +21,8 @@ export interface ServerSnapshot {
   server_url: string;
   auth_url: string | null;
   state: ConnectionStatus;
+  /** Disabled in its configuration: it is not connected. */
+  disabled: boolean;
   capabilities: Record<string, unknown> | null;
   instructions: string | null;
   transport: string;
@@ -49,7 +51,8 @@ export interface ToolportSnapshot {
   /** True if logins and servers are encrypted in the store; null if nothing is saved or the store does not say. */
   sealed: boolean | null;
   servers: Record<string, ServerSnapshot>;
-  tools: (ToolInfo & { serverId: string })[];
+  /** `deferred`: models see the definition only after a search. */
+  tools: (ToolInfo & { serverId: string; deferred?: true })[];
   withheldTools: WithheldTool[];
   /**
    * Dropped calls of slow callbacks that return promises, by callback: `onLog`, `on("notification")` … Counted for all users
@@ -76,7 +79,9 @@ export function takeSnapshot({
   principal,
   parts,
   suspensionCounts,
+  own,
 }: Port): ToolportSnapshot {
+  const deferred = own.deferred();
   const owned = <Info extends { server: string }>(infos: readonly Info[]) =>
     infos.map((info) => ({ ...info, serverId: info.server }));
   return {
@@ -92,7 +97,9 @@ export function takeSnapshot({
         },
       ]),
     ),
-    tools: owned(catalog.tools()),
+    tools: catalog
+      .tools()
+      .map((tool) => ({ ...tool, serverId: tool.server, ...(deferred.has(tool) && { deferred: true }) })),
     withheldTools: [...catalog.snapshot().withheld],
     droppedCalls: parts.drops.counts(),
     suspensions: { ...suspensionCounts },
@@ -115,6 +122,7 @@ function serverSnapshot(
     server_url: address(config),
     auth_url: state.status === "authenticating" ? (state.authUrl ?? null) : null,
     state: state.status,
+    disabled: !config.enabled,
     capabilities: (session?.capabilities as Record<string, unknown> | undefined) ?? null,
     instructions: session?.instructions ?? null,
     transport: session?.transport ?? config.kind,

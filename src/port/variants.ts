@@ -43,6 +43,18 @@ export class Variants {
     return this.#variant(ordinary, relay);
   }
 
+  /** Notifies the servers of changed roots. A server that asks for the new ones at once is answered by `answer`. */
+  async rootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
+    const concerned = [...this.#servers.values()].flatMap((variants) => variants.get(capabilityKey) ?? []);
+    const notify = ({ requests }: Variant) => {
+      const { capabilities } = requests;
+      if (answer !== undefined)
+        requests.opensFor({ capabilities, capabilityKey, passesInput: false, answer });
+      return requests.rootsChanged();
+    };
+    await Promise.all(concerned.map(notify));
+  }
+
   /** Closes the connections of a server that was removed. */
   async drop(server: string): Promise<void> {
     const variants = [...(this.#servers.get(server)?.values() ?? [])];

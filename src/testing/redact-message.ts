@@ -1,6 +1,8 @@
 /** Redacts secrets in messages before they are written to a recording. */
+
 import type { ServerEntry } from "../config/server-entry.js";
 import { isSecretName } from "../telemetry/wire-log.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import type { RpcMessage } from "./recording.js";
 
 /** Prefix of the text that replaces a secret. */
@@ -67,7 +69,7 @@ function urlsOf(entry: ServerEntry): URL[] {
   type Address = "url" | "sseUrl" | "base_url" | "proxy";
   const { url, sseUrl, base_url, proxy } = entry as Partial<Record<Address, string | URL>>;
   return [url, sseUrl, base_url, proxy].flatMap((address) =>
-    address !== undefined && URL.canParse(String(address)) ? [new URL(address)] : [],
+    address !== undefined && canParseUrl(String(address)) ? [new URL(address)] : [],
   );
 }
 

@@ -1,4 +1,5 @@
 /** The callback URL of a login: a path below the address of the agent. */
+import { canParseUrl } from "../../util/can-parse-url.js";
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 
@@ -38,7 +39,7 @@ export const callbackSuffix = (agent: string, name: string): string =>
 
 /** The host of a request. A proxy that terminates TLS turns https into http. */
 export function originOf({ url }: Pick<Request, "url">): string | undefined {
-  if (!URL.canParse(url)) return undefined;
+  if (!canParseUrl(url)) return undefined;
   const { protocol, host, hostname } = new URL(url);
   const isPlain = protocol === "http:" && LOOPBACK.includes(hostname);
   return `${isPlain ? "http" : "https"}://${host}`;
@@ -46,7 +47,7 @@ export function originOf({ url }: Pick<Request, "url">): string | undefined {
 
 function withScheme(host: string): string {
   if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return host;
-  const isLocal = URL.canParse(`http://${host}`) && LOOPBACK.includes(new URL(`http://${host}`).hostname);
+  const isLocal = canParseUrl(`http://${host}`) && LOOPBACK.includes(new URL(`http://${host}`).hostname);
   return `${isLocal ? "http" : "https"}://${host}`;
 }
 

@@ -1,4 +1,5 @@
 /** The servers of one agent, under the method names of Cloudflare's agents. */
+
 import type { ToolSet } from "ai";
 import { createToolport } from "../../create-toolport.js";
 import { StateError } from "../../errors/state-error.js";
@@ -6,6 +7,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { ServerRecords } from "./server-records.js";
 import {
@@ -172,11 +174,11 @@ export class McpClientManager implements AsyncDisposable {
 
   /** Whether a request is the callback of a login to one of the servers. Call it after {@link restored}. */
   isCallbackRequest(request: Pick<Request, "url">): boolean {
-    if (!URL.canParse(request.url)) return false;
+    if (!canParseUrl(request.url)) return false;
     const { pathname } = new URL(request.url);
     return this.#records.ids.some((id) => {
       const url = this.#records.get(id)?.callbackUrl ?? "";
-      return URL.canParse(url) && new URL(url).pathname === pathname;
+      return canParseUrl(url) && new URL(url).pathname === pathname;
     });
   }
 

@@ -1,6 +1,8 @@
 /** Converts the server options of an agent into a server entry. */
+
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { HttpServerEntry } from "../../config/server-entry.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
 import { hashText } from "../../util/hash-text.js";
 
 /** Headers in any form that `new Headers()` accepts. */
@@ -62,7 +64,7 @@ function plain(value: unknown): unknown {
 
 /** Normalises an address. */
 export function normaliseUrl(text: string): string {
-  if (!URL.canParse(text)) return text;
+  if (!canParseUrl(text)) return text;
   const url = new URL(text);
   url.hash = "";
   return url.href;

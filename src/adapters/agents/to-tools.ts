@@ -32,7 +32,8 @@ export class AiTools {
     if (tools.length === 0) return {};
     if (this.#ai === undefined) throw this.#error ?? notLoaded();
     const offered = tools.map((tool) => new OfferedTool(tool, "portable"));
-    return buildToolSet(offered, { toolport, ai: this.#ai, options: {} });
+    // As in the original, results are not limited.
+    return buildToolSet(offered, { toolport, ai: this.#ai, options: { forModel: false } });
   }
 }
 

@@ -1,10 +1,12 @@
 /** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`. */
+
 import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/configured-keys.js";
 import {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
 import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { McpClientManager } from "./mcp-client-manager.js";
@@ -244,7 +246,7 @@ function hasSql(storage: unknown): storage is DurableObjectSqlStorage {
 function isRequest(value: unknown): value is Request {
   if (typeof value !== "object" || value === null) return false;
   const { url, method } = value as Partial<Request>;
-  return typeof method === "string" && typeof url === "string" && URL.canParse(url);
+  return typeof method === "string" && typeof url === "string" && canParseUrl(url);
 }
 
 interface AsyncContext<Value> {

@@ -6,8 +6,8 @@ import { SuspensionError } from "../../errors/suspension-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { Toolport } from "../../toolport.js";
 import { sha256 } from "../../util/sha256.js";
+import { resumeTool, type ToolSource } from "../tool-source.js";
 
 /** A call of a tool, as the AI SDK describes it to `needsApproval` and `execute`. */
 export interface AiSdkCall {
@@ -40,7 +40,7 @@ export interface BoundCall {
 }
 
 interface ApprovalParts {
-  readonly toolport: Toolport;
+  readonly toolport: ToolSource;
   readonly suspend: AiSdkSuspendOptions;
   /** The call that a part of a message describes; undefined if the tool is not in this set. */
   readonly callOf: (toolName: string, input: unknown, call: AiSdkCall) => BoundCall | undefined;
@@ -70,7 +70,7 @@ export class BoundApprovals {
     const { toolport } = this.#parts;
     try {
       const suspend = { ...this.#limits(), key };
-      return (await toolport.requestApproval(name, args, { ...options, suspend })) !== undefined;
+      return (await toolport.requestApproval?.(name, args, { ...options, suspend })) !== undefined;
     } catch {
       return false;
     }
@@ -89,7 +89,7 @@ export class BoundApprovals {
       const found = await toolport.callTool(name, args, { ...options, suspend });
       if (!isSuspended(found) || found.reason !== "approval") return found;
       try {
-        return await toolport.resume(found.token, { approve: true }, options);
+        return await resumeTool(toolport, found.token, { approve: true }, options);
       } catch (error) {
         // Another process was faster: its result is saved.
         const isLost = SuspensionError.isInstance(error) && error.code === "SUSPENSION_UNKNOWN";
@@ -117,7 +117,7 @@ export class BoundApprovals {
     if (key === undefined) return;
     const found = await toolport.callTool(name, args, { ...options, suspend: { key, create: false } });
     if (isSuspended(found) && found.reason === "approval")
-      await toolport.resume(found.token, { approve: false });
+      await resumeTool(toolport, found.token, { approve: false });
   }
 
   /** The key contains how often the conversation used the id before: some models count their calls from one in every response. */

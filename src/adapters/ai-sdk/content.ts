@@ -34,6 +34,8 @@ export interface ModelOutputOptions {
   /** Files become notes. */
   readonly notes: boolean;
   readonly audience?: AudienceRule | undefined;
+  /** @default everything fits */
+  readonly fitParts?: ((parts: readonly ContentPart[]) => readonly ContentPart[]) | undefined;
 }
 
 export const modelOutputOptions = (
@@ -48,12 +50,12 @@ export const versionOf = (ai: object): AiSdkVersion =>
 /** `place`: where parts that are left out are reported; without it nothing throws. */
 export function toModelOutput(
   result: ResultContent,
-  { version, notes, audience }: ModelOutputOptions,
+  { version, notes, audience, fitParts = (parts) => parts }: ModelOutputOptions,
   place: ContentPlace = { provider: PROVIDER_NAME, strict: false },
 ): AiSdkModelOutput {
   const isError = result.isError === true;
   const values = mapParts<AiSdkOutputPart>(
-    resultParts(result, audience),
+    fitParts(resultParts(result, audience)),
     {
       text: (text) => ({ type: "text", text }),
       file: (part) => {

@@ -3,10 +3,10 @@ import { ToolCallError } from "../../errors/tool-call-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { Toolport } from "../../toolport.js";
 import { isLeftOutWatched } from "../content-options.js";
 import type { OfferedTool } from "../offered-tools.js";
 import { TOOL_CALL_ID_META_KEY } from "../run-calls.js";
+import type { ToolSource } from "../tool-source.js";
 import {
   type AiSdkCall,
   type AiSdkSuspendOptions,
@@ -19,7 +19,7 @@ import type { AiSdkSchema, AiSdkToolSchemas } from "./tool-schemas.js";
 import type { AiSdkToolsOptions } from "./tools-options.js";
 
 export interface ToolSetParts {
-  readonly toolport: Toolport;
+  readonly toolport: ToolSource;
   readonly ai: typeof import("ai");
   readonly options: AiSdkToolsOptions;
   readonly schemas?: AiSdkToolSchemas | undefined;

@@ -1,8 +1,13 @@
 /** The entry point `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
+
 export type { ContentPart } from "../../content/content-part.js";
+export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
+export type { AllowedCallers } from "../deferred-offer.js";
+export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { OnSchemaChange, SchemaForm, SchemaReport, ToolSelection } from "../offered-tools.js";
 export type { ResultContent } from "../result-parts.js";
+export type { ToolSource } from "../tool-source.js";
 export type { AiSdkCall, AiSdkSuspendOptions } from "./bound-approvals.js";
 export type { AiSdkModelOutput, AiSdkOutputPart, AiSdkVersion } from "./content.js";
 export type { AiSdkToolResult } from "./progress-results.js";
@@ -17,6 +22,7 @@ export {
 export { type AiSdkSuspendedOutput, hasSuspended } from "./suspended-output.js";
 export { type AiSdkContentOptions, toAiSdkContent } from "./to-content.js";
 export { type AiSdkPromptMessage, type AiSdkPromptPart, toAiSdkMessages } from "./to-messages.js";
+export { type AiSdkToolSearch, type AiSdkToolSearchOptions, toAiSdkToolSearch } from "./to-tool-search.js";
 export { toAiSdkTools } from "./to-tools.js";
 export type { AiSdkSchema, AiSdkToolSchemas, TypedAiSdkTools } from "./tool-schemas.js";
-export type { AiSdkToolsOptions } from "./tools-options.js";
+export type { AiSdkDeferred, AiSdkToolsOptions } from "./tools-options.js";

@@ -5,12 +5,20 @@ import {
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
-import type { Toolport } from "../../toolport.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { createFitter, type WithForModel } from "../for-model.js";
 import { type ResumeOutcome, resumeCall, resumeOptions } from "../resume-call.js";
-import { versionOf } from "./content.js";
+import type { ToolSource } from "../tool-source.js";
+import {
+  type AiSdkModelOutput,
+  modelOutputOptions,
+  PROVIDER_NAME,
+  toModelOutput,
+  versionOf,
+} from "./content.js";
 import { loadAi } from "./load-ai.js";
 import { markOf, suspendedMark, toSuspendedOutput } from "./suspended-output.js";
-import { type AiSdkContentOptions, toAiSdkContent } from "./to-content.js";
+import type { AiSdkContentOptions } from "./to-content.js";
 
 /** A message of the AI SDK: a model message (`content`), or a message of its user interface (`parts`). */
 export interface AiSdkMessage {
@@ -39,7 +47,10 @@ export interface ResumedMessages<Message> {
 }
 
 /** Content options apply to model messages. */
-export interface ResumeMessagesOptions extends Omit<AiSdkContentOptions, "strictContent">, ResumeOptions {}
+export interface ResumeMessagesOptions
+  extends Omit<AiSdkContentOptions, "strictContent">,
+    ResumeOptions,
+    WithForModel {}
 
 /**
  * Continues waiting calls with the answers of the user, by token, and returns messages with the results. An answer to a call that
@@ -56,7 +67,7 @@ export interface ResumeMessagesOptions extends Omit<AiSdkContentOptions, "strict
  * ```
  */
 export async function resumeMessages<Message extends AiSdkMessage>(
-  toolport: Toolport,
+  toolport: ToolSource,
   messages: readonly Message[],
   answers: Readonly<Record<string, ResumeInput>>,
   options: ResumeMessagesOptions = {},
@@ -78,11 +89,18 @@ export async function resumeMessages<Message extends AiSdkMessage>(
       }),
     ),
   );
-  const { media, audience, onLeftOut } = options;
   const version = options.version ?? versionOf(await loadAi());
-  const replaced = await Promise.all(
-    messages.map((message) => replaceIn(message, outcomes, { media, audience, onLeftOut, version })),
-  );
+  const fitParts = createFitter(toolport, options.forModel, true);
+  const convert = (result: ToolResult, tool: string): AiSdkModelOutput =>
+    toModelOutput(
+      result,
+      {
+        ...modelOutputOptions(options, version),
+        fitParts: (parts) => fitParts(parts, { tool, server: result.server, result }),
+      },
+      { provider: PROVIDER_NAME, strict: false, server: result.server, onLeftOut: options.onLeftOut },
+    );
+  const replaced = await Promise.all(messages.map((message) => replaceIn(message, outcomes, convert)));
   const errors = calls.flatMap(({ mark, toolCallId }): AiSdkResumeFailure[] => {
     const outcome = outcomes.get(mark);
     if (outcome === undefined || !("error" in outcome)) return [];
@@ -110,14 +128,14 @@ async function waitingCall(part: MessagePart): Promise<WaitingCall | undefined> 
 }
 
 async function pendingCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   messages: readonly AiSdkMessage[],
 ): Promise<AiSdkPendingCall[]> {
   const calls = await waitingCalls(messages);
   if (calls.length === 0) return [];
   const waiting = new Map(
     await Promise.all(
-      (await toolport.suspended()).map(async (call) => [await markOf(call.token), call] as const),
+      ((await toolport.suspended?.()) ?? []).map(async (call) => [await markOf(call.token), call] as const),
     ),
   );
   return calls.flatMap(({ mark, toolCallId }) => {
@@ -128,6 +146,7 @@ async function pendingCalls(
 
 interface MessagePart {
   readonly type?: string;
+  readonly toolName?: string;
   readonly toolCallId?: string;
   readonly state?: string;
   readonly output?: unknown;
@@ -144,13 +163,16 @@ const isToolUiPart = ({ type = "", state }: MessagePart): boolean =>
 const isWaitingOutput = (output: unknown): output is Suspended =>
   isSuspended(output) && typeof output.token === "string";
 
+/** What a model gets of a result. */
+type ConvertResult = (result: ToolResult, tool: string) => AiSdkModelOutput;
+
 async function replaceIn<Message extends AiSdkMessage>(
   message: Message,
   outcomes: ReadonlyMap<string, ResumeOutcome>,
-  content: AiSdkContentOptions,
+  convert: ConvertResult,
 ): Promise<Message> {
   const before = partsOf(message);
-  const after = await Promise.all(before.map((part) => replacePart(part, outcomes, content)));
+  const after = await Promise.all(before.map((part) => replacePart(part, outcomes, convert)));
   if (after.every((part, index) => part === before[index])) return message;
   return { ...message, [message.parts === undefined ? "content" : "parts"]: after };
 }
@@ -158,7 +180,7 @@ async function replaceIn<Message extends AiSdkMessage>(
 async function replacePart(
   part: MessagePart,
   outcomes: ReadonlyMap<string, ResumeOutcome>,
-  content: AiSdkContentOptions,
+  convert: ConvertResult,
 ): Promise<MessagePart> {
   const call = await waitingCall(part);
   const outcome = call && outcomes.get(call.mark);
@@ -170,7 +192,8 @@ async function replacePart(
     return { ...rest, state: "output-error", errorText: note } as MessagePart;
   }
   if (isToolUiPart(part)) return { ...part, output: "next" in outcome ? outcome.next : outcome.result };
+  const { toolName = "" } = part;
   const output =
-    "next" in outcome ? await toSuspendedOutput(outcome.next) : toAiSdkContent(outcome.result, content);
+    "next" in outcome ? await toSuspendedOutput(outcome.next) : convert(outcome.result, toolName);
   return { ...part, output };
 }

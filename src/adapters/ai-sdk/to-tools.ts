@@ -1,14 +1,18 @@
 /** Converts tools to a `ToolSet` of the AI SDK, for versions 5, 6 and 7. */
 
 import type { Schema, ToolSet } from "ai";
+import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { CatalogError } from "../../errors/catalog-error.js";
-import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
+import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isObject } from "../../schema/json-schema.js";
 import { setKey } from "../../schema/json-value.js";
-import type { Toolport } from "../../toolport.js";
-import { type OfferedTool, offeredTools, targetOf, withSourceSchema } from "../offered-tools.js";
-import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
+import { checkDeferred, type DeferredOffer, offerTools } from "../deferred-offer.js";
+import { hasReader } from "../for-model.js";
+import { type OfferedTool, targetOf, withSourceSchema } from "../offered-tools.js";
+import type { ToolSource } from "../tool-source.js";
+import { versionOf } from "./content.js";
+import { createDeferral, type Deferral } from "./deferred-tools.js";
 import {
   boundApprovals,
   boundCall,
@@ -19,9 +23,9 @@ import {
   toCall,
 } from "./execute-tool.js";
 import { loadAi } from "./load-ai.js";
-import { toSuspendedOutput } from "./suspended-output.js";
+import { createModelOutputs } from "./model-outputs.js";
 import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
-import { type AiSdkToolsOptions, checkOptions } from "./tools-options.js";
+import { AI_SDK_DEFERRED, type AiSdkToolsOptions, checkOptions } from "./tools-options.js";
 
 /**
  * Returns all tools as a `ToolSet`, under the unique names of `toolport.tools()`. With `schemas`, only the
@@ -38,45 +42,65 @@ import { type AiSdkToolsOptions, checkOptions } from "./tools-options.js";
  * ```
  */
 export function toAiSdkTools<const Schemas extends AiSdkToolSchemas>(
-  toolport: Toolport,
+  toolport: ToolSource,
   options: AiSdkToolsOptions & { schemas: Schemas; suspend?: false | undefined },
 ): Promise<TypedAiSdkTools<Schemas>>;
 export function toAiSdkTools<const Schemas extends AiSdkToolSchemas>(
-  toolport: Toolport,
+  toolport: ToolSource,
   options: AiSdkToolsOptions & { schemas: Schemas },
 ): Promise<TypedAiSdkTools<Schemas, Suspended>>;
-export function toAiSdkTools(toolport: Toolport, options?: AiSdkToolsOptions): Promise<ToolSet>;
+export function toAiSdkTools(toolport: ToolSource, options?: AiSdkToolsOptions): Promise<ToolSet>;
 export async function toAiSdkTools(
-  toolport: Toolport,
+  toolport: ToolSource,
   options: AiSdkToolsOptions & { schemas?: AiSdkToolSchemas } = {},
 ): Promise<ToolSet> {
-  const { onChange, schemas } = options;
-  const target = targetOf(options.schema ?? options.target);
-  const [ai, offered] = await Promise.all([
-    loadAi(),
-    offeredTools(toolport, options, { target, onChange: schemas === undefined ? onChange : undefined }),
+  const { schemas } = options;
+  const [ai, offer] = await Promise.all([
+    loadAi().then((loaded) => {
+      checkOptions(options, versionOf(loaded));
+      return loaded;
+    }),
+    listOffer(toolport, options),
   ]);
+  const offered = [...offer.shown, ...offer.hidden];
   const chosen = schemas === undefined ? offered : Object.keys(schemas).map((name) => find(name, offered));
-  return buildToolSet(chosen, { toolport, ai, options, schemas });
+  const isChosen = ({ tool }: OfferedTool) => schemas === undefined || schemas[tool.name] !== undefined;
+  const parts = { toolport, ai, options, schemas };
+  const deferral = await createDeferral({ ...offer, hidden: offer.hidden.filter(isChosen) }, parts);
+  return buildToolSet(chosen, { ...parts, deferral });
+}
+
+async function listOffer(
+  toolport: ToolSource,
+  options: AiSdkToolsOptions & { schemas?: AiSdkToolSchemas },
+): Promise<DeferredOffer> {
+  const { deferred = "own", schemas, schema, target, onChange, compact, forModel } = options;
+  checkDeferred(deferred, AI_SDK_DEFERRED);
+  return offerTools(toolport, options, {
+    // The search of the AI SDK also runs in this process.
+    deferred: deferred === "sdk" ? "client" : deferred,
+    target: targetOf(schema ?? target),
+    compact,
+    // With schemas the caller names every tool.
+    ...(schemas === undefined ? { onChange, forModel } : { forModel: false }),
+  });
 }
 
 /** The synchronous part. */
-export function buildToolSet(offered: readonly OfferedTool[], parts: ToolSetParts): ToolSet {
-  const { ai, options } = parts;
-  const version = versionOf(ai);
-  checkOptions(options, version);
-  const format = modelOutputOptions(options, version);
-  // Version 5 passes the output itself, later versions wrap it. Shared by all tools: there may be thousands.
-  const forModel = (given: never) => {
-    const output = version === 5 ? given : (given as { output: never }).output;
-    return isSuspended(output) ? toSuspendedOutput(output) : toModelOutput(output, format);
-  };
+export function buildToolSet(
+  offered: readonly OfferedTool[],
+  parts: ToolSetParts & { readonly deferral?: Deferral | undefined },
+): ToolSet {
+  const { ai, options, deferral } = parts;
+  const outputOf = createModelOutputs(parts, hasReader(offered.map(({ tool }) => tool)));
   const tools: Record<string, unknown> = {};
   const schemaOf = listedSchemas(ai);
   const approvals = options.needsApproval === "toolport" ? boundApprovals(offered, parts) : undefined;
+  if (deferral?.search !== undefined) setKey(tools, SEARCH_TOOLS_NAME, deferral.search);
   for (const each of offered) {
     const tool = toTool(each, { ...parts, approvals }, schemaOf);
-    tool["toModelOutput"] = forModel;
+    tool["toModelOutput"] = outputOf(each.tool.name);
+    if (deferral !== undefined) Object.assign(tool, deferral.fieldsOf(each.tool));
     setKey(tools, each.tool.name, tool);
   }
   return tools as ToolSet;
@@ -87,9 +111,9 @@ function toTool(
   parts: ToolParts,
   schemaOf: ReturnType<typeof listedSchemas>,
 ): Record<string, unknown> {
-  const { tool } = offered;
+  const { tool, description } = offered;
   const { options, schemas, approvals } = parts;
-  const { name, description, title, outputSchema, server, sourceName } = tool;
+  const { name, title, outputSchema, server, sourceName } = tool;
   const given = schemas?.[name];
   const made: Record<string, unknown> = {};
   // Without a schema from the caller, the types of the tool are unknown at compile time.

@@ -2,16 +2,26 @@
 import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { WithCompact } from "../../schema/derive/compact-derived.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { ContentOptions } from "../content-options.js";
+import type { AllowedCallers } from "../deferred-offer.js";
+import type { WithForModel } from "../for-model.js";
 import type { OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";
 import type { AiSdkSuspendOptions } from "./bound-approvals.js";
 import type { AiSdkVersion } from "./content.js";
+
+/** How a model reaches deferred tools. */
+export type AiSdkDeferred = (typeof AI_SDK_DEFERRED)[number];
+
+export const AI_SDK_DEFERRED = ["own", "native", "client", "sdk"] as const;
 
 export interface AiSdkToolsOptions
   extends ToolSelection,
     SchemaFormOptions,
     ContentOptions,
+    WithCompact,
+    WithForModel,
     Omit<CallToolOptions, "signal" | "onProgress" | "suspend"> {
   /**
    * The older name of `schema`.
@@ -48,12 +58,46 @@ export interface AiSdkToolsOptions
   readonly suspend?: boolean | AiSdkSuspendOptions | undefined;
   /** Return progress notifications as preliminary results. @default false */
   readonly progress?: boolean | undefined;
+  /**
+   * How a model reaches the tools that `deferTools` of the port hides (`ai` 6 and later):
+   *
+   * - `"own"`: through Toolport's `search_tools` and `call_tool`. Works with every provider.
+   * - `"native"`: the search of OpenAI or Anthropic finds them. Add that search to the set yourself, from the package of the provider.
+   * - `"client"`: `search_tools` of this set finds them, and Anthropic loads their definitions. For OpenAI see `toAiSdkToolSearch`.
+   * - `"sdk"`: `toolSearch` of `ai` 7.0.104 or later finds them with Toolport's index and adds them to the next step. Works with every
+   *   provider, but the list of tools changes, so the prompt cache may be lost.
+   *
+   * @default "own"
+   * @example
+   * ```ts
+   * const toolport = createToolport({ mcpServers, deferTools: { mode: "auto" } });
+   * const tools = {
+   *   ...(await toAiSdkTools(toolport, { deferred: "native" })),
+   *   tool_search: openai.tools.toolSearch(), // or anthropic.tools.toolSearchBm25_20251119()
+   * };
+   * ```
+   */
+  readonly deferred?: AiSdkDeferred | undefined;
+  /**
+   * Who may call the tools (`ai` 6 and later): the model (`"direct"`), programs at Anthropic (`"code_execution_20260120"`), programs at
+   * OpenAI (`"programmatic"`, from `@ai-sdk/openai` 4 on). Each provider gets only the names that it knows. A function chooses for
+   * each tool.
+   * @default the provider's: the model only
+   * @example
+   * ```ts
+   * { allowedCallers: (tool) => (tool.annotations?.readOnlyHint ? ["direct", "code_execution_20260120"] : undefined) }
+   * ```
+   */
+  readonly allowedCallers?: AllowedCallers<string> | undefined;
   /** Images, audio and files of a result: sent to the model, or replaced by a note. @default "content" */
   readonly media?: "content" | "note" | undefined;
 }
 
 /** Throws if the options do not fit together, or need a later version. */
-export function checkOptions({ needsApproval, suspend }: AiSdkToolsOptions, version: AiSdkVersion): void {
+export function checkOptions(options: AiSdkToolsOptions, version: AiSdkVersion): void {
+  const { needsApproval, suspend, deferred = "own", allowedCallers } = options;
+  const isPassedOn = deferred !== "own" || allowedCallers !== undefined;
+  if (version === 5 && isPassedOn) throw notPassedOn(deferred);
   if (version === 5 && (needsApproval || suspend)) throw tooOld(needsApproval ? "approval of" : "suspending");
   const key = typeof suspend === "object" ? suspend.key : undefined;
   if (needsApproval === "toolport" && (key === undefined || key === ""))
@@ -69,4 +113,13 @@ const tooOld = (missing: string): ConfigError =>
     code: "INVALID_CONFIG",
     what: `This version of the package \`ai\` does not support ${missing} tool calls and would run them all`,
     next: "Install ai 6 or later, or use the option `approve` of createToolport",
+  });
+
+const notPassedOn = (deferred: AiSdkDeferred): ConfigError =>
+  new ConfigError({
+    code: "INVALID_CONFIG",
+    what: `This version of the package \`ai\` does not support ${
+      deferred === "own" ? "allowedCallers" : `deferred: ${JSON.stringify(deferred)}`
+    }`,
+    next: 'Install ai 6 or later, or use deferred: "own" without allowedCallers',
   });

@@ -1,6 +1,9 @@
 /** The entry point `toolport/anthropic`: tools, calls and prompts in the format of Anthropic's API, without its package. */
 export type { ContentPart } from "../../content/content-part.js";
+export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
+export type { AllowedCallers, DeferredOptions, DeferredTools } from "../deferred-offer.js";
+export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
 export type {
   PendingCall,
@@ -10,7 +13,8 @@ export type {
   SuspendedRun,
 } from "../pending-calls.js";
 export type { ResultContent } from "../result-parts.js";
-export type { RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
+export type { CallerOfCall, RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
+export type { ToolSource } from "../tool-source.js";
 export type {
   AnthropicDocumentBlock,
   AnthropicFileBlock,
@@ -21,6 +25,7 @@ export {
   type AnthropicAnswer,
   type AnthropicResumeOptions,
   type AnthropicRunOptions,
+  type AnthropicToolReference,
   type AnthropicToolResult,
   type AnthropicToolResultMessage,
   resumeAnthropicToolCalls,
@@ -28,4 +33,11 @@ export {
 } from "./run-tool-calls.js";
 export { type AnthropicContentOptions, toAnthropicContent } from "./to-content.js";
 export { type AnthropicPromptMessage, toAnthropicMessages } from "./to-messages.js";
-export { type AnthropicTool, type AnthropicToolsOptions, toAnthropicTools } from "./to-tools.js";
+export {
+  type AnthropicCaller,
+  type AnthropicDeferredTool,
+  type AnthropicTool,
+  type AnthropicToolSearchTool,
+  type AnthropicToolsOptions,
+  toAnthropicTools,
+} from "./to-tools.js";

@@ -1,8 +1,11 @@
 /** Runs the calls that an Anthropic model requested, and returns the message to append to the conversation. */
+
+import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { partNote } from "../../content/part-note.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import type { Toolport } from "../../toolport.js";
-import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
+import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../content-options.js";
+import type { DeferredOptions } from "../deferred-offer.js";
+import type { WithForModel } from "../for-model.js";
 import {
   type ResumeAnswers,
   type ResumedRun,
@@ -11,8 +14,17 @@ import {
   runAndFormat,
   type SuspendedRun,
 } from "../pending-calls.js";
-import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
+import {
+  type CallerOfCall,
+  type CallOutcome,
+  isProgrammatic,
+  type RequestedCall,
+  type RunToolCallsOptions,
+  type WithSuspend,
+} from "../run-calls.js";
+import type { ToolSource } from "../tool-source.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
+import { offerMemory } from "./to-tools.js";
 
 /** The relevant fields of a message of the API. */
 export interface AnthropicAnswer {
@@ -22,8 +34,14 @@ export interface AnthropicAnswer {
 export interface AnthropicToolResult {
   type: "tool_result";
   tool_use_id: string;
-  content: (AnthropicTextBlock | AnthropicFileBlock)[];
+  content: (AnthropicTextBlock | AnthropicFileBlock | AnthropicToolReference)[];
   is_error?: true;
+}
+
+/** Loads a deferred tool that a search found. */
+export interface AnthropicToolReference {
+  type: "tool_reference";
+  tool_name: string;
 }
 
 /** The message with the results of all calls of the previous message. */
@@ -32,41 +50,59 @@ export interface AnthropicToolResultMessage {
   content: (AnthropicToolResult | AnthropicTextBlock | AnthropicFileBlock)[];
 }
 
-export interface AnthropicRunOptions extends RunToolCallsOptions {}
+export interface AnthropicRunOptions extends RunToolCallsOptions {
+  /**
+   * The option `deferred` of the tools. With `"client"`, a call of `search_tools` is answered by references, which load the tools.
+   * @default its last value in this process
+   */
+  readonly deferred?: DeferredOptions["deferred"];
+}
 
 interface ToolUse {
   readonly type: "tool_use";
   readonly id: string;
   readonly name: string;
   readonly input: unknown;
+  readonly caller?: CallerOfCall | null | undefined;
 }
 
 /**
  * Runs every `tool_use` of a message in parallel. One message contains all results, in the order of the calls; an
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
  * With `suspend`, calls that wait for a person are in `pending`.
+ *
+ * With tools of `deferred: "client"`, pass the options of the tools here as well: the selection limits what a search finds.
  */
 export function runAnthropicToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   message: AnthropicAnswer,
   options?: AnthropicRunOptions,
 ): Promise<AnthropicToolResultMessage[]>;
 export function runAnthropicToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   message: AnthropicAnswer,
   options: WithSuspend<AnthropicRunOptions>,
 ): Promise<SuspendedRun<AnthropicToolResultMessage>>;
 export async function runAnthropicToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   { content }: AnthropicAnswer,
   options: AnthropicRunOptions | WithSuspend<AnthropicRunOptions> = {},
 ): Promise<AnthropicToolResultMessage[] | SuspendedRun<AnthropicToolResultMessage>> {
-  const run = { ...options, targets: ["anthropic"] as const };
-  return runAndFormat(toolport, requestedCalls(content), run, formatOf(options));
+  const calls = requestedCalls(content);
+  const last = offerMemory.of(toolport);
+  const { deferred = last?.options.deferred } = options;
+  const isSearch = ({ name }: RequestedCall) => deferred === "client" && name === SEARCH_TOOLS_NAME;
+  const run = { ...options, targets: ["anthropic"] as const, isSearch };
+  return runAndFormat(
+    toolport,
+    calls,
+    run,
+    formatOf(options, { offered: last?.names, isResultsOnly: calls.some(isProgrammatic) }),
+  );
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> & ResumeOptions;
+export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> & ResumeOptions & WithForModel;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -81,21 +117,33 @@ export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> & Res
  * ```
  */
 export function resumeAnthropicToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   run: SuspendedRun<AnthropicToolResultMessage>,
   answers: ResumeAnswers,
   options: AnthropicResumeOptions = {},
 ): Promise<ResumedRun<AnthropicToolResultMessage>> {
-  const format = formatOf({ ...options, strictContent: false });
+  const isResultsOnly = run.pending.some(({ call }) => isProgrammatic(call));
+  const format = formatOf({ ...options, strictContent: false }, { isResultsOnly });
   return resumeRun(toolport, run, { answers, options, format });
 }
 
 type Block = AnthropicToolResultMessage["content"][number];
 
+interface MessageRules {
+  /** The deferred tools that were offered so far; undefined if unknown. */
+  readonly offered?: ReadonlySet<string> | undefined;
+  /** Nothing may follow the results in the message. */
+  readonly isResultsOnly: boolean;
+}
+
 const formatOf = (
   options: ContentOptions,
+  rules: MessageRules,
 ): RunFormat<AnthropicToolResultMessage, AnthropicToolResult, Block> => ({
-  convert: (answer) => toToolResult(answer, options),
+  convert: (answer) =>
+    answer.found === undefined
+      ? toToolResult(answer, options, rules)
+      : { result: toReferences(answer, rules), beside: [] },
   // Results must come first in the message.
   join: (results, beside) =>
     results.length === 0 ? [] : [{ role: "user", content: [...results, ...beside] }],
@@ -112,24 +160,40 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
     ? []
     : content
         .filter((block): block is ToolUse => block.type === "tool_use")
-        .map(({ id, name, input }) => ({ id, name, args: input }));
+        .map(({ id, name, input, caller }) => ({ id, name, args: input, ...(caller && { caller }) }));
 
-/** A `tool_result` with `is_error` may only contain text, so other content follows it in blocks of its own. */
+/** The tools that a search found. The API rejects a reference to a tool that is not in `tools` of the request. */
+function toReferences({ call, found = [] }: CallOutcome, { offered }: MessageRules): AnthropicToolResult {
+  const references = found
+    .filter(({ name }) => offered === undefined || offered.size === 0 || offered.has(name))
+    .map(({ name }): AnthropicToolReference => ({ type: "tool_reference", tool_name: name }));
+  return {
+    type: "tool_result",
+    tool_use_id: call.id ?? "",
+    content: references.length > 0 ? references : [{ type: "text", text: NOTHING_FOUND }],
+  };
+}
+
+const NOTHING_FOUND = "Nothing found. Try other words.";
+
+/**
+ * A `tool_result` with `is_error` may only contain text, so other content follows it in blocks of its own. Code gets results only: the
+ * API rejects other blocks in the message.
+ */
 function toToolResult(
   { call, parts, isError, server, tool }: CallOutcome,
   { strictContent = false, onLeftOut }: ContentOptions,
+  { isResultsOnly }: MessageRules,
 ): { result: AnthropicToolResult; beside: AnthropicToolResultMessage["content"] } {
   const files: AnthropicFileBlock[] = [];
   const content = parts.map((part): AnthropicTextBlock | AnthropicFileBlock => {
     const file = toFileBlock(part);
     if (file !== undefined && !isError) return file;
-    if (file !== undefined) files.push(file);
-    const text =
-      file === undefined
-        ? (textOf(part) ??
-          noteOrThrow(part, { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut }))
-        : `${partNote(part)} (after the results)`;
-    return { type: "text", text };
+    const place = { provider: PROVIDER_NAME, strict: strictContent, server, tool, onLeftOut };
+    if (file === undefined) return { type: "text", text: textOf(part) ?? noteOrThrow(part, place) };
+    if (isResultsOnly) return { type: "text", text: leaveOut(part, place) };
+    files.push(file);
+    return { type: "text", text: `${partNote(part)} (after the results)` };
   });
   return {
     result: {

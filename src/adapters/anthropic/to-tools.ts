@@ -1,18 +1,62 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
-import type { Toolport } from "../../toolport.js";
-import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
+import type { ToolDefinition } from "../../catalog/search/deferred-tools.js";
+import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import { deriveSchema } from "../../schema/derive/derive-schema.js";
+import {
+  type AllowedCallers,
+  callersOf,
+  type DeferredOptions,
+  type DeferredTools,
+  OfferMemory,
+  offerTools,
+} from "../deferred-offer.js";
+import type { WithForModel } from "../for-model.js";
+import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
+import type { ToolSource } from "../tool-source.js";
 
 /** A tool of the messages API. */
 export interface AnthropicTool {
   name: string;
   description?: string;
   input_schema: { type: "object"; [key: string]: unknown };
+  /** The definition is left out of the prompt until a search refers to it. */
+  defer_loading?: true;
+  /** Absent: only the model itself. */
+  allowed_callers?: AnthropicCaller[];
 }
 
-export interface AnthropicToolsOptions extends ToolSelection {
+/** Who may call a tool: the model itself, or the code that it runs. */
+export type AnthropicCaller =
+  | "direct"
+  | "code_execution_20250825"
+  | "code_execution_20260120"
+  | "code_execution_20260521";
+
+/** The search for deferred tools that Anthropic runs. */
+export interface AnthropicToolSearchTool {
+  type: "tool_search_tool_bm25_20251119";
+  name: "tool_search_tool_bm25";
+}
+
+/** What `tools` of a request contains with `deferred: "native"`. */
+export type AnthropicDeferredTool = AnthropicTool | AnthropicToolSearchTool;
+
+export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
+  /**
+   * Who may call a tool, for all tools or chosen for each. For code add Anthropic's code execution tool to the tools of the request.
+   * @default only the model itself
+   * @example
+   * ```ts
+   * { allowedCallers: (tool) => (tool.annotations?.readOnlyHint ? ["code_execution_20260120"] : undefined) }
+   * ```
+   */
+  readonly allowedCallers?: AllowedCallers<AnthropicCaller> | undefined;
   /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
 }
+
+/** What was offered last for a port: runs need it to answer a search. */
+export const offerMemory = new OfferMemory<{ readonly deferred: DeferredTools }>();
 
 /**
  * Returns the tools for a request to Anthropic.
@@ -24,15 +68,64 @@ export interface AnthropicToolsOptions extends ToolSelection {
  * messages.push({ role: "assistant", content: message.content });
  * messages.push(...(await runAnthropicToolCalls(toolport, message)));
  * ```
+ * @example Tools that the model loads when it needs them
+ * ```ts
+ * const toolport = createToolport({ mcpServers, deferTools: { mode: "auto" } });
+ * const tools = await toAnthropicTools(toolport, { deferred: "native" });
+ * ```
  */
+export function toAnthropicTools(
+  toolport: ToolSource,
+  options?: AnthropicToolsOptions & { deferred?: "own" | "client" | undefined },
+): Promise<AnthropicTool[]>;
+export function toAnthropicTools(
+  toolport: ToolSource,
+  options: AnthropicToolsOptions,
+): Promise<AnthropicDeferredTool[]>;
 export async function toAnthropicTools(
-  toolport: Toolport,
-  { onChange, ...selection }: AnthropicToolsOptions = {},
-): Promise<AnthropicTool[]> {
-  const offered = await offeredTools(toolport, selection, { target: "anthropic", onChange });
-  return offered.map(({ tool: { name, description }, derived }) => ({
+  toolport: ToolSource,
+  { onChange, compact, forModel, deferred = "own", allowedCallers, ...selection }: AnthropicToolsOptions = {},
+): Promise<AnthropicDeferredTool[]> {
+  const offer = await offerTools(toolport, selection, {
+    deferred,
+    target: "anthropic",
+    onChange,
+    compact,
+    forModel,
+  });
+  const { shown, hidden, search } = offer;
+  offerMemory.keep(toolport, { deferred }, hidden);
+  const define = (offered: OfferedTool) => toTool(offered, allowedCallers);
+  const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [{ ...NATIVE_SEARCH }] : [];
+  return [
+    // First, because programs set cache_control on the last tool, which the API rejects for a deferred one.
+    ...hidden.map((offered): AnthropicTool => ({ ...define(offered), defer_loading: true })),
+    ...searches,
+    ...shown.map(define),
+  ];
+}
+
+const NATIVE_SEARCH: AnthropicToolSearchTool = {
+  type: "tool_search_tool_bm25_20251119",
+  name: "tool_search_tool_bm25",
+};
+
+const toSearchTool = ({ name, description, inputSchema }: ToolDefinition): AnthropicTool => ({
+  name,
+  description,
+  input_schema: deriveSchema(inputSchema, "anthropic").schema as AnthropicTool["input_schema"],
+});
+
+function toTool(
+  { tool, derived, description }: OfferedTool,
+  allowed: AllowedCallers<AnthropicCaller> | undefined,
+): AnthropicTool {
+  const { name } = tool;
+  const callers = callersOf(tool, allowed);
+  return {
     name,
     ...(description !== undefined && { description }),
     input_schema: derived.schema as AnthropicTool["input_schema"],
-  }));
+    ...(callers !== undefined && { allowed_callers: callers }),
+  };
 }

@@ -1,8 +1,8 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/part-note.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import type { Toolport } from "../../toolport.js";
 import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
+import type { WithForModel } from "../for-model.js";
 import {
   type ResumeAnswers,
   type ResumedRun,
@@ -12,6 +12,7 @@ import {
   type SuspendedRun,
 } from "../pending-calls.js";
 import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
+import type { ToolSource } from "../tool-source.js";
 import {
   type GeminiInlineData,
   type GeminiTextPart,
@@ -70,17 +71,17 @@ const GEMINI_TARGETS = ["gemini-json", "gemini-openapi"] as const;
  * With `suspend`, calls that wait for a person are in `pending`.
  */
 export function runGeminiToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   answer: GeminiAnswer,
   options?: GeminiRunOptions,
 ): Promise<GeminiResponseContent[]>;
 export function runGeminiToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   answer: GeminiAnswer,
   options: WithSuspend<GeminiRunOptions>,
 ): Promise<SuspendedRun<GeminiResponseContent>>;
 export async function runGeminiToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   answer: GeminiAnswer,
   options: GeminiRunOptions | WithSuspend<GeminiRunOptions> = {},
 ): Promise<GeminiResponseContent[] | SuspendedRun<GeminiResponseContent>> {
@@ -92,7 +93,7 @@ export async function runGeminiToolCalls(
 type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;
 
 /** How results are converted, and the options of `resume()`. */
-export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> & ResumeOptions;
+export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> & ResumeOptions & WithForModel;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -107,7 +108,7 @@ export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> & Re
  * ```
  */
 export function resumeGeminiToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   run: SuspendedRun<GeminiResponseContent>,
   answers: ResumeAnswers,
   options: GeminiResumeOptions = {},

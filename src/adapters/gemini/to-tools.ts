@@ -1,6 +1,8 @@
 /** Converts tools to the format of Gemini's API: plain JSON for `config.tools` of a request. */
-import type { Toolport } from "../../toolport.js";
+import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import type { WithForModel } from "../for-model.js";
 import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
+import type { ToolSource } from "../tool-source.js";
 
 export interface GeminiFunctionDeclaration {
   name: string;
@@ -15,7 +17,7 @@ export interface GeminiTool {
   functionDeclarations: GeminiFunctionDeclaration[];
 }
 
-export interface GeminiToolsOptions extends ToolSelection {
+export interface GeminiToolsOptions extends ToolSelection, WithCompact, WithForModel {
   /**
    * Which form the schemas have: JSON Schema (`parametersJsonSchema`), or the older subset of OpenAPI (`parameters`).
    * @default "json"
@@ -37,12 +39,17 @@ export interface GeminiToolsOptions extends ToolSelection {
  * ```
  */
 export async function toGeminiTools(
-  toolport: Toolport,
-  { schema = "json", onChange, ...selection }: GeminiToolsOptions = {},
+  toolport: ToolSource,
+  { schema = "json", onChange, compact, forModel, ...selection }: GeminiToolsOptions = {},
 ): Promise<GeminiTool[]> {
-  const offered = await offeredTools(toolport, selection, { target: `gemini-${schema}`, onChange });
+  const offered = await offeredTools(toolport, selection, {
+    target: `gemini-${schema}`,
+    onChange,
+    compact,
+    forModel,
+  });
   if (offered.length === 0) return [];
-  const functionDeclarations = offered.map(({ tool: { name, description }, derived }) => ({
+  const functionDeclarations = offered.map(({ tool: { name }, derived, description }) => ({
     name,
     ...(description !== undefined && { description }),
     ...(schema === "json" && { parametersJsonSchema: derived.schema }),

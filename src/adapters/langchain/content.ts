@@ -10,7 +10,7 @@ import {
   isSupportedSomewhere,
   leaveOut,
 } from "../content-options.js";
-import { forUserNote, isMeantForModel, type ResultContent } from "../result-parts.js";
+import { forUserNote, isMeantForModel, type ResultContent, textPart } from "../result-parts.js";
 import type { OutputTarget, OutputType } from "./output-handling.js";
 
 const PROVIDER_NAME = "LangChain's models";
@@ -40,6 +40,9 @@ export interface OutputOptions {
   readonly onLeftOut?: ContentOptions["onLeftOut"];
 }
 
+/** Makes the parts for the model fit; returns the same list if they do. */
+type FitParts = (parts: readonly ContentPart[]) => readonly ContentPart[];
+
 /** Reads a resource of which the result contains only the URI; undefined if it cannot be read. */
 type ReadResource = (uri: string) => Promise<readonly ContentBlock[] | undefined>;
 
@@ -52,18 +55,19 @@ interface OutputSource {
   /** The tool's name on its server, for `onLeftOut`. */
   readonly tool: string;
   readonly readResource: ReadResource;
+  readonly fitParts?: FitParts | undefined;
 }
 
 /** Converts a result. Reads resources of which it contains only the URI. */
 export function toToolOutput(
   result: Result,
   options: OutputOptions,
-  { tool, readResource }: OutputSource,
+  { tool, readResource, fitParts }: OutputSource,
 ): ToolOutput | Promise<ToolOutput> {
   const parts = toContentParts(result.content ?? []);
-  if (!parts.some(isBare)) return arrange(parts, { result, tool }, options);
+  if (!parts.some(isBare)) return arrange(parts, { result, tool, fitParts }, options);
   const expanded = Promise.all(parts.map((part) => (isBare(part) ? expand(part, readResource) : part)));
-  return expanded.then((all) => arrange(all.flat(), { result, tool }, options));
+  return expanded.then((all) => arrange(all.flat(), { result, tool, fitParts }, options));
 }
 
 /** The same synchronously: resources without content stay unchanged. */
@@ -81,35 +85,50 @@ async function expand(part: BareResource, readResource: ReadResource): Promise<C
   return read.map((block) => ({ ...toContentPart(block), userOnly: part.userOnly }));
 }
 
+interface Arranged {
+  readonly result: Result;
+  readonly tool: string | undefined;
+  readonly fitParts?: FitParts | undefined;
+}
+
 function arrange(
   parts: readonly ContentPart[],
-  { result, tool }: { readonly result: Result; readonly tool: string | undefined },
+  { result, tool, fitParts }: Arranged,
   options: OutputOptions,
 ): ToolOutput {
   const { structuredContent, _meta, isError = false, server } = result;
   const { useStandardContentBlocks, outputHandling, audience, onLeftOut } = options;
-  const content: LangChainBlock[] = [];
+  const blocks = new Map<ContentPart, LangChainBlock>();
+  const say = (text: string) => blocks.set(textPart(text), toText(text));
   const artifact: ToolArtifact[] = [];
   for (const part of parts) {
     const isContent = targetOf(part, outputHandling) === "content" && isMeantForModel(part, audience);
-    if (isContent && hasBlock(part)) content.push(toBlock(part, useStandardContentBlocks));
+    if (isContent && hasBlock(part)) blocks.set(part, toBlock(part, useStandardContentBlocks));
     else {
-      if (isContent)
-        content.push(toText(leaveOut(part, { provider: PROVIDER_NAME, server, tool, onLeftOut })));
+      if (isContent) say(leaveOut(part, { provider: PROVIDER_NAME, server, tool, onLeftOut }));
       // The program receives content that the model does not support.
       artifact.push(useStandardContentBlocks ? toArtifact(part) : (part.source as ContentBlock));
     }
   }
   if (structuredContent !== undefined) {
     // Otherwise the model would receive nothing from a server that sends only structured content.
-    if (!parts.some((part) => isMeantForModel(part, audience)))
-      content.push(toText(JSON.stringify(structuredContent)));
+    if (!parts.some((part) => isMeantForModel(part, audience))) say(JSON.stringify(structuredContent));
     artifact.push({ type: "mcp_structured_content", data: structuredContent });
-  } else if (content.length === 0 && parts.some((part) => !isMeantForModel(part, audience)))
-    content.push(toText(forUserNote(isError)));
+  } else if (blocks.size === 0 && parts.some((part) => !isMeantForModel(part, audience)))
+    say(forUserNote(isError));
   const meta = _meta && ownMeta(_meta);
   if (meta !== undefined) artifact.push({ type: "mcp_meta", data: meta });
-  return [loneText(content) ?? content, artifact];
+  const shown = [...blocks.keys()];
+  const fitted = fitParts?.(shown) ?? shown;
+  const isCut = fitted !== shown;
+  const content = fitted.map((part) => blocks.get(part) ?? toBlock(part, useStandardContentBlocks));
+  if (isCut) {
+    const kept = new Set(fitted);
+    // The program receives whole what the model does not.
+    for (const part of parts)
+      if (blocks.has(part) && !kept.has(part)) artifact.push(part.source as ContentBlock);
+  }
+  return [loneText(content) ?? (isCut ? joinedText(content) : undefined) ?? content, artifact];
 }
 
 function targetOf(
@@ -137,6 +156,12 @@ function loneText(content: readonly LangChainBlock[]): string | undefined {
   const [first] = content;
   return first?.type === "text" && content.length === 1 ? (first["text"] as string) : undefined;
 }
+
+/** One text, if there are only texts: some providers accept nothing else in a tool message. */
+const joinedText = (content: readonly LangChainBlock[]): string | undefined =>
+  content.every(({ type }) => type === "text")
+    ? content.map((block) => block["text"] as string).join("\n")
+    : undefined;
 
 const toText = (text: string): LangChainBlock => ({ type: "text", text });
 

@@ -1,7 +1,12 @@
 /** `toolport/langchain`: MCP tools in LangChain.js and LangGraph.js; a drop-in for `@langchain/mcp-adapters`. */
+
 export type { ContentPart } from "../../content/content-part.js";
+export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, LeftOutContent } from "../content-options.js";
+export type { AllowedCallers } from "../deferred-offer.js";
+export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { ResultContent } from "../result-parts.js";
+export type { ToolSource } from "../tool-source.js";
 export type {
   ClientConfig,
   Connection,

@@ -7,8 +7,8 @@ import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
 import { isSuspended, type ResumeOptions, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { Toolport } from "../../toolport.js";
 import { sha256 } from "../../util/sha256.js";
+import { resumeTool, type ToolSource } from "../tool-source.js";
 import type { InterruptOptions } from "./client-config.js";
 import type { InterruptedCall, InterruptProblem } from "./create-resume.js";
 import { isRecord } from "./is-record.js";
@@ -42,7 +42,7 @@ export function interruptsOf(
 /** One call of a tool. */
 export interface InterruptibleCall {
   readonly tool: { readonly server: string; readonly sourceName: string };
-  readonly toolport: Toolport;
+  readonly toolport: ToolSource;
   /** The name of the tool in the port. */
   readonly name: string;
   readonly args: Readonly<Record<string, unknown>>;
@@ -99,7 +99,7 @@ export async function callInterruptibly(call: InterruptibleCall): Promise<ToolRe
       const answer = await asking.ask(toInterrupted(waiting, toolCallId, problem));
       problem = undefined;
       try {
-        out = await toolport.resume(waiting.token, answer, resumeOptions(options));
+        out = await resumeTool(toolport, waiting.token, answer, resumeOptions(options));
       } catch (error) {
         problem = problemOf(waiting, error);
         if (problem !== undefined) continue;

@@ -50,5 +50,6 @@ export async function loadMcpTools(
       cause: error,
     });
   }
-  return toLangChainTools(toolport, { ...rest, throwOnLoadError });
+  // As in the original, results are not limited.
+  return toLangChainTools(toolport, { ...rest, compact: false, throwOnLoadError, forModel: false });
 }

@@ -45,12 +45,12 @@ export class McpTool extends DynamicStructuredTool {
   readonly #func: (args: unknown, manager: undefined, config: ToolConfig) => Promise<RunOutput>;
 
   constructor(tool: ToolInfo, port: ToolPort, name = tool.name) {
-    const offered = new OfferedTool(tool, port.target);
+    const offered = new OfferedTool(tool, port.target, port.compact);
     const func = (args: unknown, _manager: unknown, config: ToolConfig = {}) =>
       runTool({ tool, name, port, args: isRecord(args) ? offered.derived.unwrap(args) : args, config });
     super({
       name,
-      description: tool.description ?? "",
+      description: offered.description ?? "",
       schema: NOT_READ,
       responseFormat: RESPONSE_FORMAT,
       metadata: metadataOf(tool),
@@ -58,6 +58,9 @@ export class McpTool extends DynamicStructuredTool {
     });
     // A copy: our schema is shared, and some code in LangChain modifies schemas.
     defineLazySchema(this, () => clonePlain(offered.derived.schema, structuredClone));
+    const extras = port.extrasOf?.(tool);
+    // Not passed to the constructor: early versions of `@langchain/core` 1 ignore it there.
+    if (extras !== undefined) this.extras = extras;
     this.defaultToolTimeout = port.settingsOf(tool.server).defaultToolTimeout;
     this.#port = port;
     this.#func = func;

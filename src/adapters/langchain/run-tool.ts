@@ -1,14 +1,17 @@
 /** Runs one call of a LangChain tool: calls the hooks, converts the result, and throws failures as LangChain expects them. */
 import { ToolMessage } from "@langchain/core/messages";
 import { ToolInputParsingException } from "@langchain/core/tools";
+import { partNote } from "../../content/part-note.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ContentBlock, ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
-import type { Toolport } from "../../toolport.js";
 import { utf8Length } from "../../util/utf8-length.js";
+import { calledTool, type FitFacts } from "../for-model.js";
+import { textPart } from "../result-parts.js";
+import type { ToolSource } from "../tool-source.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import { type RunOutput, toHookOutput } from "./hook-output.js";
 import { callInterruptibly } from "./interruptible-call.js";
@@ -76,7 +79,7 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
 }
 
 interface SentCall {
-  readonly toolport: Toolport;
+  readonly toolport: ToolSource;
   readonly name: string;
   readonly args: Record<string, unknown>;
   readonly options: CallToolOptions;
@@ -128,11 +131,13 @@ async function routeWith(
   headers: Readonly<Record<string, string>>,
   { tool, port }: ToolRun,
   options: CallToolOptions,
-): Promise<{ toolport: Toolport; name: string; options: CallToolOptions } | undefined> {
+): Promise<{ toolport: ToolSource; name: string; options: CallToolOptions } | undefined> {
   if (Object.keys(headers).length === 0) return undefined;
   const { toolport } = port;
-  const transport = toolport.snapshot().servers[tool.server]?.transport;
-  if (transport === "http") return { toolport, name: tool.name, options: { ...options, headers } };
+  const transport = toolport.snapshot?.().servers[tool.server]?.transport;
+  // A source without servers of its own passes the headers on.
+  if (transport === "http" || toolport.snapshot === undefined)
+    return { toolport, name: tool.name, options: { ...options, headers } };
   const other = await port.withHeaders?.(tool.server, headers);
   // The same tool may have another name in that port.
   const tools = await other?.tools({
@@ -148,16 +153,20 @@ async function routeWith(
   );
 }
 
-function toOutput(
-  { tool, port, config }: ToolRun,
-  toolport: Toolport,
-  result: ToolResult,
-): ToolOutput | Promise<ToolOutput> {
+const fitFacts = ({ tool, args }: ToolRun, result: ToolResult): FitFacts => ({
+  tool: calledTool(tool.name, args),
+  server: result.server,
+  result,
+});
+
+function toOutput(run: ToolRun, toolport: ToolSource, result: ToolResult): ToolOutput | Promise<ToolOutput> {
+  const { tool, port, config } = run;
   const { server } = result;
   // With `deferTools`, a tool of Toolport may return the result of a server's tool.
   const settings = port.settingsOf(server);
   return toToolOutput(result, settings, {
     tool: tool.sourceName,
+    fitParts: port.fitParts && ((parts) => port.fitParts!(parts, fitFacts(run, result))),
     readResource: (uri) =>
       readEmbedded(toolport, {
         server,
@@ -172,7 +181,10 @@ function toOutput(
 function failure(run: ToolRun, result: ToolResult, [content, artifact]: ToolOutput): RunOutput {
   const { tool, port } = run;
   if (port.settingsOf(tool.server).toolErrors === "throw") {
-    const what = textForModel(result, port.settingsOf(result.server).audience) || "no message";
+    const said = textForModel(result, port.settingsOf(result.server).audience) || "no message";
+    // The model gets the message of the exception.
+    const fitted = port.fitParts?.([textPart(said)], fitFacts(run, result)) ?? [textPart(said)];
+    const what = fitted.map(partNote).join("\n");
     throw new ToolException(
       `MCP tool '${tool.sourceName}' on server '${result.server}' returned an error: ${what}`,
       {
@@ -279,11 +291,12 @@ interface EmbeddedResource {
 
 /** Its contents as embedded resources; undefined if they cannot be read or exceed the limit. Rejects only on abort. */
 async function readEmbedded(
-  toolport: Toolport,
+  toolport: ToolSource,
   { server, uri, maxBytes, signal, context }: EmbeddedResource,
 ): Promise<ContentBlock[] | undefined> {
   try {
-    const contents = await toolport.readResource(server, uri, { ...(signal && { signal }), context });
+    const contents = await toolport.readResource?.(server, uri, { ...(signal && { signal }), context });
+    if (contents === undefined) return undefined;
     const bytes = contents.reduce((sum, { text, blob }) => sum + sizeOf(text, blob), 0);
     return bytes > maxBytes ? undefined : contents.map((resource) => ({ type: "resource", resource }));
   } catch {

@@ -1,9 +1,13 @@
 /** Converts the tools of a port to LangChain tools. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
+import { readCompact, type WithCompact } from "../../schema/derive/compact-derived.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
-import type { Toolport, ToolsOptions } from "../../toolport.js";
+import type { ToolsOptions } from "../../toolport.js";
+import { type AllowedCallers, callersOf, checkDeferred, withoutSearch } from "../deferred-offer.js";
+import { createFitter, hasReader, type WithForModel, withReader } from "../for-model.js";
 import { targetOf } from "../offered-tools.js";
+import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { interruptsOf } from "./interruptible-call.js";
 import { MCPClientError } from "./mcp-client-error.js";
@@ -13,18 +17,45 @@ import { loadError } from "./withheld-tools.js";
 
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
-  extends ToolsOptions,
+  extends Omit<ToolsOptions, "deferred">,
     InterruptOptions,
+    WithCompact,
+    WithForModel,
     Omit<LoadMcpToolsOptions, "prefixToolNameWithServerName" | "additionalToolNamePrefix"> {
   /** Output options of single servers, which take precedence over those given here. @default none */
   outputOf?: Readonly<Record<string, OutputConfig>> | undefined;
+  /**
+   * How a model reaches the tools that `deferTools` of the port hides: through Toolport's `search_tools` and `call_tool` (`"own"`), or
+   * through the search of OpenAI or Anthropic (`"native"`), which `providerToolSearchMiddleware()` of `langchain` adds. With `"native"` the
+   * tools are marked with `extras.defer_loading`, and other providers get all of them.
+   * @default "own"
+   * @example
+   * ```ts
+   * const agent = createAgent({
+   *   model: new ChatAnthropic({ model: "claude-sonnet-4-5" }),
+   *   tools: await toLangChainTools(toolport, { deferred: "native" }),
+   *   middleware: [providerToolSearchMiddleware()],
+   * });
+   * ```
+   */
+  deferred?: "own" | "native" | undefined;
+  /**
+   * Who may call the tools, as `extras.allowed_callers`, which `@langchain/anthropic` passes on: the model (`"direct"`), programs at
+   * Anthropic (`"code_execution_20260120"`). A function chooses for each tool.
+   * @default Anthropic's: the model only
+   * @example
+   * ```ts
+   * { allowedCallers: (tool) => (tool.annotations?.readOnlyHint ? ["direct", "code_execution_20260120"] : undefined) }
+   * ```
+   */
+  allowedCallers?: AllowedCallers<string> | undefined;
 }
 
 const debug = debugChannel("call");
 
 /**
  * Converts the tools of a port. With `deferTools` these are the search over all tools and the few that are always
- * visible, as for any other model.
+ * visible, as for any other model, unless `deferred` says otherwise.
  *
  * @example
  * ```ts
@@ -32,26 +63,68 @@ const debug = debugChannel("call");
  * ```
  */
 export async function toLangChainTools(
-  toolport: Toolport,
+  toolport: ToolSource,
   options: ToLangChainToolsOptions = {},
 ): Promise<DynamicStructuredTool[]> {
   const { servers, only, except, filter, all, signal, timeoutMs } = options;
   const target = targetOf(options.schema);
   const chosen = { servers, only, except, filter, all, signal, timeoutMs };
+  checkDeferred(options.deferred ?? "own", ["own", "native"]);
   const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
-  const infos = await toolport.tools(Object.fromEntries(given));
+  const { visible, deferred } = await list(toolport, Object.fromEntries(given), options.deferred);
+  // Also if every tool is deferred: the results of those that a search finds can be large too.
+  const offered = withReader(toolport, [...visible, ...deferred], options);
   if (options.throwOnLoadError === true) assertNoneWithheld(toolport, options);
+  // Before the conversion, which may leave out a tool that fails: this would be a mistake of the caller.
+  const extras = extrasByTool(offered, { deferred: new Set(deferred), allowed: options.allowedCallers });
   const port: ToolPort = {
     toolport,
     hooks: options,
     target,
+    compact: readCompact(options.compact),
     settingsOf: settingsByServer(options, (server) => options.outputOf?.[server]),
     interrupts: interruptsOf(options),
+    extrasOf: (tool) => extras.get(tool),
+    ...(options.forModel !== false && {
+      fitParts: createFitter(toolport, options.forModel, hasReader(offered)),
+    }),
   };
-  return convertTools(infos, { port, throwOnLoadError: options.throwOnLoadError ?? true });
+  return convertTools(offered, { port, throwOnLoadError: options.throwOnLoadError ?? true });
 }
 
-function assertNoneWithheld(toolport: Toolport, { servers, only, except }: ToLangChainToolsOptions): void {
+async function list(
+  toolport: ToolSource,
+  selection: Omit<ToolsOptions, "deferred">,
+  mode: ToLangChainToolsOptions["deferred"],
+): Promise<{ visible: ToolInfo[]; deferred: ToolInfo[] }> {
+  const all = await toolport.tools(selection);
+  if (mode !== "native") return { visible: all, deferred: [] };
+  const deferred = await toolport.tools({ ...selection, all: false, deferred: true });
+  return { visible: withoutSearch(all, deferred, ({ name }) => name), deferred };
+}
+
+function extrasByTool(
+  tools: readonly ToolInfo[],
+  options: {
+    readonly deferred: ReadonlySet<ToolInfo>;
+    readonly allowed: AllowedCallers<string> | undefined;
+  },
+): ReadonlyMap<ToolInfo, Record<string, unknown>> {
+  const extras = new Map<ToolInfo, Record<string, unknown>>();
+  for (const tool of tools) {
+    const isDeferred = options.deferred.has(tool);
+    const callers = callersOf(tool, options.allowed);
+    if (!isDeferred && callers === undefined) continue;
+    extras.set(tool, {
+      ...(isDeferred && { defer_loading: true }),
+      ...(callers !== undefined && { allowed_callers: callers }),
+    });
+  }
+  return extras;
+}
+
+function assertNoneWithheld(toolport: ToolSource, { servers, only, except }: ToLangChainToolsOptions): void {
+  if (toolport.snapshot === undefined) return;
   const { servers: known, tools, withheldTools: withheld } = toolport.snapshot();
   for (const server of servers ?? Object.keys(known)) {
     const error = loadError({ server, tools, withheld, all: { only, except } });

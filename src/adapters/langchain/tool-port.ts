@@ -1,7 +1,10 @@
 /** Dependencies of a LangChain tool: a port for calls, and how its output is mapped. */
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { CompactOptions } from "../../schema/derive/compact-derived.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
-import type { Toolport } from "../../toolport.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
+import type { PartFitter } from "../for-model.js";
+import type { ToolSource } from "../tool-source.js";
 import type { LoadMcpToolsOptions, OutputConfig, ToolHooks } from "./client-config.js";
 import type { Interrupts } from "./interruptible-call.js";
 import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
@@ -19,14 +22,20 @@ export interface ToolSettings {
 }
 
 export interface ToolPort {
-  readonly toolport: Toolport;
+  readonly toolport: ToolSource;
   readonly hooks: ToolHooks;
   /** The form of the schemas that models see. */
   readonly target: SchemaTarget;
+  /** How schemas and descriptions are shortened; undefined: not at all. */
+  readonly compact?: CompactOptions | undefined;
   /** By server: the result of a fallback server is mapped with the settings of that server. */
   settingsOf(server: string): ToolSettings;
   /** A port that sends these headers, for transports that cannot send them with a single call; undefined if none can. */
-  withHeaders?(server: string, headers: Readonly<Record<string, string>>): Promise<Toolport | undefined>;
+  withHeaders?(server: string, headers: Readonly<Record<string, string>>): Promise<ToolSource | undefined>;
+  /** `extras` of a tool: fields that LangChain passes on to providers that know them. */
+  extrasOf?(tool: ToolInfo): Record<string, unknown> | undefined;
+  /** Makes results fit into the context of a model. Undefined: models get all of them. */
+  readonly fitParts?: PartFitter | undefined;
   /** Undefined: calls never interrupt a graph. */
   readonly interrupts?: Interrupts | undefined;
   /** `_meta` for every call of a server. */

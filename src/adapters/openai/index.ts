@@ -1,6 +1,9 @@
 /** The entry point `toolport/openai`: tools, calls and prompts in the format of OpenAI's APIs, without its package. */
 export type { ContentPart } from "../../content/content-part.js";
+export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
+export type { AllowedCallers, DeferredOptions, DeferredTools } from "../deferred-offer.js";
+export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
 export type {
   PendingCall,
@@ -10,22 +13,30 @@ export type {
   SuspendedRun,
 } from "../pending-calls.js";
 export type { ResultContent } from "../result-parts.js";
-export type { RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
+export type { CallerOfCall, RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
+export type { ToolSource } from "../tool-source.js";
 export type { OpenAIApi, OpenAIChatPart, OpenAIResponsesPart } from "./content.js";
 export type { OpenAIChatAnswer, OpenAIResponsesAnswer, OpenAIResponsesItem } from "./requested-calls.js";
 export {
+  type OpenAICallerItem,
   type OpenAIFunctionCallOutput,
+  type OpenAIResponsesOutput,
   type OpenAIResumeOptions,
   type OpenAIRunOptions,
   type OpenAIToolMessage,
+  type OpenAIToolSearchOutput,
   resumeOpenAIToolCalls,
   runOpenAIToolCalls,
 } from "./run-tool-calls.js";
 export { type OpenAIChatText, type OpenAIContentOptions, toOpenAIContent } from "./to-content.js";
 export { type OpenAIMessagesOptions, type OpenAIPromptMessage, toOpenAIMessages } from "./to-messages.js";
 export {
+  type OpenAICaller,
   type OpenAIChatTool,
+  type OpenAIDeferredTool,
+  type OpenAINamespaceTool,
   type OpenAIResponsesTool,
+  type OpenAIToolSearchTool,
   type OpenAIToolsOptions,
   toOpenAITools,
 } from "./to-tools.js";

@@ -1,5 +1,5 @@
 /** Finds the tool calls in responses of OpenAI's APIs. */
-import type { RequestedCall } from "../run-calls.js";
+import type { CallerOfCall, RequestedCall } from "../run-calls.js";
 
 /** The relevant fields of a message of the chat API. */
 export interface OpenAIChatAnswer {
@@ -23,8 +23,8 @@ export interface OpenAIResponsesItem {
   readonly type?: string | undefined;
 }
 
-/** How a call must be answered: by role "tool", by the old role "function", or by an item. */
-export type AnswerForm = "tool" | "function" | "item";
+/** How a call must be answered: by role "tool", by the old role "function", by an item, or by the tools that a search finds. */
+export type AnswerForm = "tool" | "function" | "item" | "search";
 
 export interface OpenAICall extends RequestedCall {
   readonly form: AnswerForm;
@@ -46,13 +46,29 @@ export function requestedCalls(answer: OpenAIChatAnswer | OpenAIResponsesAnswer)
 }
 
 function itemCalls(items: readonly OpenAIResponsesItem[]): OpenAICall[] {
-  return items
-    .filter((item): item is FunctionCallItem => item.type === "function_call")
-    .map(({ call_id: id, name, arguments: args }) => ({ form: "item", id, name, args }));
+  return items.flatMap((item): OpenAICall[] => {
+    if (isFunctionCall(item)) {
+      const { call_id: id, name, arguments: args, caller } = item;
+      return [{ form: "item", id, name, args, ...(caller && { caller }) }];
+    }
+    // OpenAI answers its own searches; they have no id.
+    if (!isSearchCall(item) || item.execution !== "client" || typeof item.call_id !== "string") return [];
+    return [{ form: "search", id: item.call_id, name: "tool_search", args: item.arguments }];
+  });
 }
+
+const isFunctionCall = (item: OpenAIResponsesItem): item is FunctionCallItem => item.type === "function_call";
+const isSearchCall = (item: OpenAIResponsesItem): item is SearchCallItem => item.type === "tool_search_call";
 
 interface FunctionCallItem extends OpenAIResponsesItem {
   readonly call_id: string;
   readonly name: string;
   readonly arguments: string;
+  readonly caller?: CallerOfCall | null | undefined;
+}
+
+interface SearchCallItem extends OpenAIResponsesItem {
+  readonly call_id?: string | null | undefined;
+  readonly execution?: string | undefined;
+  readonly arguments?: unknown;
 }

@@ -2,9 +2,13 @@
 import type { ContentPart } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import { readCompact } from "../../schema/derive/compact-derived.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
-import type { Toolport } from "../../toolport.js";
 import { type ContentOptions, type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
+import type { DeferredOptions } from "../deferred-offer.js";
+import type { WithForModel } from "../for-model.js";
+import { lastTarget, OfferedTool } from "../offered-tools.js";
 import {
   type ResumeAnswers,
   type ResumedRun,
@@ -13,7 +17,8 @@ import {
   runAndFormat,
   type SuspendedRun,
 } from "../pending-calls.js";
-import type { CallOutcome, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
+import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
+import type { ToolSource } from "../tool-source.js";
 import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,
@@ -28,6 +33,13 @@ import {
   type OpenAIResponsesAnswer,
   requestedCalls,
 } from "./requested-calls.js";
+import {
+  type OpenAIDefinitionOptions,
+  type OpenAIResponsesTool,
+  type OpenAIToolsOptions,
+  offerMemory,
+  toDeferredTool,
+} from "./to-tools.js";
 
 /** What is appended to `messages` of the chat API. */
 export type OpenAIToolMessage =
@@ -40,9 +52,30 @@ export interface OpenAIFunctionCallOutput {
   type: "function_call_output";
   call_id: string;
   output: string | OpenAIResponsesPart[];
+  /** The caller of the call, as OpenAI sent it. */
+  caller?: OpenAICallerItem;
 }
 
-export interface OpenAIRunOptions extends RunToolCallsOptions {
+/** Who made a call: the model itself, or a program that it wrote. */
+export type OpenAICallerItem = { type: "direct" } | { type: "program"; caller_id: string };
+
+/** The answer to a search of the model, with the definitions of the tools that it can call from now on. */
+export interface OpenAIToolSearchOutput {
+  type: "tool_search_output";
+  call_id: string;
+  execution: "client";
+  /** `"incomplete"`: the search failed; `onError` gets the error. */
+  status: "completed" | "incomplete";
+  tools: OpenAIResponsesTool[];
+}
+
+/** What is appended to `input` of the responses API with `deferred: "client"`. */
+export type OpenAIResponsesOutput = OpenAIFunctionCallOutput | OpenAIToolSearchOutput;
+
+export interface OpenAIRunOptions
+  extends RunToolCallsOptions,
+    DeferredOptions,
+    Pick<OpenAIToolsOptions, "allowedCallers" | "compact"> {
   /**
    * Chat API only, whose tool messages contain only text: images and PDF files of a result follow in a user
    * message (`"message"`), or become a note (`"note"`), for models without vision.
@@ -63,38 +96,59 @@ export interface OpenAIRunOptions extends RunToolCallsOptions {
  * Runs every tool call in a message of the chat API, or in a response of the responses API, in parallel. The results
  * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are reported to the model. An
  * empty list: the model requested no calls. With `suspend`, calls that wait for a person are in `pending`.
+ *
+ * With tools of `deferred: "client"`, searches of the model are answered too. Pass the options of the tools here as well: the
+ * selection limits what a search finds.
  */
 export function runOpenAIToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   message: OpenAIChatAnswer,
   options?: OpenAIRunOptions,
 ): Promise<OpenAIToolMessage[]>;
 export function runOpenAIToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
+  response: OpenAIResponsesAnswer,
+  options: OpenAIRunOptions & { deferred: "client" },
+): Promise<OpenAIResponsesOutput[]>;
+export function runOpenAIToolCalls(
+  toolport: ToolSource,
   response: OpenAIResponsesAnswer,
   options?: OpenAIRunOptions,
 ): Promise<OpenAIFunctionCallOutput[]>;
 export function runOpenAIToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   message: OpenAIChatAnswer,
   options: WithSuspend<OpenAIRunOptions>,
 ): Promise<SuspendedRun<OpenAIToolMessage>>;
 export function runOpenAIToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
+  response: OpenAIResponsesAnswer,
+  options: WithSuspend<OpenAIRunOptions> & { deferred: "client" },
+): Promise<SuspendedRun<OpenAIResponsesOutput>>;
+export function runOpenAIToolCalls(
+  toolport: ToolSource,
   response: OpenAIResponsesAnswer,
   options: WithSuspend<OpenAIRunOptions>,
 ): Promise<SuspendedRun<OpenAIFunctionCallOutput>>;
 export async function runOpenAIToolCalls(
-  toolport: Toolport,
+  toolport: ToolSource,
   answer: OpenAIChatAnswer | OpenAIResponsesAnswer,
   options: OpenAIRunOptions | WithSuspend<OpenAIRunOptions> = {},
 ): Promise<unknown> {
-  const run = { ...options, targets: targetsOf(options) };
-  return runAndFormat(toolport, requestedCalls(answer), run, formatOf(options));
+  const run = { ...options, targets: targetsOf(options), isSearch };
+  const { strict, allowedCallers, compact }: OpenAIDefinitionOptions = {
+    ...offerMemory.of(toolport)?.options,
+    ...given(options),
+  };
+  const targets = targetsOf({ strict });
+  const steps = readCompact(compact);
+  const define = (tool: ToolInfo) =>
+    toDeferredTool(new OfferedTool(tool, lastTarget(tool, targets), steps), allowedCallers);
+  return runAndFormat(toolport, requestedCalls(answer), run, formatOf(options, define));
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> & ResumeOptions;
+export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> & ResumeOptions & WithForModel;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -109,7 +163,7 @@ export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> & Re
  * ```
  */
 export function resumeOpenAIToolCalls<Message extends OpenAIResult>(
-  toolport: Toolport,
+  toolport: ToolSource,
   run: SuspendedRun<Message>,
   answers: ResumeAnswers,
   options: OpenAIResumeOptions = {},
@@ -118,17 +172,31 @@ export function resumeOpenAIToolCalls<Message extends OpenAIResult>(
   return resumeRun(toolport, run, { answers, options, format }) as Promise<ResumedRun<Message>>;
 }
 
+const isSearch = (call: RequestedCall): boolean => (call as OpenAICall).form === "search";
+
+/** The options of the definitions that this run names. */
+const given = ({ strict, allowedCallers, compact }: OpenAIDefinitionOptions): OpenAIDefinitionOptions => ({
+  ...(compact !== undefined && { compact }),
+  ...(strict !== undefined && { strict }),
+  ...(allowedCallers !== undefined && { allowedCallers }),
+});
+
 type OpenAIContentRules = Pick<OpenAIRunOptions, "media" | "audio" | keyof ContentOptions>;
 const targetsOf = ({ strict }: Pick<OpenAIRunOptions, "strict">): SchemaTarget[] =>
   strict === undefined ? ["openai", "openai-strict"] : [strict ? "openai-strict" : "openai"];
 
-type OpenAIResult = OpenAIToolMessage | OpenAIFunctionCallOutput;
+type OpenAIResult = OpenAIToolMessage | OpenAIResponsesOutput;
 
-const formatOf = (options: OpenAIContentRules): RunFormat<OpenAIResult, OpenAIResult, OpenAIChatPart> => ({
-  convert: (answer) =>
-    (answer.call as OpenAICall).form === "item"
-      ? { result: toFunctionCallOutput(answer, options), beside: [] }
-      : toToolMessage(answer, options),
+const formatOf = (
+  options: OpenAIContentRules,
+  define?: (tool: ToolInfo) => OpenAIResponsesTool,
+): RunFormat<OpenAIResult, OpenAIResult, OpenAIChatPart> => ({
+  convert(answer) {
+    const { form } = answer.call as OpenAICall;
+    if (form === "search") return { result: toSearchOutput(answer, define), beside: [] };
+    if (form === "item") return { result: toFunctionCallOutput(answer, options), beside: [] };
+    return toToolMessage(answer, options);
+  },
   // All results of one message must be adjacent, so the user message with files comes after the last of them.
   join: (results, beside) =>
     beside.length === 0 ? [...results] : [...results, { role: "user", content: [...beside] }],
@@ -183,6 +251,32 @@ function toFunctionCallOutput(answer: CallOutcome, options: OpenAIContentRules):
     type: "function_call_output",
     call_id: answer.call.id ?? "",
     output: isText ? mark + texts.join("\n") : marked,
+    // OpenAI rejects the result of a program's call without it.
+    ...(answer.call.caller && { caller: answer.call.caller as OpenAICallerItem }),
+  };
+}
+
+/** Later definitions are left out if they would make the answer larger than this; the model can search again. */
+const MAX_DEFINITIONS_CHARACTERS = 32_000;
+
+/** The API has no place for the message of a failed search. */
+function toSearchOutput(
+  { call, found }: CallOutcome,
+  define: ((tool: ToolInfo) => OpenAIResponsesTool) | undefined,
+): OpenAIToolSearchOutput {
+  let left = MAX_DEFINITIONS_CHARACTERS;
+  const tools = (define === undefined ? [] : (found ?? []).map(define)).filter((tool, index) => {
+    const { length } = JSON.stringify(tool);
+    if (index > 0 && length > left) return false;
+    left -= length;
+    return true;
+  });
+  return {
+    type: "tool_search_output",
+    call_id: call.id ?? "",
+    execution: "client",
+    status: found === undefined ? "incomplete" : "completed",
+    tools,
   };
 }
 

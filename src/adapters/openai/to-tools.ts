@@ -1,6 +1,20 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
-import type { Toolport } from "../../toolport.js";
-import { type OfferedTool, type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
+import { ConfigError } from "../../errors/config-error.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import { deriveSchema } from "../../schema/derive/derive-schema.js";
+import {
+  type AllowedCallers,
+  callersOf,
+  type DeferredOffer,
+  type DeferredOptions,
+  OfferMemory,
+  offerTools,
+} from "../deferred-offer.js";
+import type { WithForModel } from "../for-model.js";
+import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
+import { groupTools } from "../tool-groups.js";
+import type { ToolSource } from "../tool-source.js";
 import type { OpenAIApi } from "./content.js";
 
 /** A tool of the chat API. */
@@ -21,9 +35,39 @@ export interface OpenAIResponsesTool {
   description?: string;
   parameters: Record<string, unknown>;
   strict: boolean;
+  /** The model loads the definition by a search. */
+  defer_loading?: true;
+  /** Absent: only the model itself. */
+  allowed_callers?: OpenAICaller[];
+  /** What a program gets, if programs may call the tool. */
+  output_schema?: Record<string, unknown>;
 }
 
-export interface OpenAIToolsOptions extends ToolSelection {
+/** Who may call a tool: the model itself, or a program that it wrote. */
+export type OpenAICaller = "direct" | "programmatic";
+
+/** Deferred tools of the responses API: at the start of a conversation the model sees only the name and the description. */
+export interface OpenAINamespaceTool {
+  type: "namespace";
+  name: string;
+  description: string;
+  tools: OpenAIResponsesTool[];
+}
+
+/** The search for deferred tools, run by OpenAI, or with `execution: "client"` by `runOpenAIToolCalls`. */
+export type OpenAIToolSearchTool =
+  | { type: "tool_search" }
+  | {
+      type: "tool_search";
+      execution: "client";
+      description: string;
+      parameters: Record<string, unknown>;
+    };
+
+/** What `tools` of a request contains with `deferred: "native"` or `"client"`. */
+export type OpenAIDeferredTool = OpenAIResponsesTool | OpenAINamespaceTool | OpenAIToolSearchTool;
+
+export interface OpenAIToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
   /** Which API the tools are for. @default "chat" */
   readonly api?: OpenAIApi | undefined;
   /**
@@ -32,9 +76,32 @@ export interface OpenAIToolsOptions extends ToolSelection {
    * @default false
    */
   readonly strict?: boolean | undefined;
+  /**
+   * Responses API only: who may call a tool, for all tools or chosen for each. With `"programmatic"` add
+   * `{ type: "programmatic_tool_calling" }` to the tools of the request.
+   * @default only the model itself
+   * @example
+   * ```ts
+   * { allowedCallers: (tool) => (tool.annotations?.readOnlyHint ? ["direct", "programmatic"] : undefined) }
+   * ```
+   */
+  readonly allowedCallers?: AllowedCallers<OpenAICaller> | undefined;
   /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
 }
+
+/** Options of the chat API, which has no search for tools and no programs. */
+interface ChatOnly {
+  readonly api?: "chat";
+  readonly deferred?: "own" | undefined;
+  readonly allowedCallers?: undefined;
+}
+
+/** The options that definitions depend on. */
+export type OpenAIDefinitionOptions = Pick<OpenAIToolsOptions, "strict" | "allowedCallers" | "compact">;
+
+/** The options that were used last for a port, for definitions that a search returns. */
+export const offerMemory = new OfferMemory<OpenAIDefinitionOptions>();
 
 /**
  * Returns the tools for a request to OpenAI.
@@ -46,26 +113,78 @@ export interface OpenAIToolsOptions extends ToolSelection {
  * messages.push(completion.choices[0].message);
  * messages.push(...(await runOpenAIToolCalls(toolport, completion.choices[0].message)));
  * ```
+ * @example Tools that the model loads when it needs them
+ * ```ts
+ * const toolport = createToolport({ mcpServers, deferTools: { mode: "auto" } });
+ * const tools = await toOpenAITools(toolport, { api: "responses", deferred: "native" });
+ * const response = await openai.responses.create({ model, input, tools });
+ * ```
  */
 export function toOpenAITools(
-  toolport: Toolport,
-  options: OpenAIToolsOptions & { api: "responses" },
+  toolport: ToolSource,
+  options: OpenAIToolsOptions & { api: "responses"; deferred?: "own" | undefined },
 ): Promise<OpenAIResponsesTool[]>;
 export function toOpenAITools(
-  toolport: Toolport,
-  options?: OpenAIToolsOptions & { api?: "chat" },
+  toolport: ToolSource,
+  options: OpenAIToolsOptions & { api: "responses" },
+): Promise<OpenAIDeferredTool[]>;
+export function toOpenAITools(
+  toolport: ToolSource,
+  options?: OpenAIToolsOptions & ChatOnly,
 ): Promise<OpenAIChatTool[]>;
 export async function toOpenAITools(
-  toolport: Toolport,
-  { api = "chat", strict = false, onChange, ...selection }: OpenAIToolsOptions = {},
-): Promise<OpenAIChatTool[] | OpenAIResponsesTool[]> {
+  toolport: ToolSource,
+  options: OpenAIToolsOptions = {},
+): Promise<OpenAIChatTool[] | OpenAIDeferredTool[]> {
+  const { api = "chat", strict = false, deferred, allowedCallers, ...rest } = options;
+  const { onChange, compact, forModel, ...selection } = rest;
+  if (api === "chat") assertChat(options);
   const target = strict ? "openai-strict" : "openai";
-  const offered = await offeredTools(toolport, selection, { target, onChange });
-  return api === "chat" ? offered.map(toChatTool) : offered.map(toResponsesTool);
+  const offer = await offerTools(toolport, selection, { deferred, target, onChange, compact, forModel });
+  if (api === "chat") return offer.shown.map(toChatTool);
+  if (deferred === "client") offerMemory.keep(toolport, { strict, allowedCallers, compact }, offer.hidden);
+  const shown = offer.shown.map((tool) => toResponsesTool(tool, allowedCallers));
+  const searched = await searchedTools(toolport, offer, allowedCallers);
+  return [...shown, ...searched];
 }
 
-function toChatTool({ tool, derived }: OfferedTool): OpenAIChatTool {
-  const { name, description } = tool;
+/** Neither exists in the chat API, whose requests are rejected with them. */
+function assertChat({ deferred = "own", allowedCallers }: OpenAIToolsOptions): void {
+  const message = 'works in the responses API only; pass api: "responses", or leave it out';
+  const issues = [
+    ...(deferred === "native" || deferred === "client" ? [{ path: "deferred", message }] : []),
+    ...(allowedCallers === undefined ? [] : [{ path: "allowedCallers", message }]),
+  ];
+  if (issues.length === 0) return;
+  throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the options named above" });
+}
+
+/** The search and what it finds, if there is anything to find. */
+async function searchedTools(
+  toolport: ToolSource,
+  { hidden, search }: DeferredOffer,
+  allowed: AllowedCallers<OpenAICaller> | undefined,
+): Promise<OpenAIDeferredTool[]> {
+  if (hidden.length === 0) return [];
+  if (search !== undefined) {
+    const { description, inputSchema } = search;
+    const parameters = deriveSchema(inputSchema, "openai").schema;
+    return [{ type: "tool_search", execution: "client", description, parameters }];
+  }
+  const byTool = new Map<ToolInfo, OfferedTool>(hidden.map((offered) => [offered.tool, offered]));
+  const groups = await groupTools(toolport, [...byTool.keys()]);
+  const namespaces = groups.map(
+    ({ name, description, tools }): OpenAINamespaceTool => ({
+      type: "namespace",
+      name,
+      description,
+      tools: tools.map((tool) => toDeferredTool(byTool.get(tool)!, allowed)),
+    }),
+  );
+  return [{ type: "tool_search" }, ...namespaces];
+}
+
+function toChatTool({ tool: { name }, derived, description }: OfferedTool): OpenAIChatTool {
   return {
     type: "function",
     function: {
@@ -78,13 +197,25 @@ function toChatTool({ tool, derived }: OfferedTool): OpenAIChatTool {
 }
 
 /** In this API strict mode is the default, so it must be disabled explicitly. */
-function toResponsesTool({ tool, derived }: OfferedTool): OpenAIResponsesTool {
-  const { name, description } = tool;
+function toResponsesTool(
+  { tool, derived, description }: OfferedTool,
+  allowed: AllowedCallers<OpenAICaller> | undefined,
+): OpenAIResponsesTool {
+  const { name, outputSchema } = tool;
+  const callers = callersOf(tool, allowed);
   return {
     type: "function",
     name,
     ...(description !== undefined && { description }),
     parameters: derived.schema,
     strict: derived.strict,
+    ...(callers !== undefined && { allowed_callers: callers }),
+    ...(outputSchema !== undefined && callers?.includes("programmatic") && { output_schema: outputSchema }),
   };
 }
+
+/** A tool that the model loads by a search. */
+export const toDeferredTool = (
+  offered: OfferedTool,
+  allowed: AllowedCallers<OpenAICaller> | undefined,
+): OpenAIResponsesTool => ({ ...toResponsesTool(offered, allowed), defer_loading: true });

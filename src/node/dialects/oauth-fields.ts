@@ -1,5 +1,7 @@
 /** Translates the OAuth fields of dialects to Toolport's options. */
+
 import { isRecord } from "../../config/entry-reader.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
 import type { EntryFields } from "./entry-fields.js";
 
 /** Spellings of each field, by Toolport's name. */
@@ -69,7 +71,7 @@ function readMetadataUrl(
 ): void {
   const text = given["authServerMetadataUrl"];
   if (text === undefined || text === null) return;
-  const url = typeof text === "string" && URL.canParse(text) ? new URL(text) : undefined;
+  const url = typeof text === "string" && canParseUrl(text) ? new URL(text) : undefined;
   if (url !== undefined && WELL_KNOWN.test(url.pathname)) {
     const path = url.pathname.replace(WELL_KNOWN, "").replace(/\/+$/, "");
     target.oauth["issuer"] ??= `${url.origin}${path}`;

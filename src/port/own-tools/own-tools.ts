@@ -3,6 +3,7 @@ import { isSafeName } from "../../catalog/names/safe-name.js";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
+import type { Artifacts } from "../../execution/artifacts/artifact-store.js";
 import { type ResultSizeOption, resultSizeStep } from "../../execution/result-size.js";
 import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
@@ -63,6 +64,7 @@ export const toOwnInfo = ({ name, title, description, inputSchema }: OwnTool): T
 
 interface OwnToolCaller {
   readonly principal: { readonly name: string } | undefined;
+  readonly artifacts: Artifacts;
   readonly parts: {
     readonly settings: { readonly maxResultBytes?: ResultSizeOption | undefined };
     report(error: unknown): void;
@@ -71,13 +73,17 @@ interface OwnToolCaller {
 
 /** Calls the tool. An error that the model can correct becomes a result with `isError`. */
 export async function callOwnTool(
-  { parts, principal }: OwnToolCaller,
+  port: OwnToolCaller,
   tool: OwnTool,
   { args, options }: { args: Readonly<Record<string, unknown>>; options: CallToolOptions },
 ): Promise<ToolResult> {
   const startedAt = performance.now();
+  const { parts, principal } = port;
   const { maxResultBytes } = parts.settings;
-  const limit = maxResultBytes === undefined ? undefined : resultSizeStep(maxResultBytes, parts);
+  const limit =
+    maxResultBytes === undefined
+      ? undefined
+      : resultSizeStep(maxResultBytes, { report: parts.report, artifacts: () => port.artifacts });
   const answer = async (): Promise<ToolResult> => {
     try {
       const answered = await tool.call(args, options);

@@ -19,9 +19,10 @@ import { serverIdentity } from "../../state/server-keys.js";
 import { findTool } from "../find-tool.js";
 import type { SharedParts } from "../shared-parts.js";
 import type { SuspendWish } from "./check-answers.js";
+import type { HeldRecord } from "./held-record.js";
 import { changedTool, expiredAtServer, movedServer } from "./suspension-errors.js";
 import { type SavedCallOptions, type SuspensionRecord, toSuspended } from "./suspension-record.js";
-import { asUnsent, createToken, type HeldRecord, type SuspensionRecords } from "./suspension-records.js";
+import { asUnsent, createToken, type SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -176,7 +177,7 @@ export class CallRounds {
       suspension: given,
       task,
     }: {
-      held: HeldRecord | undefined;
+      held: HeldRecord<SuspensionRecord> | undefined;
       options: SuspendCallOptions;
       suspension?: CallSuspension;
       task?: TaskRecord | undefined;
@@ -199,7 +200,7 @@ export class CallRounds {
     }
   }
 
-  async #save(held: HeldRecord, { artifacts: _, ...result }: ToolResult): Promise<void> {
+  async #save(held: HeldRecord<SuspensionRecord>, { artifacts: _, ...result }: ToolResult): Promise<void> {
     // The result must not be lost because the store fails now.
     await this.#records.end(held, { result }).catch((error) => this.#warn(held.record, error));
   }
@@ -211,7 +212,11 @@ export class CallRounds {
       record,
       held,
       suspension,
-    }: { record: SuspensionRecord; held: HeldRecord | undefined; suspension: CallSuspension },
+    }: {
+      record: SuspensionRecord;
+      held: HeldRecord<SuspensionRecord> | undefined;
+      suspension: CallSuspension;
+    },
   ): Promise<unknown> {
     if (held === undefined) return suspension.hasBegun ? afterUnknown(error) : error;
     const isUnsent =
@@ -251,7 +256,11 @@ export class CallRounds {
     return toSuspended(next);
   }
 
-  async suspend(record: SuspensionRecord, pause: Pause, held: HeldRecord | undefined): Promise<Suspended> {
+  async suspend(
+    record: SuspensionRecord,
+    pause: Pause,
+    held: HeldRecord<SuspensionRecord> | undefined,
+  ): Promise<Suspended> {
     const isSameLogin = pause.reason === "login" && record.pause?.reason === "login";
     const now = Date.now();
     const next: SuspensionRecord = {

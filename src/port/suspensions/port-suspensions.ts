@@ -23,6 +23,7 @@ import {
   type SuspendWish,
   toJsonArguments,
 } from "./check-answers.js";
+import { LEASE_MS } from "./held-record.js";
 import {
   declinedPages,
   expiredAtServer,
@@ -35,7 +36,7 @@ import {
   unknownToken,
 } from "./suspension-errors.js";
 import { namesOf, type SuspensionRecord, toSuspended } from "./suspension-record.js";
-import { type FoundRecord, LEASE_MS, SuspensionRecords } from "./suspension-records.js";
+import { type FoundRecord, SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -142,6 +143,11 @@ export class PortSuspensions {
     if (found === undefined || isBusy || found.record.state === "done") throw unknownToken();
     if (!(await this.#records.discard(found).catch(throwUnsent))) throw unknownToken();
     this.#emit("discarded", found.record, answeredBy);
+  }
+
+  /** Deletes the saved outcomes of calls with these keys. */
+  async forget(keys: readonly string[]): Promise<void> {
+    await Promise.all(keys.map((key) => this.#records.forget(key)));
   }
 
   /** The outcome of an earlier call with the same key; undefined if there is none. */

@@ -7,6 +7,7 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { sha256 } from "../../util/sha256.js";
+import { type FoundHeld, HeldRecord, type RecordAccess, withLease } from "./held-record.js";
 import { unknownOutcome } from "./suspension-errors.js";
 import {
   isPointer,
@@ -15,25 +16,17 @@ import {
   type SuspensionRecord,
 } from "./suspension-record.js";
 
-/** How long a process may be silent before others assume that it is gone. */
-export const LEASE_MS = 10_000;
-const RENEW_MS = 3_000;
-
 const PREFIX = "tpc1.";
 const TOKEN = /^tpc1\.[\w-]{43}$/;
 
 /** A record as it was read. */
-export interface FoundRecord {
-  readonly key: string;
-  readonly version: number;
-  readonly record: SuspensionRecord;
-}
+export type FoundRecord = FoundHeld<SuspensionRecord>;
 
 /** A new token: 256 random bits. */
-export function createToken(): string {
+export function createToken(prefix = PREFIX): string {
   const bytes = globalThis.crypto.getRandomValues(new Uint8Array(32));
   const text = btoa(String.fromCharCode(...bytes));
-  return `${PREFIX}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
+  return `${prefix}${text.replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "")}`;
 }
 
 export class SuspensionRecords {
@@ -77,7 +70,7 @@ export class SuspensionRecords {
   }
 
   /** Marks the first send of a call with a key; undefined if the key exists. */
-  async claim(key: string, record: SuspensionRecord): Promise<HeldRecord | undefined> {
+  async claim(key: string, record: SuspensionRecord): Promise<HeldRecord<SuspensionRecord> | undefined> {
     return this.#hold(await this.#keyOfCall(key), 0, record);
   }
 
@@ -86,14 +79,26 @@ export class SuspensionRecords {
    *
    * @param next replaces the record
    */
-  mark({ key, version, record }: FoundRecord, next = record): Promise<HeldRecord | undefined> {
+  mark(
+    { key, version, record }: FoundRecord,
+    next = record,
+  ): Promise<HeldRecord<SuspensionRecord> | undefined> {
     const isUncertain = record.state === "waiting" ? undefined : true;
     return this.#hold(key, version, { ...next, isUncertain });
   }
 
-  async #hold(key: string, version: number, record: SuspensionRecord): Promise<HeldRecord | undefined> {
+  async #hold(
+    key: string,
+    version: number,
+    record: SuspensionRecord,
+  ): Promise<HeldRecord<SuspensionRecord> | undefined> {
     const holder = globalThis.crypto.randomUUID();
-    const sending = withLease({ ...record, state: "sending", holder, expiresAt: freshExpiry(record) });
+    const sending = withLease<SuspensionRecord>({
+      ...record,
+      state: "sending",
+      holder,
+      expiresAt: freshExpiry(record),
+    });
     const marked = await this.#put(key, sending, version);
     return marked === undefined
       ? undefined
@@ -122,7 +127,7 @@ export class SuspensionRecords {
   }
 
   /** Saves a waiting call under its token. `held`: the earlier round, or the mark of a call with a key. */
-  async suspend(record: SuspensionRecord, held: HeldRecord | undefined): Promise<void> {
+  async suspend(record: SuspensionRecord, held: HeldRecord<SuspensionRecord> | undefined): Promise<void> {
     if (held === undefined || !this.isKeyed(held)) {
       await this.#put(await this.#keyOfToken(record.token!), record, 0);
       await held?.delete();
@@ -136,7 +141,7 @@ export class SuspensionRecords {
   }
 
   /** Ends a call: saves its outcome if it has a key, otherwise deletes it. */
-  async end(held: HeldRecord, outcome: SavedOutcome): Promise<void> {
+  async end(held: HeldRecord<SuspensionRecord>, outcome: SavedOutcome): Promise<void> {
     if (!this.isKeyed(held)) return void (await held.delete());
     const { token } = held.record;
     const expiresAt = freshExpiry(held.record);
@@ -169,6 +174,12 @@ export class SuspensionRecords {
     return isDeleted;
   }
 
+  /** Deletes the saved outcome of a call with a key. A call that waits or is being sent stays. */
+  async forget(key: string): Promise<void> {
+    const found = await this.findByKey(key);
+    if (found?.record.state === "done") await this.#store.delete(found.key, { ifVersion: found.version });
+  }
+
   /** Reads a record again. */
   reload({ key }: FoundRecord): Promise<FoundRecord | undefined> {
     return this.#read(key, "direct");
@@ -193,7 +204,7 @@ export class SuspensionRecords {
     return this.#store.put(key, record, { ifVersion, ttlMs, secret: true });
   }
 
-  readonly #access: RecordAccess = {
+  readonly #access: RecordAccess<SuspensionRecord> = {
     read: (key) => this.#read(key, "direct"),
     put: (key, record, ifVersion) => this.#put(key, record, ifVersion),
     delete: (key, ifVersion) => this.#store.delete(key, { ifVersion }),
@@ -219,91 +230,6 @@ const isLive = ({ record }: FoundRecord): boolean => record.expiresAt > Date.now
 /** The mark of a call and its outcome last as long as its token did. */
 const freshExpiry = ({ expiresAt, ttlMs }: SuspensionRecord): number =>
   Math.max(expiresAt, Date.now() + ttlMs);
-
-/** A call that is being sent does not expire, however short its life is: it could be sent twice. */
-function withLease(record: SuspensionRecord): SuspensionRecord {
-  const leaseUntil = Date.now() + LEASE_MS;
-  return { ...record, leaseUntil, expiresAt: Math.max(record.expiresAt, leaseUntil + LEASE_MS) };
-}
-
-interface RecordAccess {
-  read(key: string): Promise<FoundRecord | undefined>;
-  put(key: string, record: SuspensionRecord, ifVersion: number): Promise<number | undefined>;
-  delete(key: string, ifVersion: number): Promise<boolean>;
-}
-
-/** A record that this process marked as being sent. Its lease is renewed until the record is written or deleted. */
-export class HeldRecord {
-  readonly #access: RecordAccess;
-  #found: FoundRecord;
-  #timer: ReturnType<typeof setInterval> | undefined;
-  #renewing: Promise<void> = Promise.resolve();
-  /** The store failed during a renewal, which it may have written. */
-  #isVersionUnsure = false;
-
-  constructor(access: RecordAccess, found: FoundRecord) {
-    this.#access = access;
-    this.#found = found;
-    this.#timer = setInterval(() => this.#renew(), RENEW_MS);
-    if (typeof this.#timer === "object") this.#timer.unref?.();
-  }
-
-  get key(): string {
-    return this.#found.key;
-  }
-
-  get record(): SuspensionRecord {
-    return this.#found.record;
-  }
-
-  /** False if another process has taken over. */
-  async replace(record: SuspensionRecord): Promise<boolean> {
-    await this.#release();
-    const next = { ...record, leaseUntil: undefined, holder: undefined };
-    return (await this.#access.put(this.key, next, this.#found.version)) !== undefined;
-  }
-
-  async delete(): Promise<boolean> {
-    await this.#release();
-    return this.#access.delete(this.key, this.#found.version);
-  }
-
-  /** Stops the renewals. Others notice when the lease is over. */
-  stop(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  async #release(): Promise<void> {
-    this.stop();
-    await this.#renewing;
-    if (this.#isVersionUnsure) await this.#findVersion();
-  }
-
-  async #findVersion(): Promise<void> {
-    const found = await this.#access.read(this.key);
-    this.#isVersionUnsure = false;
-    if (found?.record.holder === this.record.holder)
-      this.#found = { ...this.#found, version: found!.version };
-  }
-
-  #renew(): void {
-    const { key } = this;
-    this.#renewing = this.#renewing
-      .then(async () => {
-        if (this.#timer === undefined) return;
-        if (this.#isVersionUnsure) await this.#findVersion();
-        const record = withLease(this.record);
-        const version = await this.#access.put(key, record, this.#found.version);
-        if (version !== undefined) this.#found = { key, version, record };
-        else clearInterval(this.#timer);
-      })
-      // The next renewal, or the end of the call, shows whether the store is back.
-      .catch(() => {
-        this.#isVersionUnsure = true;
-      });
-  }
-}
 
 const corrupt = (): StateError =>
   new StateError({

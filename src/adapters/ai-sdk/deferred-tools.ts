@@ -1,0 +1,161 @@
+/** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
+import { SEARCH_TOOLS_NAME, type ToolDefinition } from "../../catalog/search/deferred-tools.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import { callersOf, type DeferredOffer } from "../deferred-offer.js";
+import { searchAmong } from "../search-calls.js";
+import { groupTools } from "../tool-groups.js";
+import type { ToolSource } from "../tool-source.js";
+import type { ExecutionOptions, ToolSetParts } from "./execute-tool.js";
+
+/** Maximum number of tools that one search returns; only exact names in the query reach it. */
+const MAX_FOUND = 20;
+
+/** What the tools of a set need to be deferred. */
+export interface Deferral {
+  /** Further fields of a tool. */
+  fieldsOf(tool: ToolInfo): Record<string, unknown>;
+  /** The tool that finds the others; undefined if the caller adds one, or nothing is deferred. */
+  readonly search?: Record<string, unknown> | undefined;
+}
+
+/** Undefined if the tools need no further fields. */
+export async function createDeferral(
+  { hidden: offered, search: definition }: DeferredOffer,
+  { toolport, ai, options }: ToolSetParts,
+): Promise<Deferral | undefined> {
+  const { deferred: mode = "own", allowedCallers } = options;
+  if (mode === "own" && allowedCallers === undefined) return undefined;
+  const hidden = new Map(offered.map(({ tool }) => [tool.name, tool]));
+  const namespaces = mode === "native" ? await namespacesOf(toolport, [...hidden.values()]) : undefined;
+  const providerOptionsOf = (tool: ToolInfo) => {
+    const isHidden = hidden.has(tool.name);
+    const namespace = namespaces?.get(tool.name);
+    const callers = callerOptions(tool, callersOf(tool, allowedCallers));
+    const openai = {
+      ...(isHidden && mode === "native" && { deferLoading: true, ...(namespace && { namespace }) }),
+      ...callers.openai,
+    };
+    const anthropic = {
+      ...(isHidden && (mode === "native" || mode === "client") && { deferLoading: true }),
+      ...callers.anthropic,
+    };
+    return Object.fromEntries(
+      Object.entries({ openai, anthropic }).filter(([, given]) => Object.keys(given).length > 0),
+    );
+  };
+  return {
+    fieldsOf(tool) {
+      const providerOptions = providerOptionsOf(tool);
+      return {
+        ...(Object.keys(providerOptions).length > 0 && { providerOptions }),
+        // The AI SDK itself leaves such a tool out of every request until its own search has found it.
+        ...(mode === "sdk" && hidden.has(tool.name) && { deferLoading: true }),
+      };
+    },
+    search:
+      hidden.size === 0 || definition === undefined
+        ? undefined
+        : mode === "sdk"
+          ? sdkSearch(definition, hidden, { toolport, ai })
+          : referenceSearch(definition, hidden, { toolport, ai }),
+  };
+}
+
+async function namespacesOf(toolport: ToolSource, deferred: readonly ToolInfo[]) {
+  const groups = await groupTools(toolport, deferred);
+  return new Map(
+    groups.flatMap(({ name, description, tools }) =>
+      tools.map((tool) => [tool.name, { name, description }] as const),
+    ),
+  );
+}
+
+/** Each provider rejects the names of the other. */
+function callerOptions({ outputSchema }: ToolInfo, callers: readonly string[] = []) {
+  const forOpenAI = callers.filter((caller) => !caller.startsWith("code_execution_"));
+  const forAnthropic = callers.filter((caller) => caller !== "programmatic");
+  const isProgrammatic = forOpenAI.includes("programmatic");
+  return {
+    openai: {
+      ...(forOpenAI.length > 0 && { allowedCallers: forOpenAI }),
+      ...(isProgrammatic && outputSchema !== undefined && { outputSchema }),
+    },
+    anthropic: forAnthropic.length > 0 ? { allowedCallers: forAnthropic } : {},
+  };
+}
+
+type Hidden = ReadonlyMap<string, ToolInfo>;
+
+type SearchParts = Pick<ToolSetParts, "toolport" | "ai">;
+
+/** A search whose result names tools of the same request; Anthropic shows the model their definitions. */
+function referenceSearch(
+  { description, inputSchema }: ToolDefinition,
+  hidden: Hidden,
+  { toolport, ai }: SearchParts,
+): Record<string, unknown> {
+  return {
+    type: "dynamic",
+    description,
+    metadata: { server: "toolport", tool: SEARCH_TOOLS_NAME },
+    inputSchema: ai.jsonSchema(inputSchema),
+    async execute(input: unknown, { abortSignal }: ExecutionOptions): Promise<ToolResult> {
+      const args = (input ?? {}) as Record<string, unknown>;
+      const found = await searchAmong(toolport, args, { tools: hidden.values(), signal: abortSignal });
+      const tools = found.map(({ name, description }) => ({ name, description }));
+      const text = JSON.stringify({ tools: tools.map(({ name }) => name) });
+      return toToolResult({ content: [{ type: "text", text }], structuredContent: { tools } }, "toolport");
+    },
+    toModelOutput: ({ output }: { output: unknown }) => toReferences(output, hidden),
+  };
+}
+
+/** Only of tools that are still offered: Anthropic rejects a request with any other, and messages may be older than the tools. */
+function toReferences(output: unknown, hidden: Hidden) {
+  const { structuredContent } = (output ?? {}) as { structuredContent?: { tools?: unknown } };
+  const tools: unknown[] = Array.isArray(structuredContent?.tools) ? structuredContent.tools : [];
+  const names = tools.map((tool) => (tool as { name?: unknown } | null)?.name);
+  const value = names.flatMap((toolName) =>
+    typeof toolName === "string" && hidden.has(toolName)
+      ? [{ type: "custom", providerOptions: { anthropic: { type: "tool-reference", toolName } } }]
+      : [],
+  );
+  if (value.length > 0) return { type: "content", value };
+  const nothing =
+    names.length === 0 ? "Nothing found. Try other words." : "These tools are not offered any more.";
+  return { type: "text", value: nothing };
+}
+
+type ToolSearch = (options: {
+  search(found: { query: string; tools: { name: string }[] }): Promise<string[]>;
+  maxResults: number;
+}) => object;
+
+/** The search of `ai` 7, with the index of the port. It adds what it finds to the tools of the next step. */
+function sdkSearch(
+  { description }: ToolDefinition,
+  hidden: Hidden,
+  { toolport, ai }: SearchParts,
+): Record<string, unknown> {
+  const { toolSearch } = ai as { toolSearch?: ToolSearch };
+  if (toolSearch === undefined) throw noToolSearch();
+  const search = toolSearch({
+    maxResults: MAX_FOUND,
+    async search({ query, tools }) {
+      // Only those that are active in this step.
+      const active = tools.flatMap(({ name }) => hidden.get(name) ?? []);
+      const found = await searchAmong(toolport, { query }, { tools: active });
+      return found.map(({ name }) => name);
+    },
+  });
+  return { ...search, description };
+}
+
+const noToolSearch = (): ConfigError =>
+  new ConfigError({
+    code: "INVALID_CONFIG",
+    what: 'deferred: "sdk" needs `toolSearch`, which this version of the package `ai` does not have',
+    next: 'Install ai 7.0.104 or later, or use deferred: "own"',
+  });

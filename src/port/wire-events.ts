@@ -1,0 +1,64 @@
+/** The events `message`, `stderr` and `authRequest`. They cost nothing while nothing listens. */
+import { secretsOf } from "../config/known-secrets.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
+import { toPlainText } from "../transports/to-plain-text.js";
+import type { SharedParts } from "./shared-parts.js";
+
+interface WireHost {
+  readonly parts: Pick<SharedParts, "emitter">;
+  readonly principal: { readonly name: string } | undefined;
+}
+
+type Tap = (direction: "sent" | "received", message: unknown) => void;
+
+/** Returns the tap of a connection while something listens to `message`. */
+export function messageEvents({ parts, principal }: WireHost, config: ServerConfig): () => Tap | undefined {
+  const { emitter } = parts;
+  const redact = secretsOf(config).foreign;
+  const tap: Tap = (direction, message) =>
+    emitter.emit("message", { server: config.name, direction, message, redact, principal: principal?.name });
+  return () => (emitter.has("message") ? tap : undefined);
+}
+
+const MAX_LINE = 4_000;
+
+/** Splits stderr into lines while something listens to `stderr`. */
+export function stderrEvents(
+  { parts, principal }: WireHost,
+  config: ServerConfig,
+): (chunk: Uint8Array) => void {
+  const { emitter } = parts;
+  const redact = secretsOf(config).foreign;
+  let decoder = new TextDecoder();
+  let rest = "";
+  return (chunk) => {
+    if (!emitter.has("stderr")) {
+      if (rest !== "") [rest, decoder] = ["", new TextDecoder()];
+      return;
+    }
+    const lines = (rest + decoder.decode(chunk, { stream: true })).split("\n");
+    rest = lines.pop() ?? "";
+    // A program that never ends its line.
+    if (rest.length > MAX_LINE) lines.push(rest.slice(0, MAX_LINE));
+    if (rest.length > MAX_LINE) rest = "";
+    for (const raw of lines) {
+      const line = redact(toPlainText(raw)).trimEnd().slice(0, MAX_LINE);
+      if (line !== "") emitter.emit("stderr", { server: config.name, line, principal: principal?.name });
+    }
+  };
+}
+
+/** Describes requests to authorization servers while something listens to `authRequest`. */
+export function authEvents(emitter: SharedParts["emitter"], principal?: string) {
+  return (exchange: ObservedExchange, login: { server: string; principal?: string | undefined }): void => {
+    if (!emitter.has("authRequest")) return;
+    const emit = ({ describeExchange }: typeof import("../auth/describe-exchange.js")) =>
+      emitter.emit("authRequest", {
+        server: login.server,
+        principal: login.principal ?? principal,
+        ...describeExchange(exchange),
+      });
+    void import("../auth/describe-exchange.js").then(emit).catch(() => {});
+  };
+}
