@@ -2,6 +2,7 @@
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
+import type { LazyAbort } from "../util/lazy-abort.js";
 import type { ClientResponse, Envelope, Fields } from "./message.js";
 
 /** A client as the gateway knows it during one request. */
@@ -27,6 +28,8 @@ export interface GatewayClient {
 export interface Exchange {
   /** Aborts when the client is gone or has cancelled the request. */
   readonly signal: AbortSignal;
+  /** The same, if the signal is created only when it is read. */
+  readonly abort?: LazyAbort | undefined;
   /** A header of the request; undefined unless the request came by HTTP. */
   readonly header: ((name: string) => string | undefined) | undefined;
   /** Sends a notification before the answer. Dropped if the client cannot receive any. */
@@ -54,6 +57,12 @@ export function withoutQuestions(capabilities: Fields): Fields {
   const { elicitation: _, sampling: __, roots: ___, ...rest } = capabilities;
   return rest;
 }
+
+/** Only what servers may ask for. */
+export const onlyQuestions = (capabilities: Fields): Fields =>
+  Object.fromEntries(
+    ASKED.flatMap((name) => (capabilities[name] === undefined ? [] : [[name, capabilities[name]]])),
+  );
 
 const canBeAsked = (capabilities: Fields): boolean => ASKED.some((name) => capabilities[name] !== undefined);
 

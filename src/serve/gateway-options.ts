@@ -1,5 +1,6 @@
 /** The options of `createGateway`. */
 import type { ToolFilter } from "../catalog/filters/filters.js";
+import type { CodeModeOptions } from "../code/code-mode.js";
 import type { AuditOption } from "./audit/open-audit.js";
 import type { GatewayUserOptions } from "./auth/auth-options.js";
 import type { PolicyOption } from "./policy/create-policy.js";
@@ -25,6 +26,18 @@ export interface GatewayOptions extends GatewayUserOptions {
   policy?: PolicyOption;
   /** Writes one line for each request to a file or a callback. See docs/policies.md. @default none */
   audit?: AuditOption;
+  /**
+   * Offer `search` and `execute` of code mode in place of all tools: clients send programs that call the tools. Each call of a
+   * program is subject to the policy and the audit log like a call of the client. Needs the packages `quickjs-wasi` and `sucrase`.
+   * See docs/gateway.md.
+   *
+   * @default false
+   * @example
+   * ```ts
+   * createGateway(toolport, { auth: false, code: { limits: { calls: 20 } } });
+   * ```
+   */
+  code?: boolean | CodeModeOptions;
   /** Also serve clients of the revisions up to 2025-11-25. @default true */
   legacy?: boolean;
   /** Largest body of a request. @default 4194304 (4 MiB) */

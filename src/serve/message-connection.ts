@@ -1,4 +1,6 @@
 /** Serves one client over a connection of messages: stdio, or a transport in memory. */
+
+import { resultOf } from "./calls/parked-calls.js";
 import {
   capabilityKeyOf,
   type Exchange,
@@ -45,6 +47,7 @@ export class MessageConnection {
   #handshake = BEFORE_HANDSHAKE;
   #stopFeed: (() => void) | undefined;
   readonly #requests = new OpenRequests();
+  readonly #closed = new AbortController();
 
   constructor(parts: GatewayParts, principal: string | undefined, write: (text: string) => void) {
     this.#parts = parts;
@@ -62,6 +65,7 @@ export class MessageConnection {
       const { method, params } = message.notification;
       if (method === "notifications/cancelled") this.#cancel(params["requestId"]);
       if (method === "notifications/initialized") this.#openFeed();
+      if (method === "notifications/roots/list_changed") await this.#rootsChanged();
     } catch (error) {
       this.#parts.report(error);
     }
@@ -80,6 +84,7 @@ export class MessageConnection {
 
   /** The client is gone: aborts everything. */
   close(): void {
+    this.#closed.abort(new Error("The client is gone"));
     this.#stopFeed?.();
     this.#stopFeed = undefined;
     for (const controller of this.#open.values()) controller.abort(new Error("The client is gone"));
@@ -177,6 +182,16 @@ export class MessageConnection {
 
   #cancel(id: unknown): void {
     this.#open.get(JSON.stringify(id))?.abort(new Error("The client cancelled the request"));
+  }
+
+  /** Legacy servers that this client has called may ask for the new roots at once. */
+  async #rootsChanged(): Promise<void> {
+    const { capabilities, capabilityKey } = this.#handshake;
+    if (!isFields(capabilities["roots"])) return;
+    const user = this.#parts.users.peek(this.#principal);
+    await user?.port.variants.rootsChanged(capabilityKey, async ({ method, params }, signal) =>
+      resultOf(await this.#ask(method, params, AbortSignal.any([signal, this.#closed.signal]))),
+    );
   }
 
   /** A legacy client gets all news on its connection. */

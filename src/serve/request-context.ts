@@ -1,6 +1,8 @@
 /** What the handlers of requests share. */
+import type { CodeMode } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Relay } from "../protocol/relay.js";
+import type { LazyAbort } from "../util/lazy-abort.js";
 import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
@@ -26,6 +28,8 @@ export interface GatewayParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly policy: Policy | undefined;
+  /** Set if clients call the tools in programs only. */
+  readonly code: GatewayCode | undefined;
   /** Pages on which users log in at servers. Undefined without users. */
   readonly connect: Connect | undefined;
   readonly stateTtlMs: number;
@@ -38,6 +42,20 @@ export interface GatewayParts {
   /** Whether the store can be reached. */
   isReady(): Promise<boolean>;
   report(error: unknown): void;
+}
+
+/** Code mode of a gateway: clients call the tools in programs. */
+export interface GatewayCode {
+  /** Whether code mode has a tool of this name. */
+  isOffered(name: string): boolean;
+  /**
+   * The code mode of one request: its client decides which tools there are. Needs no `close()`.
+   *
+   * @param answer asks the client while a call of a program waits. @default on the stream of the request
+   */
+  open(context: RequestContext, answer?: Relay["answer"]): Pick<CodeMode, "tools" | "callTool">;
+  /** Ends the worker threads. */
+  close(): Promise<void>;
 }
 
 /** One request while it is served. */
@@ -84,7 +102,7 @@ export interface Parkable {
   /** Answers that the client sent before it was asked. */
   readonly inputResponses: Fields | undefined;
   /** Sends the request. `answer` is undefined if the client answers in another way. */
-  run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
+  run(abort: AbortSignal | LazyAbort, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
   /** The text of the result for the client that waits now. */
   finish(context: RequestContext, outcome: CallOutcome): JsonText | Promise<JsonText>;
   /** The text of the result for a failed request, or the error to throw. */

@@ -8,6 +8,7 @@ import { type Fields, isFields, META, RESERVED_META } from "./message.js";
 export const SERVER_INFO = CLIENT_INFO;
 
 const SERVER_INFO_TEXT = JSON.stringify(SERVER_INFO);
+const SERVER_META_TEXT = `"_meta":{"${META.serverInfo}":${SERVER_INFO_TEXT}}`;
 
 /** How long a modern client may keep a result, and whether other users may see it. */
 export interface CachePolicy {
@@ -35,6 +36,13 @@ export function resultText(
   resultType = "complete",
   ownMeta?: Fields,
 ): string {
+  // Most results have no `_meta`: one pass, without copies.
+  if (fields["_meta"] === undefined && fields["resultType"] === undefined && !cache && !ownMeta) {
+    const text = JSON.stringify(fields);
+    if (era === "legacy") return text;
+    const head = `{"resultType":${resultType === "complete" ? '"complete"' : JSON.stringify(resultType)},`;
+    return `${head}${text === "{}" ? "" : `${text.slice(1, -1)},`}${SERVER_META_TEXT}}`;
+  }
   const { _meta, ...rest } = fields;
   const meta = passedMeta(_meta, META.relatedTask);
   if (era === "legacy")
@@ -57,7 +65,8 @@ export function callResultText(
   if (kept === undefined) return resultText(client, fields, undefined, resultType);
   const { content: _, ...others } = fields;
   const text = resultText(client, others, undefined, resultType);
-  return new JsonPieces(['{"content":', encodeJson(kept), text === "{}" ? "}" : `,${text.slice(1)}`]);
+  const bytes = typeof kept === "string" ? encodeJson(kept) : kept;
+  return new JsonPieces(['{"content":', bytes, text === "{}" ? "}" : `,${text.slice(1)}`]);
 }
 
 /** The values of the server take precedence. */
@@ -80,7 +89,7 @@ export function listText(
   return wrapJson(
     `{"resultType":"complete","${key}":[`,
     entries,
-    `]${cursor},"ttlMs":${ttlMs},"cacheScope":"${cacheScope}","_meta":{"${META.serverInfo}":${SERVER_INFO_TEXT}}}`,
+    `]${cursor},"ttlMs":${ttlMs},"cacheScope":"${cacheScope}",${SERVER_META_TEXT}}`,
   );
 }
 

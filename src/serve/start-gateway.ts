@@ -10,6 +10,7 @@ import { createConnect } from "./auth/connect.js";
 import { createUpstreamLogins } from "./auth/upstream-logins.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
+import { openGatewayCode } from "./code/gateway-code.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
@@ -38,6 +39,8 @@ export async function startGateway(
 ): Promise<RunningGateway> {
   const { settings, report } = access.plain.parts;
   const { store } = settings;
+  // Wrong options and a missing package are found before anything is opened.
+  const code = options.code ? await openGatewayCode(options.code === true ? {} : options.code) : undefined;
   const keys = await loadGatewayKeys(store);
   const seal = createSeal(keys);
   const notes = createSharedNotes(store, "serve/session/");
@@ -78,6 +81,7 @@ export async function startGateway(
     feeds,
     parked,
     policy,
+    code,
     questions: new Questions(mailbox, seal),
     connect:
       authenticator &&
@@ -110,6 +114,7 @@ export async function startGateway(
     async stop() {
       stopKeeping();
       parked.close();
+      await code?.close();
       feeds.close();
       sessions.close();
       users.close();

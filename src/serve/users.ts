@@ -16,6 +16,8 @@ interface UserRecord extends GatewayUser {
   /** When the user was moved to the end of the order. */
   movedAt: number;
   readonly bucket: TokenBucket | undefined;
+  /** Limits the notes for other replicas. Created with the first one. */
+  notes: TokenBucket | undefined;
 }
 
 /** Where the ports of users come from. */
@@ -36,6 +38,9 @@ export interface UserLimits {
 const SWEEP_MS = 15_000;
 /** The order of the users is exact to this time. */
 const MOVE_MS = 1_000;
+/** A client cancels no more requests than it may have open. */
+const NOTES_AT_ONCE = 64;
+const NOTES_PER_SECOND = 8;
 
 export class Users {
   readonly #source: PortSource;
@@ -71,6 +76,18 @@ export class Users {
     if (user.bucket?.take(1) === false) throw tooMany("Too many requests of one user");
     user.active += 1;
     return user;
+  }
+
+  /** The user, if there is a port for it. */
+  peek(principal: string | undefined): GatewayUser | undefined {
+    return this.#users.get(principal);
+  }
+
+  /** Whether a notification of the user may be written to the store, for other replicas. */
+  mayNote(principal: string | undefined): boolean {
+    const user = this.#of(principal);
+    user.notes ??= new TokenBucket({ capacity: NOTES_AT_ONCE, perSecond: NOTES_PER_SECOND });
+    return user.notes.take(1);
   }
 
   leave(user: GatewayUser): void {
@@ -136,6 +153,7 @@ export class Users {
       streams: 0,
       lastUsedAt: now,
       movedAt: now,
+      notes: undefined,
       bucket:
         rateLimit &&
         new TokenBucket({

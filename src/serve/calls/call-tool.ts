@@ -2,8 +2,11 @@
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Relay } from "../../protocol/relay.js";
+import { attachAbort } from "../../util/attach-abort.js";
+import { LazyAbort, toSignal } from "../../util/lazy-abort.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import type { JsonText } from "../json-text.js";
@@ -11,11 +14,11 @@ import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { SIGN_IN, signInServer } from "../lists/sign-in.js";
 import { type Fields, isFields } from "../message.js";
-import type { CallOutcome, RequestContext } from "../request-context.js";
+import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { callResultText, resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
-import { decideCall, fallbackRule } from "./decide-call.js";
+import { type AllowedCall, type DecidedCall, decideCall, fallbackRule } from "./decide-call.js";
 import { callOwnTool } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
@@ -28,19 +31,26 @@ interface WantedCall {
   readonly inputResponses: Fields | undefined;
 }
 
-export async function callTool(context: RequestContext): Promise<JsonText> {
+/** May throw. No function on the way of a plain call is `async`, because each costs time. */
+export function callTool(context: RequestContext): JsonText | Promise<JsonText> {
   const { facts } = context;
   const wanted = readCall(context.request.params);
   facts.tool = wanted.name;
   facts.args = wanted.args;
   try {
-    const { requestState } = context.request.params;
-    const round = requestState === undefined ? undefined : await openRound(context, identityOf(wanted));
-    if (round?.kind === "parked") return await answerParked(context, round, wanted.inputResponses ?? {});
-    return await resolveAndRun(context, wanted, round);
+    const isFirst = context.request.params["requestState"] === undefined;
+    const calling = isFirst ? resolveAndRun(context, wanted, undefined) : nextRound(context, wanted);
+    if (!(calling instanceof Promise)) return calling;
+    return calling.then(undefined, (error: unknown) => fail(context, error, wanted));
   } catch (error) {
     return fail(context, error, wanted);
   }
+}
+
+async function nextRound(context: RequestContext, wanted: WantedCall): Promise<JsonText> {
+  const round = await openRound(context, identityOf(wanted));
+  if (round?.kind === "parked") return answerParked(context, round, wanted.inputResponses ?? {});
+  return resolveAndRun(context, wanted, round);
 }
 
 /** What a later round of the call must be about, too. */
@@ -70,51 +80,87 @@ function readCall({ name, arguments: given, inputResponses }: Fields): WantedCal
   return { name, args, inputResponses };
 }
 
-async function resolveAndRun(
-  context: RequestContext,
-  wanted: WantedCall,
-  round: NextRound | undefined,
-): Promise<JsonText> {
-  const hops = nextHop(context.request.params);
-  if (isTooFar(hops)) throw tooFar();
-  const { port } = context.user;
-  const { signal } = context.exchange;
-  // A tool of the port itself: `call_tool` names another tool, which the policy decides about.
-  const target =
-    port.catalog.entry(wanted.name) === undefined ? port.own.targetOf(wanted.name, wanted.args) : wanted;
-  if (target === undefined) {
-    const calling = callOwnTool(context, wanted.name, wanted.args);
-    if (calling !== undefined) return ownResult(context, await calling);
-  }
-  const waiting = target === undefined ? signInServer(port, wanted.name) : undefined;
-  if (waiting !== undefined) return signIn(context, waiting);
-  const { name, args } = target ?? wanted;
-  const entry = port.catalog.entry(name) ?? (await port.findForCall(name, { signal }));
-  noteFacts(context, entry, args);
-  if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
-  if (target === wanted) checkParamHeaders(context, entry, args);
-  const deciding = decideCall(context, entry, args, { round, wanted });
-  const decided = deciding instanceof Promise ? await deciding : deciding;
-  if ("answer" in decided) return decided.answer;
-  return run(context, entry, args, { wanted, round, hops, ...decided });
-}
-
-interface RunOptions {
+/** One call of a client. */
+interface CallPlan {
   readonly wanted: WantedCall;
   readonly round: NextRound | undefined;
   readonly hops: number;
-  /** The policy has read these arguments, so they must not be repaired. */
-  readonly isExact: boolean;
-  /** A person has approved the call. */
-  readonly isApproved: boolean;
+  /** The client has named the tool by a name that it was listed by. */
+  readonly isListed: boolean;
+}
+
+function resolveAndRun(
+  context: RequestContext,
+  wanted: WantedCall,
+  round: NextRound | undefined,
+): JsonText | Promise<JsonText> {
+  const hops = nextHop(context.request.params);
+  if (isTooFar(hops)) throw tooFar();
+  const { port } = context.user;
+  if (context.parts.code !== undefined) return callOfCode(context, context.parts.code, wanted);
+  const listed = port.catalog.entry(wanted.name);
+  const plan: CallPlan = { wanted, round, hops, isListed: listed !== undefined };
+  if (listed !== undefined) return decideAndRun(context, listed, wanted.args, plan);
+  // A tool of the port itself: `call_tool` names another tool, which the policy decides about.
+  const target = port.own.targetOf(wanted.name, wanted.args);
+  if (target === undefined) {
+    const calling = callOwnTool(context, wanted.name, wanted.args);
+    if (calling !== undefined) return calling.then((result) => ownResult(context, result));
+    const waiting = signInServer(port, wanted.name);
+    if (waiting !== undefined) return signIn(context, waiting);
+  }
+  const { name, args } = target ?? wanted;
+  const entry = port.catalog.entry(name);
+  if (entry !== undefined) return decideAndRun(context, entry, args, plan);
+  const { signal } = context.exchange;
+  return port.findForCall(name, { signal }).then((found) => decideAndRun(context, found, args, plan));
+}
+
+/** With code mode there are only its tools, and those that begin a login. */
+function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCall): Promise<JsonText> {
+  const waiting = signInServer(context.user.port, wanted.name);
+  if (waiting !== undefined) return signIn(context, waiting);
+  if (!code.isOffered(wanted.name)) throw unknownTool(wanted.name);
+  return runParkable(context, {
+    identity: identityOf(wanted),
+    inputResponses: wanted.inputResponses,
+    async run(abort, answer) {
+      const onProgress = progressOf(context);
+      const result = await code
+        .open(context, answer)
+        .callTool(wanted.name, wanted.args, { signal: toSignal(abort), ...(onProgress && { onProgress }) });
+      return { fields: resultFields(result), server: "" };
+    },
+    finish(waiting, { fields }) {
+      waiting.facts.outcome = fields["isError"] === true ? "error" : "ok";
+      return resultText(waiting.client, fields);
+    },
+    fail: (waiting, error) => fail(waiting, error, wanted),
+  });
+}
+
+function decideAndRun(
+  context: RequestContext,
+  entry: CatalogEntry,
+  args: Fields,
+  plan: CallPlan,
+): JsonText | Promise<JsonText> {
+  const { wanted, isListed } = plan;
+  noteFacts(context, entry, args);
+  if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
+  if (isListed) checkParamHeaders(context, entry, args);
+  const deciding = decideCall(context, entry, args, plan);
+  const apply = (decided: DecidedCall): JsonText | Promise<JsonText> =>
+    "answer" in decided ? decided.answer : run(context, entry, plan, { args, decided });
+  return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
 }
 
 /** Runs the call. */
 function run(
   context: RequestContext,
   entry: CatalogEntry,
-  args: Fields,
-  { wanted, round, hops, isExact, isApproved }: RunOptions,
+  { wanted, round, hops }: CallPlan,
+  { args, decided: { isExact, isApproved } }: { readonly args: Fields; readonly decided: AllowedCall },
 ): Promise<JsonText> {
   const { client, request, parts, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
@@ -125,18 +171,20 @@ function run(
   return runParkable(context, {
     identity: identityOf(wanted),
     inputResponses,
-    async run(signal, answer) {
+    run(abort, answer) {
       const requestState = round?.kind === "server" ? round.state : undefined;
       const mayUse = fallbackRule(context, args, isApproved);
       const relay = createRelay(context, { inputResponses, requestState, task, answer, mayUse });
       const onProgress = progressOf(context);
-      const options = {
-        signal,
-        ...(onProgress && { onProgress }),
+      // Fields are added one by one: spreading objects takes longer.
+      const options: CallToolOptions = {
         meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
-        ...(isExact && { checkArguments: "strict" as const }),
       };
-      return outcomeOf(await user.port.run(entry, args, options, { relay }), relay);
+      if (abort instanceof LazyAbort) attachAbort(options, abort);
+      else options.signal = abort;
+      if (onProgress !== undefined) options.onProgress = onProgress;
+      if (isExact) options.checkArguments = "strict";
+      return user.port.run(entry, args, options, { relay }).then((result) => outcomeOf(result, relay));
     },
     finish: (waiting, outcome) => finish(waiting, outcome, wanted),
     fail: (waiting, error) => fail(waiting, error, wanted),
@@ -150,13 +198,15 @@ function outcomeOf(result: ToolResult, relay: Relay): CallOutcome {
     const { resultType: _, ...fields } = raw;
     return { fields, server, resultType: "input_required" };
   }
-  const { content, structuredContent, isError, _meta } = result;
-  const made = { content, ...(structuredContent !== undefined && { structuredContent }), isError };
-  if (raw === undefined) return { fields: { ...made, ...(_meta && { _meta }) }, server: result.server };
-  const { resultType, ...fields } = raw;
-  if (resultType !== undefined) return { fields, server, resultType: resultType as string };
-  const isSame = isUnchanged(result, raw);
-  return { fields: isSame ? raw : { ...raw, ...made, ...(_meta && { _meta }) }, server };
+  if (raw !== undefined && raw["resultType"] !== undefined) {
+    const { resultType, ...fields } = raw;
+    return { fields, server, resultType: resultType as string };
+  }
+  if (raw !== undefined && isUnchanged(result, raw)) return { fields: raw, server };
+  const made = resultFields(result);
+  return raw === undefined
+    ? { fields: made, server: result.server }
+    : { fields: { ...raw, ...made }, server };
 }
 
 function isUnchanged({ content, structuredContent }: ToolResult, raw: Fields): boolean {
@@ -213,15 +263,16 @@ async function signIn({ user, client, exchange, facts }: RequestContext, server:
 }
 
 function ownResult({ client, facts }: RequestContext, result: ToolResult): string {
-  const { content, structuredContent, isError, _meta } = result;
-  facts.outcome = isError ? "error" : "ok";
-  return resultText(client, {
-    content,
-    ...(structuredContent !== undefined && { structuredContent }),
-    isError,
-    ...(_meta && { _meta }),
-  });
+  facts.outcome = result.isError ? "error" : "ok";
+  return resultText(client, resultFields(result));
 }
+
+const resultFields = ({ content, structuredContent, isError, _meta }: ToolResult): Fields => ({
+  content,
+  ...(structuredContent !== undefined && { structuredContent }),
+  isError,
+  ...(_meta && { _meta }),
+});
 
 function noteFacts({ facts }: RequestContext, { info, source }: CatalogEntry, args: Fields): void {
   facts.server = info.server;

@@ -23,9 +23,14 @@ const APPROVAL = "approval";
 const MAX_SHOWN = 2_000;
 
 /** The end of a call that must not run or waits for an approval; else whether its arguments must stay as they are. */
-export type DecidedCall =
-  | { readonly answer: string }
-  | { readonly isExact: boolean; readonly isApproved: boolean };
+export type DecidedCall = { readonly answer: string } | AllowedCall;
+
+export interface AllowedCall {
+  /** The policy has read these arguments, so they must not be repaired. */
+  readonly isExact: boolean;
+  /** A person has approved the call. */
+  readonly isApproved: boolean;
+}
 
 /** Returns no promise if the policy allows the call at once. */
 export function decideCall(

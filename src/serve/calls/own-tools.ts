@@ -3,8 +3,10 @@ import {
   CALL_TOOL_NAME,
   readSearchArguments,
   SEARCH_TOOLS_NAME,
-  searchAnswer,
 } from "../../catalog/search/deferred-tools.js";
+import { searchAnswer } from "../../catalog/search/search-answer.js";
+import { firstMatches } from "../../catalog/search/search-index.js";
+import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { Fields } from "../message.js";
@@ -13,12 +15,15 @@ import type { RequestContext } from "../request-context.js";
 /** Search results are filtered afterwards, so more are searched than are shown. */
 const MAX_FOUND = 10_000;
 
+/** Tools that show a user nothing that the policy has not allowed: `read_artifact` reads results that this user got before. */
+const WITH_POLICY: readonly string[] = [SEARCH_TOOLS_NAME, CALL_TOOL_NAME, READ_ARTIFACT_NAME];
+
 /**
- * Whether a gateway offers an own tool. With a policy only `search_tools` and `call_tool` are: the others read resources and prompts
- * in ways that the policy cannot see, and clients of a gateway have `resources/read` and `prompts/get`.
+ * Whether a gateway offers an own tool. With a policy only those above are: the others read resources and prompts in ways that the
+ * policy cannot see, and clients of a gateway have `resources/read` and `prompts/get`.
  */
 export const offersOwnTool = ({ parts }: Pick<RequestContext, "parts">, name: string): boolean =>
-  parts.policy === undefined || name === SEARCH_TOOLS_NAME || name === CALL_TOOL_NAME;
+  parts.policy === undefined || WITH_POLICY.includes(name);
 
 /** Undefined if it is no own tool, or one that is not offered. */
 export function callOwnTool(
@@ -38,17 +43,18 @@ async function searchTools(context: RequestContext, args: Fields): Promise<ToolR
   const { port } = context.user;
   await port.need("tools", { signal: context.exchange.signal });
   const { query, limit } = readSearchArguments(args);
-  const found = port.catalog.search(query, MAX_FOUND);
+  const found = await port.catalog.search(query, MAX_FOUND);
   const isShown = await visibleTools(
     context,
     found.map(({ tool }) => tool),
   );
-  const text = searchAnswer(found.filter((_, index) => isShown[index]).slice(0, limit));
+  const shown = found.filter((_, index) => isShown[index]);
+  const text = searchAnswer(firstMatches(shown, limit));
   return toToolResult({ content: [{ type: "text", text }], isError: false }, "toolport");
 }
 
 /** For each tool: whether a list would show it to this user. */
-async function visibleTools(
+export async function visibleTools(
   { parts, client }: RequestContext,
   tools: readonly ToolInfo[],
 ): Promise<readonly boolean[]> {

@@ -1,5 +1,6 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { relayRequest } from "../../port/relay-request.js";
+import { toSignal } from "../../util/lazy-abort.js";
 import {
   badState,
   Fault,
@@ -171,10 +172,10 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<Js
   return runParkable(context, {
     identity,
     inputResponses,
-    async run(signal, answer) {
+    async run(abort, answer) {
       const way = createRelay(context, { inputResponses, requestState: round?.state, answer });
       const { resultType, ...fields } = await relayRequest(user.port, sent, way, {
-        signal,
+        signal: toSignal(abort),
         onProgress: progressOf(context),
       });
       const isQuestion = way.isInputRequired === true || resultType === "input_required";

@@ -31,7 +31,7 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
   const isModern = client.era === "modern";
   const canAnswer = isModern || exchange.ask !== undefined;
   const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
-  return {
+  const relay: Writable<Relay> = {
     capabilities: canAnswer ? client.capabilities : withoutQuestions(client.capabilities),
     capabilityKey: canAnswer ? client.capabilityKey : "",
     logLevel,
@@ -41,16 +41,18 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
     task: init.task,
     mayUse: init.mayUse,
     answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
-    // Requests whose messages are read by no client need no place among the relayed calls of the connection.
-    ...((logLevel !== undefined || parts.feeds.has(client.principal)) && {
-      onLog(params: Fields, sent: Fields) {
-        parts.feeds.delivered(sent);
-        if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
-          exchange.notify(notificationText("notifications/message", params));
-      },
-    }),
   };
+  // Requests whose messages are read by no client need no place among the relayed calls of the connection.
+  if (logLevel !== undefined || parts.feeds.has(client.principal))
+    relay.onLog = (params, sent) => {
+      parts.feeds.delivered(sent);
+      if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
+        exchange.notify(notificationText("notifications/message", params));
+    };
+  return relay;
 }
+
+type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
 
 /** Whether a level is as severe as another one. */
 export const isAtLeast = (level: unknown, least: LogLevel): boolean =>

@@ -13,15 +13,19 @@ import { resultText } from "../results.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
 
-export async function runParkable(context: RequestContext, parkable: Parkable): Promise<JsonText> {
+/** Not `async`, because each async function on the way of a plain call costs time. */
+export function runParkable(context: RequestContext, parkable: Parkable): Promise<JsonText> {
   const { client, exchange } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
-    try {
-      const finished = parkable.finish(context, await parkable.run(exchange.signal, undefined));
-      return finished instanceof Promise ? await finished : finished;
-    } catch (error) {
-      return parkable.fail(context, error);
-    }
+    const failed = (error: unknown) => parkable.fail(context, error);
+    return parkable.run(exchange.abort ?? exchange.signal, undefined).then((outcome) => {
+      try {
+        const finished = parkable.finish(context, outcome);
+        return finished instanceof Promise ? finished.catch(failed) : finished;
+      } catch (error) {
+        return failed(error);
+      }
+    }, failed);
   }
   const call = new InterruptibleCall<CallOutcome>(parkable.inputResponses);
   const controller = new AbortController();

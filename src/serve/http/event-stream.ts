@@ -1,6 +1,7 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
+import type { JsonText } from "../json-text.js";
 import type { EventSink, HttpReply } from "./http-request.js";
 
 const EVENT_STREAM_HEADERS = {
@@ -55,6 +56,15 @@ export class EventStream implements OpenStream {
     if (this.#queuedChars > MAX_QUEUED_CHARS) this.cut();
   }
 
+  /** Sends a result. A large one is not copied into one text. */
+  sendResult(json: JsonText): void {
+    if (typeof json === "string" || this.#isStalled) return this.send(String(json));
+    if (this.#isEnded) return;
+    this.#write("event: message\ndata: ");
+    for (const piece of json.pieces) this.#write(piece);
+    this.#write("\n\n");
+  }
+
   /** Sends text that is not a message. */
   comment(text: string): void {
     if (!this.#isEnded && !this.#isStalled) this.#write(text);
@@ -91,7 +101,7 @@ export class EventStream implements OpenStream {
     else if (now - this.#stalledAt > STALLED_MS) this.cut();
   }
 
-  #write(event: string): void {
+  #write(event: string | Uint8Array): void {
     if (this.#sink.write(event)) return;
     this.#isStalled = true;
     this.#stalledAt = performance.now();

@@ -1,9 +1,10 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
+import type { LazyAbort } from "../../util/lazy-abort.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { type Served, serveRequest } from "../dispatch.js";
-import { Fault, INTERNAL_ERROR, INVALID_REQUEST, invalidParams } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
@@ -19,6 +20,7 @@ import {
 import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
+import { ClientNotices, openKey } from "./client-notices.js";
 import { type EventStream, STALLED_MS } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange } from "./http-exchange.js";
@@ -54,17 +56,14 @@ export class HttpEndpoint {
   readonly #streams = new Set<EventStream>();
   /** Open requests of legacy sessions, for cancellation. */
   readonly #open = new SlotList<OpenRequest>();
-  readonly #stopFollowing: () => void;
+  readonly #notices: ClientNotices;
   readonly #requests = new OpenRequests();
   #isClosing = false;
 
   constructor(parts: GatewayParts, settings: HttpSettings) {
     this.#parts = parts;
     this.#settings = settings;
-    // A cancellation may reach another replica than the request.
-    this.#stopFollowing = parts.notes.onChange((key) => {
-      if (key.startsWith(CANCELLED)) this.#cancel(key.slice(CANCELLED.length));
-    });
+    this.#notices = new ClientNotices(parts, (key) => this.#cancel(key));
   }
 
   /** Serves one request. Never rejects. */
@@ -104,7 +103,7 @@ export class HttpEndpoint {
   /** Takes no new requests, ends the streams, and waits for open requests. */
   async close(drainMs: number): Promise<void> {
     this.#isClosing = true;
-    this.#stopFollowing();
+    this.#notices.close();
     for (const stream of this.#streams) stream.finish();
     await this.#requests.drained(drainMs);
   }
@@ -156,10 +155,12 @@ export class HttpEndpoint {
       streams: this.#streams,
     });
     this.#requests.begin();
+    const open = this.#begin(client, exchange, message);
     try {
-      const served = await this.#serve(client, exchange, message);
+      const served = await serveRequest(this.#parts, client, exchange, message);
       exchange.finish(served.text, served.status, this.#headersOf(served, client, message));
     } finally {
+      this.#open.delete(open);
       this.#awaitReader(reply, client);
     }
   }
@@ -207,10 +208,16 @@ export class HttpEndpoint {
     }
   }
 
-  async #serve(client: GatewayClient, exchange: HttpExchange, message: ClientRequest): Promise<Served> {
-    const { session } = client;
-    const open: OpenRequest = { session, id: message.id, controller: exchange.controller, slot: -1 };
+  /** Cancellations find a request of a session until it is deleted. */
+  #begin({ session }: GatewayClient, { abort }: HttpExchange, { id }: ClientRequest): OpenRequest {
+    const open: OpenRequest = { session, id, abort, slot: -1 };
     if (session !== undefined) this.#open.add(open);
+    return open;
+  }
+
+  /** Serves one request of a batch. */
+  async #serve(client: GatewayClient, exchange: HttpExchange, message: ClientRequest): Promise<Served> {
+    const open = this.#begin(client, exchange, message);
     try {
       return await serveRequest(this.#parts, client, exchange, message);
     } finally {
@@ -259,7 +266,8 @@ export class HttpEndpoint {
         capabilityKey: "",
       });
     const { logLevel } = this.#parts.sessions.stateOf(session.key);
-    return legacyClient(user, { ...session, session: session.key, logLevel });
+    const { version, capabilities, capabilityKey, key } = session;
+    return legacyClient(user, { version, capabilities, capabilityKey, session: key, logLevel });
   }
 
   /** Throws 404 for an id that is not valid here, so that the client begins a new session. */
@@ -272,25 +280,15 @@ export class HttpEndpoint {
   }
 
   /** A notification or a response of a client. */
-  async #take(
-    message: ClientMessage,
-    session: OpenedSession | undefined,
-    { principal }: User,
-  ): Promise<void> {
-    if (message.kind === "response") return this.#parts.questions.answer(message.response, principal);
+  async #take(message: ClientMessage, session: OpenedSession | undefined, user: User): Promise<void> {
+    if (message.kind === "response") return this.#parts.questions.answer(message.response, user.principal);
     if (message.kind !== "notification" || session === undefined) return;
-    const { method, params } = message.notification;
-    if (method !== "notifications/cancelled") return;
-    const { requestId } = params;
-    if (typeof requestId !== "string" && typeof requestId !== "number")
-      throw invalidParams("The id of the request is missing");
-    const key = openKey(session.key, requestId);
-    if (!this.#cancel(key)) await this.#parts.notes.set(`${CANCELLED}${key}`, true, CANCEL_MS);
+    await this.#notices.take(message.notification, session, user);
   }
 
   #cancel(key: string): boolean {
     const open = this.#open.find(({ session, id }) => session !== undefined && openKey(session, id) === key);
-    open?.controller.abort(new Error("The client cancelled the request"));
+    open?.abort.abort(new Error("The client cancelled the request"));
     return open !== undefined;
   }
 
@@ -303,6 +301,7 @@ export class HttpEndpoint {
     const stream = openNewsStream(this.#parts, reply, { user, session, headers: cors, first: lost });
     this.#streams.add(stream);
     void stream.closed.then(() => this.#streams.delete(stream));
+    this.#notices.streamOpened(session, stream);
   }
 
   async #delete(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
@@ -319,14 +318,10 @@ export class HttpEndpoint {
 interface OpenRequest extends Slotted {
   readonly session: string | undefined;
   readonly id: RequestId;
-  readonly controller: AbortController;
+  readonly abort: LazyAbort;
 }
 
-const CANCELLED = "cancelled/";
-const CANCEL_MS = 30_000;
 const SPREAD_MS = 250;
-
-const openKey = (session: string, id: RequestId): string => `${session}/${JSON.stringify(id)}`;
 
 function acceptsStream(request: HttpRequest): boolean {
   const accept = request.header("accept");

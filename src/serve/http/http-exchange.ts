@@ -1,4 +1,5 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
+import { LazyAbort } from "../../util/lazy-abort.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
@@ -29,7 +30,7 @@ interface HttpExchangeParts {
 }
 
 export class HttpExchange implements Exchange {
-  readonly controller = new AbortController();
+  readonly abort = new LazyAbort();
   readonly header: (name: string) => string | undefined;
   readonly ask: Exchange["ask"];
   readonly hold: Exchange["hold"];
@@ -46,18 +47,18 @@ export class HttpExchange implements Exchange {
     const canAsk = acceptsStream && client.era === "legacy" && client.session !== undefined;
     this.ask = canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
     this.hold = acceptsStream ? () => this.#hold() : undefined;
-    reply.onGone(() => this.controller.abort(new Error("The client is gone")));
+    reply.onGone(() => this.abort.abort(new Error("The client is gone")));
     if (!acceptsStream) return;
     this.#timer = setTimeout(() => this.#open(), this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     if (typeof this.#timer === "object") this.#timer.unref?.();
   }
 
   get signal(): AbortSignal {
-    return this.controller.signal;
+    return this.abort.signal;
   }
 
   notify(text: string): void {
-    if (this.#given.acceptsStream && !this.signal.aborted) this.#open().send(text);
+    if (this.#given.acceptsStream && !this.abort.aborted) this.#open().send(text);
   }
 
   /** Ends the exchange with one response. */
@@ -69,7 +70,7 @@ export class HttpExchange implements Exchange {
       const isPlain = own === NO_HEADERS && headers === undefined;
       return reply.send(status, isPlain ? JSON_HEADERS : { ...own, ...JSON_HEADERS, ...headers }, text);
     }
-    this.#stream.send(String(text));
+    this.#stream.sendResult(text);
     this.#stream.end();
     this.#given.streams.delete(this.#stream);
   }

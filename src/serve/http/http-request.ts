@@ -37,7 +37,7 @@ export interface HttpReply {
 /** An open response. */
 export interface EventSink {
   /** False if the client reads more slowly than the gateway writes. */
-  write(text: string): boolean;
+  write(text: string | Uint8Array): boolean;
   /** Calls the listener each time the client has read everything. */
   onDrain(listener: () => void): void;
   end(): void;

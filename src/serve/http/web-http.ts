@@ -14,9 +14,13 @@ export class FetchRequest implements HttpRequest {
     return this.#request.method;
   }
 
+  /** The address of a request is absolute and normalized, so it need not be parsed again. */
   get target(): string {
-    const { pathname, search } = new URL(this.#request.url);
-    return pathname + search;
+    const { url } = this.#request;
+    const path = url.indexOf("/", url.indexOf("//") + 2);
+    const hash = url.indexOf("#");
+    if (path === -1 || (hash !== -1 && hash < path)) return "/";
+    return hash === -1 ? url.slice(path) : url.slice(path, hash);
   }
 
   header(name: string): string | undefined {
@@ -26,14 +30,13 @@ export class FetchRequest implements HttpRequest {
   }
 
   async body(maxBytes: number): Promise<string> {
-    const decoder = new TextDecoder();
-    let text = "";
+    const chunks: Uint8Array[] = [];
     let bytes = 0;
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return "";
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return text + decoder.decode();
+      if (done) return decode(chunks, bytes);
       bytes += value.byteLength;
       if (bytes > maxBytes) {
         await reader.cancel();
@@ -43,7 +46,7 @@ export class FetchRequest implements HttpRequest {
           status: 413,
         });
       }
-      text += decoder.decode(value, { stream: true });
+      chunks.push(value);
     }
   }
 
@@ -52,9 +55,23 @@ export class FetchRequest implements HttpRequest {
   }
 }
 
+/** One for all requests: a decoder costs more than the text of a short body. */
+const decoder = new TextDecoder();
+
+function decode(chunks: readonly Uint8Array[], bytes: number): string {
+  if (chunks.length === 1) return decoder.decode(chunks[0]);
+  const whole = new Uint8Array(bytes);
+  let at = 0;
+  for (const chunk of chunks) {
+    whole.set(chunk, at);
+    at += chunk.length;
+  }
+  return decoder.decode(whole);
+}
+
 export class FetchReply implements HttpReply {
   readonly response: Promise<Response>;
-  readonly #gone = new Set<() => void>();
+  readonly #gone: (() => void)[] = [];
   #resolve!: (response: Response) => void;
   #isComplete = false;
 
@@ -101,7 +118,7 @@ export class FetchReply implements HttpReply {
     return {
       write: (text) => {
         if (this.#isComplete) return true;
-        controller.enqueue(encoder.encode(text));
+        controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
         return (controller.desiredSize ?? 1) > 0;
       },
       onDrain: (listener) => void drains.add(listener),
@@ -116,7 +133,7 @@ export class FetchReply implements HttpReply {
   }
 
   onGone(listener: () => void): void {
-    this.#gone.add(listener);
+    this.#gone.push(listener);
   }
 
   #lost(): void {

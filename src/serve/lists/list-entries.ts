@@ -22,11 +22,22 @@ export interface ListEntry {
   readonly text: string;
 }
 
-/** The entries in the order of their keys. */
-export async function entriesOf(port: Port, list: ListKey): Promise<readonly ListEntry[]> {
+/**
+ * The entries in the order of their keys.
+ *
+ * @param ownTools in place of all tools
+ */
+export async function entriesOf(
+  port: Port,
+  list: ListKey,
+  ownTools?: readonly ToolInfo[],
+): Promise<readonly ListEntry[]> {
   switch (list) {
     case "tools":
-      return withSignIn(port, toolEntries(port));
+      return withSignIn(
+        port,
+        ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)),
+      );
     case "prompts":
       return promptEntries(port);
     default: {
@@ -44,11 +55,10 @@ function toolEntries(port: Port): readonly ListEntry[] {
   const known = tools.get(snapshot);
   if (known !== undefined) return known;
   const order = serverOrder(port);
-  const own = port.own
-    .shown({ servers: undefined, all: false, isWanted: () => true })
-    .flatMap((info) => entryOf(order, { server: "", source: info.name, name: info.name }, ownTool(info)));
+  const own = ownEntries(port, port.own.shown({ servers: undefined, all: false, isWanted: () => true }));
+  const deferred = port.own.deferred();
   const listed = snapshot.tools
-    .filter((info) => isForModel(info) && port.own.isVisible(info))
+    .filter((info) => isForModel(info) && !deferred.has(info))
     .flatMap((info) => {
       const { server, name, sourceName: source } = info;
       return entryOf(order, { server, source, name }, publicTool(port.catalog.entry(name)!));
@@ -56,6 +66,13 @@ function toolEntries(port: Port): readonly ListEntry[] {
   const entries = sorted([...own, ...listed]);
   tools.set(snapshot, entries);
   return entries;
+}
+
+function ownEntries(port: Port, infos: readonly ToolInfo[]): readonly ListEntry[] {
+  const order = serverOrder(port);
+  return infos.flatMap((info) =>
+    entryOf(order, { server: "", source: info.name, name: info.name }, ownTool(info)),
+  );
 }
 
 function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEntry[] {

@@ -18,7 +18,8 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
   const { cursor } = request.params;
   const after = cursor === undefined ? undefined : await openCursor(context, list, cursor);
   await user.port.need(list, { signal: context.exchange.signal });
-  const entries = await entriesOf(user.port, list);
+  const programTools = list === "tools" ? await parts.code?.open(context).tools() : undefined;
+  const entries = await entriesOf(user.port, list, programTools);
   if (list !== "resourceTemplates") parts.feeds.served(user, list);
   const page: ListEntry[] = [];
   let chars = 0;
@@ -77,7 +78,7 @@ async function visibleEntries(
   const offered =
     list === "tools"
       ? entries.filter(({ server, source, name }) => {
-          if (server === "") return offersOwnTool({ parts }, name);
+          if (server === "") return parts.code !== undefined || offersOwnTool({ parts }, name);
           const info = user.port.catalog.entry(name)?.info;
           // The tool that begins a login is no tool of the server.
           return parts.offers(principal, info ?? { server, name, sourceName: source, inputSchema: {} });

@@ -2,13 +2,13 @@
 import {
   createCipheriv,
   createDecipheriv,
-  createHmac,
   createSecretKey,
   hkdfSync,
   type KeyObject,
   randomFillSync,
 } from "node:crypto";
 import type { GatewayKey, GatewayKeys } from "./gateway-key.js";
+import { createKeyedHash } from "./keyed-hash.js";
 
 /** Seals and opens values for all replicas of one gateway. */
 export interface Seal {
@@ -56,6 +56,8 @@ interface DerivedKeys {
   readonly head: Buffer;
   /** Purposes are constants of the code, so the map is small. */
   readonly byPurpose: Map<string, KeyObject>;
+  /** By purpose. */
+  readonly hashes: Map<string, (text: string) => string>;
 }
 
 /**
@@ -76,7 +78,8 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
   const derivedFrom = (key: GatewayKey): DerivedKeys => {
     const known = derivedKeys.get(key);
     if (known !== undefined) return known;
-    const created = { head: Buffer.from([FORMAT, ...Buffer.from(key.id, "hex")]), byPurpose: new Map() };
+    const head = Buffer.from([FORMAT, ...Buffer.from(key.id, "hex")]);
+    const created: DerivedKeys = { head, byPurpose: new Map(), hashes: new Map() };
     derivedKeys.set(key, created);
     return created;
   };
@@ -89,6 +92,15 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
     const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
     const created = createSecretKey(Buffer.from(bytes));
     byPurpose.set(info, created);
+    return created;
+  };
+
+  const hashFor = (key: GatewayKey, purpose: string): ((text: string) => string) => {
+    const { hashes } = derivedFrom(key);
+    const known = hashes.get(purpose);
+    if (known !== undefined) return known;
+    const created = createKeyedHash(subkey(key, `mac/${purpose}`));
+    hashes.set(purpose, created);
     return created;
   };
 
@@ -125,8 +137,7 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
     mac(purpose, text, like) {
       const key = like === undefined ? keys.current() : keys.find(like.slice(0, like.indexOf(".")));
       if (key === undefined) return "";
-      const hash = createHmac("sha256", subkey(key, `mac/${purpose}`)).update(text, "utf8");
-      return `${key.id}.${hash.digest("base64url")}`;
+      return `${key.id}.${hashFor(key, purpose)(text)}`;
     },
   };
 }

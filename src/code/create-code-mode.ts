@@ -1,0 +1,217 @@
+/** Creates a code mode: programs of a model that call the tools of one user's port. */
+import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
+import { isForModel } from "../model/tool-ui.js";
+import { artifactsOf, giveArtifacts } from "../port/artifact-access.js";
+import { createTelemetry } from "../telemetry/open-telemetry.js";
+import type { Toolport, ToolsOptions } from "../toolport.js";
+import { suggest } from "../util/suggest.js";
+import { VERSION } from "../util/version.js";
+import type { CodeExecutor } from "./code-executor.js";
+import type {
+  CodeLimits,
+  CodeMode,
+  CodeModeOptions,
+  CodeOutcome,
+  CodeSuspended,
+  ExecuteOptions,
+} from "./code-mode.js";
+import { createToolSource } from "./create-tool-source.js";
+import { createProgramApi, type ProgramApi } from "./program-api.js";
+import { type PausedProgram, type RunLimits, type RunPlan, runProgram } from "./run-program.js";
+import { announceProgram } from "./watch-programs.js";
+
+/** What differs between the runs of one code mode. */
+type ProgramPlan = Omit<RunPlan, "toolport" | "artifacts" | "closing">;
+
+const DEFAULT_LIMITS: RunLimits = {
+  cpuMs: 2_000,
+  timeMs: 60_000,
+  memoryBytes: 64 * 1024 * 1024,
+  calls: 100,
+  parallel: 16,
+  outputBytes: 64_000,
+  resultBytes: 256_000,
+};
+const IDLE_TIMEOUT_MS = 30_000;
+const DECLARE_TOKENS = 4_000;
+/** The engine has addresses of 32 bits. */
+const MAX_MEMORY_BYTES = 1024 * 1024 * 1024;
+
+/**
+ * Lets a model write programs that call the tools of a port. Every call of a program is an ordinary `callTool` of that port, with its
+ * approval, limits and telemetry; use `toolport.as(user)` for one user.
+ *
+ * @example
+ * ```ts
+ * await using code = createCodeMode(toolport);
+ * const out = await code.execute(`
+ *   const issues = await tools.github.listIssues({ repo: "toolport" });
+ *   return issues.filter((issue) => issue.labels.includes("bug")).length;
+ * `);
+ * console.log(out.value ?? out.error?.message);
+ * ```
+ */
+export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}): CodeMode {
+  const { only, except, filter, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
+  const { discovery = "search", declareTokens = DECLARE_TOKENS } = options;
+  const limits = readLimits(options.limits, DEFAULT_LIMITS);
+  for (const [path, value] of Object.entries({ idleTimeoutMs, declareTokens }))
+    if (!(value >= 0)) throw invalid([{ path, message: "must be a number from 0 on" }]);
+  if (discovery !== "search" && discovery !== "declare")
+    throw invalid([{ path: "discovery", message: 'must be "search" or "declare"' }]);
+  const telemetry = createTelemetry({ version: VERSION });
+  const closing = new AbortController();
+  const running = new Set<Promise<unknown>>();
+  let executor: Promise<CodeExecutor> | undefined;
+
+  /** The worker threads are loaded with the first program. An installation that was mended is noticed by the next one. */
+  function openExecutor(): Promise<CodeExecutor> {
+    if (options.executor !== undefined) return Promise.resolve(options.executor);
+    executor ??= loadExecutor(idleTimeoutMs).catch((error: unknown) => {
+      executor = undefined;
+      throw error;
+    });
+    return executor;
+  }
+
+  /** What a model may call: deferred tools too, but not those for user interfaces. */
+  async function openApi(wait: Pick<ToolsOptions, "signal" | "timeoutMs">): Promise<ProgramApi> {
+    const selection = { ...(only && { only }), ...(except && { except }), ...(filter && { filter }) };
+    const tools = await toolport.tools({ ...selection, all: true, ...wait });
+    return createProgramApi(tools.filter(isForModel));
+  }
+
+  /** Runs a program, or continues one, in a span of its own. */
+  async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
+    let callCount = 0;
+    const { outcome } = await telemetry.toolCall(
+      { tool: "execute", end: () => ({ server: "toolport", attempts: callCount }) },
+      async () => {
+        const artifacts = artifactsOf(toolport);
+        const { source, options: given } = plan;
+        const watcher = announceProgram(toolport, { source, context: given.context });
+        const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
+        const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
+          watcher?.failed(error);
+          throw error;
+        });
+        watcher?.ended(result);
+        const isPaused = "paused" in result;
+        callCount = (isPaused ? result.paused : result).calls.length;
+        // The span looks at `isError`.
+        return { outcome: result, isError: !isPaused && result.error !== undefined };
+      },
+    );
+    return outcome;
+  }
+
+  async function open(signal: AbortSignal | undefined): Promise<{ executor: CodeExecutor; api: ProgramApi }> {
+    signal?.throwIfAborted();
+    closing.signal.throwIfAborted();
+    const [opened, api] = await Promise.all([openExecutor(), openApi(signal ? { signal } : {})]);
+    closing.signal.throwIfAborted();
+    return { executor: opened, api };
+  }
+
+  async function execute(source: string, given: ExecuteOptions = {}): Promise<CodeOutcome> {
+    if (typeof source !== "string")
+      throw invalid([{ path: "source", message: "must be the text of a program" }]);
+    const plan = { source, limits: readLimits(given.limits, limits), options: given };
+    const opened = await open(given.signal);
+    if (given.suspend) return (await suspendedPrograms(opened)).execute(source, plan);
+    // Without calls that may wait, no program pauses.
+    return (await run({ ...plan, ...opened })) as CodeOutcome;
+  }
+
+  async function resume(
+    token: string,
+    answer: ResumeInput = {},
+    given: ResumeOptions = {},
+  ): Promise<CodeOutcome> {
+    return (await suspendedPrograms(await open(given.signal))).resume(token, answer, given);
+  }
+
+  async function suspended(): Promise<CodeSuspended[]> {
+    return (await suspendedPrograms(await open(undefined))).list();
+  }
+
+  /** Loaded with the first program that may wait for a person. */
+  async function suspendedPrograms(opened: { executor: CodeExecutor; api: ProgramApi }) {
+    const { SuspendedPrograms } = await import("./suspend/suspended-programs.js");
+    return new SuspendedPrograms({
+      ...opened,
+      toolport,
+      run: (plan) => run({ ...opened, ...plan }),
+    });
+  }
+
+  /** `close()` waits for it. */
+  function track<Result>(run: Promise<Result>): Promise<Result> {
+    const ended: Promise<unknown> = run.then(
+      () => running.delete(ended),
+      () => running.delete(ended),
+    );
+    running.add(ended);
+    return run;
+  }
+
+  async function close(): Promise<void> {
+    closing.abort(
+      new ConnectionError({ code: "CLOSED", what: "The code mode is closed", outcome: "unsent" }),
+    );
+    await Promise.all(running);
+    await (await executor?.catch(() => undefined))?.close?.();
+  }
+
+  const mode = {
+    execute: <Value>(source: string, given?: ExecuteOptions) =>
+      track(execute(source, given)) as Promise<CodeOutcome<Value>>,
+    resume: <Value>(token: string, answer?: ResumeInput, given?: ResumeOptions) =>
+      track(resume(token, answer, given)) as Promise<CodeOutcome<Value>>,
+    suspended: () => track(suspended()),
+    close,
+    [Symbol.asyncDispose]: close,
+  } as unknown as CodeMode;
+  const source = createToolSource({
+    toolport,
+    discovery,
+    declareTokens,
+    limits,
+    openApi,
+    execute: (...given) => mode.execute(...given),
+    resume: (...given) => mode.resume(...given),
+  });
+  // Adapters keep values that are too large for the model where `read_artifact` of the port finds them.
+  return giveArtifacts(Object.assign(mode, source), () => artifactsOf(toolport)!);
+}
+
+/** Loads the executor of this runtime. Throws a `ConfigError` if there is none, or its package is missing. */
+export async function loadExecutor(idleTimeoutMs: number = IDLE_TIMEOUT_MS): Promise<CodeExecutor> {
+  const { createExecutor } = await import("#code-executor");
+  return createExecutor({ idleTimeoutMs });
+}
+
+function readLimits(given: CodeLimits | undefined, defaults: RunLimits): RunLimits {
+  const names = Object.keys(DEFAULT_LIMITS);
+  const issues = Object.entries(given ?? {}).flatMap(([name, value]): ConfigIssue[] => {
+    const path = `limits.${name}`;
+    if (value === undefined) return [];
+    if (!names.includes(name)) {
+      const [closest] = suggest(name, names);
+      return [{ path, message: `there is no such limit${closest ? `; did you mean ${closest}?` : ""}` }];
+    }
+    if (typeof value !== "number" || !(value > 0))
+      return [{ path, message: "must be a number greater than 0" }];
+    if (name === "memoryBytes" && value > MAX_MEMORY_BYTES)
+      return [{ path, message: `must be at most ${MAX_MEMORY_BYTES}` }];
+    return [];
+  });
+  if (issues.length > 0) throw invalid(issues);
+  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(set) };
+}
+
+const invalid = (issues: readonly ConfigIssue[]): ConfigError =>
+  new ConfigError({ code: "INVALID_CONFIG", what: "The options of the code mode are not valid", issues });

@@ -1,0 +1,132 @@
+/** Declares tools for a model in as few tokens as possible: TypeScript with one line a tool. */
+import { sanitiseText } from "../catalog/safety/sanitise.js";
+import type { JsonSchema } from "../model/listed-tool.js";
+import type { ToolInfo } from "../model/tool-info.js";
+import { NameSet } from "../schema/typescript/identifiers.js";
+import { createTypeWriter, type TypeStyle } from "../schema/typescript/schema-to-type.js";
+import { cutText } from "../util/shorten-text.js";
+import type { ProgramApi, ProgramServer, ProgramTool } from "./program-api.js";
+
+export interface DeclarationOptions {
+  /** Descriptions of tools and parameters. @default true */
+  readonly comments?: boolean | undefined;
+  /** Only these tools, with the names that they have among all. @default all */
+  readonly only?: ReadonlySet<ToolInfo> | undefined;
+}
+
+const MAX_COMMENT = 160;
+/** Characters of a description that are read at all. */
+const MAX_READ = 4 * MAX_COMMENT;
+/** The parameters of a tool with a larger schema, as JSON, are declared without their descriptions. */
+const MAX_SCHEMA = 10_000;
+
+/** Characters of the type of a result. */
+const MAX_OUTPUT = 300;
+const OUTPUT_DEPTHS = [24, 5, 4, 3, 2, 1];
+
+/** Types that a declaration must not replace. */
+const GLOBAL_TYPES = (
+  "Promise Record Array Object String Number Boolean Function Symbol BigInt Date RegExp Error Map Set WeakMap WeakSet Iterator " +
+  "Generator ArrayBuffer DataView Proxy Intl JSON Math Atomics Event Node Element Document Request Response Headers URL Blob File " +
+  "Partial Required Readonly Pick Omit Exclude Extract Parameters Awaited"
+).split(" ");
+
+/**
+ * One `declare const tools`, grouped by server.
+ *
+ * @example
+ * ```ts
+ * declareTools(createProgramApi(tools));
+ * // declare const tools: {
+ * // github: {
+ * //   // Creates an issue.
+ * //   createIssue(args: { repo: string, title: string, body?: string }): Promise<unknown>;
+ * // };
+ * // };
+ * ```
+ */
+export function declareTools(api: Pick<ProgramApi, "servers">, options: DeclarationOptions = {}): string {
+  const { comments = true, only } = options;
+  const names = new NameSet(GLOBAL_TYPES);
+  const types: string[] = [];
+  const groups = api.servers.flatMap(({ member, tools }: ProgramServer) => {
+    const shown = only === undefined ? tools : tools.filter(({ tool }) => only.has(tool));
+    if (shown.length === 0) return [];
+    const lines = shown.flatMap((each) => {
+      const declared = declareTool(each, { names, comments });
+      types.push(...declared.types);
+      const text = comments ? commentText(each.tool.description ?? each.tool.title) : "";
+      return [...(text === "" ? [] : [`  // ${text}`]), `  ${declared.line}`];
+    });
+    return [`${member}: {`, ...lines, "};"];
+  });
+  return [...types, "declare const tools: {", ...groups, "};"].join("\n");
+}
+
+interface DeclaredTool {
+  readonly types: readonly string[];
+  readonly line: string;
+}
+
+function declareTool(
+  { tool, member }: ProgramTool,
+  { names, comments }: { names: NameSet; comments: boolean },
+): DeclaredTool {
+  const { inputSchema, outputSchema } = tool;
+  const isLong = JSON.stringify(inputSchema).length > MAX_SCHEMA;
+  const style = createStyle(comments && !isLong);
+  const input = createTypeWriter(inputSchema, { name: "", names, style });
+  const args = parameter(inputSchema, input.write(inputSchema));
+  if (outputSchema === undefined)
+    return { types: input.declarations, line: `${member}(${args}): Promise<unknown>;` };
+  const output = writeOutput(outputSchema, names);
+  return {
+    types: [...input.declarations, ...output.types],
+    line: `${member}(${args}): Promise<${output.type}>;`,
+  };
+}
+
+/** The type of a result, as deep as its share of the context allows. Requests without code mode contain no output schemas at all. */
+function writeOutput(schema: JsonSchema, names: NameSet): { type: string; types: readonly string[] } {
+  const write = (maxDepth: number, taken: NameSet) => {
+    const writer = createTypeWriter(schema, { name: "", names: taken, style: OUTPUT_STYLE, maxDepth });
+    return { type: writer.write(schema), types: writer.declarations };
+  };
+  const isShort = (depth: number): boolean => {
+    const { type, types } = write(depth, new NameSet(GLOBAL_TYPES));
+    return type.length + types.join("").length <= MAX_OUTPUT;
+  };
+  // Names must be taken once only, so the depth is chosen first.
+  return write(OUTPUT_DEPTHS.find(isShort) ?? 0, names);
+}
+
+function parameter(schema: JsonSchema, type: string): string {
+  const { required, properties } = schema;
+  const isPlain = !["allOf", "anyOf", "oneOf", "$ref"].some((key) => key in schema);
+  if (isPlain && Object.keys(properties ?? {}).length === 0 && !schema["additionalProperties"]) return "";
+  const isOptional = isPlain && !(Array.isArray(required) && required.length > 0);
+  return `args${isOptional ? "?" : ""}: ${type === "unknown" || type === "never" ? "object" : type}`;
+}
+
+const OUTPUT_STYLE: TypeStyle = { ...createStyle(false), anyObject: "Record<string, unknown>" };
+
+function createStyle(comments: boolean): TypeStyle {
+  return {
+    anyObject: "object",
+    declare: (name, type) => `type ${name} = ${type};`,
+    object(members, isOpen) {
+      const parts = members.map(({ name, isOptional, type, description }) => {
+        const text = comments ? commentText(description) : "";
+        return `${name}${isOptional ? "?" : ""}: ${type}${text === "" ? "" : ` /* ${text} */`}`;
+      });
+      return `{ ${[...parts, ...(isOpen ? ["[key: string]: unknown"] : [])].join(", ")} }`;
+    },
+  };
+}
+
+/** One line that cannot end the comment around it. Servers write these texts. */
+function commentText(text: unknown): string {
+  if (typeof text !== "string") return "";
+  const line = sanitiseText(text.slice(0, MAX_READ)).text.replace(/\s+/g, " ").trim();
+  return cutText(line, MAX_COMMENT).replaceAll("*/", "*\\/");
+}

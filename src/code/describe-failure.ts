@@ -1,0 +1,114 @@
+/** The message for the model that wrote a program which failed: what happened, where, what exists instead, what had run. */
+import { suggest } from "../util/suggest.js";
+import { visibleLine } from "../util/visible-text.js";
+import type { ProgramEnd } from "./code-executor.js";
+import type { CodeCall, CodeErrorCode } from "./code-mode.js";
+
+type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
+
+/** Why a program failed, before it is put into words. */
+export interface Failure extends Pick<EndError, "name" | "message" | "line" | "column" | "missing"> {
+  readonly code: CodeErrorCode;
+}
+
+export interface FailureFacts {
+  readonly source: string;
+  /** Members of `tools`. */
+  readonly members: Readonly<Record<string, readonly string[]>>;
+  readonly calls: readonly CodeCall[];
+}
+
+/** Longer lines of the program are cut. */
+const MAX_LINE = 160;
+/** Further names and calls are only counted. */
+const MAX_NAMES = 30;
+const MAX_CALLS = 20;
+
+export function describeFailure(failure: Failure, { source, members, calls }: FailureFacts): string {
+  const parts = [
+    `${failure.name}${positionOf(failure)}: ${sentence(messageOf(failure))}`,
+    lineOf(failure, source),
+    adviceOn(failure, source, members),
+    describeCalls(calls),
+  ];
+  return parts.filter((part) => part !== "").join("\n");
+}
+
+/** What exists instead follows in a line of its own, with a suggestion. */
+const messageOf = ({ missing, message }: Failure): string =>
+  missing === undefined ? message : message.replace(/ It has: .*$/s, "");
+
+const sentence = (text: string): string => (/[.?!…]$/.test(text) ? text : `${text}.`);
+
+const positionOf = ({ line, column }: Failure): string =>
+  line === undefined ? "" : `, line ${line}${column === undefined ? "" : `, column ${column}`}`;
+
+function lineOf({ line, column }: Failure, source: string): string {
+  const text = line === undefined ? undefined : source.split(/\r\n|[\n\r\u2028\u2029]/)[line - 1];
+  if (text === undefined || text.trim() === "") return "";
+  const shown = visibleLine(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text);
+  // The mark fits only if no character was replaced.
+  const hasMark =
+    column !== undefined && column <= shown.length + 1 && shown.startsWith(text.slice(0, MAX_LINE));
+  return hasMark ? `  ${shown}\n  ${" ".repeat(column - 1)}^` : `  ${shown}`;
+}
+
+function adviceOn(failure: Failure, source: string, members: FailureFacts["members"]): string {
+  if (failure.missing !== undefined) return whatExists(failure.missing, members);
+  switch (failure.code) {
+    case "SYNTAX":
+      return /^\s*(?:import|export)\b/m.test(source)
+        ? "There are no modules: the program is the body of an async function, and `tools` is there already."
+        : "";
+    case "CPU_LIMIT":
+      return "Compute less: work on fewer items, or use simpler text functions and patterns.";
+    case "TIME_LIMIT":
+      return "Make fewer calls, or make independent calls at the same time with Promise.all.";
+    case "MEMORY_LIMIT":
+      return "Keep less data at a time: select what you need from each result before the next call.";
+    case "CALL_LIMIT":
+      return "Make fewer calls: use arguments that select more at once, or stop earlier.";
+    case "RESULT_TOO_LARGE":
+      return "Return less: select fields, count, or return the first items only.";
+    case "STUCK":
+      return "Await only calls of `tools`. There are no timers and no other input.";
+    default:
+      return "";
+  }
+}
+
+function whatExists(
+  { server, tool }: { readonly server: string; readonly tool?: string | undefined },
+  members: FailureFacts["members"],
+): string {
+  const [owner, wanted, names] =
+    tool === undefined
+      ? ["tools", server, Object.keys(members)]
+      : [`tools.${server}`, tool, members[server] ?? []];
+  const [closest] = suggest(wanted, names);
+  const hint = closest === undefined ? "" : `Did you mean ${owner}.${closest}? `;
+  return `${hint}${owner} has: ${listOf(names, MAX_NAMES)}.`;
+}
+
+function listOf(names: readonly string[], limit: number): string {
+  const shown = names.slice(0, limit).join(", ");
+  return names.length > limit ? `${shown}, and ${names.length - limit} more` : shown || "nothing";
+}
+
+/** The model must know what has an effect already, so that it does not repeat it. */
+function describeCalls(calls: readonly CodeCall[]): string {
+  if (calls.length === 0) return "No call was made.";
+  const counts = new Map<string, number>();
+  for (const call of calls) {
+    const text = describeCall(call);
+    counts.set(text, (counts.get(text) ?? 0) + 1);
+  }
+  const all = [...counts].map(([text, count]) => (count === 1 ? text : `${text} (${count} times)`));
+  return `Calls before that: ${listOf(all, MAX_CALLS)}.`;
+}
+
+function describeCall({ tool, ok, outcome, code }: CodeCall): string {
+  if (ok) return `${tool} succeeded`;
+  if (outcome === "unsent") return `${tool} was not sent (${code})`;
+  return outcome === undefined ? `${tool} failed (${code})` : `${tool} may have run (${code})`;
+}

@@ -1,0 +1,191 @@
+/** The calls of one program: makes them through the port of the user, within limits, and records the outcome of each. */
+import { ToolportError } from "../errors/toolport-error.js";
+import type { Artifacts } from "../execution/artifacts/artifact-store.js";
+import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
+import type { CallToolOptions } from "../execution/tool-call.js";
+import type { ToolResult } from "../execution/tool-result.js";
+import type { ToolInfo } from "../model/tool-info.js";
+import type { ProgramAnswer, ProgramCall } from "./code-executor.js";
+import type { CodeCall } from "./code-mode.js";
+import { TOOL_FAILED, toAnswer, toError, toThrown } from "./program-value.js";
+
+/** Code of the error for a call beyond the limit. */
+export const CALL_LIMIT = "CALL_LIMIT";
+/** Code of a call that was running, or waiting for its turn, when the program ended. */
+const UNFINISHED = "UNFINISHED";
+
+export interface ProgramCallsPlan {
+  readonly limits: { readonly calls: number; readonly parallel: number };
+  /** Options of every call; the signal ends all of them. */
+  readonly options: Pick<CallToolOptions, "context" | "headers">;
+  readonly artifacts: Artifacts | undefined;
+  toolOf(server: string, tool: string): ToolInfo | undefined;
+  call(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: CallToolOptions,
+    id: number,
+  ): Promise<ToolResult | Suspended>;
+  answer(id: number, answer: ProgramAnswer): void;
+  /** A call is over. */
+  onFinished(call: CodeCall): void;
+  /** A call waits for a person: it has no answer until then. */
+  onSuspended(): void;
+}
+
+/** Code of a call that waits for a person. */
+const SUSPENDED = "SUSPENDED";
+
+/** A call of which no answer was given to the program. */
+export interface SuspendedProgramCall {
+  readonly id: number;
+  /** Public name of the tool. */
+  readonly tool: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly suspended: Suspended;
+}
+
+type CallRecord = { -readonly [Key in keyof CodeCall]: CodeCall[Key] };
+
+interface WaitingCall {
+  readonly call: ProgramCall;
+  readonly tool: ToolInfo;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly record: CallRecord;
+}
+
+export class ProgramCalls {
+  readonly #plan: ProgramCallsPlan;
+  readonly #records: CallRecord[] = [];
+  readonly #abort = new AbortController();
+  readonly #waiting: WaitingCall[] = [];
+  readonly #suspended = new Map<number, SuspendedProgramCall>();
+  #running = 0;
+
+  /** @param earlier what is known about the calls before the program was suspended */
+  constructor(plan: ProgramCallsPlan, earlier: readonly CodeCall[] = []) {
+    this.#plan = plan;
+    this.#records.push(...earlier.map((record) => ({ ...record })));
+  }
+
+  /** The calls that wait for a person, in their order. */
+  get suspended(): readonly SuspendedProgramCall[] {
+    return [...this.#suspended.values()].sort((a, b) => a.id - b.id);
+  }
+
+  /** True if the program can do nothing before a person decides: all of these calls are suspended. */
+  areSuspended(ids: readonly number[]): boolean {
+    return ids.length > 0 && ids.every((id) => this.#suspended.has(id));
+  }
+
+  /** Makes a call again that was suspended before. Its number is its place in the records. */
+  continue({
+    id,
+    tool,
+    args,
+  }: Pick<SuspendedProgramCall, "id" | "args"> & { tool: ToolInfo | undefined }): void {
+    const record = this.#records[id - 1]!;
+    const call: ProgramCall = { id, server: "", tool: record.tool, args: undefined };
+    if (tool === undefined)
+      return this.#refuse(
+        call,
+        record,
+        toError("TOOL_NOT_FOUND", `There is no tool ${record.tool} any more.`),
+      );
+    record.code = UNFINISHED;
+    this.#waiting.push({ call, tool, args, record });
+    this.#next();
+  }
+
+  /** What is known about each call, in the order of their start. */
+  get records(): readonly CodeCall[] {
+    return this.#records.map((record) => ({ ...record }));
+  }
+
+  /** Public names of the tools whose calls are not over. */
+  get unfinished(): readonly string[] {
+    return this.#records.filter(({ code }) => code === UNFINISHED).map(({ tool }) => tool);
+  }
+
+  start(call: ProgramCall): void {
+    const tool = this.#plan.toolOf(call.server, call.tool);
+    const name = tool?.name ?? `${call.server}.${call.tool}`;
+    const { calls } = this.#plan.limits;
+    if (this.#records.length >= calls)
+      return this.#plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
+    // Unsent until its turn, unknown until it is over.
+    const record: CallRecord = { tool: name, ok: false, outcome: "unsent", code: UNFINISHED, durationMs: 0 };
+    this.#records.push(record);
+    if (tool === undefined)
+      return this.#refuse(call, record, toError("TOOL_NOT_FOUND", `There is no tool ${name}.`));
+    const args = readArguments(call.args);
+    if (args === undefined) {
+      const message = `${name} takes one object with its arguments.`;
+      return this.#refuse(call, record, toError("INVALID_ARGUMENTS", message));
+    }
+    this.#waiting.push({ call, tool, args, record });
+    this.#next();
+  }
+
+  /** Cancels what is still running, at the servers too. */
+  cancel(reason: unknown): void {
+    this.#waiting.length = 0;
+    this.#abort.abort(reason);
+  }
+
+  #refuse({ id }: ProgramCall, record: CallRecord, answer: ProgramAnswer): void {
+    if ("error" in answer) record.code = answer.error.code;
+    this.#plan.answer(id, answer);
+    this.#plan.onFinished({ ...record });
+  }
+
+  #next(): void {
+    while (this.#running < this.#plan.limits.parallel && this.#waiting.length > 0)
+      void this.#run(this.#waiting.shift()!);
+  }
+
+  async #run({ call, tool, args, record }: WaitingCall): Promise<void> {
+    const { options, artifacts } = this.#plan;
+    const { signal } = this.#abort;
+    const startedAt = performance.now();
+    this.#running += 1;
+    record.outcome = "unknown";
+    let answer: ProgramAnswer;
+    let outcome: CodeCall["outcome"];
+    try {
+      const result = await this.#plan.call(tool.name, args, { ...options, signal }, call.id);
+      if (isSuspended(result)) {
+        record.code = SUSPENDED;
+        record.outcome = "unsent";
+        this.#suspended.set(call.id, { id: call.id, tool: tool.name, args, suspended: result });
+        this.#running -= 1;
+        this.#next();
+        if (!signal.aborted) this.#plan.onSuspended();
+        return;
+      }
+      answer = toAnswer(result, { tool, artifacts });
+    } catch (error) {
+      answer = toThrown(error);
+      outcome = ToolportError.isInstance(error) ? error.outcome : "unknown";
+    }
+    this.#running -= 1;
+    record.durationMs = performance.now() - startedAt;
+    // The program is over: the call stays unfinished.
+    if (signal.aborted) return;
+    record.ok = !("error" in answer);
+    record.code = "error" in answer ? answer.error.code : undefined;
+    record.outcome = record.code === TOOL_FAILED ? undefined : outcome;
+    this.#plan.answer(call.id, answer);
+    this.#plan.onFinished({ ...record });
+    this.#next();
+  }
+}
+
+/** Undefined if the text is not one object. */
+function readArguments(json: string | undefined): Readonly<Record<string, unknown>> | undefined {
+  if (json === undefined) return {};
+  const value: unknown = JSON.parse(json);
+  return typeof value === "object" && value !== null && !Array.isArray(value)
+    ? (value as Record<string, unknown>)
+    : undefined;
+}

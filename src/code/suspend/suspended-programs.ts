@@ -1,0 +1,331 @@
+/**
+ * Programs that wait for a person: saves the image of the machine that runs them, and continues it in any process with the same store.
+ *
+ * Every call of such a program has a key, so that its result is saved. A program that is continued twice, because a process died in
+ * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
+ */
+import { SuspensionError } from "../../errors/suspension-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import {
+  isSuspended,
+  type ResumeInput,
+  type ResumeOptions,
+  type Suspended,
+} from "../../execution/suspend/suspension.js";
+import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { type PortState, stateOf } from "../../port/state-access.js";
+import { throwUnsent } from "../../port/suspensions/call-rounds.js";
+import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
+import { type FoundHeld, type HeldRecord, LEASE_MS } from "../../port/suspensions/held-record.js";
+import { fromBase64, toBase64 } from "../../state/base64.js";
+import type { Toolport } from "../../toolport.js";
+import { sha256 } from "../../util/sha256.js";
+import { sleep } from "../../util/sleep.js";
+import type { CodeExecutor } from "../code-executor.js";
+import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
+import type { ProgramApi } from "../program-api.js";
+import { notOffered, type PausedProgram, type RunLimits, type RunPlan } from "../run-program.js";
+import {
+  type PendingCall,
+  type ProgramRecord,
+  type SavedTool,
+  toSuspendedProgram,
+} from "./program-record.js";
+import { createProgramToken, ProgramRecords } from "./program-records.js";
+import { changedTool, definitionHash, savedApi, savedTools } from "./saved-tools.js";
+
+const FIRST_POLL_MS = 25;
+const LAST_POLL_MS = 500;
+
+/** The parts of a code mode that suspended programs need. */
+export interface SuspendedProgramsParts {
+  readonly toolport: Toolport;
+  readonly executor: CodeExecutor;
+  readonly api: ProgramApi;
+  run(
+    plan: Pick<RunPlan, "source" | "limits" | "options" | "api" | "call" | "earlier">,
+  ): Promise<CodeOutcome | PausedProgram>;
+}
+
+type RunOptions = Pick<CallToolOptions, "signal" | "onProgress" | "context" | "headers">;
+
+/** A program, as long as it runs in this process. */
+interface LiveProgram {
+  readonly source: string;
+  readonly run: string;
+  /** Hash of the caller's key. */
+  readonly key: string | undefined;
+  readonly limits: RunLimits;
+  readonly wish: Pick<SuspendWish, "ttlMs" | "reasons" | "requireDurable">;
+  /** The tools of a program that is continued; undefined for a new one, which has those of the catalog. */
+  readonly tools?: ProgramRecord["tools"] | undefined;
+}
+
+export class SuspendedPrograms {
+  readonly #parts: SuspendedProgramsParts;
+  readonly #state: PortState;
+  readonly #records: ProgramRecords;
+
+  constructor(parts: SuspendedProgramsParts) {
+    const state = stateOf(parts.toolport);
+    if (state === undefined) throw notOffered("The object with the tools is not of createToolport");
+    this.#parts = parts;
+    this.#state = state;
+    this.#records = new ProgramRecords(state);
+  }
+
+  /** Runs a new program. With a key, an earlier run with the same key is found instead. */
+  async execute(
+    source: string,
+    { limits, options }: { limits: RunLimits; options: ExecuteOptions },
+  ): Promise<CodeOutcome> {
+    const wish = readSuspendOption(options.suspend as true | SuspendOptions, { tool: "execute" });
+    const key = wish.key === undefined ? undefined : await sha256(wish.key);
+    if (key !== undefined) {
+      const known = await this.#known(key, source, options.signal);
+      if (known !== undefined) return known;
+      if (!wish.create) throw unknownProgram();
+      await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
+    }
+    const program: LiveProgram = {
+      ...{ source, limits, wish, key },
+      run: key ?? globalThis.crypto.randomUUID(),
+    };
+    const outcome = await this.#parts.run({
+      ...{ source, limits, options: runOptions(options), api: this.#parts.api },
+      call: this.#caller(program),
+    });
+    return this.#finish(program, outcome);
+  }
+
+  /** Continues a program with the decision of a person. */
+  async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<CodeOutcome> {
+    for (;;) {
+      const found = await this.#records.find(token).catch(throwUnsent);
+      if (found === undefined) throw unknownProgram();
+      if (found.record.executor !== versionOf(this.#parts.executor)) throw otherEngine();
+      if (found.record.state === "running" && !(await this.#isAbandoned(found, options.signal))) continue;
+      const held = await this.#records.hold(found).catch(throwUnsent);
+      if (held !== undefined) return this.#continue(held, input, options);
+    }
+  }
+
+  async list(): Promise<CodeSuspended[]> {
+    return (await this.#records.waiting().catch(throwUnsent)).map(toSuspendedProgram);
+  }
+
+  async #continue(
+    held: HeldRecord<ProgramRecord>,
+    input: ResumeInput,
+    options: ResumeOptions,
+  ): Promise<CodeOutcome> {
+    const { record } = held;
+    const { source, run, key, limits, ttlMs, tools } = record;
+    const program: LiveProgram = {
+      ...{ source, run, key, limits, tools },
+      wish: { ttlMs, reasons: record.reasons, requireDurable: false },
+    };
+    try {
+      const [first, ...others] = record.pending as [PendingCall, ...PendingCall[]];
+      const answer = await this.#answerFirst(first, { program, input, options });
+      if (answer.suspended !== undefined)
+        return await this.#save(
+          { ...record, pending: [{ ...first, token: answer.suspended.token }, ...others] },
+          answer.suspended,
+          held,
+        );
+      const call = this.#caller(program);
+      const outcome = await this.#parts.run({
+        ...{ source, limits, options: runOptions(options), api: savedApi(this.#parts.api, tools) },
+        call: (name, args, callOptions, id) =>
+          id === first.id ? answer.result() : call(name, args, callOptions, id),
+        earlier: { ...record, image: fromBase64(record.image)! },
+      });
+      return await this.#finish(program, outcome, held);
+    } catch (error) {
+      // The image is as it was, and calls that were made have their results saved: the same token works again.
+      await held.replace({ ...record, state: "waiting" }).catch(() => {});
+      throw error;
+    } finally {
+      held.stop();
+    }
+  }
+
+  /**
+   * Answers the call that the person was asked about. An earlier process may have done that and died: then its saved outcome counts.
+   * Throws if the call still waits afterwards.
+   */
+  async #answerFirst(
+    { id, tool, args, token }: PendingCall,
+    { program, input, options }: { program: LiveProgram; input: ResumeInput; options: ResumeOptions },
+  ): Promise<{ suspended?: undefined; result: () => Promise<ToolResult> } | { suspended: Suspended }> {
+    const { toolport } = this.#parts;
+    const { signal, context, headers } = options;
+    const common = {
+      ...(signal && { signal }),
+      ...(context !== undefined && { context }),
+      ...(headers && { headers }),
+    };
+    try {
+      const suspend = { ...suspendOptions(program, id), create: false };
+      const known = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
+        const isLost = ToolportError.isInstance(error) && error.code === "OUTCOME_UNKNOWN";
+        if (isLost && input.again === true) return toolport.resume(token, input, common);
+        throw error;
+      });
+      const outcome = isSuspended(known) ? await toolport.resume(known.token, input, common) : known;
+      return isSuspended(outcome) ? { suspended: outcome } : { result: async () => outcome };
+    } catch (error) {
+      if (!isOver(error)) throw error;
+      return { result: () => Promise.reject(error) };
+    }
+  }
+
+  /** Makes the calls of a program, each at most once. */
+  #caller(program: LiveProgram): NonNullable<RunPlan["call"]> {
+    const { toolport, api } = this.#parts;
+    const saved =
+      program.tools &&
+      new Map(
+        Object.values(program.tools)
+          .flatMap(Object.values<SavedTool>)
+          .map(({ name, hash }) => [name, hash]),
+      );
+    return async (name, args, options, id) => {
+      if (saved !== undefined && (await definitionHash(api.toolNamed(name)!)) !== saved.get(name))
+        throw changedTool(name);
+      return toolport.callTool(name, args, { ...options, suspend: suspendOptions(program, id) });
+    };
+  }
+
+  async #finish(
+    program: LiveProgram,
+    outcome: CodeOutcome | PausedProgram,
+    held?: HeldRecord<ProgramRecord>,
+  ): Promise<CodeOutcome> {
+    if ("paused" in outcome) {
+      const { suspended, pending, image, calls, logs, cpuMs, timeMs } = outcome.paused;
+      const { source, run, key, limits, wish } = program;
+      const tools = program.tools ?? (await savedTools(this.#parts.api));
+      const base = { format: 1, state: "waiting", executor: versionOf(this.#parts.executor) } as const;
+      return this.#save(
+        {
+          ...base,
+          ...{ source, run, key, limits, tools, pending, calls, logs, cpuMs, timeMs },
+          ttlMs: wish.ttlMs,
+          reasons: wish.reasons,
+          image: toBase64(image),
+        },
+        suspended,
+        held,
+      );
+    }
+    const { key, source, run, wish } = program;
+    if (key !== undefined)
+      await this.#records.point(key, { format: 1, source, outcome: JSON.stringify(outcome) }, wish.ttlMs);
+    await held?.delete();
+    await this.#state.forgetCalls(outcome.calls.map((_, index) => callKey(run, index + 1)));
+    return outcome;
+  }
+
+  /** Saves a program under a new token, in place of the record that this process held. */
+  async #save(
+    record: Omit<ProgramRecord, "token" | "expiresAt" | "waitsFor">,
+    suspended: Suspended,
+    held: HeldRecord<ProgramRecord> | undefined,
+  ): Promise<CodeSuspended> {
+    const { token: _, ...waitsFor } = suspended;
+    const next: ProgramRecord = {
+      ...record,
+      ...{ state: "waiting", holder: undefined, leaseUntil: undefined, waitsFor },
+      token: createProgramToken(),
+      expiresAt: Date.now() + record.ttlMs,
+    };
+    await this.#records.save(next);
+    const { key, source, ttlMs } = next;
+    if (key !== undefined) await this.#records.point(key, { format: 1, source, token: next.token }, ttlMs);
+    await held?.delete();
+    return toSuspendedProgram(next);
+  }
+
+  /** The outcome of an earlier program with the same key; undefined if it has to be run. */
+  async #known(
+    key: string,
+    source: string,
+    signal: AbortSignal | undefined,
+  ): Promise<CodeOutcome | undefined> {
+    for (;;) {
+      const pointer = await this.#records.pointer(key).catch(throwUnsent);
+      if (pointer === undefined) return undefined;
+      if (pointer.source !== source) throw reusedKey();
+      if (pointer.outcome !== undefined) return JSON.parse(pointer.outcome) as CodeOutcome;
+      // It ended without an outcome. Its calls have saved theirs, so that it can be run again.
+      if (pointer.token === undefined) return undefined;
+      const found = await this.#records.find(pointer.token).catch(throwUnsent);
+      if (found === undefined) return undefined;
+      if (found.record.state === "waiting" || (await this.#isAbandoned(found, signal)))
+        return toSuspendedProgram(found.record);
+    }
+  }
+
+  /** Waits while another process runs the program. False if the record has changed; true if that process is gone. */
+  async #isAbandoned(found: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
+    const patienceEnd = performance.now() + LEASE_MS;
+    for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, LAST_POLL_MS)) {
+      const leaseMs = (found.record.leaseUntil ?? 0) - Date.now();
+      const leftMs = Math.min(leaseMs, patienceEnd - performance.now());
+      if (leftMs <= 0) return true;
+      await sleep(Math.min(waitMs, leftMs + 1), signal);
+      if ((await this.#records.find(found.record.token))?.version !== found.version) return false;
+    }
+  }
+}
+
+const callKey = (run: string, id: number): string => `program ${run} ${id}`;
+
+const suspendOptions = ({ run, wish }: LiveProgram, id: number): SuspendOptions => ({
+  key: callKey(run, id),
+  ttlMs: wish.ttlMs,
+  requireDurable: wish.requireDurable,
+  ...(wish.reasons !== undefined && { reasons: wish.reasons }),
+});
+
+const runOptions = ({ signal, onProgress, context, headers }: RunOptions): RunOptions => ({
+  ...(signal && { signal }),
+  ...(onProgress && { onProgress }),
+  ...(context !== undefined && { context }),
+  ...(headers && { headers }),
+});
+
+const versionOf = ({ version = "" }: CodeExecutor): string => version;
+
+/** True if the call will not wait any more: the program gets the error. Other errors leave it waiting, and the caller gets them. */
+const isOver = (error: unknown): boolean =>
+  ToolportError.isInstance(error) &&
+  (error.code === "REFUSED" || (error.outcome !== "unsent" && error.code !== "OUTCOME_UNKNOWN"));
+
+/** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
+const unknownProgram = (): SuspensionError =>
+  new SuspensionError({
+    code: "SUSPENSION_UNKNOWN",
+    what: "No suspended program with this token waits for this principal",
+    next: "It may be used, expired or of another principal; run the program again",
+    outcome: "unsent",
+  });
+
+const otherEngine = (): SuspensionError =>
+  new SuspensionError({
+    code: "SUSPENSION_UNKNOWN",
+    what: "The program was suspended by another version of the engine, which this one cannot continue",
+    next: "Resume with the versions of toolport and quickjs-wasi that suspended it, or run the program again",
+    outcome: "unsent",
+  });
+
+const reusedKey = (): SuspensionError =>
+  new SuspensionError({
+    code: "KEY_REUSED",
+    what: "The key was already used for another program",
+    next: "Use one key for one program only",
+    outcome: "unsent",
+  });

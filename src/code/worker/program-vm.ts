@@ -1,0 +1,350 @@
+/** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
+import { gunzipSync, gzipSync } from "node:zlib";
+import { JSException, type JSValueHandle, MAX_STACK_SIZE, QuickJS } from "quickjs-wasi";
+import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
+import { GUEST_SOURCE } from "./guest.js";
+import { type Position, parseProgram, positionIn, positionInSource } from "./parse-program.js";
+import type { CompiledWasm } from "./worker-messages.js";
+
+/** What the VM reports. */
+export interface VmListener {
+  /** Called first. */
+  onOpened(vm: ProgramVm): void;
+  /** The program begins to compute. */
+  onRunning(): void;
+  onCall(call: ProgramCall): void;
+  onLog(line: string): void;
+  /** Output is left out from here on. */
+  onCut(): void;
+  onWait(pending: readonly number[]): void;
+  onEnd(end: ProgramEnd): void;
+}
+
+type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
+
+/** Stored in an image beside the memory of the VM. */
+interface ImageHeader {
+  readonly api: number;
+  readonly main: number;
+  readonly pending: readonly number[];
+  readonly outputLeft: number;
+  readonly outputMissing: number;
+  readonly isTypeScript: boolean;
+}
+
+/** What the program threw. */
+interface Thrown {
+  readonly name: string;
+  readonly message: string;
+  readonly stack: string;
+  readonly code: string | undefined;
+  readonly missing: { readonly server: string; readonly tool?: string | undefined } | undefined;
+}
+
+const textOf = (handle: JSValueHandle | undefined): string | undefined =>
+  handle?.isString ? handle.toString() : undefined;
+
+export class ProgramVm {
+  readonly #program: CodeProgram;
+  readonly #listener: VmListener;
+  #vm!: QuickJS;
+  #api!: JSValueHandle;
+  #main: JSValueHandle | undefined;
+  #pending = new Set<number>();
+  #isTypeScript = false;
+  #usedMs: number;
+  #busySince: number | undefined;
+  #isInterrupted = false;
+  #hasEnded = false;
+  #outputLeft: number;
+  #outputMissing = 0;
+  #thrown: Thrown | undefined;
+  #value: { readonly json: string | undefined } | { readonly size: number } | undefined;
+
+  private constructor(program: CodeProgram, listener: VmListener) {
+    this.#program = program;
+    this.#listener = listener;
+    this.#usedMs = program.usedCpuMs ?? 0;
+    this.#outputLeft = program.limits.outputBytes;
+  }
+
+  /** Starts the program, or continues its image. */
+  static async start(wasm: CompiledWasm, program: CodeProgram, listener: VmListener): Promise<ProgramVm> {
+    const opened = new ProgramVm(program, listener);
+    listener.onOpened(opened);
+    if (program.image === undefined) await opened.#begin(wasm);
+    else await opened.#continue(wasm, program.image);
+    return opened;
+  }
+
+  /** Processor time so far: the time that the program computes, without the time that it waits. */
+  get cpuMs(): number {
+    return this.#usedMs + (this.#busySince === undefined ? 0 : performance.now() - this.#busySince);
+  }
+
+  async #begin(wasm: CompiledWasm): Promise<void> {
+    try {
+      this.#vm = await QuickJS.create(this.#options(wasm));
+      this.#openGuest();
+    } catch (error) {
+      return this.#end(engineFailure(error));
+    }
+    const parsed = await parseProgram(this.#vm, this.#program.source);
+    if ("message" in parsed) {
+      const { message, line, column } = parsed;
+      return this.#end({ code: "SYNTAX", name: "SyntaxError", message, line, column });
+    }
+    this.#isTypeScript = parsed.isTypeScript;
+    this.#listener.onRunning();
+    await this.#enter(() => {
+      this.#main = this.#callGuest("run", this.#vm.evalCode(parsed.code, parsed.file));
+    });
+  }
+
+  /** Not part of the program's time. */
+  #openGuest(): void {
+    const vm = this.#vm;
+    const { tools, limits } = this.#program;
+    const members = JSON.stringify({ names: Object.keys(tools), tools: Object.values(tools) });
+    this.#api = vm.callFunction(
+      vm.evalCode(GUEST_SOURCE, "toolport"),
+      vm.undefined,
+      ...Object.entries(this.#callbacks()).map(([name, callback]) => vm.newFunction(name, callback)),
+      vm.newString(members),
+      vm.newNumber(limits.outputBytes),
+      vm.newNumber(limits.resultBytes),
+    );
+  }
+
+  async #continue(wasm: CompiledWasm, image: Uint8Array): Promise<void> {
+    const { header, snapshot } = readImage(image);
+    const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), this.#options(wasm));
+    this.#vm = vm;
+    for (const [name, callback] of Object.entries(this.#callbacks())) vm.registerHostCallback(name, callback);
+    this.#api = vm.importHandle(header.api);
+    this.#main = vm.importHandle(header.main);
+    this.#pending = new Set(header.pending);
+    this.#outputLeft = header.outputLeft;
+    this.#outputMissing = header.outputMissing;
+    this.#isTypeScript = header.isTypeScript;
+    this.#listener.onRunning();
+    await this.#enter(() => {});
+  }
+
+  /** The image of the waiting program. */
+  snapshot(): Uint8Array<ArrayBuffer> {
+    this.#vm.runGC();
+    const header: ImageHeader = {
+      api: this.#vm.exportHandle(this.#api),
+      main: this.#vm.exportHandle(this.#main!),
+      pending: [...this.#pending],
+      outputLeft: this.#outputLeft,
+      outputMissing: this.#outputMissing,
+      isTypeScript: this.#isTypeScript,
+    };
+    return writeImage(header, QuickJS.serializeSnapshot(this.#vm.snapshot()));
+  }
+
+  /** Gives the program the answer to a call. */
+  async answer(id: number, answer: ProgramAnswer): Promise<void> {
+    if (this.#hasEnded || !this.#pending.delete(id)) return;
+    await this.#enter(() => this.#give(id, answer));
+  }
+
+  #give(id: number, answer: ProgramAnswer): void {
+    const vm = this.#vm;
+    const number = vm.newNumber(id);
+    if ("error" in answer) {
+      const { name, code, message } = answer.error;
+      const texts = [name, code, message].map((text) => vm.newString(text));
+      this.#callGuest("fail", number, ...texts).dispose();
+      return;
+    }
+    let json: JSValueHandle;
+    try {
+      json = vm.newString(answer.value);
+    } catch {
+      const message = `The result of ${answer.value.length} characters does not fit into the memory of the program.`;
+      this.#callGuest(
+        "fail",
+        number,
+        ...["ToolError", "MEMORY_LIMIT", message].map((text) => vm.newString(text)),
+      ).dispose();
+      return;
+    }
+    this.#callGuest("answer", number, json).dispose();
+    json.dispose();
+  }
+
+  #callGuest(name: string, ...args: JSValueHandle[]): JSValueHandle {
+    return this.#api
+      .getProp(name)
+      .consume((method) => this.#vm.callFunction(method, this.#vm.undefined, ...args));
+  }
+
+  #options(wasm: CompiledWasm) {
+    return {
+      wasm,
+      memoryLimit: this.#program.limits.memoryBytes,
+      maxStackSize: MAX_STACK_SIZE,
+      interruptHandler: () => {
+        this.#isInterrupted ||= this.cpuMs > this.#program.limits.cpuMs;
+        return this.#isInterrupted;
+      },
+      // The engine may print: nothing of that belongs to the host.
+      wasi: () => ({ fd_write: () => 8 }),
+    };
+  }
+
+  /** The functions of the worker that the guest calls. Their names are part of images. */
+  #callbacks(): Record<string, (...args: JSValueHandle[]) => JSValueHandle> {
+    const nothing = this.#vm.undefined;
+    return {
+      send: (id, server, tool, args, stack) => {
+        const number = id!.toNumber();
+        this.#pending.add(number);
+        const { line } = positionIn(textOf(stack) ?? "");
+        this.#listener.onCall({
+          id: number,
+          server: server!.toString(),
+          tool: tool!.toString(),
+          args: textOf(args),
+          line,
+        });
+        return nothing;
+      },
+      write: (line, length) => {
+        this.#write(line!.toString(), length!.toNumber());
+        return nothing;
+      },
+      finish: (kind, ...rest) => {
+        this.#finish(kind!.toString(), rest.map(textOf));
+        return nothing;
+      },
+    };
+  }
+
+  #write(line: string, length: number): void {
+    if (this.#outputLeft > 0) {
+      const bytes = Buffer.from(line);
+      const whole = bytes.length <= this.#outputLeft;
+      // Cut between characters.
+      const kept = whole
+        ? line
+        : new TextDecoder().decode(bytes.subarray(0, this.#outputLeft), { stream: true });
+      this.#outputLeft -= bytes.length + 1;
+      this.#listener.onLog(kept);
+      if (kept.length === length) return;
+      this.#outputLeft = 0;
+      this.#outputMissing += length - kept.length;
+    } else this.#outputMissing += length;
+    this.#listener.onCut();
+  }
+
+  #finish(kind: string, [first, ...rest]: (string | undefined)[]): void {
+    if (kind === "value") this.#value = { json: first };
+    else if (kind === "large") this.#value = { size: Number(first) };
+    else {
+      const [message = "", stack = "", code, server, tool] = rest;
+      const missing = server === undefined ? undefined : { server, tool };
+      this.#thrown = { name: first ?? "Error", message, stack, code, missing };
+    }
+  }
+
+  /** Runs code of the VM and everything that follows from it, then reports the state of the program. */
+  async #enter(action: () => void): Promise<void> {
+    let failure: unknown;
+    this.#busySince = performance.now();
+    try {
+      action();
+      this.#vm.executePendingJobs();
+    } catch (error) {
+      failure = error;
+    }
+    this.#usedMs += performance.now() - this.#busySince;
+    this.#busySince = undefined;
+    await this.#report(failure);
+  }
+
+  async #report(failure: unknown): Promise<void> {
+    const value = this.#value;
+    if (this.#isInterrupted) return this.#end(cpuLimit(this.#program.limits.cpuMs));
+    if (value !== undefined) return this.#endWith(value);
+    if (this.#thrown !== undefined) return this.#end(await this.#describe(this.#thrown));
+    if (failure !== undefined) return this.#end(engineFailure(failure));
+    if (this.#pending.size > 0) return this.#listener.onWait([...this.#pending]);
+    // The guest reports every end, unless it has no memory left for that.
+    if (this.#main?.promiseState !== 0) return this.#end(memoryLimit());
+    this.#end({
+      code: "STUCK",
+      name: "Error",
+      message: "The program waits for a promise that nothing will resolve",
+    });
+  }
+
+  #endWith(value: { readonly json: string | undefined } | { readonly size: number }): void {
+    const { resultBytes } = this.#program.limits;
+    const size = "size" in value ? value.size : Buffer.byteLength(value.json ?? "");
+    if ("json" in value && size <= resultBytes) return this.#close({ value: value.json, cpuMs: this.cpuMs });
+    const message = `The result has ${size} bytes as JSON; the limit is ${resultBytes}`;
+    this.#end({ code: "RESULT_TOO_LARGE", name: "RangeError", message });
+  }
+
+  async #describe({ name, message, stack, code, missing }: Thrown): Promise<EndError> {
+    if (name === "InternalError" && message === "out of memory") return memoryLimit();
+    const position = await this.#positionOf(stack);
+    return { code: "THROWN", name, message, ...position, thrownCode: code, missing };
+  }
+
+  async #positionOf(stack: string): Promise<Position> {
+    const position = positionIn(stack);
+    return this.#isTypeScript ? positionInSource(this.#program.source, position) : position;
+  }
+
+  #end(error: EndError): void {
+    this.#close({ error, cpuMs: this.cpuMs });
+  }
+
+  #close(end: ProgramEnd): void {
+    this.#hasEnded = true;
+    if (this.#outputMissing > 0)
+      this.#listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
+    this.#listener.onEnd(end);
+  }
+}
+
+const memoryLimit = (): EndError => ({
+  code: "MEMORY_LIMIT",
+  name: "InternalError",
+  message: "The program needs more memory than it may use",
+});
+
+const cpuLimit = (cpuMs: number): EndError => ({
+  code: "CPU_LIMIT",
+  name: "Error",
+  message: `The program computed for more than ${cpuMs} ms`,
+});
+
+/** An error of the engine itself, outside the functions of the guest. */
+function engineFailure(failure: unknown): EndError {
+  const message = failure instanceof Error ? failure.message : "";
+  if (/out of memory|wasm_malloc/.test(message)) return memoryLimit();
+  // The stack of the engine overflowed. It cannot continue, but the program is to blame.
+  if (failure instanceof RangeError || failure instanceof JSException)
+    return { code: "THROWN", name: failure.name, message };
+  return { code: "CRASHED", name: "Error", message: "The engine that runs programs failed" };
+}
+
+function writeImage(header: ImageHeader, snapshot: Uint8Array): Uint8Array<ArrayBuffer> {
+  const text = Buffer.from(JSON.stringify(header));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  // The fastest level: most of the memory is empty.
+  return new Uint8Array(gzipSync(Buffer.concat([length, text, snapshot]), { level: 1 }));
+}
+
+function readImage(image: Uint8Array): { header: ImageHeader; snapshot: Uint8Array } {
+  const bytes = gunzipSync(image);
+  const end = 4 + bytes.readUInt32LE(0);
+  return { header: JSON.parse(bytes.toString("utf8", 4, end)) as ImageHeader, snapshot: bytes.subarray(end) };
+}

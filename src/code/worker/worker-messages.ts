@@ -1,0 +1,33 @@
+/** What the host and the worker of a program send each other. */
+import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
+
+/** QuickJS as compiled WebAssembly. The types of Node have no name for it. */
+export type CompiledWasm = object;
+
+/** Given to a worker when it starts. */
+export interface WorkerSettings {
+  /** QuickJS, compiled once by the host. */
+  readonly wasm: CompiledWasm;
+}
+
+export type ToWorker =
+  | { readonly type: "start"; readonly program: CodeProgram }
+  | { readonly type: "answer"; readonly id: number; readonly answer: ProgramAnswer }
+  | { readonly type: "snapshot" };
+
+export type FromWorker =
+  /** The program begins to compute: its processor time counts from here. */
+  | { readonly type: "running" }
+  | { readonly type: "call"; readonly call: ProgramCall; readonly cpuMs: number }
+  | { readonly type: "log"; readonly lines: readonly string[] }
+  /** Output is left out from here on. */
+  | { readonly type: "cut" }
+  /** The program waits. `answered`: how many answers it has received. */
+  | {
+      readonly type: "wait";
+      readonly pending: readonly number[];
+      readonly answered: number;
+      readonly cpuMs: number;
+    }
+  | { readonly type: "image"; readonly image: Uint8Array; readonly cpuMs: number }
+  | { readonly type: "end"; readonly end: ProgramEnd };

@@ -1,0 +1,129 @@
+/** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
+import { AuthError } from "../../errors/auth-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
+import { askForLogin } from "../calls/ask-for-login.js";
+import { decideCall, fallbackRule } from "../calls/decide-call.js";
+import { callOwnTool } from "../calls/own-tools.js";
+import { type AskClient, createRelay, passedRequestMeta } from "../calls/relayed.js";
+import { capabilityKeyOf, onlyQuestions } from "../client.js";
+import { nextHop } from "../hops.js";
+import { resourceNames } from "../lists/list-entries.js";
+import { hasUris, renameUris } from "../lists/resource-names.js";
+import type { Fields } from "../message.js";
+import type { RequestContext } from "../request-context.js";
+
+export interface InnerCall {
+  /** Public name of the tool. */
+  readonly name: string;
+  readonly args: Fields;
+  /** Aborts when the program ends. */
+  readonly signal: AbortSignal;
+  /** @default asks on the stream of the request */
+  readonly answer: AskClient | undefined;
+}
+
+/** Rejects if the call is refused or fails. */
+export async function callInnerTool(outer: RequestContext, call: InnerCall): Promise<ToolResult> {
+  const context = innerContext(outer, call);
+  const { facts, parts, client, request } = context;
+  const startedAt = performance.now();
+  try {
+    const result = await decideAndRun(outer, context, call);
+    facts.outcome = result.isError ? "error" : "ok";
+    return result;
+  } catch (error) {
+    const failure = error instanceof AuthError ? withLink(context, error) : error;
+    facts.outcome ??= "error";
+    facts.errorCode ??= toToolportError(failure).code;
+    throw failure;
+  } finally {
+    parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
+  }
+}
+
+/**
+ * The call as a request of its own. A program waits for the answers to questions, as a legacy client does: the way of modern clients
+ * ends the request that the program belongs to, which `answer` does.
+ */
+function innerContext(outer: RequestContext, { name, args, signal, answer }: InnerCall): RequestContext {
+  const { client, exchange, request } = outer;
+  // Tasks and other extensions belong to requests that the client itself sends.
+  const capabilities = onlyQuestions(client.capabilities);
+  const ask: RequestContext["exchange"]["ask"] =
+    answer === undefined
+      ? exchange.ask
+      : async (method, params, stop) => ({ id: request.id, result: await answer({ method, params }, stop) });
+  const wantsNoLogs = client.era === "modern" && client.logLevel === undefined;
+  return {
+    ...outer,
+    client: { ...client, era: "legacy", capabilities, capabilityKey: capabilityKeyOf(capabilities) },
+    exchange: {
+      signal,
+      header: undefined,
+      notify: (text) => {
+        if (!wantsNoLogs) exchange.notify(text);
+      },
+      ask,
+      hold: undefined,
+    },
+    request: { id: request.id, method: "tools/call", params: { name, arguments: args } },
+    facts: { tool: name, args },
+  };
+}
+
+async function decideAndRun(
+  outer: RequestContext,
+  context: RequestContext,
+  { name, args, signal }: InnerCall,
+): Promise<ToolResult> {
+  const { parts, user, client, facts } = context;
+  const { port } = user;
+  // A tool may be gone, or hidden from the user, since the program began.
+  const entry = port.catalog.entry(name);
+  const own = entry === undefined ? callOwnTool(context, name, args) : undefined;
+  if (own !== undefined) return own;
+  const { info, source } = entry ?? (await port.findForCall(name, { signal }));
+  Object.assign(facts, { server: info.server, tool: source.sourceName, definition: source.raw });
+  if (!parts.offers(client.principal, info)) throw refusal(`There is no tool named ${name}`, info.server);
+  const found = { info, source };
+  const wanted = { name, args, inputResponses: undefined };
+  const decided = await decideCall(context, found, args, { round: undefined, wanted });
+  if ("answer" in decided) throw refusal(textIn(decided.answer), info.server);
+  const relay = createRelay(context, { mayUse: fallbackRule(context, args, decided.isApproved) });
+  const { params } = outer.request;
+  const options: CallToolOptions = {
+    signal,
+    meta: passedRequestMeta(params, { baggage: parts.baggage, hops: nextHop(params) }),
+    ...(decided.isExact && { checkArguments: "strict" }),
+  };
+  const result = await port.run(found, args, options, { relay });
+  const { server } = result;
+  facts.server = server;
+  if (!hasUris(result as unknown as Fields)) return result;
+  const names = await resourceNames(port, { signal });
+  return renameUris(result as unknown as Fields, (uri) =>
+    names.toPublic(server, uri),
+  ) as unknown as ToolResult;
+}
+
+const refusal = (what: string, server: string): ToolCallError =>
+  new ToolCallError({ code: "REFUSED", what, server, outcome: "unsent" });
+
+/** The program gets the address of the page, because it cannot wait for a login. */
+function withLink(context: RequestContext, error: AuthError): AuthError {
+  const asked = askForLogin(
+    { ...context, client: { ...context.client, capabilities: {} } },
+    error,
+    undefined,
+  );
+  if (asked === undefined) return error;
+  const { code, server, outcome } = error;
+  return new AuthError({ code, server, outcome, what: textIn(asked) });
+}
+
+/** The text of a result that has one text block. */
+const textIn = (result: string): string =>
+  (JSON.parse(result) as { content: [{ text: string }] }).content[0].text;

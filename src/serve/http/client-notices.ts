@@ -1,0 +1,92 @@
+/**
+ * Notifications of legacy sessions: a cancelled request, changed roots. The request, or the connection to the server, may belong to
+ * another replica, so each becomes a note that all replicas read.
+ */
+import type { Relay } from "../../protocol/relay.js";
+import { resultOf } from "../calls/parked-calls.js";
+import { invalidParams } from "../faults.js";
+import { type ClientNotification, type Fields, isFields, type RequestId } from "../message.js";
+import type { GatewayParts } from "../request-context.js";
+import type { OpenedSession } from "../sessions.js";
+import type { EventStream } from "./event-stream.js";
+
+const CANCELLED = "cancelled/";
+const ROOTS = "roots/";
+const NOTE_MS = 30_000;
+/** The key of a note contains the id. Requests with longer ids are cancelled on this replica only. */
+const MAX_KEY_CHARS = 256;
+
+/** Names an open request of a session. */
+export const openKey = (session: string, id: RequestId): string => `${session}/${JSON.stringify(id)}`;
+
+export class ClientNotices {
+  readonly #parts: GatewayParts;
+  readonly #cancel: (key: string) => boolean;
+  readonly #stop: () => void;
+  /** The streams for news, by session: servers that ask for the new roots are answered on them. */
+  readonly #streams = new Map<string, EventStream>();
+
+  /** @param cancel cancels a request of this replica by its `openKey`; false if there is none */
+  constructor(parts: GatewayParts, cancel: (key: string) => boolean) {
+    this.#parts = parts;
+    this.#cancel = cancel;
+    this.#stop = parts.notes.onChange((key, note) => {
+      if (key.startsWith(CANCELLED)) cancel(key.slice(CANCELLED.length));
+      else if (key.startsWith(ROOTS) && isFields(note?.value))
+        this.#rootsChanged(key.slice(ROOTS.length), note.value);
+    });
+  }
+
+  /** Takes a notification of a session. Ignores all others. */
+  async take({ method, params }: ClientNotification, session: OpenedSession, user: User): Promise<void> {
+    const { notes } = this.#parts;
+    if (method === "notifications/roots/list_changed") {
+      if (!isFields(session.capabilities["roots"]) || !this.#mayNote(user)) return;
+      const value = { p: user.principal, k: session.capabilityKey };
+      return notes.set(`${ROOTS}${session.key}`, value, NOTE_MS);
+    }
+    if (method !== "notifications/cancelled") return;
+    const { requestId } = params;
+    if (typeof requestId !== "string" && typeof requestId !== "number")
+      throw invalidParams("The id of the request is missing");
+    const key = openKey(session.key, requestId);
+    if (this.#cancel(key) || key.length > MAX_KEY_CHARS || !this.#mayNote(user)) return;
+    await notes.set(`${CANCELLED}${key}`, true, NOTE_MS);
+  }
+
+  /** The stream for news of a session was opened. */
+  streamOpened({ key }: OpenedSession, stream: EventStream): void {
+    this.#streams.set(key, stream);
+    void stream.closed.then(() => {
+      if (this.#streams.get(key) === stream) this.#streams.delete(key);
+    });
+  }
+
+  close(): void {
+    this.#stop();
+  }
+
+  #mayNote({ principal }: User): boolean {
+    return this.#parts.users.mayNote(principal);
+  }
+
+  #rootsChanged(session: string, { p: principal, k: capabilityKey }: Fields): void {
+    const user = this.#parts.users.peek(principal as string | undefined);
+    const stream = this.#streams.get(session);
+    const answer = stream && this.#answererOn(stream, principal as string | undefined);
+    user?.port.variants.rootsChanged(String(capabilityKey), answer).catch(this.#parts.report);
+  }
+
+  #answererOn(stream: EventStream, principal: string | undefined): Relay["answer"] {
+    return async ({ method, params }, signal) => {
+      if (!stream.isOpen) throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
+      const send = (id: string) =>
+        stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
+      return resultOf(await this.#parts.questions.ask(principal, send, signal));
+    };
+  }
+}
+
+interface User {
+  readonly principal: string | undefined;
+}
