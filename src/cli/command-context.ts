@@ -1,4 +1,5 @@
 /** What a command works with: output, questions to the user, configuration, state, and a port to the servers. */
+import type { Readable, Writable } from "node:stream";
 import type { ServerEntry } from "../config/server-entry.js";
 import type { ConfigIssue } from "../errors/config-error.js";
 import type { ConfigSource } from "../node/config-locations.js";
@@ -50,6 +51,8 @@ export interface OpenedPort {
   readonly consentError: LoadedServers["consentError"];
   /** The loaded files, with their issues. */
   readonly config: LoadedConfig;
+  /** Servers of the port that come from the saved state. */
+  readonly saved: readonly string[];
   /** Undefined if the state is in memory. */
   readonly statePath: string | undefined;
   readonly store: Store;
@@ -68,8 +71,14 @@ export interface OpenPortOptions {
    * @default "throw"
    */
   readonly onMissingConsent?: "throw" | "leaveOut";
+  /** Create a port without servers if none is configured. @default false: throw */
+  readonly mayBeEmpty?: boolean;
   /** The port of this user, like `toolport.as(name)`. @default the plain port */
   readonly principal?: string;
+  /** The options or entries are special to this command: a shell must not use its own port. @default false */
+  readonly isSpecial?: boolean;
+  /** Questions of servers are asked at the terminal, if there is one. @default true */
+  readonly asksOnTerminal?: boolean;
   /** Changes an entry before it is used. @default none */
   readonly changeEntry?: (entry: ServerEntry, name: string) => ServerEntry;
   /** More options of `createToolport`. @default none */
@@ -85,7 +94,23 @@ export interface OpenedStore {
   compact(): Promise<void>;
 }
 
+/** Servers that the user typed instead of naming a configured one. Typing them is consent. */
+export interface TypedServers {
+  /** By the name that stands for them in this command. */
+  readonly entries: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Replaces the name in a suggested command by what the user typed. Values of headers and variables are left out. */
+  commandFor(line: string): string;
+}
+
+/** Streams of the process. */
+export interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+}
+
 export interface CommandContext {
+  readonly streams: Streams;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
   readonly form: OutputForm;
@@ -96,9 +121,13 @@ export interface CommandContext {
   /** `--yes` was given. */
   readonly agreesToAll: boolean;
   readonly timeoutMs: number | undefined;
+  /** The servers that the user typed; undefined if all servers are configured ones. */
+  readonly typed: TypedServers | undefined;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
   readonly paint: Paint;
+  /** Width of the terminal that shows stdout; undefined if it is none. */
+  readonly columns: number | undefined;
   /** Prints data on stdout. Control characters are escaped, unless the form is raw and stdout is not a terminal. */
   print(text: string): void;
   /** Prints lines whose texts were escaped before they were coloured. */

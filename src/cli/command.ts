@@ -1,5 +1,5 @@
 /** A command: its row in the table of `commands.ts`, and the code that is loaded when it runs. */
-import type { CommandContext } from "./command-context.js";
+import type { CommandContext, TypedServers } from "./command-context.js";
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -15,7 +15,7 @@ export interface OptionSpec {
 }
 
 /** What a positional argument names; shell completion offers the known values. */
-export type Completes = "server" | "tool" | "resource" | "prompt" | "file" | "none";
+export type Completes = "server" | "tool" | "argument" | "resource" | "prompt" | "file" | "none";
 
 export interface PositionalSpec {
   readonly name: string;
@@ -39,6 +39,13 @@ export interface CommandSpec {
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** The words after `--` are a command of another program. */
   readonly takesCommand?: boolean;
+  /**
+   * The first argument may be a server that is not configured: a URL, `--stdio` or a command after `--`. `"tool"`: the argument is
+   * `server.tool`, or `server` alone. `"servers"`: all arguments are servers.
+   */
+  readonly takesTyped?: "server" | "servers" | "tool";
+  /** Options that the command does not know are arguments of a tool or prompt: `--city Oslo`. */
+  readonly takesNamed?: boolean;
   /** Left out of help and completion: for programs only. */
   readonly isHidden?: boolean;
   /** Loads the code of the command. Called only to run it, so that `--help` stays fast. */
@@ -59,7 +66,34 @@ export interface Invocation {
   readonly passthrough: readonly string[];
   /** Options of the command and global options. */
   readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  /** Options that are arguments of a tool or prompt, in order. */
+  readonly named: readonly NamedArgument[];
+  /** The servers that the user typed; undefined if all servers are configured ones. */
+  readonly typed?: TypedServers | undefined;
 }
+
+/** An argument of a tool in the form `--name value`, `--name=value` or `--name`. */
+export interface NamedArgument {
+  readonly name: string;
+  readonly text: string | undefined;
+  /** The text is a word of its own, so it may be something else if the argument is a boolean. */
+  readonly isDetached: boolean;
+}
+
+/** A URL of a server. */
+export const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text);
+
+/** The user typed a server instead of naming a configured one. */
+export const hasTyped = ({
+  command,
+  words,
+  passthrough,
+  options,
+}: Pick<Invocation, "command" | "words" | "passthrough" | "options">): boolean =>
+  command.takesTyped !== undefined &&
+  (passthrough.length > 0 ||
+    options["stdio"] !== undefined ||
+    words.slice(0, command.takesTyped === "servers" ? undefined : 1).some(isAddress));
 
 /** The value of a string option. */
 export function textOption({ options }: Invocation, name: string): string | undefined {
@@ -96,6 +130,24 @@ export const OPTIONAL_SERVER: PositionalSpec = {
   summary: "Only this server",
   completes: "server",
   optional: true,
+};
+
+/** Options of commands that accept a typed server. */
+export const TYPED_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  stdio: {
+    type: "string",
+    value: "<command>",
+    summary: "Start this command instead of a configured server (also: -- command)",
+  },
+  header: { type: "string", multiple: true, value: "<name: value>", summary: "HTTP header for a URL" },
+  env: { type: "string", multiple: true, value: "<name=value>", summary: "Variable for --stdio" },
+  cwd: { type: "string", value: "<dir>", summary: "Working directory for --stdio" },
+  transport: {
+    type: "string",
+    value: "<kind>",
+    choices: ["http", "sse", "websocket", "auto"],
+    summary: "Transport for a URL (detected automatically)",
+  },
 };
 
 export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {

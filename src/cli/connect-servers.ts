@@ -3,7 +3,7 @@ import type { ConnectionStatus } from "../connection/connection-state.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { ServerReport } from "../port/report.js";
+import { mapConcurrently } from "../util/map-concurrently.js";
 import type { CliError } from "./cli-error.js";
 import type { CommandContext, OpenedPort } from "./command-context.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
@@ -31,13 +31,26 @@ const OFFLINE: readonly ConnectionErrorCode[] = [
   ...(["CIRCUIT_OPEN", "CLOSED", "SESSION_LOST", "STREAM_CUT"] as const),
 ];
 
-/** Connects the named servers, or all servers of the port. Never throws for a server that fails or was left out. */
+/** As many servers connect at once as a port would connect. */
+const CONCURRENCY = 32;
+
+interface ConnectOptions {
+  /** @default all servers of the port */
+  readonly names?: readonly string[] | undefined;
+  /** Called with each outcome as soon as it is known. */
+  readonly onOutcome?: (outcome: ServerOutcome) => void | Promise<void>;
+}
+
+/**
+ * Connects servers. Never throws for a server that fails or was left out. The outcomes are in the order of the files; servers of the
+ * saved state come last.
+ */
 export async function connectServers(
   context: CommandContext,
-  { toolport, leftOut, sources }: OpenedPort,
-  names?: readonly string[],
+  opened: OpenedPort,
+  { names, onOutcome }: ConnectOptions = {},
 ): Promise<ServerOutcome[]> {
-  const inPort = names?.filter((name) => !leftOut.has(name));
+  const { toolport } = opened;
   const progress = context.progress(names === undefined ? "Connecting" : `Connecting to ${names.join(", ")}`);
   const waiting = new Set<string>();
   const stop = toolport.on("state", ({ server, to }) => {
@@ -47,30 +60,36 @@ export async function connectServers(
     if (waiting.size > 0) progress.update(`Connecting to ${[...waiting].join(", ")}`);
   });
   try {
-    const report =
-      inPort?.length === 0
-        ? { servers: {} }
-        : await toolport.connect({
-            signal: context.signal,
-            ...(inPort !== undefined && { servers: inPort }),
-          });
-    const all = new Set([...Object.keys(toolport.snapshot().servers), ...leftOut.keys()]);
-    // In the order of the files. Servers of the saved state come last.
-    const known = [...new Set([...Object.keys(sources), ...all])].filter(
-      (name) => all.has(name) && (names?.includes(name) ?? true),
-    );
-    return known.map((name) => {
-      const found: ServerReport | undefined = Object.hasOwn(report.servers, name)
-        ? report.servers[name]
-        : undefined;
-      if (found === undefined) return unusedOutcome(name, leftOut.get(name));
-      const { state, error, authUrl, toolCount, ms } = found;
-      return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
+    return await mapConcurrently(names ?? serversIn(opened), CONCURRENCY, async (name) => {
+      const outcome = await connectServer(context, opened, name);
+      await onOutcome?.(outcome);
+      return outcome;
     });
   } finally {
     stop();
     progress.done();
   }
+}
+
+/** The names of all servers, including those that were left out. */
+export function serversIn({ sources, config, leftOut, saved }: OpenedPort): string[] {
+  const isThere = (name: string) => Object.hasOwn(config.mcpServers, name) || leftOut.has(name);
+  return [...new Set([...Object.keys(sources).filter(isThere), ...saved])];
+}
+
+async function connectServer(
+  { signal }: CommandContext,
+  { toolport, leftOut }: OpenedPort,
+  name: string,
+): Promise<ServerOutcome> {
+  const unused = leftOut.get(name);
+  if (unused !== undefined) return unusedOutcome(name, unused);
+  const { servers } = await toolport.connect({ servers: [name], signal });
+  // The port does not connect a disabled server.
+  const report = Object.hasOwn(servers, name) ? servers[name] : undefined;
+  if (report === undefined) return unusedOutcome(name);
+  const { state, error, authUrl, toolCount, ms } = report;
+  return { name, status: statusOf(state, error), state, error, authUrl, toolCount, ms };
 }
 
 function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStatus {
@@ -94,7 +113,7 @@ export async function requireServer(
   opened: OpenedPort,
   name: string,
 ): Promise<ServerOutcome> {
-  const [outcome] = await connectServers(context, opened, [name]);
+  const [outcome] = await connectServers(context, opened, { names: [name] });
   if (outcome?.error !== undefined) throw outcome.error;
   return outcome!;
 }
@@ -112,10 +131,12 @@ export async function connectForList(
   const outcomes = server === undefined ? await connectServers(context, opened) : [];
   const failed = outcomes.filter(({ status }) => status !== "ok" && status !== "disabled");
   for (const { name, error } of failed)
-    context.warn(plainBlock(`${plainLine(name)}: ${errorDocument(error).message}`).split("\n"));
+    context.warn(
+      plainBlock(`${plainLine(name)}: ${errorDocument(error, context.typed).message}`).split("\n"),
+    );
   const isNothing = failed.length > 0 && failed.length === outcomes.length;
   return {
-    errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error) })),
+    errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error, context.typed) })),
     exitCode: isNothing ? exitCodeOf(failed[0]!.error) : EXIT.ok,
   };
 }

@@ -1,10 +1,16 @@
 /** Creates the context of a command from its options and the streams of the process. */
-import type { Readable, Writable } from "node:stream";
 import { askOnTerminal } from "./ask-on-terminal.js";
 import { CliError } from "./cli-error.js";
 import { choosePaint } from "./colours.js";
 import { flagOption, type Invocation, locationOptions, textOption, textsOption } from "./command.js";
-import type { CommandContext, OpenedStore, OutputForm } from "./command-context.js";
+import type {
+  CommandContext,
+  OpenedPort,
+  OpenedStore,
+  OpenPortOptions,
+  OutputForm,
+  Streams,
+} from "./command-context.js";
 import { createSerialQueue } from "./create-serial-queue.js";
 import type { SignalSource, SignalWatch } from "./interruption.js";
 import type { ServerLoader } from "./load-servers.js";
@@ -13,28 +19,39 @@ import { createSpinner, noSpinner } from "./spinner.js";
 import { statePath } from "./state-path.js";
 
 /** Arguments, environment and streams of the process. */
-export interface CommandLine {
+export interface CommandLine extends Streams {
   /** The arguments after the program's name. */
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
-  readonly stdin: Readable & { readonly isTTY?: boolean };
-  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
-  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
   readonly signals: SignalSource;
   /** Called when the user presses Ctrl-C a second time. */
   readonly onSecondSignal: (exitCode: number) => void;
 }
 
-interface ContextParts {
-  readonly line: CommandLine;
-  readonly watch: SignalWatch;
+export interface ContextParts {
+  readonly line: Pick<CommandLine, "env" | "cwd" | keyof Streams>;
+  readonly watch: Pick<SignalWatch, "signal" | "end">;
+  /** A shell that runs the command: it owns the terminal, the state and the port. @default none */
+  readonly shell?: ShellParts | undefined;
+}
+
+/** What the commands of a shell share. */
+export interface ShellParts {
+  /** Replaces methods of the context. */
+  readonly methods: Partial<CommandContext>;
+  /** The port of the shell; undefined if the command needs one of its own. */
+  reusePort(wanted: OpenPortOptions | undefined): Promise<OpenedPort | undefined>;
+  /** Receives the context before the command starts. */
+  onStart(context: CommandContext): void;
+  /** Asks at the terminal, which the shell is reading. */
+  askOnTerminal(question: string, options?: { isSecret?: boolean }): Promise<string | undefined>;
 }
 
 /** Returns the context, and a function that closes everything that was opened through it. */
 export function createCommandContext(
   invocation: Invocation,
-  { line, watch }: ContextParts,
+  { line, watch, shell }: ContextParts,
 ): { context: CommandContext; close: () => Promise<void> } {
   const { env, cwd, stdin, stdout, stderr } = line;
   const form = readForm(invocation);
@@ -60,7 +77,9 @@ export function createCommandContext(
     const terminal = { input: stdin, output: stderr, signal: watch.signal };
     const onInterrupt = () => watch.end("SIGINT");
     try {
-      return await askOnTerminal(plainLine(question), { ...terminal, onInterrupt }, options);
+      return shell === undefined
+        ? await askOnTerminal(plainLine(question), { ...terminal, onInterrupt }, options)
+        : await shell.askOnTerminal(plainLine(question), options);
     } finally {
       spinner.resume();
     }
@@ -83,6 +102,7 @@ export function createCommandContext(
   };
   let store: Promise<OpenedStore> | undefined;
   const context: CommandContext = {
+    streams: { stdin, stdout, stderr },
     env,
     cwd,
     form,
@@ -91,11 +111,14 @@ export function createCommandContext(
     isVerbose,
     agreesToAll,
     timeoutMs: readTimeout(invocation),
+    typed: invocation.typed,
     signal: watch.signal,
     paint,
+    columns: stdout.isTTY === true ? stdout.columns || undefined : undefined,
     print: (text) => write(`${form === "raw" && stdout.isTTY !== true ? text : plainText(text)}\n`),
     printPainted: (lines) => write(lines.map((text) => `${text}\n`).join("")),
-    printJson: (value, { isLine = false } = {}) => write(`${plainJson(value, isLine ? undefined : 2)}\n`),
+    printJson: (value, { isLine = shell !== undefined } = {}) =>
+      write(`${plainJson(value, isLine ? undefined : 2)}\n`),
     async printBytes(bytes) {
       if (stdout.isTTY === true)
         throw new CliError({
@@ -145,11 +168,15 @@ export function createCommandContext(
       return store;
     },
     async openPort(options) {
+      const reused = await shell?.reusePort(options);
+      if (reused !== undefined) return reused;
       const { openPort } = await import("./open-port.js");
       return openPort(context, options);
     },
     onExit: (run) => void exits.push(run),
+    ...shell?.methods,
   };
+  shell?.onStart(context);
   const close = async () => {
     spinner.pause();
     for (let run = exits.pop(); run !== undefined; run = exits.pop()) {

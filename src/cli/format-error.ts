@@ -8,6 +8,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError, toSentence } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
 import { CliError } from "./cli-error.js";
+import type { TypedServers } from "./command-context.js";
 import { exitCodeOf } from "./exit-codes.js";
 import { nextCommand } from "./next-command.js";
 import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
@@ -36,9 +37,10 @@ export interface ErrorDocument {
   readonly phase?: string;
 }
 
-export function errorDocument(error: unknown): ErrorDocument {
+/** @param typed servers that the user typed: the suggested command contains what was typed instead of their names */
+export function errorDocument(error: unknown, typed?: TypedServers | undefined): ErrorDocument {
   const nextLine = nextCommand(error);
-  const next = nextLine === undefined ? undefined : hideTokens(nextLine);
+  const next = nextLine === undefined ? undefined : hideTokens(typed?.commandFor(nextLine) ?? nextLine);
   const common = {
     message: hideTokens(sentence(error)),
     exitCode: exitCodeOf(error),
@@ -102,11 +104,12 @@ interface ErrorFormat {
   readonly isJson: boolean;
   readonly isVerbose: boolean;
   readonly paint: (colour: "red" | "bold" | "dim", text: string) => string;
+  readonly typed?: TypedServers | undefined;
 }
 
 /** The text for stderr, without the last line break. */
-export function formatError(error: unknown, { isJson, isVerbose, paint }: ErrorFormat): string {
-  const document = errorDocument(error);
+export function formatError(error: unknown, { isJson, isVerbose, paint, typed }: ErrorFormat): string {
+  const document = errorDocument(error, typed);
   if (isJson) return plainJson({ error: document });
   const { code, message, server, tool, next, stderrTail } = document;
   // The message of a `CliError` already names the server.

@@ -1,7 +1,10 @@
 /** Reads the servers of the `--config` files, or of the files found, and expands the servers that may be used. */
 import { resolve } from "node:path";
+import { parseJsonConfig } from "../config/parse-json-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
+import { surroundingsOf } from "../node/config-locations.js";
+import { dialectOf } from "../node/dialects/dialects.js";
 import { checkWritten } from "../node/expand-server.js";
 import {
   effectiveServers,
@@ -10,12 +13,13 @@ import {
   type ReadConfig,
   readConfig,
 } from "../node/load-config.js";
-import type { WrittenServer } from "../node/read-servers.js";
+import { readServers, type WrittenServer } from "../node/read-servers.js";
 import { CliError } from "./cli-error.js";
-import type { CommandContext, LoadedServers, WrittenServers } from "./command-context.js";
+import type { CommandContext, LoadedServers, TypedServers, WrittenServers } from "./command-context.js";
 import { Consent, type ConsentParts } from "./consent.js";
 import { EXIT } from "./exit-codes.js";
 import { shellWord } from "./next-command.js";
+import { readSavedInput, saveInput } from "./saved-inputs.js";
 
 export interface ServerLoader {
   /** Reads the files once, without expanding any entry. */
@@ -32,7 +36,7 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
   const consent = new Consent(parts);
   let reading: Promise<ReadConfig> | undefined;
   const readOnce = () => {
-    reading ??= readFiles(context, paths);
+    reading ??= context.typed === undefined ? readFiles(context, paths) : readTyped(context, context.typed);
     return reading;
   };
 
@@ -72,6 +76,23 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
     },
   };
   return loader;
+}
+
+/** Name of the command line in messages, in place of a file. */
+export const TYPED_SOURCE = "(command line)";
+
+/** Only the servers that the user typed: no file is read, and none of them needs consent. */
+async function readTyped({ cwd, env }: CommandContext, { entries }: TypedServers): Promise<ReadConfig> {
+  const document = parseJsonConfig(TYPED_SOURCE, JSON.stringify({ mcpServers: entries }));
+  const home = env["HOME"] || env["USERPROFILE"];
+  const read = readServers(document, dialectOf("toolport"), {
+    place: { kind: "toolport", scope: "user", baseDir: cwd, projectDir: undefined },
+    surroundings: surroundingsOf({ cwd, env, ...(home && { home }) }),
+    inputs: undefined,
+    extraKeys: undefined,
+    named: true,
+  });
+  return { found: [{ ...read, file: TYPED_SOURCE, imports: [], isRead: false }], issues: [] };
 }
 
 /** @throws ConfigError if a file of `--config` cannot be read */
@@ -114,11 +135,15 @@ export const disabledServer = (name: string): CliError =>
 /** Asks the user for an input of a configuration file. The question names the file. */
 async function askForInput(context: CommandContext, input: ConfigInput): Promise<string | undefined> {
   const { id, file, description, password, options } = input;
+  const saved = await readSavedInput(context, { file, id });
+  if (saved !== undefined && (options?.includes(saved) ?? true)) return saved;
   if (!context.isInteractive) return undefined;
   const choices = options === undefined ? "" : ` (${options.join(", ")})`;
   const preset = input.default === undefined ? "" : ` [${password ? "preset" : input.default}]`;
   const given = await context.ask(`${file} asks for ${description ?? id}${choices}${preset}: `, {
     isSecret: password,
   });
-  return given === "" ? undefined : given;
+  if (given === undefined || given === "") return undefined;
+  if (options?.includes(given) ?? true) await saveInput(context, { file, id }, given);
+  return given;
 }

@@ -10,6 +10,7 @@ import type { Store } from "../state/store.js";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, WrittenServers } from "./command-context.js";
+import { elicitOnTerminal } from "./elicit-on-terminal.js";
 import { EXIT } from "./exit-codes.js";
 
 /** Key prefix of servers that programs added at run time. */
@@ -23,7 +24,7 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
   const configured = [...written.servers.keys()];
   const saved = await savedNames(store);
   const all = [...new Set([...configured, ...saved])];
-  if (all.length === 0) {
+  if (all.length === 0 && !(wanted.mayBeEmpty && written.issues.length === 0)) {
     warnOfIssues(context, written);
     throw nothingConfigured(written);
   }
@@ -41,11 +42,14 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
   // Some issues appear only when a server is expanded.
   for (const name of asked ?? [])
     if (!isThere(name) && !saved.includes(name)) throw unknownServer(name, all, config);
-  if (saved.length === 0 && !names.some(isThere)) throw nothingConfigured(config);
+  if (saved.length === 0 && names.length > 0 && !names.some(isThere)) throw nothingConfigured(config);
+  // A port connects every server it knows: restore saved servers only if they are requested.
+  const isRestored = asked === undefined || asked.some((name) => !configured.includes(name));
   const plain = createToolport({
     ...timeouts(context),
-    // A port connects every server it knows: restore saved servers only if they are requested.
-    restore: asked === undefined || asked.some((name) => !configured.includes(name)) ? "lazy" : false,
+    restore: isRestored ? "lazy" : false,
+    // Servers may offer tools only to clients that can answer questions: `tools` lists what `call` can call.
+    ...(wanted.asksOnTerminal !== false && elicitOnTerminal(context)),
     ...wanted.options,
     store,
     mcpServers: Object.fromEntries(
@@ -63,7 +67,8 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
     stopWarnings();
     return plain.close();
   });
-  return { toolport, config, sources, leftOut, consentError, statePath, store };
+  const restored = isRestored ? saved.filter((name) => !configured.includes(name)) : [];
+  return { toolport, config, sources, leftOut, consentError, saved: restored, statePath, store };
 }
 
 function warnOfIssues(

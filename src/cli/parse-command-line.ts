@@ -2,8 +2,16 @@
 import { parseArgs } from "node:util";
 import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
-import type { CommandSpec, Invocation, OptionSpec } from "./command.js";
+import {
+  type CommandSpec,
+  hasTyped,
+  type Invocation,
+  isAddress,
+  type NamedArgument,
+  type OptionSpec,
+} from "./command.js";
 import { GLOBAL_OPTIONS } from "./global-options.js";
+import { shellWord } from "./next-command.js";
 
 /** What a command line asks for. */
 export type ParsedLine =
@@ -24,11 +32,14 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   const passthrough = mark < 0 ? [] : args.slice(mark + 1);
   const name = findName(own, commands);
   const command = name === undefined ? undefined : findCommand(name, commands);
-  const { values, words } = readOptions(own, { ...GLOBAL_OPTIONS, ...command?.options }, command);
+  const specs = { ...GLOBAL_OPTIONS, ...command?.options };
+  if (command?.takesCommand === true && mark < 0) hintAtMark(own, command, specs);
+  const { rest, named } = command?.takesNamed === true ? takeNamed(own, specs) : { rest: own, named: [] };
+  const { values, words } = readOptions(rest, specs, command);
   if (values["version"] === true) return { wants: "version" };
   if (name === "help") return { wants: "help", command: wordCommand(words[1], commands) };
   if (values["help"] === true || command === undefined) return { wants: "help", command };
-  const invocation = { command, commands, words: words.slice(1), passthrough, options: values };
+  const invocation = { command, commands, words: words.slice(1), passthrough, options: values, named };
   checkWords(invocation);
   return { wants: "run", invocation };
 }
@@ -66,6 +77,57 @@ function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpe
     message: `There is no command ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     next: close === undefined ? "toolport --help" : `toolport ${close} --help`,
   });
+}
+
+/** `add files npx -y foo`: without `--`, the options of the program would be read as options of this command. */
+function hintAtMark(
+  args: readonly string[],
+  command: CommandSpec,
+  specs: Readonly<Record<string, OptionSpec>>,
+): void {
+  const places: number[] = [];
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index]!;
+    const known = Object.entries(specs).find(
+      ([name, { short }]) => word === `--${name}` || word === `-${short}`,
+    );
+    if (known?.[1].type === "string") index += 1;
+    else if (word === "-" || !word.startsWith("-")) places.push(index);
+  }
+  // The words are the command itself, a name, and a URL, JSON or `-`.
+  const [, , start] = places;
+  if (start === undefined || start === args.length - 1) return;
+  const second = args[start]!;
+  if (isAddress(second) || /^\s*[{$-]/.test(second)) return;
+  const name = args[places[1]!]!;
+  throw new CliError({
+    message: `Write -- before the command of the server: ${second} …`,
+    next: ["toolport", command.name, name, "--", ...args.slice(start)].map(shellWord).join(" "),
+  });
+}
+
+/** Takes options that are no options of the command out of its arguments. */
+function takeNamed(
+  args: readonly string[],
+  specs: Readonly<Record<string, OptionSpec>>,
+): { rest: string[]; named: NamedArgument[] } {
+  const rest: string[] = [];
+  const named: NamedArgument[] = [];
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index]!;
+    const [, name = "", inline] = /^--([a-z_][\w.-]*)(?:=(.*))?$/is.exec(word) ?? [];
+    const known = Object.entries(specs).find(([key, { short }]) => name === key || word === `-${short}`)?.[1];
+    const next = args[index + 1];
+    const hasValue = inline === undefined && next !== undefined && !isOption(next);
+    if (name === "" || known !== undefined) {
+      rest.push(word);
+      if (known?.type === "string" && hasValue) rest.push(args[++index]!);
+    } else {
+      named.push({ name, text: hasValue ? next : inline, isDetached: hasValue });
+      if (hasValue) index += 1;
+    }
+  }
+  return { rest, named };
 }
 
 function readOptions(
@@ -125,10 +187,16 @@ function unknownOption(
   );
 }
 
-function checkWords({ command, words, passthrough }: Invocation): void {
+function checkWords(invocation: Invocation): void {
+  const { command, passthrough } = invocation;
+  const isTyped = hasTyped(invocation);
+  const isSeparate = isTyped && (passthrough.length > 0 || invocation.options["stdio"] !== undefined);
+  // The server is in `--stdio` or after `--` instead of among the words.
+  const words =
+    isSeparate && command.takesTyped !== "tool" ? ["server", ...invocation.words] : invocation.words;
   const needed = command.positionals.filter(({ optional }) => optional !== true);
   const missing = needed[words.length];
-  if (missing !== undefined && !(command.takesCommand === true && passthrough.length > 0))
+  if (missing !== undefined && (isTyped || !(command.takesCommand === true && passthrough.length > 0)))
     throw usage(`${missing.name} is missing: ${missing.summary}`, command);
   for (const [index, { name, choices }] of command.positionals.entries()) {
     const word = words[index];
@@ -138,7 +206,7 @@ function checkWords({ command, words, passthrough }: Invocation): void {
   const hasRest = command.positionals.at(-1)?.rest === true;
   if (!hasRest && words.length > command.positionals.length)
     throw usage(`Too many arguments: ${words.slice(command.positionals.length).join(" ")}`, command);
-  if (passthrough.length > 0 && command.takesCommand !== true)
+  if (passthrough.length > 0 && command.takesCommand !== true && command.takesTyped === undefined)
     throw usage(`${command.name} takes no command after --`, command);
 }
 

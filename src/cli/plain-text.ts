@@ -43,3 +43,6 @@ const escapeUnits = (character: string): string =>
 /** A table cell with escaped text; empty for a missing value. */
 export const cell = (value: unknown): string =>
   value === undefined || value === null ? "" : plainLine(String(value));
+
+/** `1 tool`, `2 tools`. */
+export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;

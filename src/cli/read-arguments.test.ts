@@ -53,16 +53,19 @@ describe("converts a value only if the schema allows no string", () => {
     ['count:={"a":[1]}', { count: { a: [1] } }],
     ["__proto__=x", JSON.parse('{"__proto__":"x"}')],
   ])("%s", (word, expected) => {
-    expect(readArguments([word], schema)).toEqual(expected);
+    expect(readArguments({ words: [word] }, schema)).toEqual(expected);
   });
 });
 
 test("makes an array of a repeated key; words override --args", () => {
-  expect(readArguments(["tags=a", "tags=b", "sizes=1", "sizes=2"], schema)).toEqual({
+  expect(readArguments({ words: ["tags=a", "tags=b", "sizes=1", "sizes=2"] }, schema)).toEqual({
     tags: ["a", "b"],
     sizes: [1, 2],
   });
-  expect(readArguments(["count=2"], schema, { count: 1, text: "x" })).toEqual({ count: 2, text: "x" });
+  expect(readArguments({ words: ["count=2"], values: { count: 1, text: "x" } }, schema)).toEqual({
+    count: 2,
+    text: "x",
+  });
 });
 
 test.each([
@@ -70,5 +73,43 @@ test.each([
   ["=x", "key=value or key:=json"],
   ["a:=no json", "requires JSON"],
 ])("rejects %s", (word, message) => {
-  expect(() => readArguments([word], schema)).toThrow(message);
+  expect(() => readArguments({ words: [word] }, schema)).toThrow(message);
+});
+
+describe("named arguments", () => {
+  const named = (name: string, text?: string, isDetached = text !== undefined) => ({
+    name,
+    text,
+    isDetached,
+  });
+  const tool = {
+    properties: { query: { type: "string" }, dry_run: { type: "boolean" }, maxSize: { type: "integer" } },
+  };
+
+  test("are typed by the schema and match in any spelling", () => {
+    const given = { words: [], named: [named("query", "5"), named("dry-run"), named("max-size", "3")] };
+    expect(readArguments(given, tool)).toEqual({ query: "5", dry_run: true, maxSize: 3 });
+    expect(readArguments({ words: [], named: [named("no-dry-run")] }, tool)).toEqual({ dry_run: false });
+  });
+
+  test("a boolean does not take the next argument", () => {
+    const given = { words: ["query=x"], named: [named("dry-run", "maxSize=3")] };
+    expect(readArguments(given, tool)).toEqual({ dry_run: true, maxSize: 3, query: "x" });
+    expect(readArguments({ words: [], named: [named("dry-run", "false")] }, tool)).toEqual({
+      dry_run: false,
+    });
+  });
+
+  test("an unknown name is refused with a suggestion, unless the schema is open", () => {
+    expect(() => readArguments({ words: [], named: [named("qurey", "x")] }, tool)).toThrow(
+      "There is no option or argument --qurey. Did you mean --query?",
+    );
+    expect(readArguments({ words: [], named: [named("any", "x")] }, {})).toEqual({ any: "x" });
+  });
+});
+
+test("values without a name follow the order of the properties", () => {
+  const tool = { properties: { a: { type: "number" }, b: { type: "string" } } };
+  expect(readArguments({ words: [], positional: [1, "x"] }, tool)).toEqual({ a: 1, b: "x" });
+  expect(() => readArguments({ words: [], positional: [1, 2, 3] }, tool)).toThrow("only a, b");
 });

@@ -1,9 +1,23 @@
-/** Parses tool arguments: `key=value`, typed by the tool's schema, and `key:=json`. */
+/** Parses tool arguments: `key=value` and `--key value`, typed by the tool's schema, and `key:=json`. */
 
 import { isObject, type JsonSchema } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
 import { parseJson } from "../util/json.js";
+import { suggest } from "../util/suggest.js";
 import { CliError } from "./cli-error.js";
+import type { NamedArgument } from "./command.js";
+
+/** The arguments of a call in all forms. Later forms override earlier ones: values, then `named`, then words. */
+export interface GivenArguments {
+  /** `key=value`, `key:value` and `key:=json`. */
+  readonly words: readonly string[];
+  /** `--key value`. @default none */
+  readonly named?: readonly NamedArgument[];
+  /** Values by name. @default none */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Values in the order of the schema's properties. @default none */
+  readonly positional?: readonly unknown[];
+}
 
 interface Typed {
   readonly key: string;
@@ -18,17 +32,17 @@ interface Typed {
  * @throws CliError `USAGE`
  * @example
  * ```ts
- * readArguments(["city=Oslo", "days=3"], { properties: { city: { type: "string" }, days: { type: "integer" } } });
- * // { city: "Oslo", days: 3 }
+ * const schema = { properties: { city: { type: "string" }, days: { type: "integer" } } };
+ * readArguments({ words: ["city=Oslo", "days=3"] }, schema); // { city: "Oslo", days: 3 }
  * ```
  */
 export function readArguments(
-  words: readonly string[],
+  { words, named = [], values = {}, positional = [] }: GivenArguments,
   schema: JsonSchema,
-  base: Readonly<Record<string, unknown>> = {},
 ): Record<string, unknown> {
-  const typed = words.map(readWord);
   const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const flags = readNamed(named, schema);
+  const typed = [...flags.typed, ...[...flags.words, ...words].map(readWord)];
   const keys = [...new Set(typed.map(({ key }) => key))];
   const entries = keys.map((key): [string, unknown] => {
     const own = Object.hasOwn(properties, key) ? properties[key] : undefined;
@@ -41,12 +55,62 @@ export function readArguments(
       ),
     ];
   });
-  return Object.fromEntries([...Object.entries(base), ...entries]);
+  return Object.fromEntries([
+    ...byPosition(positional, Object.keys(properties)),
+    ...Object.entries(values),
+    ...entries,
+  ]);
+}
+
+function byPosition(positional: readonly unknown[], names: readonly string[]): [string, unknown][] {
+  if (positional.length > names.length)
+    throw new CliError({
+      message: `There are ${positional.length} values without a name, but the tool has ${names.length === 0 ? "no named arguments" : `only ${names.join(", ")}`}`,
+      next: "toolport call --help",
+    });
+  return positional.map((value, index) => [names[index]!, value]);
+}
+
+/** `--dry-run` stands for `dry-run`, `dry_run` or `dryRun`, and `--no-color` for `color` with the value false. */
+function readNamed(named: readonly NamedArgument[], schema: JsonSchema): { typed: Typed[]; words: string[] } {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const names = Object.keys(properties);
+  const find = (name: string) =>
+    names.find((own) => own === name) ?? names.find((own) => folded(own) === folded(name));
+  const isFlag = (key: string) => [...typesOf(properties[key], schema)].join() === "boolean";
+  const typed: Typed[] = [];
+  const words: string[] = [];
+  for (const { name, text, isDetached } of named) {
+    const negated = /^no-(.+)$/.exec(name)?.[1];
+    const key = find(name);
+    const off = key === undefined && negated !== undefined ? find(negated) : undefined;
+    if (off !== undefined && isFlag(off) && (text === undefined || isDetached)) {
+      typed.push({ key: off, text: "false", isJson: true });
+      if (text !== undefined) words.push(text);
+    } else if (key === undefined && names.length > 0 && schema["additionalProperties"] !== true) {
+      throw unknownArgument(name, names);
+    } else if (key !== undefined && isFlag(key) && isDetached && !["true", "false"].includes(text!)) {
+      typed.push({ key, text: "true", isJson: true });
+      words.push(text!);
+    } else typed.push({ key: key ?? name, text: text ?? "true", isJson: text === undefined });
+  }
+  return { typed, words };
+}
+
+const folded = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
+
+function unknownArgument(name: string, names: readonly string[]): CliError {
+  const [close] = suggest(name, names, 1);
+  return new CliError({
+    message: `There is no option or argument --${name}${close === undefined ? `. The arguments are ${names.join(", ")}` : `. Did you mean --${close}?`}`,
+    next: "toolport call --help",
+  });
 }
 
 function readWord(word: string): Typed {
-  const mark = word.indexOf("=");
-  const isJson = word[mark - 1] === ":";
+  // `city:Oslo` means `city=Oslo`. A URL is no argument.
+  const mark = word.includes("=") ? word.indexOf("=") : word.search(/:(?!\/\/)/);
+  const isJson = word[mark] === "=" && word[mark - 1] === ":";
   const key = word.slice(0, isJson ? mark - 1 : mark);
   if (mark < 0 || key === "")
     throw new CliError({

@@ -2,9 +2,10 @@
 import type { Writable } from "node:stream";
 import { CLIENT_INFO } from "../util/version.js";
 import { choosePaint } from "./colours.js";
-import type { Invocation } from "./command.js";
+import type { CommandSpec, Invocation } from "./command.js";
 import { COMMANDS } from "./commands.js";
 import type { CommandLine } from "./create-command-context.js";
+import { executeCommand, readTypedServers } from "./execute-command.js";
 import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { formatError } from "./format-error.js";
 import { Interruption, watchSignals } from "./interruption.js";
@@ -20,15 +21,18 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
   const ignoreError = () => {};
   stdout.on("error", onOutputError);
   stderr.on("error", ignoreError);
+  let invocation: Invocation | undefined;
   try {
     const parsed = parseCommandLine(args, COMMANDS);
-    if (parsed.wants === "help")
-      stdout.write(`${parsed.command === undefined ? programHelp(COMMANDS) : commandHelp(parsed.command)}\n`);
+    if (parsed.wants === "help") stdout.write(`${helpFor(parsed.command, stdout)}\n`);
     else if (parsed.wants === "version")
       stdout.write(
         `${asksForJson(args) ? JSON.stringify({ version: CLIENT_INFO.version }) : CLIENT_INFO.version}\n`,
       );
-    else return await execute(parsed.invocation, line, watch);
+    else {
+      invocation = await readTypedServers(parsed.invocation, line.cwd);
+      return await executeCommand(invocation, { line, watch });
+    }
     return EXIT.ok;
   } catch (error) {
     const isJson = asksForJson(args);
@@ -36,7 +40,7 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
     const isPlain = args.includes("--no-color");
     const paint = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
     if (!(error instanceof Interruption))
-      stderr.write(`${formatError(error, { isJson, isVerbose, paint })}\n`);
+      stderr.write(`${formatError(error, { isJson, isVerbose, paint, typed: invocation?.typed })}\n`);
     return exitCodeOf(error);
   } finally {
     watch.stop();
@@ -47,33 +51,10 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
   }
 }
 
-async function execute(
-  invocation: Invocation,
-  line: CommandLine,
-  watch: ReturnType<typeof watchSignals>,
-): Promise<number> {
-  const { signal } = watch;
-  const [{ createCommandContext }, runCommand] = await Promise.all([
-    import("./create-command-context.js"),
-    invocation.command.load(),
-  ]);
-  const { context, close } = createCommandContext(invocation, { line, watch });
-  const interrupted = new Promise<never>((_, reject) => {
-    if (signal.aborted) reject(signal.reason);
-    signal.addEventListener("abort", () => reject(signal.reason), { once: true });
-  });
-  // A command that ignores the signal is abandoned: everything it uses is closed below.
-  const running = runCommand(invocation, context);
-  running.catch(() => {});
-  try {
-    return await Promise.race([running, interrupted]);
-  } catch (error) {
-    // After an interruption, other errors are its consequences.
-    throw signal.aborted ? signal.reason : error;
-  } finally {
-    interrupted.catch(() => {});
-    await close();
-  }
+/** On a terminal, the text is wrapped at words. */
+function helpFor(command: CommandSpec | undefined, { isTTY, columns }: CommandLine["stdout"]): string {
+  const width = isTTY === true ? columns || undefined : undefined;
+  return command === undefined ? programHelp(COMMANDS, width) : commandHelp(command, width);
 }
 
 /** Works on unparsed arguments: errors of the parser are printed as JSON, too. */

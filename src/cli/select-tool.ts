@@ -24,6 +24,8 @@ interface SelectOptions {
   readonly command: string;
   readonly options?: NonNullable<OpenPortOptions["options"]>;
   readonly principal?: string;
+  /** See `OpenPortOptions.isSpecial`. @default false */
+  readonly isSpecial?: boolean;
   /** Changes the entry of the tool's server, if the selector names it. @default none */
   readonly change?: (entry: ServerEntry) => ServerEntry;
 }
@@ -32,11 +34,12 @@ interface SelectOptions {
 export async function openTool(
   context: CommandContext,
   selector: string,
-  { command, options = {}, principal, change = (entry) => entry }: SelectOptions,
+  { command, options = {}, principal, isSpecial = false, change = (entry) => entry }: SelectOptions,
 ): Promise<{ opened: OpenedPort; server: string | undefined }> {
   let server: string | undefined;
   const opened = await context.openPort({
     options,
+    isSpecial,
     ...(principal !== undefined && { principal }),
     changeEntry: (entry, name) => (name === server ? change(entry) : entry),
     servers: (names) => {

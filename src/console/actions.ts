@@ -1,20 +1,26 @@
 /** Actions that the page can request, by name. Each calls a method of the port. */
 
+import { randomUUID } from "node:crypto";
 import { CatalogError } from "../errors/catalog-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { CompletionReference } from "../port/complete.js";
 import type { ServerReport } from "../port/report.js";
 import type { TemplateReference } from "../port/resources/resource-address.js";
+import type { Progress } from "../protocol/pending-request.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
-import type { LoginView, RecordsView } from "./console-api.js";
+import type { LoginView, RecordsView, TaskView } from "./console-api.js";
+import type { ConsoleApps } from "./console-apps.js";
+import type { ConsoleRuns } from "./console-runs.js";
 import type { LoginCallbacks } from "./login-callbacks.js";
 import type { Observer } from "./observer.js";
 import { BadRequest } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
+import type { ServerQuestions } from "./server-questions.js";
 import { toCatalogView, toToolView } from "./views.js";
 import type { WaitingCalls } from "./waiting-calls.js";
 
@@ -24,6 +30,9 @@ export interface ActionParts {
   readonly observer: Observer;
   readonly waiting: WaitingCalls;
   readonly logins: LoginCallbacks;
+  readonly runs: ConsoleRuns;
+  readonly questions: ServerQuestions | undefined;
+  readonly apps: ConsoleApps;
 }
 
 /** The signal aborts when the page disconnects. */
@@ -35,6 +44,9 @@ export function createActions({
   observer,
   waiting,
   logins,
+  runs,
+  questions,
+  apps,
 }: ActionParts): ReadonlyMap<string, Action> {
   const { calls, consent } = observer;
   /** The server of an action. Throws if connecting it would start a program without consent. */
@@ -45,15 +57,32 @@ export function createActions({
   };
 
   const callTool = async (
-    { name, args, agreed }: { name: string; args: Readonly<Record<string, unknown>>; agreed: unknown },
+    { name, args, agreed, id, task }: ToolCallBody,
     signal: AbortSignal,
-  ) => {
+  ): Promise<unknown> => {
     const { tools, servers } = toolport.snapshot();
     const tool = tools.find((candidate) => candidate.name === name);
     // Fail here: the port would connect every server to find the tool.
     if (tool === undefined) throw unknownTool(name, tools);
     consent.require([tool.server, ...(servers[tool.server]?.fallback ?? [])], agreed);
-    return redactJson(await toolport.callTool(name, args, { signal }));
+    return runs.run(id, signal, async (run) => {
+      const onProgress = throttled((progress: Progress) => {
+        run.progress = progress;
+        observer.progressed(run);
+      });
+      const options = { signal: run.controller.signal, context: run, onProgress };
+      if (!task) return redactJson(await toolport.callTool(name, args, options));
+      return { task: (await toolport.callTool(name, args, { ...options, task: true })).toJSON() };
+    });
+  };
+  const findTask = async (body: Readonly<Record<string, unknown>>) => {
+    const task = await toolport.task(textOf(body, "id"));
+    if (task === undefined) throw new BadRequest(404, "This task is no longer known");
+    return task;
+  };
+  const requireQuestions = () => {
+    if (questions === undefined) throw new BadRequest(404, "This console does not answer servers");
+    return questions;
   };
   const readResource = async (server: string, resource: string | TemplateReference, signal: AbortSignal) =>
     redactJson(await toolport.readResource(server, resource, { signal, cache: false }));
@@ -70,7 +99,14 @@ export function createActions({
       calls: async () => calls.list(),
       call: async (body) => calls.view(Number(body["id"])) ?? null,
 
+      history: async () => observer.history.view(),
+      traffic: async (body) =>
+        observer.traffic.list({ server: optional(body, "server"), kind: optional(body, "kind") }),
+      message: async (body) => observer.traffic.view(Number(body["id"])) ?? null,
+      clearTraffic: async () => observer.traffic.clear(),
+
       connect: async (body, signal) => toReportView(await toolport.connectServer(serverOf(body), { signal })),
+      addServer: async (body) => addServer(toolport, textOf(body, "name").trim(), textOf(body, "url").trim()),
       disconnect: async (body) => toolport.disconnect(textOf(body, "server")),
       async restart(body, signal) {
         const server = serverOf(body);
@@ -83,9 +119,22 @@ export function createActions({
 
       callTool: async (body, signal) =>
         callTool(
-          { name: textOf(body, "name"), args: fieldsOf(body, "args"), agreed: body["consent"] },
+          {
+            name: textOf(body, "name"),
+            args: fieldsOf(body, "args"),
+            agreed: body["consent"],
+            id: optional(body, "run") ?? randomUUID(),
+            task: body["task"] === true,
+          },
           signal,
         ),
+      openApp: async (body, signal) => apps.open(textOf(body, "tool"), { agreed: body["consent"], signal }),
+      async callFromApp(body, signal) {
+        const name = apps.findTool(textOf(body, "app"), textOf(body, "name"));
+        const args = fieldsOf(body, "args");
+        return callTool({ name, args, agreed: body["consent"], id: randomUUID(), task: false }, signal);
+      },
+      closeApp: async (body) => apps.close(textOf(body, "app")),
       readResource: async (body, signal) => readResource(serverOf(body), addressOf(body), signal),
       getPrompt: async (body, signal) =>
         getPrompt(
@@ -106,11 +155,30 @@ export function createActions({
         // Use the original arguments: interceptors and validation run again.
         const args = call.given ?? fieldsOf(call.message, "arguments");
         if (call.kind === "tool")
-          return callTool({ name: call.name ?? "", args, agreed: body["consent"] }, signal);
+          return callTool(
+            { name: call.name ?? "", args, agreed: body["consent"], id: randomUUID(), task: false },
+            signal,
+          );
         consent.require([call.server], body["consent"]);
         if (call.kind === "prompt")
           return getPrompt({ server: call.server, name: call.name ?? "", args }, signal);
         return readResource(call.server, call.uri ?? "", signal);
+      },
+
+      cancel: async (body) => runs.cancel(textOf(body, "run")),
+      tasks: async (_body, signal) => listTasks(toolport, signal),
+      taskResult: async (body, signal) => redactJson(await (await findTask(body)).result({ signal })),
+      cancelTask: async (body, signal) => (await findTask(body)).cancel({ signal }),
+
+      subscribe: async (body, signal) => observer.watched.add(serverOf(body), textOf(body, "uri"), signal),
+      unsubscribe: async (body) => observer.watched.remove(textOf(body, "server"), textOf(body, "uri")),
+
+      questions: async () => questions?.list() ?? [],
+      answer: async (body) => requireQuestions().answer(textOf(body, "id"), body),
+      roots: async () => requireQuestions().roots,
+      async setRoots(body) {
+        requireQuestions().setRoots(body["roots"]);
+        await toolport.rootsChanged();
       },
 
       waiting: async () => waiting.list(),
@@ -132,6 +200,54 @@ export function createActions({
       logins: async () => listLogins(toolport),
       records: async () => (store === undefined ? null : listRecords(store)),
     } satisfies Record<string, Action>),
+  );
+}
+
+/** Adds a server over HTTP. Programs cannot be added in the page: anyone with its URL could run any command. */
+function addServer(toolport: Toolport, name: string, url: string): void {
+  if (!/^[\w.-]{1,64}$/.test(name))
+    throw new BadRequest(400, "The name has 1 to 64 letters, digits, dots, hyphens or underscores");
+  if (Object.hasOwn(toolport.snapshot().servers, name))
+    throw new BadRequest(400, `The name ${name} is already in use`);
+  if (!canParseUrl(url) || !/^https?:$/.test(new URL(url).protocol))
+    throw new BadRequest(400, "This is not an http or https URL");
+  toolport.register(name, { url });
+}
+
+interface ToolCallBody {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  /** The user agreed to start the programs of the call. */
+  readonly agreed: unknown;
+  /** The page's own id of the call. */
+  readonly id: string;
+  readonly task: boolean;
+}
+
+const PROGRESS_MS = 100;
+
+/** Drops values that follow another one too quickly. */
+function throttled<Value>(run: (value: Value) => void): (value: Value) => void {
+  let last = Number.NEGATIVE_INFINITY;
+  return (value) => {
+    const now = performance.now();
+    if (now - last < PROGRESS_MS) return;
+    last = now;
+    run(value);
+  };
+}
+
+/** The running tasks, with their status if the server says it. */
+async function listTasks(toolport: Toolport, signal: AbortSignal): Promise<TaskView[]> {
+  const { servers } = toolport.snapshot();
+  const tasks = (await toolport.tasks()).filter(({ server }) => servers[server]?.state === "ready");
+  return Promise.all(
+    tasks.slice(0, 100).map(async (task) => {
+      const { id, server, tool, createdAt } = task;
+      const reported = await task.status({ signal }).catch(() => undefined);
+      const message = reported?.message === undefined ? null : hideCredentials(reported.message);
+      return { id, server, tool, createdAt, status: reported?.status ?? "unknown", message };
+    }),
   );
 }
 
@@ -185,6 +301,9 @@ function textOf(body: Readonly<Record<string, unknown>>, name: string): string {
   if (typeof value !== "string") throw new BadRequest(400, `"${name}" is not a string`);
   return value;
 }
+
+const optional = (body: Readonly<Record<string, unknown>>, name: string): string | undefined =>
+  body[name] === undefined ? undefined : textOf(body, name);
 
 function fieldsOf(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
   const value = body[name] ?? {};

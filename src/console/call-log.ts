@@ -2,7 +2,9 @@
 import type { CallNews } from "../execution/listeners.js";
 import { redactText } from "../util/redact-text.js";
 import type { CallSummary, CallView } from "./console-api.js";
+import { ConsoleRun } from "./console-runs.js";
 import { redactJson } from "./redact-json.js";
+import { weigh } from "./weigh.js";
 
 const MAX_CALLS = 200;
 /** Maximum size of all arguments and results, in characters. The oldest are discarded first. */
@@ -61,6 +63,12 @@ export class CallLog {
     return this.#summary(call);
   }
 
+  /** The call that a page started with this run. */
+  ofRun(run: ConsoleRun): CallSummary | undefined {
+    const call = [...this.#calls.values()].findLast(({ start }) => start.context === run);
+    return call && this.#summary(call);
+  }
+
   /** Newest first. */
   list(): CallSummary[] {
     return [...this.#calls.values()].reverse().map((call) => this.#summary(call));
@@ -108,6 +116,7 @@ export class CallLog {
       person: end?.answeredBy ?? start.answeredBy ?? null,
       error: end?.error === undefined ? null : redactText(errorText(end.error)),
       canReplay: this.#canReplay(call),
+      ...runOf(start.context),
     };
   }
 
@@ -130,13 +139,15 @@ export class CallLog {
   }
 }
 
-const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-/** Approximate size of a value in characters, without serializing it. */
-function weigh(value: unknown, depth = 0): number {
-  if (typeof value === "string") return value.length;
-  if (typeof value !== "object" || value === null || depth > 24) return 8;
-  let weight = 8;
-  for (const [name, item] of Object.entries(value)) weight += name.length + weigh(item, depth + 1);
-  return weight;
+function runOf(context: unknown): Pick<CallSummary, "run" | "progress"> {
+  if (!(context instanceof ConsoleRun)) return { run: null, progress: null };
+  const { id, progress } = context;
+  if (progress === undefined) return { run: id, progress: null };
+  const { total = null, message = null } = progress;
+  return {
+    run: id,
+    progress: { progress: progress.progress, total, message: message && redactText(message) },
+  };
 }
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

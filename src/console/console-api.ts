@@ -4,6 +4,8 @@
 export interface ServerView {
   readonly name: string;
   readonly state: string;
+  /** Disabled in its configuration. */
+  readonly disabled: boolean;
   /** URL without its query, or the command that starts it. */
   readonly address: string;
   readonly transport: string;
@@ -11,6 +13,8 @@ export interface ServerView {
   readonly serverInfo: { readonly name: string; readonly version: string } | null;
   readonly instructions: string | null;
   readonly capabilities: readonly string[];
+  /** Clients may subscribe to its resources. */
+  readonly canSubscribe: boolean;
   readonly toolCount: number;
   /** Why its list of tools is incomplete. */
   readonly cut: string | null;
@@ -34,6 +38,22 @@ export interface ServerView {
   readonly needsConsent: boolean;
 }
 
+/** The last hour of a server. The arrays have one value per minute, oldest first. */
+export interface ServerHistoryView {
+  readonly calls: readonly number[];
+  readonly errors: readonly number[];
+  /** Average in milliseconds; null for a minute without calls. */
+  readonly latencies: readonly (number | null)[];
+  /** Changes of the state, oldest first. The first may be older than an hour. */
+  readonly states: readonly { readonly at: number; readonly state: string }[];
+}
+
+export interface HistoryView {
+  /** The end of the last minute, in epoch milliseconds. */
+  readonly until: number;
+  readonly servers: Readonly<Record<string, ServerHistoryView>>;
+}
+
 /** Latency of a server over its last calls. */
 export interface LatencyView {
   readonly p50: number;
@@ -48,7 +68,19 @@ export interface StateView {
   /** Increases when tools, resources or prompts change. */
   readonly catalogVersion: number;
   readonly hasStore: boolean;
+  /** The page can answer servers and edit the roots. */
+  readonly canAnswer: boolean;
+  readonly subscriptions: readonly SubscriptionView[];
   readonly version: string;
+}
+
+/** A resource that the page is subscribed to. */
+export interface SubscriptionView {
+  readonly server: string;
+  readonly uri: string;
+  readonly updates: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number | null;
 }
 
 export interface ToolSummary {
@@ -57,10 +89,16 @@ export interface ToolSummary {
   readonly sourceName: string;
   readonly title: string | null;
   readonly description: string;
+  /** Estimated tokens of its definition; 0 if models do not get it. */
+  readonly tokens: number;
+  /** Models see its definition only after a search. */
+  readonly deferred: boolean;
   /** Why the tool has another name than expected. */
   readonly nameIssue: string | null;
   /** Invisible characters found in its texts. */
   readonly textFinding: string | null;
+  /** It has a user interface. */
+  readonly hasApp: boolean;
 }
 
 export interface CatalogView {
@@ -97,6 +135,20 @@ export interface ToolView extends ToolSummary {
   readonly inputSchema: unknown;
   readonly outputSchema: unknown;
   readonly annotations: unknown;
+  /** It can run as a task. */
+  readonly canBeTask: boolean;
+}
+
+/** The user interface of a tool. */
+export interface AppView {
+  readonly id: string;
+  /** Where its document can be loaded, once. */
+  readonly path: string;
+  readonly server: string;
+  /** The tool, as its server calls it. */
+  readonly tool: { readonly name: string; readonly title: string; readonly inputSchema: unknown };
+  /** Declared origins that the app cannot reach. */
+  readonly refused: readonly string[];
 }
 
 /** A call in the list. */
@@ -119,6 +171,26 @@ export interface CallSummary {
   readonly person: string | null;
   readonly error: string | null;
   readonly canReplay: boolean;
+  /** Set for calls that a page started: its own id of the call. */
+  readonly run: string | null;
+  /** The last progress of a call that a page started. */
+  readonly progress: ProgressView | null;
+}
+
+export interface ProgressView {
+  readonly progress: number;
+  readonly total: number | null;
+  readonly message: string | null;
+}
+
+/** A task that runs on a server. */
+export interface TaskView {
+  readonly id: string;
+  readonly server: string;
+  readonly tool: string;
+  readonly createdAt: string;
+  readonly status: string;
+  readonly message: string | null;
 }
 
 /** A call with arguments and result, redacted and limited in size. */
@@ -136,6 +208,19 @@ export interface CallView extends CallSummary {
 export type QuestionView = { readonly key: string; readonly message: string } & (
   | { readonly mode: "form"; readonly requestedSchema: unknown }
   | { readonly mode: "url"; readonly url: string; readonly host: string; readonly isPunycode: boolean }
+);
+
+/** A request of a server that the user of the page answers while a call runs. */
+export type ServerQuestionView = {
+  readonly id: string;
+  readonly at: number;
+  readonly server: string;
+  /** The tool that led to it, as its server calls it. */
+  readonly tool: string | null;
+  readonly principal: string | null;
+} & (
+  | { readonly kind: "elicitation"; readonly question: QuestionView }
+  | { readonly kind: "sampling"; readonly request: unknown }
 );
 
 /** A call that waits for a person. */
@@ -168,6 +253,29 @@ export interface ActivityView {
   readonly text: string;
 }
 
+/** Kinds of entries in the list of messages. */
+export type TrafficKind = "request" | "response" | "error" | "notification" | "stderr" | "auth";
+
+/** A message, a line of stderr, or a request to an authorization server. */
+export interface TrafficEntry {
+  readonly id: number;
+  readonly at: number;
+  readonly server: string;
+  readonly kind: TrafficKind;
+  readonly direction: "sent" | "received";
+  /** The method, the line, or what the request is for. */
+  readonly label: string;
+  /** Approximate size in characters. */
+  readonly size: number;
+  /** With a response: the time since the request. */
+  readonly durationMs?: number | undefined;
+}
+
+/** An entry with its content, redacted and limited in size. */
+export interface TrafficView extends TrafficEntry {
+  readonly content: unknown;
+}
+
 export interface LoginView {
   readonly server: string;
   /** The port manages logins of this server. */
@@ -197,12 +305,19 @@ export type ConsoleEvent =
       readonly type: "hello";
       readonly calls: readonly CallSummary[];
       readonly activity: readonly ActivityView[];
+      readonly questions: readonly ServerQuestionView[];
     }
   | { readonly type: "state"; readonly state: StateView }
   | { readonly type: "call"; readonly call: CallSummary }
   | { readonly type: "activity"; readonly entry: ActivityView }
+  /** New messages, oldest first. With `skipped`, that many before them were not sent to the page. */
+  | { readonly type: "traffic"; readonly entries: readonly TrafficEntry[]; readonly skipped: number }
+  /** The open questions of servers. */
+  | { readonly type: "questions"; readonly questions: readonly ServerQuestionView[] }
   /** The calls that wait have changed. */
   | { readonly type: "waiting" }
+  /** Programs have started, changed or ended. */
+  | { readonly type: "programs" }
   /** Events were dropped, because the page could not receive them in time. */
   | { readonly type: "missed"; readonly count: number }
   | { readonly type: "beat" };

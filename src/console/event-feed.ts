@@ -1,7 +1,7 @@
 /** Sends events to every open page, one JSON value per line. Drops events that a page cannot receive in time. */
 import type { ServerResponse } from "node:http";
 import { TokenBucket } from "../util/token-bucket.js";
-import type { ConsoleEvent } from "./console-api.js";
+import type { ConsoleEvent, TrafficEntry } from "./console-api.js";
 
 const MAX_PAGES = 16;
 /** Maximum size of unsent data for one page. Further events are dropped. */
@@ -10,6 +10,9 @@ const PER_SECOND = 100;
 const STATE_MS = 100;
 const BEAT_MS = 15_000;
 const MISSED_MS = 500;
+const TRAFFIC_MS = 200;
+/** Maximum number of messages that one event carries. Of more, the newest are sent. */
+const MAX_TRAFFIC = 200;
 
 export class EventFeed {
   readonly #pages = new Map<ServerResponse, { missed: number }>();
@@ -17,6 +20,9 @@ export class EventFeed {
   readonly #state: () => ConsoleEvent;
   readonly #timers = new Set<NodeJS.Timeout>();
   #stateTimer: NodeJS.Timeout | undefined;
+  #trafficTimer: NodeJS.Timeout | undefined;
+  #traffic: TrafficEntry[] = [];
+  #skipped = 0;
 
   /** @param state returns the current state */
   constructor(state: () => ConsoleEvent) {
@@ -56,8 +62,24 @@ export class EventFeed {
     }, STATE_MS).unref();
   }
 
+  /** Sends messages in groups, because there may be thousands a second. */
+  addTraffic(entry: TrafficEntry): void {
+    if (this.#pages.size === 0) return;
+    this.#traffic.push(entry);
+    if (this.#traffic.length > MAX_TRAFFIC) {
+      this.#traffic.shift();
+      this.#skipped++;
+    }
+    this.#trafficTimer ??= setTimeout(() => {
+      const event = { type: "traffic", entries: this.#traffic, skipped: this.#skipped } as const;
+      [this.#trafficTimer, this.#traffic, this.#skipped] = [undefined, [], 0];
+      this.#send(event);
+    }, TRAFFIC_MS).unref();
+  }
+
   close(): void {
     clearTimeout(this.#stateTimer);
+    clearTimeout(this.#trafficTimer);
     for (const timer of this.#timers) clearInterval(timer);
     for (const response of this.#pages.keys()) response.end();
     this.#pages.clear();

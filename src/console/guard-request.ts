@@ -15,7 +15,8 @@ export interface GuardOptions {
 export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
   "content-security-policy":
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; connect-src 'self'; " +
-    "frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
+    // Applies to every navigation of a frame, so that an app cannot leave its document.
+    "frame-src 'self'; frame-ancestors 'none'; base-uri 'none'; form-action 'none'",
   "x-content-type-options": "nosniff",
   "x-frame-options": "DENY",
   "referrer-policy": "no-referrer",

@@ -7,6 +7,7 @@ import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
 import { ConsentNeeded } from "./consent.js";
 import type { ConsoleFailure } from "./console-api.js";
+import { APP_PATH, type ConsoleApps } from "./console-apps.js";
 import { checkCallback, checkOrigin, checkToken, type GuardOptions } from "./guard-request.js";
 import type { Observer } from "./observer.js";
 import type { PageFile } from "./page-files.js";
@@ -16,6 +17,7 @@ export interface ConsoleParts {
   readonly guard: GuardOptions;
   readonly files: ReadonlyMap<string, PageFile>;
   readonly observer: Observer;
+  readonly apps: ConsoleApps;
   readonly actions: ReadonlyMap<string, Action>;
   readonly callbackPath: string;
   /** Completes a login with the redirect of the browser. */
@@ -50,10 +52,22 @@ async function route(parts: ConsoleParts, request: IncomingMessage, response: Se
   const rejected = checkOrigin(request, guard);
   if (rejected !== undefined) return reject(response, rejected);
   if (path.startsWith(API)) return handleAction(parts, path.slice(API.length), { request, response });
+  if (path.startsWith(APP_PATH)) {
+    const isFrame = request.method === "GET" && (request.headers["sec-fetch-dest"] ?? "iframe") === "iframe";
+    if (!isFrame || !parts.apps.serve(path.slice(APP_PATH.length), response)) reject(response, 404);
+    return;
+  }
   const file = files.get(path);
   if (file === undefined) return reject(response, 404);
   if (request.method !== "GET") return reject(response, 405);
-  response.writeHead(200, { "content-type": file.type }).end(file.body);
+  const isPacked = /\bgzip\b/.test(String(request.headers["accept-encoding"] ?? ""));
+  const body = isPacked ? file.packed : file.body;
+  response.writeHead(200, {
+    "content-type": file.type,
+    "content-length": body.length,
+    ...(isPacked && { "content-encoding": "gzip" }),
+  });
+  response.end(body);
 }
 
 async function handleAction(

@@ -1,4 +1,5 @@
 /** Listens for the redirects of logins that were started in the console. */
+
 import { readField } from "../errors/foreign-error.js";
 import {
   type CallbackListener,
@@ -7,6 +8,7 @@ import {
 } from "../node/callback-listener.js";
 import type { ServerReport } from "../port/report.js";
 import type { Toolport } from "../toolport.js";
+import { canParseUrl } from "../util/can-parse-url.js";
 
 /** How long the user may take. */
 const LOGIN_MS = 300_000;
@@ -54,7 +56,7 @@ export class LoginCallbacks {
   async #listenFor(server: string, authUrl: URL): Promise<void> {
     const redirectUrl = authUrl.searchParams.get("redirect_uri");
     const state = authUrl.searchParams.get("state");
-    if (redirectUrl === null || state === null || !URL.canParse(redirectUrl)) return;
+    if (redirectUrl === null || state === null || !canParseUrl(redirectUrl)) return;
     const { protocol, hostname, host, port } = new URL(redirectUrl);
     if (protocol !== "http:" || !LOOPBACK.includes(hostname) || port === "" || host === this.#options.ownHost)
       return;

@@ -7,9 +7,14 @@ import { redactText } from "../util/redact-text.js";
 import { CallLog } from "./call-log.js";
 import { Consent } from "./consent.js";
 import type { ActivityView, ConsoleEvent, StateView } from "./console-api.js";
+import type { ConsoleRun } from "./console-runs.js";
 import { EventFeed } from "./event-feed.js";
 import { Latencies } from "./latencies.js";
+import { ServerHistory } from "./server-history.js";
+import type { ServerQuestions } from "./server-questions.js";
+import { TrafficLog } from "./traffic-log.js";
 import { toStateView } from "./views.js";
+import { WatchedResources } from "./watched-resources.js";
 
 const MAX_ACTIVITY = 200;
 
@@ -17,12 +22,16 @@ export interface ObserverOptions {
   readonly toolport: Toolport;
   readonly hasStore: boolean;
   readonly sources: Readonly<Record<string, string>>;
+  readonly questions: ServerQuestions | undefined;
 }
 
 export class Observer {
   readonly calls: CallLog;
   readonly consent: Consent;
   readonly feed: EventFeed;
+  readonly traffic: TrafficLog;
+  readonly watched: WatchedResources;
+  readonly history = new ServerHistory();
   readonly #options: ObserverOptions;
   readonly #principal: string | undefined;
   readonly #latencies = new Latencies();
@@ -35,10 +44,22 @@ export class Observer {
     const { toolport } = options;
     this.#options = options;
     this.#principal = toolport.snapshot().principal ?? undefined;
+    for (const { name, state } of Object.values(toolport.snapshot().servers))
+      this.history.addState(name, state);
     this.calls = new CallLog(this.#principal);
     this.consent = new Consent(toolport);
     this.feed = new EventFeed(() => ({ type: "state", state: this.state() }));
+    this.traffic = new TrafficLog((entry) => this.feed.addTraffic(entry));
+    this.watched = new WatchedResources(toolport, () => this.feed.stateChanged());
+    const { questions } = options;
+    if (questions !== undefined)
+      questions.onchange = () => this.feed.publish({ type: "questions", questions: questions.list() });
+    const isOurs = (event: { readonly principal?: string | undefined }) =>
+      event.principal === this.#principal;
     this.#stops = [
+      toolport.on("message", (message) => void (isOurs(message) && this.traffic.addMessage(message))),
+      toolport.on("stderr", (line) => void (isOurs(line) && this.traffic.addLine(line.server, line.line))),
+      toolport.on("authRequest", (request) => void (isOurs(request) && this.traffic.addAuthRequest(request))),
       toolport.on("state", (change) => this.#onState(change)),
       toolport.on("tools", ({ principal }) => {
         if (principal !== this.#principal) return;
@@ -68,21 +89,32 @@ export class Observer {
       sources,
       catalogVersion: this.#catalogVersion,
       hasStore,
+      canAnswer: this.#options.questions !== undefined,
+      subscriptions: this.watched.list(),
     });
+  }
+
+  /** Tells the pages about the progress of a call that one of them started. */
+  progressed(run: ConsoleRun): void {
+    const call = this.calls.ofRun(run);
+    if (call !== undefined) this.feed.publish({ type: "call", call });
   }
 
   /** The first event for a new page. */
   hello(): ConsoleEvent {
-    return { type: "hello", calls: this.calls.list(), activity: [...this.#activity].reverse() };
+    const questions = this.#options.questions?.list() ?? [];
+    return { type: "hello", calls: this.calls.list(), activity: [...this.#activity].reverse(), questions };
   }
 
-  close(): void {
+  async close(): Promise<void> {
     for (const stop of this.#stops) stop();
     this.feed.close();
+    await this.watched.close();
   }
 
   #onState({ server, from, to, reason, error, principal }: StateChange): void {
     if (principal !== this.#principal) return;
+    this.history.addState(server, to);
     if (to === "connecting") this.consent.noteStart(server);
     const why = error === undefined ? reason : `${reason}. ${error.what}`;
     this.#note("state", server, `${from} → ${to}: ${why}`);
@@ -93,6 +125,7 @@ export class Observer {
     // The console of the shared port shows calls of all users, the console of a user only that user's.
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
     this.#latencies.add(news);
+    this.history.addCall(news);
     const call = this.calls.add(news);
     if (call !== undefined) this.feed.publish({ type: "call", call });
     if (news.phase === "end") this.feed.stateChanged();

@@ -1,9 +1,11 @@
 /** Reads the files of the page once, when the console starts. No other files are served. */
 import { readFile } from "node:fs/promises";
+import { gzipSync } from "node:zlib";
 
 export interface PageFile {
   readonly body: Buffer;
   readonly type: string;
+  readonly packed: Buffer;
 }
 
 const FILES: Readonly<Record<string, readonly [file: string, type: string]>> = {
@@ -18,8 +20,9 @@ const BUILT = new URL("./page/", import.meta.url);
 
 /** Returns the files by URL path. */
 export async function readPageFiles(folder: URL = BUILT): Promise<ReadonlyMap<string, PageFile>> {
-  const entries = Object.entries(FILES).map(
-    async ([path, [file, type]]) => [path, { body: await readFile(new URL(file, folder)), type }] as const,
-  );
+  const entries = Object.entries(FILES).map(async ([path, [file, type]]) => {
+    const body = await readFile(new URL(file, folder));
+    return [path, { body, type, packed: gzipSync(body) }] as const;
+  });
   return new Map(await Promise.all(entries));
 }

@@ -8,11 +8,15 @@ import { openInBrowser } from "../node/open-in-browser.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { createActions } from "./actions.js";
+import { ConsoleApps } from "./console-apps.js";
+import { ConsoleRuns } from "./console-runs.js";
 import { SECURITY_HEADERS } from "./guard-request.js";
 import { type ConsoleParts, handleRequest } from "./handle-request.js";
 import { LoginCallbacks } from "./login-callbacks.js";
 import { Observer } from "./observer.js";
 import { readPageFiles } from "./page-files.js";
+import { Programs } from "./programs.js";
+import { type ConsoleAnswers, ServerQuestions } from "./server-questions.js";
 import { WaitingCalls } from "./waiting-calls.js";
 
 /** Options of {@link startConsole}. */
@@ -33,6 +37,18 @@ export interface ConsoleOptions {
    * ```
    */
   readonly answeredBy?: string | undefined;
+  /**
+   * Answers of the user to servers: the page shows their questions and edits the roots.
+   *
+   * @default none
+   * @example
+   * ```ts
+   * const answers = createConsoleAnswers();
+   * const toolport = createToolport({ mcpServers, ...answers.options });
+   * await startConsole({ toolport, answers });
+   * ```
+   */
+  readonly answers?: ConsoleAnswers | undefined;
   /** 0 for any free port. @default 0 */
   readonly port?: number | undefined;
   /** The console always listens on this machine only. @default "127.0.0.1" */
@@ -81,14 +97,22 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   });
   await listen(server, port);
   const host = `${HOST}:${(server.address() as AddressInfo).port}`;
-  const observer = new Observer({ toolport, hasStore: store !== undefined, sources });
+  const questions = options.answers instanceof ServerQuestions ? options.answers : undefined;
+  const observer = new Observer({ toolport, hasStore: store !== undefined, sources, questions });
+  const runs = new ConsoleRuns();
+  const apps = new ConsoleApps({ toolport, consent: observer.consent });
+  const programs = new Programs({ toolport, observer, runs });
   const waiting = new WaitingCalls({ toolport, feed: observer.feed, answeredBy });
   const logins = new LoginCallbacks({ toolport, ownHost: host, log });
   parts = {
     guard: { host, token },
     files,
     observer,
-    actions: createActions({ toolport, store, observer, waiting, logins }),
+    apps,
+    actions: new Map([
+      ...createActions({ toolport, store, observer, waiting, logins, runs, questions, apps }),
+      ...Object.entries(programs.actions),
+    ]),
     callbackPath: CALLBACK_PATH,
     finishLogin: (request: IncomingMessage) =>
       toolport.handleOAuthCallback(new Request(new URL(request.url ?? "/", `http://${host}`))),
@@ -98,8 +122,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const close = (): Promise<void> => {
     closing ??= (async () => {
       waiting.close();
-      observer.close();
-      await Promise.all([logins.close(), end(server)]);
+      runs.close();
+      questions?.close();
+      await Promise.all([observer.close(), programs.close(), logins.close(), end(server)]);
     })();
     return closing;
   };

@@ -1,5 +1,9 @@
 /** Converts the snapshot of a port to redacted views for the page. */
+import { definitionBytes } from "../catalog/search/definition-size.js";
+import { isForModel } from "../model/tool-ui.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
+import { TASKS_EXTENSION } from "../protocol/era.js";
+import { tokensOfBytes } from "../util/estimate-tokens.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { Consent } from "./consent.js";
@@ -14,6 +18,8 @@ export interface StateParts {
   readonly sources: Readonly<Record<string, string>>;
   readonly catalogVersion: number;
   readonly hasStore: boolean;
+  readonly canAnswer: boolean;
+  readonly subscriptions: StateView["subscriptions"];
 }
 
 const MAX_DESCRIPTION = 4_000;
@@ -24,6 +30,8 @@ export function toStateView(parts: StateParts): StateView {
     servers: Object.values(parts.snapshot.servers).map((server) => toServerView(server, parts)),
     catalogVersion: parts.catalogVersion,
     hasStore: parts.hasStore,
+    canAnswer: parts.canAnswer,
+    subscriptions: parts.subscriptions,
     version: CLIENT_INFO.version,
   };
 }
@@ -36,12 +44,15 @@ function toServerView(
   return {
     name: server.name,
     state: server.state,
+    disabled: server.disabled,
     address: redactText(server.server_url),
     transport: server.transport,
     protocolVersion: server.protocolVersion,
     serverInfo: server.serverInfo,
     instructions: server.instructions === null ? null : text(server.instructions),
     capabilities: Object.keys(server.capabilities ?? {}),
+    canSubscribe:
+      (server.capabilities?.["resources"] as { subscribe?: unknown } | undefined)?.subscribe === true,
     toolCount: server.toolCount,
     cut: server.cut,
     error: error && { code: error.code, message: text(error.message) },
@@ -102,8 +113,20 @@ export function toToolView(snapshot: ToolportSnapshot, name: string): ToolView |
       inputSchema: redactSchema(tool.inputSchema),
       outputSchema: redactSchema(tool.outputSchema),
       annotations: redactJson(tool.annotations) ?? null,
+      canBeTask: canBeTask(tool, snapshot.servers[tool.server]),
     }
   );
+}
+
+/** With 2026-07-28 the server decides whether a call becomes a task. */
+function canBeTask(
+  { execution }: ToolportSnapshot["tools"][number],
+  server: ServerSnapshot | undefined,
+): boolean {
+  if (server?.era === "modern")
+    return TASKS_EXTENSION in ((server.capabilities?.["extensions"] ?? {}) as object);
+  const support = execution?.["taskSupport"];
+  return server?.capabilities?.["tasks"] !== undefined && (support === "optional" || support === "required");
 }
 
 function toolSummarizer({ nameIssues, textFindings }: ToolportSnapshot) {
@@ -119,7 +142,11 @@ function toolSummarizer({ nameIssues, textFindings }: ToolportSnapshot) {
       sourceName: tool.sourceName,
       title: tool.title ?? null,
       description: text(tool.description ?? ""),
+      // Not `cost()`, which would connect servers that the user has not started.
+      tokens: isForModel(tool) ? tokensOfBytes(definitionBytes(tool)) : 0,
+      deferred: tool.deferred === true,
       nameIssue: issue === undefined ? null : text(`${issue.kind}: ${issue.reason} (wanted ${issue.wanted})`),
+      hasApp: tool.ui?.resourceUri !== undefined,
       textFinding:
         finding === undefined
           ? null

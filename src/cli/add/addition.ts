@@ -1,5 +1,6 @@
 /** A server to add, and the parser of `name=value` options that describe it. */
 import { CliError } from "../cli-error.js";
+import { type Invocation, textsOption } from "../command.js";
 
 export interface Addition {
   readonly name: string;
@@ -10,6 +11,8 @@ export interface Addition {
   /** The user did not write the entry, so has to see it and agree. */
   readonly needsConsent: boolean;
   readonly warnings: readonly string[];
+  /** Messages about what was stored. @default none */
+  readonly notes?: readonly string[];
 }
 
 interface PairForm {
@@ -36,3 +39,11 @@ export function readPairs(
   });
   return Object.fromEntries(pairs);
 }
+
+/** `--header`. */
+export const readHeaders = (invocation: Invocation): Record<string, string> | undefined =>
+  readPairs(textsOption(invocation, "header"), { mark: ":", option: "--header", example: "'X-Name: value'" });
+
+/** `--env`. */
+export const readEnv = (invocation: Invocation): Record<string, string> | undefined =>
+  readPairs(textsOption(invocation, "env"), { mark: "=", option: "--env", example: "NAME=value" });

@@ -2,13 +2,12 @@
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { resolveCommand } from "../../config/resolve-path.js";
-import { suggestServerName } from "../../registry/suggest-server-name.js";
 import { CliError } from "../cli-error.js";
-import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
+import { flagOption, type Invocation, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { shellWord } from "../next-command.js";
-import type { Addition } from "./addition.js";
-import { readPairs } from "./addition.js";
+import { nameFromUrl } from "../server-names.js";
+import { type Addition, readEnv, readHeaders } from "./addition.js";
 
 export function readTyped(invocation: Invocation, context: Pick<CommandContext, "cwd">): Addition {
   const { words, passthrough } = invocation;
@@ -17,8 +16,24 @@ export function readTyped(invocation: Invocation, context: Pick<CommandContext, 
   if (passthrough.length > 0 && address !== undefined)
     throw usage(`A server has a URL or a command, not both: ${address}`);
   const entry = passthrough.length > 0 ? typedCommand(invocation, context) : typedUrl(invocation);
-  return { name, entry, shown: entry, needsConsent: false, warnings: [] };
+  return { name, entry, shown: entry, needsConsent: false, warnings: [], notes: notesOn(entry, passthrough) };
 }
+
+/** Says what a relative path will mean. */
+function notesOn(
+  { args, cwd }: Readonly<Record<string, unknown>>,
+  [, ...given]: readonly string[],
+): string[] {
+  const stored = Array.isArray(args) ? args : [];
+  const changed = given.flatMap((arg, index) =>
+    stored[index] === arg ? [] : [`${arg} is stored as ${String(stored[index])}`],
+  );
+  const isKept = given.some((arg, index) => RELATIVE.test(arg) && stored[index] === arg);
+  return isKept && cwd === "." ? [...changed, "Relative paths mean the folder of the file"] : changed;
+}
+
+/** `.`, `../x` and `--root=./x`. */
+const RELATIVE = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/;
 
 function typedUrl(invocation: Invocation): Record<string, unknown> {
   const [name = "", address] = invocation.words;
@@ -26,7 +41,7 @@ function typedUrl(invocation: Invocation): Record<string, unknown> {
     if (!isAddress(name)) throw usage(`${name} needs a URL, or -- and a command`);
     throw new CliError({
       message: "name is missing: a name for the server",
-      next: `toolport add ${suggestServerName(new URL(name).hostname.split(".").at(-2) ?? "server")} ${shellWord(name)}`,
+      next: `toolport add ${nameFromUrl(name)} ${shellWord(name)}`,
     });
   }
   if (!isAddress(address)) {
@@ -35,30 +50,37 @@ function typedUrl(invocation: Invocation): Record<string, unknown> {
       next: `toolport add ${shellWord(name)} -- ${invocation.words.slice(1).map(shellWord).join(" ")}`,
     });
   }
-  const headers = readPairs(textsOption(invocation, "header"), {
-    mark: ":",
-    option: "--header",
-    example: "'X-Name: value'",
-  });
+  const headers = readHeaders(invocation);
   const transport = textOption(invocation, "transport");
   return { url: address, ...(transport && { transport }), ...(headers && { headers }) };
 }
 
 function typedCommand(invocation: Invocation, { cwd }: Pick<CommandContext, "cwd">): Record<string, unknown> {
   const [command = "", ...args] = invocation.passthrough;
-  const env = readPairs(textsOption(invocation, "env"), {
-    mark: "=",
-    option: "--env",
-    example: "NAME=value",
-  });
+  const env = readEnv(invocation);
   const given = textOption(invocation, "cwd");
   const isProject = flagOption(invocation, "project");
   // The configuration file is in another directory, so relative paths need a working directory.
   const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
-  const folder = given !== undefined ? resolve(cwd, given) : namesFiles ? (isProject ? "." : cwd) : undefined;
+  const isRelative = args.some((arg) => RELATIVE.test(arg));
+  const base = given === undefined ? cwd : resolve(cwd, given);
+  const folder =
+    given !== undefined
+      ? base
+      : isProject
+        ? namesFiles || isRelative
+          ? "."
+          : undefined
+        : namesFiles
+          ? cwd
+          : undefined;
+  // The user's file is used from any folder, so its paths are absolute.
+  const stored = isProject
+    ? args
+    : args.map((arg) => arg.replace(RELATIVE, (_, option = "", path) => `${option}${resolve(base, path)}`));
   return {
     command: isProject ? command : resolveCommand(cwd, command),
-    ...(args.length > 0 && { args }),
+    ...(args.length > 0 && { args: stored }),
     ...(env && { env }),
     ...(folder !== undefined && { cwd: folder }),
   };

@@ -11,8 +11,9 @@ import type { CommandContext } from "../command-context.js";
 import { describeEntry } from "../config/describe-entry.js";
 import { ownFileFor } from "../config/own-files.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { errorDocument } from "../format-error.js";
 import { shellWord } from "../next-command.js";
-import { indented } from "../plain-text.js";
+import { indented, plural } from "../plain-text.js";
 
 export const addCommand: RunCommand = async (invocation, context) => {
   const additions = await readAdditions(invocation, context);
@@ -23,6 +24,7 @@ export const addCommand: RunCommand = async (invocation, context) => {
   // The user typed the entry or agreed to it: ask no further question about the project file.
   await context.trustServers(names, file);
   if (context.form !== "json") context.info(`Added ${names.join(", ")} to ${file}`, "green");
+  for (const note of additions.flatMap(({ notes = [] }) => notes)) context.info(note);
   const checks = flagOption(invocation, "no-check") ? [] : await checkServers(names, context);
   if (context.form === "json") {
     const added = additions.map(({ name, shown }) => ({ name, command: describeEntry(shown).command }));
@@ -81,13 +83,18 @@ async function save(additions: readonly Addition[], file: string, replace: boole
 
 function reportCheck({ name, state, tools, ms, error }: ServerCheck, context: CommandContext): void {
   if (error === undefined) {
-    context.info(`${name} is ${state}, with ${tools} tools (${ms} ms)`, "green");
+    context.info(`${name} is ${state}, with ${plural(tools, "tool")} (${ms} ms)`, "green");
     context.info(`Next: toolport tools ${shellWord(name)}`);
     return;
   }
   const isLogin = state === "authenticating" || error.code === "AUTH_REQUIRED";
-  context.info(`${name} was added, but its state is ${state}: ${error.message}`, isLogin ? "yellow" : "red");
-  context.info(`Next: toolport ${isLogin ? "auth" : "doctor"} ${shellWord(name)}`);
+  if (isLogin) context.info(`${name} was added. It requires a login`, "yellow");
+  else context.info(`${name} was added, but its state is ${state}: ${error.message}`, "red");
+  context.info(
+    isLogin
+      ? `Next: toolport auth ${shellWord(name)} (opens the login page; --no-browser prints its URL)`
+      : `Next: toolport doctor ${shellWord(name)}`,
+  );
 }
 
 /** The outcome of connecting one server, as `--json` prints it. */
@@ -117,7 +124,8 @@ export async function checkServers(
       state,
       tools: toolCount,
       ms: Math.round(ms),
-      ...(error && { error: { code: error.code, message: error.message } }),
+      // The message of the command line: advice about API methods is left out.
+      ...(error && { error: { code: error.code, message: errorDocument(error).message } }),
       exitCode: error === undefined ? 0 : exitCodeOf(error),
     }));
   } finally {

@@ -7,6 +7,8 @@ import { flagOption, type Invocation, type RunCommand } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
+import { plural } from "../plain-text.js";
+import { forgetInputs } from "../saved-inputs.js";
 import { principalOf } from "../suspend/suspend-options.js";
 
 /** Thrown to skip the browser: the server is ready without a login. */
@@ -61,6 +63,7 @@ async function open(
   const { toolport, statePath, leftOut } = await context.openPort({
     servers: [server],
     ...(principal !== undefined && { principal }),
+    isSpecial: true,
     options: { callbackUrl },
   });
   const error = leftOut.get(server);
@@ -119,7 +122,7 @@ function reportEnd({ server, report: { state, toolCount }, isNew }: End, context
     return context.printJson({ event, server, state, tools: toolCount }, { isLine: true });
   }
   const how = isNew ? "Logged in to" : "No login required for";
-  context.info(`${how} ${server}: ${state}, ${toolCount} tools`, "green");
+  context.info(`${how} ${server}: ${state}, ${plural(toolCount, "tool")}`, "green");
   context.info(
     isNew
       ? `Next: toolport tools ${shellWord(server)}`
@@ -133,6 +136,8 @@ export const logoutCommand: RunCommand = async (invocation, context) => {
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
   await toolport.logOut(server);
+  const written = (await context.readServers()).servers.get(server);
+  if (written !== undefined) await forgetInputs(context, written);
   if (context.form === "json") context.printJson({ server, loggedOut: true });
   else context.info(`Logged out of ${server}: its tokens were deleted`, "green");
   return EXIT.ok;

@@ -9,28 +9,39 @@ import type { JsonSchema } from "../../schema/json-schema.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { elicitOnTerminal } from "../elicit-on-terminal.js";
 import { type CalledTool, finishCall } from "../finish-call.js";
 import { shellWord } from "../next-command.js";
+import { parseCallExpression } from "../parse-call-expression.js";
 import { readArguments } from "../read-arguments.js";
 import { openTool, requireTool } from "../select-tool.js";
 import { showSuspended } from "../suspend/show-suspended.js";
 import { principalOf, readSuspend, requireState, type SuspendWish } from "../suspend/suspend-options.js";
 
 export const callCommand: RunCommand = async (invocation, context) => {
-  const [selector = "", ...words] = invocation.words;
+  const [first = "", ...words] = invocation.words;
+  const expression = parseCallExpression(first);
+  const { selector } = expression ?? { selector: first };
   const wish = readSuspend(invocation);
   if (wish !== undefined) requireState(await context.openStore(), invocation);
   const base = await readBase(invocation, context);
   const principal = principalOf(invocation);
   const { opened, server } = await openTool(context, selector, {
     command: "call",
-    options: { ...elicitOnTerminal(context), ...wish?.options },
+    options: { ...wish?.options },
+    isSpecial: wish !== undefined || textOption(invocation, "record") !== undefined,
     ...(principal !== undefined && { principal }),
     ...(await recording(invocation, context)),
   });
   const tool = await findTool(context, opened, { server, selector, wish });
-  const args = readArguments(words, tool.inputSchema, base);
+  const args = readArguments(
+    {
+      words: [...(expression?.words ?? []), ...words],
+      values: { ...base, ...expression?.values },
+      positional: expression?.positional ?? [],
+      named: invocation.named,
+    },
+    tool.inputSchema,
+  );
   const outcome = await callWithProgress(context, opened, {
     tool,
     args,

@@ -1,5 +1,6 @@
 /** `toolport console`: serves a local web page that shows the servers, until Ctrl-C. */
 import { createServer } from "node:net";
+import { createConsoleAnswers } from "../../console/server-questions.js";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
@@ -7,20 +8,26 @@ import type { CommandContext } from "../command-context.js";
 import { principalOf } from "../suspend/suspend-options.js";
 
 const HOST = "127.0.0.1";
+/** The page renders user interfaces of tools. */
+const APPS = { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } };
 
 export const consoleCommand: RunCommand = async (invocation, context) => {
   // Choose the port first: it is part of the redirect URL of logins.
   const port = readPort(invocation) || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;
   const principal = principalOf(invocation);
+  const answers = createConsoleAnswers();
   const { toolport, store, sources, leftOut } = await context.openPort({
     ...(principal !== undefined && { principal }),
-    options: { callbackUrl },
+    asksOnTerminal: false,
+    mayBeEmpty: true,
+    options: { callbackUrl, logLevel: "info", extensions: APPS, ...answers.options },
   });
   for (const [name, { message }] of leftOut) context.warn(`${name} is not in the console: ${message}`);
   const page = await startConsole({
     toolport,
     store,
+    answers,
     sources: Object.fromEntries(
       Object.entries(sources).map(([name, { file, line, kind }]) => [name, file ? `${file}:${line}` : kind]),
     ),

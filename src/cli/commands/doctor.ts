@@ -5,7 +5,7 @@ import type { CommandContext } from "../command-context.js";
 import type { Finding, FindingStatus } from "../doctor/finding.js";
 import { runDoctor } from "../doctor/run-doctor.js";
 import { EXIT } from "../exit-codes.js";
-import { plainLine, plainText } from "../plain-text.js";
+import { plainLine, plainText, plural } from "../plain-text.js";
 
 const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colour]>> = {
   ok: ["✔", "green"],
@@ -33,7 +33,7 @@ export const doctorCommand: RunCommand = async (invocation, context) => {
     ]);
   }
   const { ok, warn, fail, skip } = countOf(findings);
-  context.print(`${ok} passed, ${warn} warnings, ${fail} failed, ${skip} skipped`);
+  context.print(`${ok} passed, ${plural(warn, "warning")}, ${fail} failed, ${skip} skipped`);
   if (next.length === 0) context.print("No action needed.");
   else
     context.print(

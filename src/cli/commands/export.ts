@@ -8,6 +8,7 @@ import { flagOption, type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
 import { unknownServer } from "../open-port.js";
+import { plural } from "../plain-text.js";
 
 /** Only the owner may read a file with secrets. */
 const PRIVATE_MODE = 0o600;
@@ -35,7 +36,7 @@ export const exportCommand: RunCommand = async (invocation, context) => {
     return EXIT.ok;
   }
   if (file === undefined) context.print(text.trimEnd());
-  else context.info(`Wrote ${Object.keys(servers).length} servers to ${file}`, "green");
+  else context.info(`Wrote ${plural(Object.keys(servers).length, "server")} to ${file}`, "green");
   if (variables.length > 0) {
     const asks = format === "vscode" ? "VS Code will ask for" : "Set these variables";
     context.info(`Values of headers and variables were left out. ${asks}: ${variables.join(", ")}`, "yellow");

@@ -7,7 +7,7 @@ import { describeEntry } from "../config/describe-entry.js";
 import { findImports, type ImportCandidate } from "../config/find-imports.js";
 import { ownFileFor } from "../config/own-files.js";
 import { EXIT } from "../exit-codes.js";
-import { indented } from "../plain-text.js";
+import { indented, plural } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 
 export const importCommand: RunCommand = async (invocation, context) => {
@@ -15,7 +15,7 @@ export const importCommand: RunCommand = async (invocation, context) => {
   const { candidates, files, notes } = await findImports(textsOption(invocation, "from"), context, target);
   const wanted = choose(candidates, invocation.words);
   const mayReplace = flagOption(invocation, "replace");
-  const coming = wanted.filter(({ fate }) => fate === "new" || (fate === "taken" && mayReplace));
+  const coming = wanted.filter(({ state }) => state === "new" || (state === "taken" && mayReplace));
   const isDryRun = flagOption(invocation, "dry-run");
   for (const note of notes) context.warn(note);
   if (context.form !== "json") reportFound(wanted, mayReplace, context);
@@ -45,7 +45,7 @@ function choose(candidates: readonly ImportCandidate[], names: readonly string[]
   return names.length === 0 ? [...candidates] : candidates.filter(({ name }) => names.includes(name));
 }
 
-const FATES: Readonly<Record<ImportCandidate["fate"], string>> = {
+const STATES: Readonly<Record<ImportCandidate["state"], string>> = {
   new: "new",
   same: "already present",
   taken: "name taken (--replace)",
@@ -57,14 +57,14 @@ function reportFound(
   context: CommandContext,
 ): void {
   if (candidates.length === 0) return;
-  const rows = candidates.map(({ name, kind, file, line, entry, fate }) => [
+  const rows = candidates.map(({ name, kind, file, line, entry, state }) => [
     name,
-    mayReplace && fate === "taken" ? "replaced" : FATES[fate],
+    mayReplace && state === "taken" ? "replaced" : STATES[state],
     kind,
     describeEntry(entry).command,
     `${file}:${line}`,
   ]);
-  printRows(context, ["server", "fate", "program", "runs or calls", "from"], rows);
+  printRows(context, ["server", "state", "program", "runs or calls", "from"], rows);
 }
 
 /** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */
@@ -77,7 +77,7 @@ async function agree(
   if (asking.length === 0 || context.agreesToAll) return;
   for (const { name, entry } of asking)
     context.info([`${name}:`, ...indented(describeEntry(entry).text).split("\n")]);
-  if (await context.confirm(`Write ${coming.length} servers to ${target}?`)) return;
+  if (await context.confirm(`Write ${plural(coming.length, "server")} to ${target}?`)) return;
   throw new CliError({
     code: "NOT_AGREED",
     message: "Nothing was imported: you have not agreed to these servers",
@@ -85,8 +85,8 @@ async function agree(
   });
 }
 
-function toRow({ name, kind, file, line, fate, entry }: ImportCandidate) {
-  return { name, program: kind, file, line, fate, command: describeEntry(entry).command };
+function toRow({ name, kind, file, line, state, entry }: ImportCandidate) {
+  return { name, program: kind, file, line, state, command: describeEntry(entry).command };
 }
 
 interface Outcome {
@@ -100,6 +100,6 @@ function reportEnd({ found, coming, isDryRun, target }: Outcome, context: Comman
   if (found === 0) context.info("No servers of other programs were found", "yellow");
   else if (coming.length === 0) context.info("There is nothing new to import");
   else if (isDryRun)
-    context.info(`${coming.length} servers would be written to ${target}. Nothing was changed`);
-  else context.info(`Wrote ${coming.length} servers to ${target}. Next: toolport doctor`, "green");
+    context.info(`${plural(coming.length, "server")} would be written to ${target}. Nothing was changed`);
+  else context.info(`Wrote ${plural(coming.length, "server")} to ${target}. Next: toolport doctor`, "green");
 }

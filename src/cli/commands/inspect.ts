@@ -1,12 +1,13 @@
 /** `toolport inspect`: shows everything about a server, with `--raw` the exchanged messages, too. */
 
-import { formatTable } from "../../util/format-table.js";
+import { formatPairs } from "../../util/format-table.js";
 import { flagOption, type RunCommand } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { requireServer, type ServerOutcome } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
 import { EXIT } from "../exit-codes.js";
-import { cell, plainJson, plainText } from "../plain-text.js";
+import { TYPED_SOURCE } from "../load-servers.js";
+import { cell, plainJson, plainText, plural } from "../plain-text.js";
 
 export const inspectCommand: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
@@ -16,6 +17,7 @@ export const inspectCommand: RunCommand = async (invocation, context) => {
   const opened = await context.openPort({
     servers: [server],
     ...(isRaw && {
+      isSpecial: true,
       changeEntry: (entry, name) =>
         name === server ? { ...entry, logRequests: true, logResponses: true } : entry,
       options: { logger: { debug() {}, info: record, warn() {}, error() {} }, onLog() {} },
@@ -47,7 +49,9 @@ function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome
     source:
       source?.file === undefined
         ? { kind: "store" }
-        : { kind: source.kind, file: source.file, line: source.line },
+        : source.file === TYPED_SOURCE
+          ? { kind: "typed" }
+          : { kind: source.kind, file: source.file, line: source.line },
     ...{ address: server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, ms },
     tools: named(snapshot.tools),
     /** Why the list of tools is incomplete, if it is. */
@@ -63,9 +67,14 @@ function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome
 
 type Description = ReturnType<typeof describe>;
 
-function toLines(found: Description, { paint }: CommandContext): string[] {
+function toLines(found: Description, { paint, columns }: CommandContext): string[] {
   const { serverInfo, source, capabilities, instructions } = found;
-  const place = "file" in source ? `${source.file}:${source.line} (${source.kind})` : "saved state";
+  const place =
+    "file" in source
+      ? `${source.file}:${source.line} (${source.kind})`
+      : source.kind === "typed"
+        ? "command line"
+        : "saved state";
   const facts = [
     ["server", found.server],
     ["source", place],
@@ -74,14 +83,17 @@ function toLines(found: Description, { paint }: CommandContext): string[] {
     ["protocol", `${found.protocolVersion} (${found.era})`],
     ["software", serverInfo === null ? "unknown" : `${serverInfo.name} ${serverInfo.version}`],
     ["connected in", `${found.ms} ms`],
-  ].map(([label, value]) => [paint("dim", label!), cell(value)]);
-  const counts = (["tools", "resources", "resourceTemplates", "prompts"] as const)
-    .map((kind) => `${found[kind].length} ${kind}`)
-    .join(", ");
+  ].map(([label, value]): [string, string] => [paint("dim", label!), cell(value)]);
+  const counts = [
+    plural(found.tools.length, "tool"),
+    plural(found.resources.length, "resource"),
+    plural(found.resourceTemplates.length, "resource template"),
+    plural(found.prompts.length, "prompt"),
+  ].join(", ");
   const section = (title: string, lines: readonly string[]) =>
     lines.length === 0 ? [] : ["", paint("bold", title), ...lines.map((line) => `  ${line}`)];
   return [
-    ...formatTable([{ title: "" }, { title: "" }], facts).slice(1),
+    ...formatPairs(facts, columns),
     ...section(
       "Capabilities",
       Object.entries(capabilities ?? {}).map(([key, value]) => `${cell(key)} ${plainJson(value)}`),

@@ -1,14 +1,18 @@
 /** `toolport list`: connects the servers and shows their state. */
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
-import { formatTable } from "../../util/format-table.js";
+import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
+import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
+import { CliError } from "../cli-error.js";
 import type { Colour } from "../colours.js";
 import type { RunCommand } from "../command.js";
 import type { CommandContext, OpenedPort, ServerOrigin } from "../command-context.js";
-import { connectServers, type ServerOutcome, type ServerStatus } from "../connect-servers.js";
+import { connectServers, type ServerOutcome, type ServerStatus, serversIn } from "../connect-servers.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { errorDocument } from "../format-error.js";
+import { TYPED_SOURCE } from "../load-servers.js";
 import { cell, plainBlock, plainLine } from "../plain-text.js";
+import { about } from "../token-costs.js";
 
 const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   ok: "green",
@@ -21,35 +25,79 @@ const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
 export const listCommand: RunCommand = async ({ words }, context) => {
   const servers = words.length === 0 ? undefined : words;
   const opened = await context.openPort({ ...(servers && { servers }), onMissingConsent: "leaveOut" });
-  const outcomes = await connectServers(context, opened, servers);
-  if (context.form === "json") context.printJson(toDocument(outcomes, opened));
+  const names = servers ?? serversIn(opened);
+  // On a terminal, every server is printed as it arrives: a slow one does not delay the others.
+  const table =
+    context.form === "text" && context.columns !== undefined
+      ? createTable(names, opened, context)
+      : undefined;
+  const arrived = await connectServers(context, opened, {
+    names,
+    async onOutcome(outcome) {
+      table?.print(outcome, await costOf(outcome, opened, context));
+    },
+  });
+  const outcomes = arrived.sort((a, b) => (a.name < b.name ? -1 : 1));
+  const ready = outcomes.filter(({ status }) => status === "ok").map(({ name }) => name);
+  const costs = await opened.toolport.cost({ servers: ready, signal: context.signal });
+  if (context.form === "json") context.printJson(toDocument(outcomes, { ...opened, costs }, context));
   else if (context.form === "raw") for (const { name } of outcomes) context.print(plainLine(name));
   else {
-    context.printPainted(toTable(outcomes, opened, context));
+    if (table === undefined) {
+      const all = createTable(names, opened, context, (name) => formatServerTokens(tokensOf(costs, name)));
+      for (const outcome of outcomes) all.print(outcome, tokensOf(costs, outcome.name));
+    }
     for (const outcome of outcomes)
       if (outcome.status !== "disabled" || servers !== undefined) explain(outcome, context);
   }
   // On a terminal the user has just declined: no error.
   if (opened.consentError !== undefined && !context.isInteractive) throw opened.consentError;
-  // A failed server changes the exit code only if the user named servers.
-  const failed = servers === undefined ? undefined : outcomes.find(({ error }) => error !== undefined);
-  return failed === undefined ? EXIT.ok : exitCodeOf(failed.error);
+  return exitCodeFor(outcomes, servers !== undefined);
 };
 
-function toDocument(outcomes: readonly ServerOutcome[], opened: OpenedPort): unknown {
+/**
+ * The code of the first failed server if the user named servers. Otherwise only if every server failed: their common code, else
+ * "unreachable".
+ */
+function exitCodeFor(outcomes: readonly ServerOutcome[], isNamed: boolean): number {
+  // Servers that are disabled, or that the user has just declined, did not fail.
+  const used = isNamed ? outcomes : outcomes.filter(({ error }) => !(error instanceof CliError));
+  const failed = used.filter(({ error }) => error !== undefined);
+  const [first] = failed;
+  if (first === undefined || (!isNamed && failed.length < used.length)) return EXIT.ok;
+  const codes = new Set(failed.map(({ error }) => exitCodeOf(error)));
+  return isNamed || codes.size === 1 ? exitCodeOf(first.error) : EXIT.unreachable;
+}
+
+async function costOf(
+  { name, status }: ServerOutcome,
+  { toolport }: OpenedPort,
+  { signal }: CommandContext,
+): Promise<ServerCost> {
+  return status === "ok" ? tokensOf(await toolport.cost({ servers: [name], signal }), name) : NO_TOOLS;
+}
+
+function toDocument(
+  outcomes: readonly ServerOutcome[],
+  { costs, ...opened }: OpenedPort & { readonly costs: ToolCosts },
+  context: CommandContext,
+): unknown {
   const { servers } = opened.toolport.snapshot();
   const counts: Record<ServerStatus, number> = { ok: 0, auth: 0, offline: 0, error: 0, disabled: 0 };
   for (const { status } of outcomes) counts[status] += 1;
   return {
     servers: outcomes.map(({ name, status, state, error, authUrl, toolCount, ms }) => ({
       ...{ name, status, state, toolCount, ms },
+      tokens: status === "ok" ? tokensOf(costs, name).tokens : null,
+      tokensShown: status === "ok" ? tokensOf(costs, name).shown : null,
       transport: servers[name]?.transport ?? null,
       protocolVersion: servers[name]?.protocolVersion ?? null,
       source: toSource(opened.sources[name]),
       ...(authUrl !== undefined && { authUrl }),
-      ...(error !== undefined && { error: errorDocument(error) }),
+      ...(error !== undefined && { error: errorDocument(error, context.typed) }),
     })),
     counts,
+    ...{ tokens: costs.tokens, tokensShown: costs.shown },
     issues: opened.config.issues,
     state: opened.statePath ?? null,
   };
@@ -58,32 +106,71 @@ function toDocument(outcomes: readonly ServerOutcome[], opened: OpenedPort): unk
 const toSource = (origin: ServerOrigin | undefined): unknown => {
   if (origin?.file === undefined) return { kind: "store" };
   const { file, line, kind } = origin;
-  return { kind, file, line };
+  return file === TYPED_SOURCE ? { kind: "typed" } : { kind, file, line };
 };
 
-function toTable(
-  outcomes: readonly ServerOutcome[],
+const COLUMNS: readonly TableColumn[] = [
+  { title: "SERVER" },
+  { title: "STATE" },
+  { title: "TOOLS", align: "right" },
+  { title: "TOKENS", align: "right" },
+  { title: "TIME", align: "right" },
+  { title: "SOURCE" },
+];
+
+/** A table that is printed row by row. The widths of its columns do not depend on rows that are still missing. */
+function createTable(
+  names: readonly string[],
   { sources }: OpenedPort,
   context: CommandContext,
-): string[] {
-  const rows = outcomes.map(({ name, status, toolCount, ms }) => [
-    cell(name),
-    context.paint(COLOURS[status], status),
-    status === "ok" ? String(toolCount) : "",
-    status === "disabled" ? "" : duration(ms),
-    context.paint("dim", cell(place(sources[name], context.cwd))),
-  ]);
-  const titles = ["SERVER", "STATE", "TOOLS", "TIME", "SOURCE"];
-  const columns = titles.map((title) => ({
-    title,
-    ...(["TOOLS", "TIME"].includes(title) && { align: "right" as const }),
-  }));
-  return formatTable(columns, rows);
+  tokens: (name: string) => string = () => "~100,000",
+) {
+  const places = new Map(names.map((name) => [name, cell(place(sources[name], context.cwd))]));
+  const widest = (texts: Iterable<string>) => Math.max(...[...texts].map(textWidth));
+  const widths = [
+    widest(["SERVER", ...names.map(cell)]),
+    widest(Object.keys(COLOURS)),
+    "TOOLS".length,
+    widest(["TOKENS", ...names.map(tokens)]),
+    "100 ms".length,
+    widest(["SOURCE", ...places.values()]),
+  ];
+  const write = (row: readonly string[], isHead: boolean) =>
+    context.printPainted(formatRow(COLUMNS, row, { widths, width: context.columns, isHead }));
+  write(
+    COLUMNS.map(({ title }) => title),
+    true,
+  );
+  return {
+    print({ name, status, toolCount, ms }: ServerOutcome, cost: ServerCost): void {
+      const isReady = status === "ok";
+      write(
+        [
+          cell(name),
+          context.paint(COLOURS[status], status),
+          isReady ? String(toolCount) : "",
+          isReady ? formatServerTokens(cost) : "",
+          status === "disabled" ? "" : duration(ms),
+          context.paint("dim", places.get(name) ?? ""),
+        ],
+        false,
+      );
+    },
+  };
 }
+
+const NO_TOOLS: ServerCost = { tools: 0, tokens: 0, shown: 0 };
+
+const tokensOf = ({ servers }: ToolCosts, name: string): ServerCost =>
+  Object.hasOwn(servers, name) ? servers[name]! : NO_TOOLS;
+
+/** `deferred`: models do not get the definitions at the start. */
+const formatServerTokens = ({ tokens, shown }: ServerCost): string =>
+  `${shown < tokens ? "deferred " : ""}${about(tokens)}`;
 
 function explain({ name, error, authUrl }: ServerOutcome, context: CommandContext): void {
   if (error === undefined) return;
-  const { code, message, next } = errorDocument(error);
+  const { code, message, next } = errorDocument(error, context.typed);
   context.info(["", ...plainBlock(`${plainLine(name)}: ${message} (${code})`).split("\n")], "yellow");
   if (authUrl !== undefined && context.isVerbose) context.info(`  ${authUrl}`);
   if (next !== undefined) context.info(`  Try: ${next}`);
@@ -95,6 +182,7 @@ const duration = (ms: number): string => (ms < 1_000 ? `${ms} ms` : `${(ms / 1_0
 function place(origin: ServerOrigin | undefined, cwd: string): string {
   if (origin?.file === undefined) return "saved state";
   const { file, line, kind } = origin;
+  if (file === TYPED_SOURCE) return "command line";
   const near = relative(cwd, file);
   const home = `${homedir()}${sep}`;
   const short = near.startsWith("..")

@@ -1,5 +1,12 @@
 /** Table rows of the commands about this program: gateway, typed clients, console, demo, state, shell completion. */
-import { type CommandSpec, flagOption, MODEL_OPTIONS, OPTIONAL_SERVER, textOption } from "../command.js";
+import {
+  type CommandSpec,
+  flagOption,
+  MODEL_OPTIONS,
+  OPTIONAL_SERVER,
+  TYPED_OPTIONS,
+  textOption,
+} from "../command.js";
 import { SERVE_OPTIONS } from "../serve/serve-option-table.js";
 import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
 
@@ -22,7 +29,8 @@ export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
     summary: "Write a typed TypeScript client of the tools",
     group: "program",
     positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers" }],
-    options: { out: { type: "string", value: "<file>", summary: "Write to this file" } },
+    options: { out: { type: "string", value: "<file>", summary: "Write to this file" }, ...TYPED_OPTIONS },
+    takesTyped: "servers",
     examples: [
       ["toolport types weather --out src/tools.ts", "then: createTools(toolport).weather.forecast({ … })"],
     ],

@@ -30,9 +30,10 @@ export const promptsCommand: RunCommand = async ({ words: [server] }, context) =
   return exitCode;
 };
 
-export const promptCommand: RunCommand = async ({ words }, context) => {
+export const promptCommand: RunCommand = async ({ words, named }, context) => {
   const [server = "", name = "", ...given] = words;
-  const args = Object.fromEntries(given.map(readPair));
+  const options = named.map(({ name: key, text = "true" }): [string, string] => [key, text]);
+  const args = Object.fromEntries([...options, ...given.map(readPair)]);
   const opened = await context.openPort({ servers: [server] });
   await requireServer(context, opened, server);
   const prompt = await opened.toolport.getPrompt(server, name, args, {

@@ -4,17 +4,20 @@ import { isSuspended, type ResumeInput, type Suspended } from "../../execution/s
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { elicitOnTerminal } from "../elicit-on-terminal.js";
 import { finishCall } from "../finish-call.js";
 import { askDecision } from "../suspend/ask-decision.js";
 import { showSuspended } from "../suspend/show-suspended.js";
 import { answeredByOf, principalOf } from "../suspend/suspend-options.js";
 import { findWaiting, openWaitingCalls, readToken } from "../suspend/waiting-calls.js";
 
+/** Tokens of programs begin with it. */
+const PROGRAM_PREFIX = "tpp1.";
+
 export const resumeCommand: RunCommand = async (invocation, context) => {
   const given = await readDecision(invocation, context);
   const waiting = await openWaitingCalls(invocation, context);
   const token = await readToken(invocation, context);
+  if (token.startsWith(PROGRAM_PREFIX)) return resumeProgram(token, given, { invocation, context });
   const found = await findWaiting(waiting, token, context.signal);
   const principal = principalOf(invocation);
   // Ask before any server is started.
@@ -23,7 +26,6 @@ export const resumeCommand: RunCommand = async (invocation, context) => {
   const opened = await context.openPort({
     servers: [found.server],
     ...(principal !== undefined && { principal }),
-    options: elicitOnTerminal(context),
   });
   const leftOut = opened.leftOut.get(found.server);
   if (leftOut !== undefined) throw leftOut;
@@ -43,6 +45,17 @@ export const resumeCommand: RunCommand = async (invocation, context) => {
     decision = following;
   }
 };
+
+async function resumeProgram(token: string, given: ResumeInput | undefined, place: Place): Promise<number> {
+  const programs = await import("./exec.js");
+  const found = await programs.findProgram(token, place);
+  // An unknown token is reported by the code mode.
+  const decision = given ?? (await decide(found, place));
+  if (decision === undefined) return postpone(found!, place);
+  return programs
+    .resumeProgram(found ?? { token, reason: "input" }, decision, place)
+    .catch((error: unknown) => Promise.reject(toWrongDecision(error) ?? error));
+}
 
 interface Place {
   readonly invocation: Invocation;

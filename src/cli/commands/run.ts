@@ -1,9 +1,12 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
+import type { ToolSource } from "../../adapters/tool-source.js";
 import { chooseModel, type ModelApi } from "../../agent/choose-model.js";
 import type { Model } from "../../agent/conversation.js";
 import { type AgentOutcome, runAgent } from "../../agent/run-agent.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
+import type { DeferToolsOptions } from "../../port/options.js";
+import type { Toolport } from "../../toolport.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
@@ -12,8 +15,11 @@ import { createSerialQueue } from "../create-serial-queue.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { oneLine } from "../plain-text.js";
+import { about, COSTLY_TOKENS } from "../token-costs.js";
 
 const MAX_SHOWN = 300;
+
+type DeferMode = NonNullable<DeferToolsOptions["mode"]>;
 
 export const runCommand: RunCommand = async (invocation, context) => {
   const task = invocation.words.join(" ");
@@ -22,15 +28,19 @@ export const runCommand: RunCommand = async (invocation, context) => {
   const servers = textsOption(invocation, "server");
   const opened = await context.openPort({
     ...(servers.length > 0 && { servers }),
-    options: { approve: createApproval(context), deferTools: flagOption(invocation, "search") },
+    isSpecial: true,
+    options: { approve: createApproval(context), deferTools: { mode: readDeferMode(invocation) } },
   });
   const failed = (await connectServers(context, opened)).filter(
     ({ status }) => status !== "ok" && status !== "disabled",
   );
   for (const { name, error } of failed) context.warn(`${name} is not available: ${error?.message ?? ""}`);
-  const progress = context.progress(`PendingConsent ${model.name}`);
+  const tools = flagOption(invocation, "code")
+    ? await openCode(opened.toolport, context)
+    : await warnOfCost(opened.toolport, context);
+  const progress = context.progress(`Waiting for ${model.name}`);
   const outcome = await runAgent({
-    toolport: opened.toolport,
+    toolport: tools,
     model,
     task,
     maxSteps,
@@ -49,6 +59,34 @@ export const runCommand: RunCommand = async (invocation, context) => {
     .finally(() => progress.done());
   return reportEnd(outcome, { model, maxSteps, context });
 };
+
+function readDeferMode(invocation: Invocation): DeferMode {
+  const mode = textOption(invocation, "defer") as DeferMode | undefined;
+  if (!flagOption(invocation, "search")) return mode ?? "never";
+  if (mode === undefined || mode === "always") return "always";
+  throw new CliError({
+    message: `--search and --defer ${mode} contradict each other`,
+    next: "toolport run --help",
+  });
+}
+
+/** The model gets two tools, and writes programs that call the others. */
+async function openCode(toolport: Toolport, context: CommandContext): Promise<ToolSource> {
+  const { createCodeMode } = await import("../../code/create-code-mode.js");
+  const code = createCodeMode(toolport);
+  context.onExit(() => code.close());
+  return code;
+}
+
+/** Every request of the run contains the definitions again. */
+async function warnOfCost(toolport: Toolport, context: CommandContext): Promise<Toolport> {
+  const { shown } = await toolport.cost({ signal: context.signal });
+  if (shown > COSTLY_TOKENS)
+    context.warn(
+      `The definitions of the tools take ${about(shown)} tokens in every request. Give the model a search instead with --defer auto, or limit it to servers with --server`,
+    );
+  return toolport;
+}
 
 async function findModel(invocation: Invocation, context: CommandContext): Promise<Model> {
   const model = await chooseModel({

@@ -1,8 +1,10 @@
 /** `toolport search`: searches a registry for servers. */
+import { ToolportError } from "../../errors/toolport-error.js";
 import type { RegistryServer } from "../../registry/registry-server.js";
+import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
 import { CliError } from "../cli-error.js";
 import { type Invocation, type RunCommand, textOption } from "../command.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
 import { openRegistry } from "../open-registry.js";
 import { oneLine } from "../plain-text.js";
@@ -22,6 +24,9 @@ export const searchCommand: RunCommand = async (invocation, context) => {
       cursor: textOption(invocation, "cursor"),
       signal: context.signal,
     })
+    .catch((error: unknown) => {
+      throw unavailable(error, invocation);
+    })
     .finally(() => progress.done());
   const { servers, nextCursor } = page;
   if (context.form === "json") {
@@ -30,6 +35,11 @@ export const searchCommand: RunCommand = async (invocation, context) => {
   }
   if (servers.length === 0) {
     context.info(`No server in the registry has ${JSON.stringify(search)} in its name`, "yellow");
+    const [word = ""] = invocation.words
+      .join(" ")
+      .split(/[\s/]+/)
+      .sort((a, b) => b.length - a.length);
+    if (word !== search) context.info(`Next: toolport search ${shellWord(word)}`);
     return EXIT.ok;
   }
   const rows = servers.map(toRow);
@@ -48,6 +58,21 @@ export const searchCommand: RunCommand = async (invocation, context) => {
   context.info(`Next: toolport add --from-registry ${shellWord(rows[0]!.name)}`);
   return EXIT.ok;
 };
+
+/** The registry is no configured server, so `doctor` and `list` cannot help. */
+function unavailable(error: unknown, invocation: Invocation): unknown {
+  if (!ToolportError.isInstance(error)) return error;
+  const words = invocation.words.map(shellWord).join(" ");
+  const isOfficial = textOption(invocation, "registry") === undefined;
+  return new CliError({
+    code: error.code,
+    message: `The registry cannot be searched: ${error.what}`,
+    exitCode: exitCodeOf(error),
+    next: isOfficial
+      ? "toolport import --dry-run"
+      : `toolport search ${words} --registry ${OFFICIAL_REGISTRY}`,
+  });
+}
 
 /** One server, as `--json` prints it. */
 function toRow({ server, official }: RegistryServer) {

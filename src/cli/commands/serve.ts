@@ -41,6 +41,7 @@ export const serveCommand: RunCommand = async (invocation, context) => {
   const options: GatewayOptions = {
     ...(policy !== undefined && { policy }),
     ...(settings.audit !== undefined && { audit: settings.audit }),
+    ...(settings.code && { code: true }),
     ...(settings.drainMs !== undefined && { drainMs: settings.drainMs }),
   };
   if (http === undefined) return serveStdio(createGateway(opened.toolport, options), settings, context);
@@ -95,6 +96,7 @@ async function openServers(
     servers: (names) =>
       chosen ?? (gateways.length === 0 ? undefined : names.filter((name) => !gateways.includes(name))),
     onMissingConsent: "leaveOut",
+    asksOnTerminal: false,
     options: {
       prefix: !settings.noPrefix,
       logger: loggerOf(context),

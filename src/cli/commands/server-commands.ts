@@ -5,6 +5,7 @@ import {
   type OptionSpec,
   type PositionalSpec,
   SERVER,
+  TYPED_OPTIONS,
 } from "../command.js";
 import { PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
 
@@ -28,8 +29,9 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     name: "list",
     summary: "List the servers with their state, tools and source",
     group: "servers",
-    positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers" }],
-    options: {},
+    positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers (names or URLs)" }],
+    options: TYPED_OPTIONS,
+    takesTyped: "servers",
     examples: [
       ["toolport list", "connect to every server and show the results"],
       ["toolport list --json", "the same as JSON"],
@@ -187,7 +189,9 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
       reset: { type: "boolean", summary: "Log out first, to log in with another account" },
       "no-browser": { type: "boolean", summary: "Print the login page's URL instead of opening it" },
       ...PRINCIPAL_OPTION,
+      ...TYPED_OPTIONS,
     },
+    takesTyped: "server",
     examples: [
       ["toolport auth weather", "in the browser"],
       ["toolport auth weather --no-browser --timeout 120000", "open the page yourself, within two minutes"],
@@ -199,7 +203,8 @@ export const SERVER_COMMANDS: readonly CommandSpec[] = [
     summary: "Revoke and delete the tokens of a server",
     group: "servers",
     positionals: [SERVER],
-    options: {},
+    options: TYPED_OPTIONS,
+    takesTyped: "server",
     examples: [["toolport logout weather", "the next call needs a new login"]],
     load: async () => (await import("./auth.js")).logoutCommand,
   },

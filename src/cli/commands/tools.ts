@@ -1,16 +1,21 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
 import { CliError } from "../cli-error.js";
-import { type Invocation, type RunCommand, textOption } from "../command.js";
-import type { CommandContext } from "../command-context.js";
-import { connectForList } from "../connect-servers.js";
+import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
+import { connectForList, type ListedErrors } from "../connect-servers.js";
 import { describeTool, signature } from "../describe-tool.js";
 import { EXIT } from "../exit-codes.js";
-import { oneLine, plainLine } from "../plain-text.js";
+import { oneLine, plainLine, plural } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 import { requireTool, serversOf, throwIfMistyped } from "../select-tool.js";
+import { about } from "../token-costs.js";
 
-export const toolsCommand: RunCommand = async ({ words: [word] }, context) => {
+export const toolsCommand: RunCommand = async (invocation, context) => {
+  const {
+    words: [word],
+  } = invocation;
   let server = word;
   const opened = await context.openPort({
     ...(word !== undefined && {
@@ -23,8 +28,11 @@ export const toolsCommand: RunCommand = async ({ words: [word] }, context) => {
       },
     }),
   });
+  const withCost = flagOption(invocation, "cost");
   if (word !== undefined && server !== word) {
-    printTool(await requireTool(context, opened, { server, selector: word, command: "tools" }), context);
+    const tool = await requireTool(context, opened, { server, selector: word, command: "tools" });
+    if (withCost) await printCosts([tool], { opened, errors: [], context, only: tool });
+    else printTool(tool, context);
     return EXIT.ok;
   }
   const { errors, exitCode } = await connectForList(context, opened, server);
@@ -33,7 +41,8 @@ export const toolsCommand: RunCommand = async ({ words: [word] }, context) => {
     signal: context.signal,
     ...(server !== undefined && { servers: [server] }),
   });
-  if (context.form === "json") context.printJson({ tools, errors });
+  if (withCost) await printCosts(tools, { opened, errors, context });
+  else if (context.form === "json") context.printJson({ tools, errors });
   else if (context.form === "raw")
     for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
   else if (tools.length === 0) context.info("There are no tools");
@@ -42,14 +51,57 @@ export const toolsCommand: RunCommand = async ({ words: [word] }, context) => {
 };
 
 const toRow = (tool: ToolInfo): string[] => [
-  `${tool.server}.${oneLine(signature(tool), 60)}`,
+  `${tool.server}.${signature(tool)}`,
   oneLine(tool.description ?? tool.title ?? "", 100),
 ];
+
+interface CostParts {
+  readonly opened: OpenedPort;
+  readonly errors: ListedErrors["errors"];
+  readonly context: CommandContext;
+  /** Only this tool. */
+  readonly only?: ToolInfo;
+}
+
+/** Prints what the definitions of the tools cost in every request to a model, largest first. */
+async function printCosts(
+  tools: readonly ToolInfo[],
+  { opened, errors, context, only }: CostParts,
+): Promise<void> {
+  const servers = [...new Set(tools.map(({ server }) => server))];
+  const costs = await opened.toolport.cost({ servers, signal: context.signal });
+  const listed = only === undefined ? costs.tools : costs.tools.filter(({ name }) => name === only.name);
+  const byName = new Map(tools.map((tool) => [tool.name, tool]));
+  /** Toolport's own tools have no other name. */
+  const label = ({ name, server }: ToolCost) => `${server}.${byName.get(name)?.sourceName ?? name}`;
+  if (context.form === "json")
+    context.printJson({
+      ...(only === undefined ? costs : { estimated: costs.estimated }),
+      tools: listed,
+      errors,
+    });
+  else if (context.form === "raw") for (const tool of listed) context.print(plainLine(label(tool)));
+  else if (listed.length === 0) context.info("There are no tools");
+  else {
+    const rows = listed.map((tool) => [
+      oneLine(label(tool), 60),
+      about(tool.tokens),
+      tool.deferred ? "deferred" : "shown",
+      oneLine(byName.get(tool.name)?.description ?? "", 60),
+    ]);
+    const tokens = { title: "TOKENS", align: "right" } as const;
+    printRows(context, ["TOOL", tokens, "AT START", "WHAT IT DOES"], rows);
+    if (only === undefined) context.print(`\n${totals(costs)}`);
+  }
+}
+
+const totals = ({ tools, tokens, shown }: ToolCosts): string =>
+  `${plural(tools.length, "tool")}, ${about(tokens)} tokens (estimated)${shown === tokens ? "" : `. A model gets ${about(shown)} at the start`}`;
 
 function printTool(tool: ToolInfo, context: CommandContext): void {
   if (context.form === "json") context.printJson({ tools: [tool], errors: [] });
   else if (context.form === "raw") context.print(JSON.stringify(tool.inputSchema, undefined, 2));
-  else context.printPainted(describeTool(tool, context.paint));
+  else context.printPainted(describeTool(tool, context));
 }
 
 export const findCommand: RunCommand = async (invocation, context) => {
@@ -62,15 +114,7 @@ export const findCommand: RunCommand = async (invocation, context) => {
   else if (context.form === "raw")
     for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
   else if (tools.length === 0) context.info("No tool matches. List all tools: toolport tools");
-  else
-    printRows(
-      context,
-      ["TOOL", "WHAT IT DOES"],
-      tools.map((tool) => [
-        `${tool.server}.${oneLine(signature(tool), 60)}`,
-        oneLine(tool.description ?? tool.title ?? "", 100),
-      ]),
-    );
+  else printRows(context, ["TOOL", "WHAT IT DOES"], tools.map(toRow));
   return exitCode;
 };
 

@@ -1,11 +1,11 @@
 /** Table rows of the commands that use tools, resources and prompts. */
-import { type CommandSpec, MODEL_OPTIONS, type PositionalSpec, SERVER } from "../command.js";
+import { type CommandSpec, MODEL_OPTIONS, type PositionalSpec, SERVER, TYPED_OPTIONS } from "../command.js";
 import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION, SUSPEND_OPTIONS } from "../suspend/suspend-options.js";
 
 const ARGUMENTS: PositionalSpec = {
   name: "arguments",
-  summary: "Any number of key=value or key:=json",
-  completes: "none",
+  summary: "Any number of key=value, key:=json or --key value",
+  completes: "argument",
   optional: true,
   rest: true,
 };
@@ -30,7 +30,11 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
     summary: "Call a tool",
     group: "use",
     positionals: [
-      { name: "server.tool", summary: "The tool, or its public name (server__tool)", completes: "tool" },
+      {
+        name: "server.tool",
+        summary: "The tool, its public name (server__tool), or a call: server.tool(key: value)",
+        completes: "tool",
+      },
       ARGUMENTS,
     ],
     options: {
@@ -51,9 +55,16 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
       },
       ...SUSPEND_OPTIONS,
       ...PRINCIPAL_OPTION,
+      ...TYPED_OPTIONS,
     },
+    takesTyped: "tool",
+    takesNamed: true,
     examples: [
       ["toolport call weather.forecast city=Oslo days:=3", "a string and a number"],
+      ["toolport call weather.forecast --city Oslo --days 3", "the same"],
+      [`toolport call 'weather.forecast(city: "Oslo", days: 3)'`, "the same"],
+      ["toolport call https://example.com/mcp.search query=x", "a server that is not configured"],
+      ['toolport call --stdio "npx -y pkg" search query=x', "the same for a command"],
       [
         'echo \'{"city":"Oslo"}\' | toolport call weather.forecast --args -',
         "arguments from another program",
@@ -62,6 +73,60 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
       ["toolport call travel.book to=Oslo --suspend --ttl 2d", "questions can be answered later"],
     ],
     load: async () => (await import("./call.js")).callCommand,
+  },
+  {
+    name: "shell",
+    summary: "Run several commands in one session, so that servers keep their state",
+    group: "use",
+    positionals: [
+      {
+        ...SERVER,
+        summary: "Only these servers (names or URLs)",
+        completes: "server",
+        optional: true,
+        rest: true,
+      },
+    ],
+    options: {
+      "keep-going": { type: "boolean", summary: "Without a terminal: continue after a line that fails" },
+      ...TYPED_OPTIONS,
+    },
+    takesTyped: "servers",
+    examples: [
+      ["toolport shell", "with history, completion by Tab, Ctrl-C for the running call, Ctrl-D to end"],
+      ["toolport shell -- node server.js", "a server that is not configured"],
+      ["toolport shell < script.txt", "one command in each line"],
+    ],
+    load: async () => (await import("./shell.js")).shellCommand,
+  },
+  {
+    name: "exec",
+    summary: "Run a program that calls tools",
+    group: "use",
+    positionals: [
+      {
+        name: "file",
+        summary: "JavaScript or TypeScript, the body of an async function; - reads it from stdin",
+        completes: "file",
+      },
+    ],
+    options: {
+      server: { type: "string", multiple: true, value: "<name>", summary: "Only the tools of this server" },
+      limit: {
+        type: "string",
+        multiple: true,
+        value: "<name=number>",
+        summary: "cpuMs, timeMs, memoryBytes, calls, parallel, outputBytes or resultBytes",
+      },
+      ...SUSPEND_OPTIONS,
+      ...PRINCIPAL_OPTION,
+    },
+    examples: [
+      ["toolport exec report.ts", "tools.<server>.<tool>(arguments) calls a tool, return prints a value"],
+      ["echo 'return tools.weather.forecast({ city: \"Oslo\" })' | toolport exec -", "from stdin"],
+      ["toolport exec pay.ts --suspend --approval unsafe", "calls can be approved later"],
+    ],
+    load: async () => (await import("./exec.js")).execCommand,
   },
   {
     name: "suspended",
@@ -87,6 +152,13 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
       refuse: { type: "boolean", summary: "Do not approve the call, which ends it" },
       again: { type: "boolean", summary: "Send the call although it may have run already" },
       restart: { type: "boolean", summary: "Begin the call anew if the server no longer knows it" },
+      approval: {
+        type: "string",
+        value: "<when>",
+        choices: ["unsafe", "always"],
+        summary:
+          "For a program: which of its later calls wait for an approval (always, if it waited for one)",
+      },
       ...SAVE_IMAGES,
       ...PRINCIPAL_OPTION,
       ...ANSWERED_BY_OPTION,
@@ -115,7 +187,8 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
     summary: "Read a resource",
     group: "use",
     positionals: [SERVER, { name: "uri", summary: "URI of the resource", completes: "resource" }],
-    options: { out: { type: "string", value: "<file>", summary: "Write to this file" } },
+    options: { out: { type: "string", value: "<file>", summary: "Write to this file" }, ...TYPED_OPTIONS },
+    takesTyped: "server",
     examples: [
       ["toolport read docs docs://index", "print its text"],
       ["toolport read docs docs://logo.png --out logo.png", "save its bytes"],
@@ -129,9 +202,11 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
     positionals: [
       SERVER,
       { name: "name", summary: "Name of the prompt", completes: "prompt" },
-      { ...ARGUMENTS, summary: "Any number of key=value" },
+      { ...ARGUMENTS, summary: "Any number of key=value or --key value", completes: "none" },
     ],
-    options: {},
+    options: TYPED_OPTIONS,
+    takesTyped: "server",
+    takesNamed: true,
     examples: [["toolport prompt docs review file=src/main.ts", "print its messages"]],
     load: async () => (await import("./prompts.js")).promptCommand,
   },
@@ -154,11 +229,19 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
         value: "<count>",
         summary: "Maximum number of requests to the model (20)",
       },
-      search: { type: "boolean", summary: "Give the model a tool search instead of all tools" },
+      defer: {
+        type: "string",
+        value: "<when>",
+        choices: ["auto", "always", "never"],
+        summary: "Give the model a tool search instead of all tools; auto: above 10,000 tokens (never)",
+      },
+      search: { type: "boolean", summary: "Short for --defer always" },
+      code: { type: "boolean", summary: "Let the model write programs that call the tools (code mode)" },
     },
     examples: [
       ['toolport run "What will the weather be in Oslo?"', "with OPENAI_API_KEY or ANTHROPIC_API_KEY"],
       ['toolport run "Tidy my notes" --model-url http://127.0.0.1:11434/v1', "with a local model"],
+      ['toolport run "Close stale issues" --defer auto', "with more tools than a model should get at once"],
     ],
     load: async () => (await import("./run.js")).runCommand,
   },

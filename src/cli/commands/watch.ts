@@ -11,6 +11,7 @@ const DAY_MS = 86_400_000;
 export const watchCommand: RunCommand = async ({ words }, context) => {
   const opened = await context.openPort({
     ...(words.length > 0 && { servers: words }),
+    asksOnTerminal: false,
     options: { healthCheck: { intervalMs: HEALTH_CHECK_MS } },
   });
   listen(context, opened);

@@ -1,9 +1,10 @@
 /** `toolport types`: generates a typed TypeScript client of the tools. */
-import { writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { mkdir, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { type RunCommand, textOption } from "../command.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { EXIT } from "../exit-codes.js";
+import { plural } from "../plain-text.js";
 import { generateClient } from "../types/generate-client.js";
 
 export const typesCommand: RunCommand = async (invocation, context) => {
@@ -21,8 +22,9 @@ export const typesCommand: RunCommand = async (invocation, context) => {
   const out = textOption(invocation, "out");
   if (out !== undefined) {
     const path = resolve(context.cwd, out);
+    await mkdir(dirname(path), { recursive: true });
     await writeFile(path, text);
-    context.info(`Wrote ${path}: ${tools.length} tools`);
+    context.info(`Wrote ${path}: ${plural(tools.length, "tool")}`);
     if (context.form === "json") context.printJson({ path, toolCount: tools.length });
   } else if (context.form === "json") context.printJson({ text, toolCount: tools.length });
   else context.print(text.trimEnd());

@@ -1,7 +1,9 @@
 /** Computes completion candidates for the last word of a command line, from the table of commands. */
+import { isRecord } from "../../config/entry-reader.js";
 import type { CommandSpec, Completes, OptionSpec } from "../command.js";
 import { PROGRAMS } from "../config/programs.js";
 import { GLOBAL_OPTIONS } from "../global-options.js";
+import { oneLine } from "../plain-text.js";
 
 export interface Candidate {
   readonly value: string;
@@ -33,7 +35,11 @@ export async function completeLine(
       const values = spec === undefined ? [] : await optionValues(equals[1]!, spec, lookUp, words);
       return values.map(({ value, meaning }) => ({ value: `${equals[0]}${value}`, meaning }));
     }
-    if (current.startsWith("-")) return optionNames(specs, before);
+    if (current.startsWith("-")) {
+      const named = command?.takesNamed === true ? await lookUp("argument", words) : [];
+      const flags = named.map(({ value, meaning }) => ({ value: `--${value.replace(/=.*$/, "")}`, meaning }));
+      return [...optionNames(specs, before), ...flags];
+    }
     if (command === undefined) return commandNames(shown);
     return positionalValues(command, words, lookUp);
   };
@@ -101,4 +107,21 @@ async function positionalValues(
   const found = await lookUp(spec.completes, words);
   // Do not offer a value twice.
   return spec.rest === true ? found.filter(({ value }) => !words.includes(value)) : found;
+}
+
+/** Values of a property that are worth offering. */
+const MAX_VALUES = 12;
+
+/** `city=` for each argument that is not given yet, or `unit=metric` for each of its values if there are few. */
+export function argumentCandidates(schema: unknown, given: readonly string[]): Candidate[] {
+  const properties = isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
+  const used = new Set(given.map((word) => word.replace(/:?=.*$/s, "")));
+  return Object.entries(properties).flatMap(([name, property]): Candidate[] => {
+    if (used.has(name)) return [];
+    const { type, enum: listed, description } = isRecord(property) ? property : {};
+    const values: unknown = type === "boolean" ? [true, false] : listed;
+    const meaning = typeof description === "string" ? oneLine(description, 60) : "";
+    if (!Array.isArray(values) || values.length > MAX_VALUES) return [{ value: `${name}=`, meaning }];
+    return values.map((value) => ({ value: `${name}=${String(value)}`, meaning }));
+  });
 }

@@ -5,7 +5,8 @@ import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
 import type { CommandContext } from "../command-context.js";
 import { oneLine } from "../plain-text.js";
-import type { Candidate, LookUp } from "./complete-line.js";
+import { serversOf } from "../select-tool.js";
+import { argumentCandidates, type Candidate, type LookUp } from "./complete-line.js";
 
 const MAX_MEANING = 60;
 
@@ -15,7 +16,10 @@ export const createLookUp =
     const written = await context.readServers();
     const servers = [...written.servers].map(([value, { source }]) => ({ value, meaning: source.kind }));
     if (kind === "server") return servers;
-    const names = kind === "tool" ? [...written.servers.keys()] : words.slice(0, 1);
+    const all = [...written.servers.keys()];
+    const [selector = ""] = words;
+    const names =
+      kind === "tool" ? all : kind === "argument" ? (serversOf(selector)(all) ?? []) : words.slice(0, 1);
     const { mcpServers } = (await context.loadServers(names, { mayAsk: false })).config;
     const configs = names.flatMap((name) =>
       Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],
@@ -25,6 +29,14 @@ export const createLookUp =
     const saved = await new SavedCatalogs(parts).restore(configs);
     if (kind === "resource") return Object.values(saved).flatMap(({ resources }) => named(resources, "uri"));
     if (kind === "prompt") return Object.values(saved).flatMap(({ prompts }) => named(prompts, "name"));
+    if (kind === "argument") {
+      const [server = ""] = names;
+      const tool = saved[server]?.tools.find(
+        (each) =>
+          isRecord(each) && [".", "__"].some((mark) => `${server}${mark}${each["name"]}` === selector),
+      );
+      return argumentCandidates(isRecord(tool) ? tool["inputSchema"] : undefined, words.slice(1));
+    }
     const tools = Object.entries(saved).flatMap(([server, lists]) =>
       named(lists.tools, "name").map(({ value, meaning }) => ({ value: `${server}.${value}`, meaning })),
     );

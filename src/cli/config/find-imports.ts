@@ -27,7 +27,7 @@ export interface ImportCandidate {
   /** The entry is in a project file, so its author may not be the user. */
   readonly isForeign: boolean;
   /** `"same"`: our file already contains this entry. `"taken"`: our file contains another server with this name. */
-  readonly fate: "new" | "same" | "taken";
+  readonly state: "new" | "same" | "taken";
 }
 
 export interface FoundImports {
@@ -65,8 +65,8 @@ export async function findImports(
       if (checked.issues.length > 0 || source.kind === "toolport" || candidates.has(name)) continue;
       const { written: entry, line, kind } = source;
       const known = present[name];
-      const fate = known === undefined ? "new" : isDeepStrictEqual(known, plain(entry)) ? "same" : "taken";
-      candidates.set(name, { name, file, line, kind, entry, isForeign: source.scope === "project", fate });
+      const state = known === undefined ? "new" : isDeepStrictEqual(known, plain(entry)) ? "same" : "taken";
+      candidates.set(name, { name, file, line, kind, entry, isForeign: source.scope === "project", state });
     }
   }
   return { candidates: [...candidates.values()], files, notes };

@@ -3,6 +3,7 @@ import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { CommandContext, WrittenServers } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
+import { plural } from "../plain-text.js";
 import type { Finding } from "./finding.js";
 
 const check = "config";
@@ -30,7 +31,7 @@ export function checkConfig(
   const warnings = (config?.warnings ?? []).filter(concerns);
   const read = files.map((file): Finding => {
     const count = [...servers.values()].filter(({ source }) => source.file === file).length;
-    return { check, status: "ok", message: `${file}: ${count} servers` };
+    return { check, status: "ok", message: `${file}: ${plural(count, "server")}` };
   });
   const found: Finding[] = [
     ...issues.map(

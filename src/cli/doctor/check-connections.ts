@@ -5,7 +5,9 @@ import type { ServerReport } from "../../port/report.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { EXIT, exitCodeOf } from "../exit-codes.js";
 import { shellWord } from "../next-command.js";
+import { plural } from "../plain-text.js";
 import { checkCatalog } from "./check-catalog.js";
+import { checkContext } from "./check-context.js";
 import type { Finding } from "./finding.js";
 
 const STDERR_LINES = 6;
@@ -33,7 +35,9 @@ export async function checkConnections(
     return connectionFinding(server, outcome, `${transport}, ${protocolVersion ?? "unknown revision"}`);
   });
   const ready = servers.filter((server) => report.servers[server]?.state === "ready");
-  return [...found, ...noise, ...checkCatalog(snapshot, ready)];
+  const costs = await toolport.cost({ servers: ready, signal: context.signal });
+  const cost = ready.length === 0 ? [] : [checkContext(costs)];
+  return [...found, ...noise, ...checkCatalog(snapshot, ready), ...cost];
 }
 
 function connectionFinding(
@@ -43,7 +47,11 @@ function connectionFinding(
 ): Finding {
   const base = { check: "connect", server };
   if (error === undefined && state === "ready")
-    return { ...base, status: "ok", message: `Ready in ${Math.round(ms)} ms (${how}), ${toolCount} tools` };
+    return {
+      ...base,
+      status: "ok",
+      message: `Ready in ${Math.round(ms)} ms (${how}), ${plural(toolCount, "tool")}`,
+    };
   if (state === "authenticating" || authUrl !== undefined || exitCodeOf(error) === EXIT.authorization) {
     return {
       ...{ ...base, status: "fail", exitCode: EXIT.authorization },

@@ -100,6 +100,7 @@ function programTarget(
     ...option("--store", isSecret ? undefined : store),
     ...(settings.noPrefix ? ["--no-prefix"] : []),
     ...(settings.readOnly ? ["--read-only"] : []),
+    ...(settings.code ? ["--code"] : []),
     ...option("--policy", settings.policy),
     ...option("--audit", settings.audit),
     ...(flagOption(invocation, "yes") ? ["--yes"] : []),

@@ -35,6 +35,8 @@ export interface ServeSettings {
   readonly noToken: boolean;
   readonly noPrefix: boolean;
   readonly readOnly: boolean;
+  /** Code mode. */
+  readonly code: boolean;
   readonly policy: string | undefined;
   readonly audit: string | undefined;
   readonly drainMs: number | undefined;
@@ -88,6 +90,7 @@ export function readServeSettings(invocation: Invocation, { cwd, env }: CommandC
     noToken: flagOption(invocation, "no-token"),
     noPrefix: flagOption(invocation, "no-prefix"),
     readOnly: flagOption(invocation, "read-only"),
+    code: flagOption(invocation, "code"),
     policy: file("policy"),
     audit: file("audit"),
     drainMs: readDrainMs(text("drain-ms")),

@@ -1,4 +1,5 @@
 /** Serves a gateway over HTTP until the command ends: listening, credentials, and the end without lost responses. */
+
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -8,6 +9,7 @@ import { loadLocalToken } from "../../serve/auth/local-token.js";
 import type { Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { LOOPBACK_HOSTS } from "../../serve/http/guards.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
@@ -82,7 +84,7 @@ export function readCredentials(
 
 /** Where logins at upstream servers return to, if users can log in through this gateway. */
 export function connectCallback({ url, path, connectClient }: ServeSettings): { callbackUrl?: string } {
-  if (connectClient === undefined || url === undefined || !URL.canParse(url)) return {};
+  if (connectClient === undefined || url === undefined || !canParseUrl(url)) return {};
   return { callbackUrl: `${gatewayAddresses(url, path).connectUrl}/callback` };
 }
 
@@ -90,7 +92,7 @@ export function connectCallback({ url, path, connectClient }: ServeSettings): { 
 export function httpOptions(settings: ServeSettings, { host }: Listening): GatewayOptions {
   const { url, path, allowHosts, allowOrigins } = settings;
   const own = isWildcard(host) ? [] : [shownHost(host)];
-  const named = url !== undefined && URL.canParse(url) ? [new URL(url).hostname] : [];
+  const named = url !== undefined && canParseUrl(url) ? [new URL(url).hostname] : [];
   return {
     path,
     allowedHosts: [...new Set([...LOOPBACK_HOSTS, ...own, ...named, ...allowHosts])],

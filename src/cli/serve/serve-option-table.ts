@@ -45,6 +45,7 @@ export const SERVE_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   "no-token": { type: "boolean", summary: "Accept every request; on loopback addresses only" },
   "no-prefix": { type: "boolean", summary: "Do not prepend the name of the server to tool names" },
   "read-only": { type: "boolean", summary: "Offer only tools that their server marks as read-only" },
+  code: { type: "boolean", summary: "Offer search and execute: clients call the tools in programs" },
   policy: { type: "string", value: "<file>", summary: "Rules that allow, deny or ask; changes are followed" },
   audit: { type: "string", value: "<file>", summary: "Append one line for every request to this file" },
   "drain-ms": { type: "string", value: "<ms>", summary: "How long open requests may finish at the end" },

@@ -1,7 +1,7 @@
 /** Generates a TypeScript file with types of tools and a typed function for each tool. */
 import type { ToolInfo } from "../../model/tool-info.js";
-import { literal, memberName, NameSet, propertyName, typeName } from "./identifiers.js";
-import { comment, createTypeWriter, indent } from "./schema-to-type.js";
+import { literal, memberName, NameSet, propertyName, typeName } from "../../schema/typescript/identifiers.js";
+import { comment, createTypeWriter, indent } from "../../schema/typescript/schema-to-type.js";
 
 interface TypedTool {
   readonly tool: ToolInfo;
@@ -80,7 +80,7 @@ function typeTool(tool: ToolInfo, names: NameSet, members: NameSet): TypedTool {
   const { server, sourceName, inputSchema, outputSchema } = tool;
   const stem = typeName(server, sourceName);
   const input = names.take(`${stem}Input`);
-  const inputs = createTypeWriter(inputSchema, input, names);
+  const inputs = createTypeWriter(inputSchema, { name: input, names });
   const inputType = inputs.write(inputSchema);
   const declarations = [
     `export type ${input} = ${isObjectType(inputType) ? inputType : "Record<string, unknown>"};`,
@@ -89,7 +89,7 @@ function typeTool(tool: ToolInfo, names: NameSet, members: NameSet): TypedTool {
   let outputs: readonly string[] = [];
   if (outputSchema !== undefined) {
     output = names.take(`${stem}Output`);
-    const writer = createTypeWriter(outputSchema, output, names);
+    const writer = createTypeWriter(outputSchema, { name: output, names });
     declarations.push(`export type ${output} = ${writer.write(outputSchema)};`);
     outputs = writer.declarations;
   }

@@ -5,8 +5,12 @@ import { AuthorizationPane } from "./authorization-pane.js";
 import { CallsPane } from "./calls-pane.js";
 import { CatalogPane } from "./catalog-pane.js";
 import { html } from "./html.js";
+import { MessagesPane } from "./messages-pane.js";
 import { change, type PageState, type Question, start, usePage } from "./page-state.js";
+import { ProgramsPane } from "./programs-pane.js";
+import { Questions } from "./questions-view.js";
 import { ResourcesPane } from "./resources-pane.js";
+import { RootsPane } from "./roots-pane.js";
 import { SavedStatePane } from "./saved-state-pane.js";
 import { ServersPane } from "./servers-pane.js";
 import { WaitingPane } from "./waiting-pane.js";
@@ -20,8 +24,11 @@ const PANES = [
   { id: "servers", title: "Servers" },
   { id: "catalog", title: "Catalog" },
   { id: "calls", title: "Calls" },
+  { id: "programs", title: "Programs" },
+  { id: "messages", title: "Messages" },
   { id: "waiting", title: "Waiting" },
   { id: "resources", title: "Resources" },
+  { id: "roots", title: "Roots" },
   { id: "authorization", title: "Authorization" },
   { id: "state", title: "State" },
 ] as const;
@@ -50,18 +57,22 @@ function App(): VNode {
     servers: () => html`<${ServersPane} />`,
     catalog: () => html`<${CatalogPane} picked=${tool} onPick=${setTool} />`,
     calls: () => html`<${CallsPane} onEdit=${edit} />`,
+    programs: () => html`<${ProgramsPane} />`,
+    messages: () => html`<${MessagesPane} />`,
     waiting: () => html`<${WaitingPane} />`,
     resources: () => html`<${ResourcesPane} />`,
+    roots: () => html`<${RootsPane} />`,
     authorization: () => html`<${AuthorizationPane} />`,
     state: () => html`<${SavedStatePane} />`,
   };
-  return html`<a class="skip" href="#/${pane}" onClick=${skip}>Skip to the content</a>
-    <header class="top">
+  return html`<header class="top">
+      <a class="skip" href="#/${pane}" onClick=${skip}>Skip to the content</a>
       <h1><img src="/icon.svg" alt="" width="26" height="26" />Toolport <span>console</span></h1>
       <${Tabs} page=${page} pane=${pane} go=${go} />
       <${LinkState} page=${page} />
     </header>
-    <main id=${`pane-${pane}`} role="tabpanel" aria-labelledby=${`tab-${pane}`} tabindex="-1">${panes[pane]()}</main>
+    <main tabindex="-1"><${Questions} />
+      <div id=${`pane-${pane}`} role="tabpanel" aria-labelledby=${`tab-${pane}`}>${panes[pane]()}</div></main>
     <${Notice} notice=${page.notice} />
     ${page.question && html`<${Ask} question=${page.question} />`}`;
 }
@@ -73,20 +84,22 @@ function skip(event: Event): void {
 
 /** A single tab stop; arrow keys switch between panes. */
 function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: PaneId) => void }): VNode {
+  // Roots can be edited only if the console answers servers.
+  const shown = PANES.filter(({ id }) => id !== "roots" || page.state?.canAnswer);
   const onKeyDown = (event: KeyboardEvent) => {
     // Start from the focused tab: right after a click, `pane` may still be the previous one.
-    const at = PANES.findIndex(({ id }) => (event.target as Element).id === `tab-${id}`);
+    const at = shown.findIndex(({ id }) => (event.target as Element).id === `tab-${id}`);
     if (at === -1) return;
     const steps: Record<string, number> = {
       ArrowRight: at + 1,
       ArrowLeft: at - 1,
       Home: 0,
-      End: PANES.length - 1,
+      End: shown.length - 1,
     };
     const to = steps[event.key];
     if (to === undefined) return;
     event.preventDefault();
-    const next = PANES[(to + PANES.length) % PANES.length];
+    const next = shown[(to + shown.length) % shown.length];
     if (next === undefined) return;
     go(next.id);
     document.getElementById(`tab-${next.id}`)?.focus();
@@ -103,7 +116,7 @@ function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: Pane
     resources: catalog ? catalog.resources.length + catalog.templates.length + catalog.prompts.length : 0,
   };
   return html`<div class="tabs" role="tablist" aria-label="Panes" onKeyDown=${onKeyDown}>
-    ${PANES.map(({ id, title }) => {
+    ${shown.map(({ id, title }) => {
       const number = counts[id];
       return html`<button key=${id} id=${`tab-${id}`} role="tab" aria-selected=${id === pane} aria-controls=${`pane-${id}`}
         tabindex=${id === pane ? 0 : -1} onClick=${() => go(id)}>

@@ -1,7 +1,9 @@
 /** The authorization pane: logins of the servers, with issuer, scopes and expiry. */
 import type { VNode } from "preact";
-import type { LoginView } from "../console-api.js";
-import { fromNow } from "./format.js";
+import { useState } from "preact/hooks";
+import type { LoginView, TrafficEntry, TrafficView } from "../console-api.js";
+import { Code } from "./content-view.js";
+import { fromNow, json, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act, question, showNotice, usePage } from "./page-state.js";
 import { Bar, Empty, Pill, useAction, useSeconds } from "./widgets.js";
@@ -30,16 +32,24 @@ export async function logIn(server: string): Promise<void> {
 export const isPage = (url: string): boolean => URL.canParse(url) && /^https?:$/.test(new URL(url).protocol);
 
 export function AuthorizationPane(): VNode {
-  const { state } = usePage();
+  const { state, traffic } = usePage();
   // Reload whenever a server changes its state, because a login ends with a change.
   const moves = (state?.servers ?? []).map((server) => `${server.name} ${server.state}`).join();
   const [logins, load] = useAction<readonly LoginView[]>("logins", {}, moves);
   useSeconds(true);
+  const isWanted = ({ server, authorized, error }: LoginView) =>
+    authorized ||
+    error !== null ||
+    traffic.some((entry) => entry.kind === "auth" && entry.server === server) ||
+    state?.servers.some((view) => view.name === server && view.state === "authenticating");
+  const wanted = (logins ?? []).filter(isWanted);
+  const others = (logins ?? []).filter((login) => !isWanted(login));
   return html`<${Bar} title="Authorization" note=${whose(state?.principal ?? null)} />
     ${logins?.length === 0 && html`<${Empty} title="No server supports logins">Only servers over HTTP do.<//>`}
     <ul class="cards">
-      ${(logins ?? []).map((login) => html`<li key=${login.server}><${Login} login=${login} onChange=${load} /></li>`)}
-    </ul>`;
+      ${wanted.map((login) => html`<li key=${login.server}><${Login} login=${login} onChange=${load} /></li>`)}
+    </ul>
+    ${others.length > 0 && html`<p class="muted others">No login was asked for so far: ${others.map(({ server }) => server).join(", ")}</p>`}`;
 }
 
 const whose = (principal: string | null): string =>
@@ -86,6 +96,7 @@ function Login({ login, onChange }: { login: LoginView; onChange: () => void }):
     }
     ${!managed && html`<p class="muted">Toolport does not manage logins of this server: it needs none, or your own headers or provider handle them.</p>`}
     ${login.error && html`<p class="note bad">${login.error}</p>`}
+    <${Steps} server=${server} />
     ${
       isAsked &&
       started.has(server) &&
@@ -95,11 +106,31 @@ function Login({ login, onChange }: { login: LoginView; onChange: () => void }):
     }
     ${
       managed &&
-      !isOpen &&
+      (isAsked || authorized) &&
       html`<footer>
-        ${(!authorized || isAsked) && html`<button class="primary" aria-label=${`Log in to ${server}`} onClick=${() => logIn(server).then(onChange)}>Log in</button>`}
+        ${isAsked && html`<button class="primary" aria-label=${`Log in to ${server}`} onClick=${() => logIn(server).then(onChange)}>Log in</button>`}
         ${authorized && html`<button aria-label=${`Log out of ${server}`} onClick=${logOut}>Log out</button>`}
       </footer>`
     }
   </article>`;
+}
+
+/** The requests of the login, oldest first. */
+function Steps({ server }: { server: string }): VNode | null {
+  const { traffic } = usePage();
+  const steps = traffic.filter((entry) => entry.kind === "auth" && entry.server === server).toReversed();
+  if (steps.length === 0) return null;
+  return html`<details class="steps"><summary>${plural(steps.length, "request")} to the authorization server</summary>
+    <ol>${steps.map((step) => html`<li key=${step.id}><${Step} step=${step} /></li>`)}</ol></details>`;
+}
+
+function Step({ step }: { step: TrafficEntry }): VNode {
+  const [isOpen, setIsOpen] = useState(false);
+  return html`<details onToggle=${(event: Event) => setIsOpen((event.target as HTMLDetailsElement).open)}>
+    <summary>${timeOfDay(step.at)} ${step.label}</summary>${isOpen && html`<${StepContent} id=${step.id} />`}</details>`;
+}
+
+function StepContent({ id }: { id: number }): VNode {
+  const [view] = useAction<TrafficView>("message", { id });
+  return html`<${Code} label="Request and response">${view ? json(view.content) : "…"}<//>`;
 }

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { CallSummary, CallView } from "../console-api.js";
-import { Code, ResultView } from "./content-view.js";
+import { Code, ResultView, Running } from "./content-view.js";
 import { duration, json, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { askWithConsent, showNotice, usePage } from "./page-state.js";
@@ -93,6 +93,7 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
       ${call.canReplay && html`<button class="primary" disabled=${isBusy} onClick=${replay}>${isBusy ? "Calling…" : "Replay"}</button>`}
       ${call.kind === "tool" && view && html`<button onClick=${edit}>Edit in form</button>`}
     </div>
+    ${call.outcome === "running" && call.run !== null && html`<${Running} call=${call} run=${call.run} />`}
     ${call.error && html`<p class="note bad">${call.error}</p>`}
     ${
       view &&
@@ -103,5 +104,5 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
       )}</ol>`
     }
     ${view && html`<h4>Arguments</h4><${Code} label="Arguments">${json(view.args)}<//>`}
-    ${view && call.outcome !== "running" && view.result !== null && html`<h4>Result</h4><${ResultView} result=${view.result} />`}`;
+    ${view && call.outcome !== "running" && view.result !== null && html`<h4>Result</h4><${ResultView} result=${view.result} tool=${call.kind === "tool" ? call.target : undefined} args=${view.args} />`}`;
 }

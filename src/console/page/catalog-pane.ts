@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { CatalogView, ToolSummary, ToolView } from "../console-api.js";
 import { Code } from "./content-view.js";
-import { json, plural } from "./format.js";
+import { about, json, plural } from "./format.js";
 import { html } from "./html.js";
 import { usePage } from "./page-state.js";
 import { TryTool } from "./try-tool.js";
@@ -77,7 +77,7 @@ function Tool({ name }: { name: string }): VNode {
   if (tool === undefined) return html`<p class="muted">Loading…</p>`;
   if (tool === null) return html`<${Empty} title="This tool is no longer offered" />`;
   return html`<h3 class="title">${tool.title ?? tool.sourceName}</h3>
-    <p class="muted small mono wrap">${tool.name} · ${tool.server}${tool.sourceName !== tool.name && ` / ${tool.sourceName}`}</p>
+    <p class="muted small mono wrap">${tool.name} · ${tool.server}${tool.sourceName !== tool.name && ` / ${tool.sourceName}`} · ${about(tool.tokens)} tokens${tool.deferred && ", deferred"}</p>
     ${tool.description && html`<p class="prose">${tool.description}</p>`}
     ${tool.nameIssue && html`<p class="note wait">Its name: ${tool.nameIssue}</p>`}
     ${tool.textFinding && html`<p class="note bad">${tool.textFinding}</p>`}

@@ -1,8 +1,12 @@
 /** Shows results: text, images, and other content as JSON. */
 import type { VNode } from "preact";
+import { useState } from "preact/hooks";
+import type { CallSummary } from "../console-api.js";
+import { AppFrame } from "./app-frame.js";
 import { duration, json, plural, size } from "./format.js";
 import { html } from "./html.js";
-import { Pill } from "./widgets.js";
+import { act, showNotice, usePage } from "./page-state.js";
+import { Pill, useElementId } from "./widgets.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -15,6 +19,16 @@ const text = (value: unknown): string => (typeof value === "string" ? value : ""
 
 export const Code = ({ children, label }: { children?: unknown; label?: string }): VNode =>
   html`<pre class="code" tabindex="0" role="region" aria-label=${label ?? "Text"}>${children}</pre>`;
+
+/** Copies a text to the clipboard. */
+export function CopyButton({ text, label }: { text: string; label: string }): VNode {
+  const copy = () =>
+    navigator.clipboard.writeText(text).then(
+      () => showNotice("Copied"),
+      () => showNotice("The browser does not allow copying", true),
+    );
+  return html`<button type="button" class="quiet" aria-label=${label} onClick=${copy}>Copy</button>`;
+}
 
 /** A content block of a result, a prompt or a resource. */
 function Block({ block }: { block: unknown }): VNode {
@@ -44,8 +58,38 @@ function pretty(value: string): string {
   }
 }
 
-/** A tool's result, the messages of a prompt, or the contents of a resource. */
-export function ResultView({ result }: { result: unknown }): VNode {
+export interface ResultViewProps {
+  readonly result: unknown;
+  /** The public name of the tool, if the result is one of a tool. */
+  readonly tool?: string | undefined;
+  /** The arguments of the call. */
+  readonly args?: unknown;
+  /** The user has just made the call: its app is opened at once. */
+  readonly isNew?: boolean | undefined;
+}
+
+/**
+ * A tool's result, the messages of a prompt, or the contents of a resource; or its JSON. Every pane renders results with this
+ * function.
+ */
+export function ResultView({ result, tool, args, isNew = false }: ResultViewProps): VNode {
+  const { catalog } = usePage();
+  const [isRaw, setIsRaw] = useState(false);
+  const [isApp, setIsApp] = useState(isNew);
+  const hasApp = tool !== undefined && catalog?.tools.some(({ name, hasApp }) => hasApp && name === tool);
+  const text = json(result);
+  return html`<div class="result">
+    ${hasApp && isApp && html`<${AppFrame} tool=${tool} args=${args} result=${result} />`}
+    <div class="buttons">
+      ${hasApp && html`<button type="button" class="quiet" aria-pressed=${isApp} onClick=${() => setIsApp(!isApp)}>App</button>`}
+      <button type="button" class="quiet" aria-pressed=${isRaw} onClick=${() => setIsRaw(!isRaw)}>Raw JSON</button>
+      <${CopyButton} text=${text} label="Copy result" />
+    </div>
+    ${isRaw ? html`<${Code} label="Raw result">${text}<//>` : drawResult(result)}
+  </div>`;
+}
+
+function drawResult(result: unknown): VNode {
   if (Array.isArray(result))
     return html`<div class="blocks">${result.map((block) => html`<${Block} block=${block} />`)}</div>`;
   const { content, messages, structuredContent } = fields(result);
@@ -72,6 +116,18 @@ function sameData(block: unknown, data: unknown): boolean {
   } catch {
     return false;
   }
+}
+
+/** A call that runs: its progress, and a button that cancels it. */
+export function Running({ call, run }: { call: CallSummary | undefined; run: string }): VNode {
+  const id = useElementId();
+  const { progress, total = null, message = null } = call?.progress ?? {};
+  const done = progress === undefined ? null : total === null ? String(progress) : `${progress} of ${total}`;
+  return html`<div class="running" role="status">
+    <label for=${id}>Running${done && `: ${done}`}${message && ` · ${message}`}</label>
+    <progress id=${id} max=${total ?? 1} value=${total === null ? undefined : progress}></progress>
+    <button type="button" aria-label="Cancel the call" onClick=${() => act("cancel", { run })}>Cancel</button>
+  </div>`;
 }
 
 /** The line above a result: outcome, duration and server. */

@@ -28,6 +28,9 @@ export function fromNow(at: number, now = Date.now()): string {
   return at >= now ? `in ${text}` : `${text} ago`;
 }
 
+/** An estimated number of tokens. */
+export const about = (tokens: number): string => `~${tokens.toLocaleString("en")}`;
+
 export const json = (value: unknown): string => JSON.stringify(value, null, 2) ?? "";
 
 export const plural = (count: number, word: string): string => `${count} ${word}${count === 1 ? "" : "s"}`;

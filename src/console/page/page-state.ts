@@ -5,8 +5,10 @@ import type {
   CallSummary,
   CatalogView,
   ConsoleEvent,
+  ServerQuestionView,
   StartCommand,
   StateView,
+  TrafficEntry,
   WaitingView,
 } from "../console-api.js";
 import { ask, Failure, type Link, listen } from "./api.js";
@@ -14,6 +16,7 @@ import { mergeWaiting, replaceWaiting, type WaitingRow } from "./waiting-rows.js
 
 const MAX_CALLS = 200;
 const MAX_ACTIVITY = 200;
+const MAX_TRAFFIC = 2_000;
 
 /** A question in a modal dialog. */
 export interface Question {
@@ -31,6 +34,12 @@ export interface PageState {
   readonly calls: readonly CallSummary[];
   readonly waiting: readonly WaitingRow[];
   readonly activity: readonly ActivityView[];
+  /** Open questions of servers, oldest first. */
+  readonly questions: readonly ServerQuestionView[];
+  /** Messages, newest first. */
+  readonly traffic: readonly TrafficEntry[];
+  /** Grows when programs have started, changed or ended. */
+  readonly programsVersion: number;
   readonly question: Question | null;
   /** A temporary message to the user. */
   readonly notice: { readonly id: number; readonly text: string; readonly isBad: boolean } | null;
@@ -43,6 +52,9 @@ let current: PageState = {
   calls: [],
   waiting: [],
   activity: [],
+  questions: [],
+  traffic: [],
+  programsVersion: 0,
   question: null,
   notice: null,
 };
@@ -72,7 +84,9 @@ export function start(): void {
 function onEvent(event: ConsoleEvent): void {
   switch (event.type) {
     case "hello":
-      change({ calls: event.calls, activity: event.activity });
+      change({ calls: event.calls, activity: event.activity, questions: event.questions });
+      programsChanged();
+      void loadTraffic();
       return void loadWaiting();
     case "state":
       change({ state: event.state });
@@ -81,13 +95,24 @@ function onEvent(event: ConsoleEvent): void {
       return change({ calls: withCall(event.call) });
     case "activity":
       return change({ activity: [event.entry, ...current.activity].slice(0, MAX_ACTIVITY) });
+    case "traffic":
+      if (event.skipped > 0) return void loadTraffic();
+      return change({ traffic: [...event.entries.toReversed(), ...current.traffic].slice(0, MAX_TRAFFIC) });
+    case "questions":
+      return change({ questions: event.questions });
     case "waiting":
       return void loadWaiting();
+    case "programs":
+      return programsChanged();
     case "missed":
+      programsChanged();
+      void loadQuestions();
       void loadWaiting();
       return void ask<CallSummary[]>("calls").then((calls) => change({ calls }), ignore);
   }
 }
+
+const programsChanged = (): void => change({ programsVersion: current.programsVersion + 1 });
 
 function withCall(call: CallSummary): readonly CallSummary[] {
   const isKnown = current.calls.some(({ id }) => id === call.id);
@@ -107,6 +132,13 @@ async function loadCatalog(version: number): Promise<void> {
   if (newest !== undefined && current.catalog !== null && current.catalog.version < newest)
     void loadCatalog(newest);
 }
+
+export const loadQuestions = (): Promise<void> =>
+  ask<ServerQuestionView[]>("questions").then((questions) => change({ questions }), ignore);
+
+/** Loads all messages that the console keeps. */
+export const loadTraffic = (): Promise<void> =>
+  ask<TrafficEntry[]>("traffic").then((traffic) => change({ traffic }), ignore);
 
 let listings = 0;
 

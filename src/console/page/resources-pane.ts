@@ -4,8 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { CatalogView, PromptView, ResourceView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultView } from "./content-view.js";
+import { plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
-import { askWithConsent, usePage } from "./page-state.js";
+import { act, askWithConsent, usePage } from "./page-state.js";
 import { Bar, Empty, matches, PickList, Search, Split, useElementId } from "./widgets.js";
 
 interface Argument {
@@ -92,8 +93,14 @@ function EntryView({ entry }: { entry: Entry }): VNode {
   const [outcome, setOutcome] = useState<{ result: unknown } | { error: string } | null>(null);
   const [isBusy, setIsBusy] = useState(false);
   const { kind, server, address } = entry;
-  const send = async (event: Event) => {
-    event.preventDefault();
+  const { state } = usePage();
+  const watched = state?.subscriptions.find((each) => each.server === server && each.uri === address);
+  const canSubscribe = state?.servers.find(({ name }) => name === server)?.canSubscribe;
+  useEffect(() => {
+    if (watched?.updates) void send();
+  }, [watched?.updates]);
+  const send = async (event?: Event) => {
+    event?.preventDefault();
     setIsBusy(true);
     const args = Object.fromEntries(Object.entries(values).filter(([, value]) => value !== ""));
     const bodies = {
@@ -123,7 +130,9 @@ function EntryView({ entry }: { entry: Entry }): VNode {
         ) => html`<${Proposed} key=${argument.name} entry=${entry} argument=${argument} values=${values}
           onChange=${(value: string) => setValues((old) => ({ ...old, [argument.name]: value }))} />`,
       )}
-      <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? "Loading…" : verb}</button></div>
+      <div class="buttons"><button class="primary" disabled=${isBusy}>${isBusy ? "Loading…" : verb}</button>
+        ${kind === "resource" && canSubscribe && html`<button type="button" onClick=${() => act(watched ? "unsubscribe" : "subscribe", { server, uri: address })}>${watched ? "Unsubscribe" : "Subscribe"}</button>`}</div>
+      ${watched && html`<p class="note" role="status">Subscribed. ${watched.updatedAt === null ? "No update yet." : `${plural(watched.updates, "update")}, the last at ${timeOfDay(watched.updatedAt)}.`}</p>`}
       <div class="answer" aria-live="polite">
         ${outcome !== null && "error" in outcome && html`<p class="note bad" role="alert">${outcome.error}</p>`}
         ${outcome !== null && "result" in outcome && html`<${ResultView} result=${outcome.result} />`}

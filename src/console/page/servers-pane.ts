@@ -1,32 +1,99 @@
 /** The servers pane: state and actions of each server. */
 import type { VNode } from "preact";
-import { useState } from "preact/hooks";
-import type { ActivityView, ServerView } from "../console-api.js";
+import { useEffect, useState } from "preact/hooks";
+import type {
+  ActivityView,
+  HistoryView,
+  ServerHistoryView,
+  ServerView,
+  ToolSummary,
+} from "../console-api.js";
+import { AddServer } from "./add-server.js";
 import { logIn } from "./authorization-pane.js";
-import { duration, plural, timeOfDay } from "./format.js";
+import { about, duration, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act, agreeToStart, showNotice, usePage } from "./page-state.js";
-import { Bar, Empty, Pill, STATE_TONES, useSeconds } from "./widgets.js";
+import { CallVolume, LatencySpark, StateStrip } from "./sparks.js";
+import { Bar, Empty, matches, Pill, Search, STATE_TONES, useAction, useSeconds } from "./widgets.js";
 
 const DOWN = ["idle", "closed", "failed"];
 
+/** With more servers, rows are easier to read than cards. */
+const MAX_CARDS = 9;
+const HISTORY_MS = 10_000;
+
+/** Servers that need attention come first, those that are not connected last. */
+function rankOf({ state, disabled, breaker }: ServerView): number {
+  if (disabled) return 4;
+  if (state === "failed") return 0;
+  if (state === "authenticating" || state === "reconnecting" || breaker?.state === "open") return 1;
+  return DOWN.includes(state) ? 3 : 2;
+}
+
+const GROUPS = [
+  { title: "All", holds: () => true },
+  { title: "Problems", holds: (server: ServerView) => rankOf(server) < 2 },
+  { title: "Ready", holds: (server: ServerView) => server.state === "ready" },
+  { title: "Not connected", holds: (server: ServerView) => rankOf(server) > 2 },
+] as const;
+
 export function ServersPane(): VNode {
-  const { state, activity } = usePage();
-  const servers = state?.servers ?? [];
+  const { state, activity, catalog, calls } = usePage();
+  const [filter, setFilter] = useState("");
+  const [group, setGroup] = useState<string>("All");
+  const [isAdding, setIsAdding] = useState(false);
+  const [asRows, setAsRows] = useState<boolean | null>(null);
+  const [history, loadHistory] = useAction<HistoryView>("history", {}, calls.length);
+  useEffect(() => {
+    const timer = setInterval(loadHistory, HISTORY_MS);
+    return () => clearInterval(timer);
+  }, []);
+  const servers = (state?.servers ?? []).toSorted((a, b) => rankOf(a) - rankOf(b));
   const counts = servers.some(
     ({ retryAt, breaker }) => retryAt !== null || (breaker?.openUntil ?? null) !== null,
   );
   const now = useSeconds(counts);
   const ready = servers.filter((server) => server.state === "ready").length;
-  const down = servers.filter((server) => DOWN.includes(server.state));
-  return html`<${Bar} title="Servers" note=${`${ready} of ${servers.length} ready`}>
+  const down = servers.filter((server) => DOWN.includes(server.state) && !server.disabled);
+  const tools = catalog?.tools ?? [];
+  const all = costOf(tools);
+  const note = [`${ready} of ${servers.length} ready`, ...(all.tokens > 0 ? [costText(all)] : [])];
+  const { holds } = GROUPS.find(({ title }) => title === group) ?? GROUPS[0];
+  const shown = servers.filter(
+    (server) => holds(server) && matches(filter, server.name, server.address, server.state, server.transport),
+  );
+  const isRows = asRows ?? servers.length > MAX_CARDS;
+  const List = isRows ? ServerRow : ServerCard;
+  if (state !== null && servers.length === 0)
+    return html`<${Bar} title="Servers" note="" />
+      ${isAdding ? html`<${AddServer} onDone=${() => setIsAdding(false)} />` : html`<${Empty} title="No servers yet">Add a server to list and call its tools here.<//><p class="center"><button class="primary" onClick=${() => setIsAdding(true)}>Add a server</button></p>`}`;
+  return html`<${Bar} title="Servers" note=${note.join(" · ")}>
       ${down.length > 0 && html`<button onClick=${() => connectAll(down)}>Connect all</button>`}
+      <button onClick=${() => setIsAdding(!isAdding)}>Add server</button>
     <//>
-    ${servers.length === 0 && html`<${Empty} title="No servers are configured" />`}
-    <ul class="cards">
-      ${servers.map((server) => html`<li key=${server.name}><${ServerCard} server=${server} now=${now} /></li>`)}
+    ${isAdding && html`<${AddServer} onDone=${() => setIsAdding(false)} />`}
+    <div class="tools">
+      <${Search} label="Filter servers" value=${filter} onChange=${setFilter} />
+      <div class="switch" role="group" aria-label="Which servers">
+        ${GROUPS.map(({ title, holds: isIn }) => html`<button aria-pressed=${group === title} onClick=${() => setGroup(title)}>${title} <span class="count">${servers.filter(isIn).length}</span></button>`)}
+      </div>
+      <div class="switch" role="group" aria-label="How to show servers">
+        <button aria-pressed=${!isRows} onClick=${() => setAsRows(false)}>Cards</button>
+        <button aria-pressed=${isRows} onClick=${() => setAsRows(true)}>Rows</button>
+      </div>
+    </div>
+    <${CallVolume} history=${history} />
+    ${isRows && html`<${Activity} entries=${activity} isShort=${true} />`}
+    ${shown.length === 0 && html`<${Empty} title="No server matches the filter" />`}
+    <ul class=${isRows ? "rows" : "cards"}>
+      ${shown.map(
+        (
+          server,
+        ) => html`<li key=${server.name}><${List} server=${server} now=${now} cost=${costOf(tools, server.name)} all=${all.tokens}
+          history=${history?.servers[server.name]} until=${history?.until ?? now} /></li>`,
+      )}
     </ul>
-    <${Activity} entries=${activity} />`;
+    ${!isRows && html`<${Activity} entries=${activity} />`}`;
 }
 
 async function connectAll(servers: readonly ServerView[]): Promise<void> {
@@ -41,9 +108,53 @@ async function connectAll(servers: readonly ServerView[]): Promise<void> {
   );
 }
 
-function ServerCard({ server, now }: { server: ServerView; now: number }): VNode {
+/** Tokens of tool definitions: of all, and of those that models see only after a search. */
+interface Cost {
+  readonly tokens: number;
+  readonly deferred: number;
+}
+
+function costOf(tools: readonly ToolSummary[], server?: string): Cost {
+  const cost = { tokens: 0, deferred: 0 };
+  for (const tool of tools) {
+    if (server !== undefined && tool.server !== server) continue;
+    cost.tokens += tool.tokens;
+    if (tool.deferred) cost.deferred += tool.tokens;
+  }
+  return cost;
+}
+
+const costText = ({ tokens, deferred }: Cost): string =>
+  `tools take ${about(tokens)} tokens${deferred === 0 ? "" : deferred === tokens ? ", deferred" : `, ${about(deferred)} deferred`}`;
+
+/** The share of one server in the tokens of all tools; the deferred part is grey. */
+function CostBar({ cost, all }: { cost: Cost; all: number }): VNode {
+  const { tokens, deferred } = cost;
+  const width = (part: number) => `${(100 * part) / all}%`;
+  const text = costText(cost);
+  return html`<div class="cost">
+    <p class="muted small">${text[0]!.toUpperCase()}${text.slice(1)}</p>
+    <svg role="img" aria-label=${`${Math.round((100 * tokens) / all)} % of the tokens of all tools`}>
+      <rect class="deferred" width=${width(tokens)} height="100%" />
+      <rect width=${width(tokens - deferred)} height="100%" />
+    </svg>
+  </div>`;
+}
+
+interface ServerCardProps {
+  readonly server: ServerView;
+  readonly now: number;
+  readonly cost: Cost;
+  /** Tokens of the tools of all servers. */
+  readonly all: number;
+  readonly history: ServerHistoryView | undefined;
+  readonly until: number;
+}
+
+/** Buttons for what can be done with a server now. */
+function ServerButtons({ server }: { server: ServerView }): VNode {
   const [busy, setBusy] = useState<string | null>(null);
-  const { name, state, error } = server;
+  const { name, state, disabled } = server;
   const run = async (action: string, work: () => Promise<unknown>) => {
     setBusy(action);
     await work();
@@ -54,6 +165,47 @@ function ServerCard({ server, now }: { server: ServerView; now: number }): VNode
       ${busy === label ? `${label}…` : label}
     </button>`;
   const isUp = !DOWN.includes(state);
+  if (disabled) return html`<footer></footer>`;
+  return html`<footer>
+    ${!isUp && button("Connect", () => connect(server), "primary")}
+    ${state === "authenticating" && button("Authorize", () => logIn(name), "primary")}
+    ${isUp && button("Restart", () => act("restart", { server: name }))}
+    ${state === "ready" && button("Refresh", () => act("refresh", { server: name }))}
+    ${isUp && button("Disconnect", () => act("disconnect", { server: name }))}
+  </footer>`;
+}
+
+const StatePill = ({ server: { state, disabled } }: { server: ServerView }): VNode =>
+  html`<${Pill} tone=${disabled ? "calm" : (STATE_TONES[state] ?? "calm")}>${disabled ? "disabled" : state}<//>`;
+
+/** What is wrong or worth knowing. */
+function Notes({ server, now }: { server: ServerView; now: number }): VNode {
+  const { state, error, disabled, cut } = server;
+  return html`<${Trouble} server=${server} now=${now} />
+    ${disabled && html`<p class="note">Disabled in its configuration.</p>`}
+    ${state === "authenticating" ? html`<p class="note wait">A login is required.</p>` : error && html`<p class="note bad">${error.message}</p>`}
+    ${cut && html`<p class="note">${cut}</p>`}`;
+}
+
+/** One line for a server. Its problems are shown below the line. */
+function ServerRow({ server, now, cost, history, until }: ServerCardProps): VNode {
+  const { name, state, latency } = server;
+  return html`<article class="server" aria-label=${name} data-state=${state}>
+    <div class="cells">
+      <h3>${name}</h3>
+      <${StatePill} server=${server} />
+      <span class="address mono" title=${server.address}>${server.address}</span>
+      <span class="figure">${plural(server.toolCount, "tool")}${cost.tokens > 0 && html` <span class="muted">${about(cost.tokens)}</span>`}</span>
+      <span class="figure">${latency ? duration(latency.p95) : html`<span class="muted">–</span>`}</span>
+      <span class="picture"><${LatencySpark} history=${history} /><${StateStrip} history=${history} until=${until} /></span>
+      <${ServerButtons} server=${server} />
+    </div>
+    <${Notes} server=${server} now=${now} />
+  </article>`;
+}
+
+function ServerCard({ server, now, cost, all, history, until }: ServerCardProps): VNode {
+  const { name, state } = server;
   const facts = [
     server.transport,
     server.protocolVersion,
@@ -62,7 +214,7 @@ function ServerCard({ server, now }: { server: ServerView; now: number }): VNode
   return html`<article class="card" aria-label=${name} data-state=${state}>
     <header>
       <h3>${name}</h3>
-      <${Pill} tone=${STATE_TONES[state] ?? "calm"}>${state}<//>
+      <${StatePill} server=${server} />
     </header>
     <div class="about">
       <p class="address mono" title=${server.address}>${server.address}</p>
@@ -76,16 +228,10 @@ function ServerCard({ server, now }: { server: ServerView; now: number }): VNode
       <div><dt>p95</dt><dd>${server.latency ? duration(server.latency.p95) : "–"}</dd></div>
       <div><dt>Calls</dt><dd>${server.latency?.calls ?? 0}</dd></div>
     </dl>
-    <${Trouble} server=${server} now=${now} />
-    ${state === "authenticating" ? html`<p class="note wait">A login is required.</p>` : error && html`<p class="note bad">${error.message}</p>`}
-    ${server.cut && html`<p class="note">${server.cut}</p>`}
-    <footer>
-      ${!isUp && button("Connect", () => connect(server), "primary")}
-      ${state === "authenticating" && button("Authorize", () => logIn(name), "primary")}
-      ${isUp && button("Restart", () => act("restart", { server: name }))}
-      ${state === "ready" && button("Refresh", () => act("refresh", { server: name }))}
-      ${isUp && button("Disconnect", () => act("disconnect", { server: name }))}
-    </footer>
+    <div class="picture"><${LatencySpark} history=${history} /><${StateStrip} history=${history} until=${until} /></div>
+    ${cost.tokens > 0 && html`<${CostBar} cost=${cost} all=${all} />`}
+    <${Notes} server=${server} now=${now} />
+    <${ServerButtons} server=${server} />
   </article>`;
 }
 
@@ -112,8 +258,8 @@ function Trouble({ server, now }: { server: ServerView; now: number }): VNode | 
   return lines.length === 0 ? null : html`<p class="note wait" role="status">${lines.join(" · ")}</p>`;
 }
 
-function Activity({ entries }: { entries: readonly ActivityView[] }): VNode {
-  return html`<section class="activity" aria-labelledby="activity">
+function Activity({ entries, isShort }: { entries: readonly ActivityView[]; isShort?: boolean }): VNode {
+  return html`<section class=${isShort ? "activity short" : "activity"} aria-labelledby="activity">
     <h2 id="activity">Activity</h2>
     ${entries.length === 0 && html`<p class="muted">Nothing has happened yet.</p>`}
     <ol class="log" tabindex="0" aria-labelledby="activity">

@@ -14,6 +14,12 @@ import {
 } from "./schema-shape.js";
 import { typed, useElementId } from "./widgets.js";
 
+/** What is wrong with a field, by its path. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
 interface FieldProps {
   readonly name: string;
   readonly schema: unknown;
@@ -21,6 +27,11 @@ interface FieldProps {
   readonly value: unknown;
   readonly must: boolean;
   readonly depth: number;
+  /** As in the issues: `$.place.latitude`. */
+  readonly path: string;
+  readonly issues: readonly Issue[];
+  /** Collects the paths of all fields. */
+  readonly shown: Set<string>;
   readonly onChange: (value: unknown) => void;
 }
 
@@ -30,10 +41,12 @@ function Field(props: FieldProps): VNode {
   const schema = resolve(props.schema, props.root);
   const kind = kindOf(schema, props.depth);
   const label = html`${props.name}${props.must && html`<b class="must" title="required"> *</b>`}`;
-  const help =
-    typeof schema["description"] === "string" &&
-    html`<p class="help" id=${`${id}-help`}>${schema["description"]}</p>`;
-  const shared = { id, "aria-describedby": help ? `${id}-help` : undefined };
+  props.shown.add(props.path);
+  const issue = props.issues.find(({ path }) => path === props.path)?.message;
+  const about = [schema["description"] && `${id}-help`, issue && `${id}-issue`].filter(Boolean).join(" ");
+  const help = html`${typeof schema["description"] === "string" && html`<p class="help" id=${`${id}-help`}>${schema["description"]}</p>`}
+    ${issue && html`<p class="issue" id=${`${id}-issue`}>${issue}</p>`}`;
+  const shared = { id, "aria-describedby": about || undefined, "aria-invalid": issue !== undefined };
   if (kind === "group" || kind === "list")
     return html`<fieldset class="group"><legend>${label}</legend>${help}
       <${kind === "group" ? Group : List} ...${props} schema=${schema} /></fieldset>`;
@@ -113,6 +126,9 @@ export function Group({
   value,
   must,
   depth,
+  path,
+  issues,
+  shown,
   onChange,
 }: FieldProps & { readonly schema: Schema }): VNode {
   const fields = (value ?? {}) as Record<string, unknown>;
@@ -126,7 +142,7 @@ export function Group({
     ([
       name,
       property,
-    ]) => html`<${Field} key=${name} name=${name} schema=${property} root=${root} depth=${depth + 1}
+    ]) => html`<${Field} key=${name} name=${name} schema=${property} root=${root} depth=${depth + 1} path=${`${path}.${name}`} issues=${issues} shown=${shown}
       value=${fields[name]} must=${isRequired(schema, name)} onChange=${(changed: unknown) => set(name, changed)} />`,
   )}`;
 }
@@ -139,6 +155,9 @@ function List({
   value,
   must,
   depth,
+  path,
+  issues,
+  shown,
   onChange,
 }: FieldProps & { readonly schema: Schema }): VNode {
   const items = Array.isArray(value) ? value : [];
@@ -150,7 +169,7 @@ function List({
     onChange(items.map((old, index) => (index === at ? item : old)));
   return html`${items.map(
     (item, index) => html`<div class="item" key=${`${items.length}-${index}`}>
-        <${Field} name=${`${name} ${index + 1}`} schema=${schema["items"]} root=${root} depth=${depth + 1} value=${item}
+        <${Field} name=${`${name} ${index + 1}`} schema=${schema["items"]} root=${root} depth=${depth + 1} value=${item} path=${`${path}[${index}]`} issues=${issues} shown=${shown}
           must=${true} onChange=${(changed: unknown) => replace(index, changed)} />
         <button type="button" class="quiet" aria-label=${`Remove ${name} ${index + 1}`}
           onClick=${() => remove(index)}>Remove</button>

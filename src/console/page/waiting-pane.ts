@@ -17,6 +17,7 @@ import {
   usePage,
 } from "./page-state.js";
 import { type Content, defaultsOf, type Issue, QuestionForm } from "./question-form.js";
+import { Tasks } from "./tasks-view.js";
 import { isOpen, type WaitingRow } from "./waiting-rows.js";
 import { Bar, Empty, Pill, useElementId, useSeconds } from "./widgets.js";
 
@@ -28,6 +29,7 @@ export function WaitingPane(): VNode {
   const principal = state?.principal ?? null;
   return html`<${Bar} title="Waiting" note=${principal === null ? "Calls of this program" : `Calls of ${principal}`} />
     ${waiting.length === 0 && html`<${Empty} title="No call waits">Calls that were suspended appear here, also those of other processes with the same store.<//>`}
+    <${Tasks} />
     <ul class="waiting">
       ${waiting.map((row) => html`<li key=${row.slot}><${WaitingCall} row=${row} principal=${principal} /></li>`)}
     </ul>`;
@@ -72,7 +74,7 @@ function WaitingCall({ row, principal }: { row: WaitingRow; principal: string | 
     <details open=${call.reason === "approval"}><summary>Arguments</summary><${Code} label="Arguments">${json(call.args)}<//></details>
     ${note && !isEnded && html`<p class="note" role="status">${note}</p>`}
     ${failure && html`<${Problem} row=${row} failure=${failure} />`}
-    ${row.result !== undefined && html`<div class="answer" aria-live="polite"><${ResultLine} result=${row.result} /><${ResultView} result=${row.result} /></div>`}
+    ${row.result !== undefined && html`<div class="answer" aria-live="polite"><${ResultLine} result=${row.result} /><${ResultView} result=${row.result} tool=${call.tool} /></div>`}
     ${isEnded ? html`<footer><button onClick=${() => dismissWaiting(slot)}>Dismiss</button></footer>` : html`<${Decision} key=${call.id} row=${row} />`}
   </article>`;
 }
@@ -180,7 +182,7 @@ function Answer({ call, isBusy, decide, issues, onTouch }: AnswerProps): VNode {
         <p class="message">${asked.message}</p>
         ${
           asked.mode === "url"
-            ? html`<${Page} asked=${asked} />`
+            ? html`<${LinkedPage} asked=${asked} />`
             : html`<${QuestionForm} question=${asked} content=${contents[asked.key] ?? {}} issues=${issues} onChange=${change(asked.key)} />`
         }
         ${isMany && html`<label class="inline"><input type="checkbox" checked=${declined.includes(asked.key)} onChange=${() => toggle(asked.key)} /> Decline this question</label>`}
@@ -195,7 +197,7 @@ function Answer({ call, isBusy, decide, issues, onTouch }: AnswerProps): VNode {
 }
 
 /** The whole URL and its host. Only a click opens it. */
-const Page = ({ asked }: { asked: Extract<QuestionView, { mode: "url" }> }): VNode =>
+export const LinkedPage = ({ asked }: { asked: Extract<QuestionView, { mode: "url" }> }): VNode =>
   html`<p>Open a page of <b>${asked.host}</b>${asked.isPunycode && html` <span class="note bad">Careful: this name may imitate another host.</span>`}</p>
     <p class="mono wrap">${isPage(asked.url) ? html`<a href=${asked.url} target="_blank" rel="noopener noreferrer">${asked.url}</a>` : asked.url}</p>`;
 

@@ -1,0 +1,144 @@
+/** `toolport exec`: runs a program that calls tools (code mode), and prints what it returns. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import type { CodeLimits, CodeMode, CodeOutcome, CodeSuspended } from "../../code/code-mode.js";
+import { createCodeMode } from "../../code/create-code-mode.js";
+import { toSuspendedProgram } from "../../code/suspend/program-record.js";
+import { ProgramRecords } from "../../code/suspend/program-records.js";
+import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
+import { CliError } from "../cli-error.js";
+import { type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
+import type { CommandContext, OpenPortOptions } from "../command-context.js";
+import { elicitOnTerminal } from "../elicit-on-terminal.js";
+import { EXIT } from "../exit-codes.js";
+import { oneLine } from "../plain-text.js";
+import { showSuspended } from "../suspend/show-suspended.js";
+import { answeredByOf, principalOf, readSuspend, requireState } from "../suspend/suspend-options.js";
+
+interface Place {
+  readonly invocation: Invocation;
+  readonly context: CommandContext;
+}
+
+const MAX_SHOWN = 300;
+
+export const execCommand: RunCommand = async (invocation, context) => {
+  const [path = ""] = invocation.words;
+  const wish = readSuspend(invocation);
+  if (wish !== undefined) requireState(await context.openStore(), invocation);
+  const source = await readProgram(path, context);
+  const limits = readLimits(invocation, context);
+  const servers = textsOption(invocation, "server");
+  const code = await openCode(invocation, context, {
+    ...(servers.length > 0 && { servers }),
+    options: { ...elicitOnTerminal(context), ...wish?.options },
+  });
+  const outcome = await run(context, path, (options) =>
+    code.execute(source, { ...options, limits, ...(wish !== undefined && { suspend: wish.suspend }) }),
+  );
+  return finish(outcome, { invocation, context });
+};
+
+/** The program with this token, while it waits for a person. */
+export async function findProgram(
+  token: string,
+  { invocation, context }: Place,
+): Promise<CodeSuspended | undefined> {
+  const { store } = await context.openStore();
+  const found = await new ProgramRecords({ store, principal: principalOf(invocation) }).find(token);
+  return found && toSuspendedProgram(found.record);
+}
+
+/** Continues a program that waits for a person. One that waited for an approval asks for the approval of its later calls too. */
+export async function resumeProgram(
+  { token, reason }: Pick<CodeSuspended, "token" | "reason">,
+  decision: ResumeInput,
+  { invocation, context }: Place,
+): Promise<number> {
+  const when = reason === "approval" ? "always" : undefined;
+  const approval = (textOption(invocation, "approval") as "unsafe" | "always" | undefined) ?? when;
+  const code = await openCode(invocation, context, {
+    options: {
+      ...elicitOnTerminal(context),
+      ...(approval !== undefined && { approve: { when: approval } }),
+    },
+  });
+  const outcome = await run(context, "program", (options) =>
+    code.resume(token, { ...decision, answeredBy: answeredByOf(invocation) }, options),
+  );
+  return finish(outcome, { invocation, context });
+}
+
+async function openCode(
+  invocation: Invocation,
+  context: CommandContext,
+  options: OpenPortOptions,
+): Promise<CodeMode> {
+  const principal = principalOf(invocation);
+  const { toolport } = await context.openPort({ ...options, ...(principal !== undefined && { principal }) });
+  const code = createCodeMode(toolport);
+  context.onExit(() => code.close());
+  return code;
+}
+
+async function readProgram(path: string, context: CommandContext): Promise<string> {
+  if (path === "-") return context.readAllInput();
+  try {
+    return await readFile(resolve(context.cwd, path), "utf8");
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException;
+    throw new CliError({
+      message: `${path} cannot be read${code === undefined ? "" : ` (${code})`}`,
+      next: "toolport exec <file>, or - to read the program from stdin",
+    });
+  }
+}
+
+function readLimits(invocation: Invocation, context: CommandContext): CodeLimits {
+  const limits: Record<string, number> = {};
+  for (const each of textsOption(invocation, "limit")) {
+    const [, name = "", value = ""] = /^(\w+)=(\d+)$/.exec(each) ?? [];
+    if (name === "")
+      throw new CliError({
+        message: `--limit ${each}: a limit has the form name=number`,
+        next: "toolport exec report.ts --limit calls=500",
+      });
+    limits[name] = Number(value);
+  }
+  return { ...(context.timeoutMs !== undefined && { timeMs: context.timeoutMs }), ...limits };
+}
+
+/** Shows the program's console and its calls while it runs. */
+async function run(
+  context: CommandContext,
+  title: string,
+  start: (options: {
+    signal: AbortSignal;
+    onProgress: (report: { message?: string | undefined }) => void;
+  }) => Promise<CodeOutcome>,
+): Promise<CodeOutcome> {
+  const progress = context.progress(title);
+  try {
+    return await start({
+      signal: context.signal,
+      onProgress: ({ message = "" }) => context.info(oneLine(message, MAX_SHOWN), "dim"),
+    });
+  } finally {
+    progress.done();
+  }
+}
+
+function finish(outcome: CodeOutcome, { invocation, context }: Place): number {
+  if (isSuspended(outcome)) return showSuspended(outcome, { invocation, context });
+  const { value, error } = outcome;
+  if (context.form === "json") context.printJson(outcome);
+  else if (error === undefined && value !== undefined)
+    context.print(typeof value === "string" ? value : JSON.stringify(value, undefined, 2));
+  if (error === undefined) return EXIT.ok;
+  throw new CliError({
+    code: error.code,
+    message: error.message,
+    next: "Correct the program and run it again",
+    exitCode: EXIT.toolError,
+  });
+}

@@ -1,0 +1,56 @@
+/** The roots pane: directories that servers may work on. */
+import type { VNode } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { ask } from "./api.js";
+import { html } from "./html.js";
+import { showNotice } from "./page-state.js";
+import { Bar, Empty, typed, useAction, useElementId } from "./widgets.js";
+
+interface Root {
+  readonly uri: string;
+  readonly name?: string | undefined;
+}
+
+/** Accepts a path as well. */
+const toUri = (text: string): string =>
+  /^(?:\/|[a-z]:[\\/])/i.test(text) ? new URL(text, "file:///").href : text;
+
+export function RootsPane(): VNode {
+  const [saved, load] = useAction<readonly Root[]>("roots", {});
+  const [roots, setRoots] = useState<readonly Root[]>([]);
+  const [uri, setUri] = useState("");
+  const [issue, setIssue] = useState("");
+  const id = useElementId();
+  useEffect(() => setRoots(saved ?? []), [saved]);
+  const save = async (next: readonly Root[]) => {
+    try {
+      await ask("setRoots", { roots: next });
+      setIssue("");
+      setUri("");
+      showNotice("The servers were notified");
+      load();
+    } catch (error) {
+      setIssue((error as Error).message);
+    }
+  };
+  const add = (event: Event) => {
+    event.preventDefault();
+    return save([...roots, { uri: toUri(uri.trim()) }]);
+  };
+  return html`<${Bar} title="Roots" note="Directories that servers may ask for" />
+    ${roots.length === 0 && html`<${Empty} title="No roots">Servers that ask get an empty list.<//>`}
+    ${
+      roots.length > 0 &&
+      html`<ul class="plain">${roots.map(
+        (root) => html`<li key=${root.uri} class="row"><span class="mono wrap">${root.uri}</span>
+          <button class="quiet" aria-label=${`Remove ${root.uri}`} onClick=${() => save(roots.filter((other) => other !== root))}>Remove</button></li>`,
+      )}</ul>`
+    }
+    <form class="try" onSubmit=${add} aria-label="Add a root">
+      <div class="field"><label for=${id}>Path or file:// URL</label>
+        <input id=${id} type="text" required autocomplete="off" spellcheck=${false} placeholder="/home/ada/project" value=${uri} aria-invalid=${issue !== ""}
+          aria-describedby=${issue && `${id}-issue`} onInput=${(event: Event) => setUri(typed(event))} />
+        ${issue && html`<p class="issue" id=${`${id}-issue`}>${issue}</p>`}</div>
+      <div class="buttons"><button class="primary">Add root</button></div>
+    </form>`;
+}

@@ -1,0 +1,193 @@
+/** Programs in code mode: runs those that the user starts in the page, and keeps what the last programs on the port did. */
+import type { CodeMode, CodeOutcome } from "../code/code-mode.js";
+import type { PausedProgram, ProgramReport } from "../code/run-program.js";
+import { type StartedProgram, watchPrograms } from "../code/watch-programs.js";
+import type { Toolport } from "../toolport.js";
+import { hideCredentials } from "../util/redact-text.js";
+import type { Action } from "./actions.js";
+import { ConsoleRun, type ConsoleRuns } from "./console-runs.js";
+import type { Observer } from "./observer.js";
+import type { ProgramSummary, ProgramView } from "./program-view.js";
+import { BadRequest } from "./read-body.js";
+import { redactJson } from "./redact-json.js";
+
+const MAX_PROGRAMS = 50;
+/** Maximum length of a source, of all lines of a program, and of a value. */
+const MAX_TEXT = 64 * 1024;
+const MAX_CALLS = 500;
+/** Pages load the programs again at most once in this time. */
+const NEWS_MS = 100;
+
+interface Program {
+  readonly id: number;
+  readonly startedAt: number;
+  /** The page's own id of the run. Null for programs of the host. */
+  readonly run: string | null;
+  /** Redacted, as all texts below. */
+  readonly source: string;
+  state: ProgramSummary["state"];
+  durationMs: number | null;
+  /** While the program runs, this is its own report. After its end, a small copy. */
+  report: ProgramReport;
+  value: string | null;
+  error: string | null;
+  line: number | null;
+}
+
+export interface ProgramsParts {
+  readonly toolport: Toolport;
+  readonly observer: Pick<Observer, "feed" | "consent">;
+  readonly runs: ConsoleRuns;
+}
+
+export class Programs {
+  readonly #parts: ProgramsParts;
+  readonly #programs = new Map<number, Program>();
+  readonly #stop: () => void;
+  #code: Promise<CodeMode> | undefined;
+  #count = 0;
+  #news: NodeJS.Timeout | undefined;
+
+  constructor(parts: ProgramsParts) {
+    this.#parts = parts;
+    this.#stop = watchPrograms(parts.toolport, (started) => this.#add(started));
+  }
+
+  /** Actions that the page can request, by name. `cancel` ends a program, as it ends calls. */
+  get actions(): Readonly<Record<string, Action>> {
+    return {
+      programs: async () => [...this.#programs.values()].reverse().map(toSummary),
+      program: async ({ id }) => {
+        const program = this.#programs.get(Number(id));
+        return program === undefined ? null : toView(program);
+      },
+      runProgram: async ({ source, run, consent }, signal) => {
+        if (typeof source !== "string" || typeof run !== "string")
+          throw new BadRequest(400, '"source" or "run" is not a string');
+        if (source.length > MAX_TEXT)
+          throw new BadRequest(413, `The program is longer than ${MAX_TEXT} characters`);
+        const code = await this.#open(consent);
+        await this.#parts.runs.run(run, signal, (context) =>
+          code.execute(source, { signal: context.controller.signal, context }),
+        );
+      },
+      describeTools: async ({ query, consent }, signal) => {
+        if (typeof query !== "string") throw new BadRequest(400, '"query" is not a string');
+        return hideCredentials(await (await this.#open(consent)).describe(query, { signal }));
+      },
+    };
+  }
+
+  async close(): Promise<void> {
+    this.#stop();
+    clearTimeout(this.#news);
+    await (await this.#code?.catch(() => undefined))?.close();
+  }
+
+  /** Code mode connects every server of the port, so the user has to agree to all their commands. */
+  #open(agreed: unknown): Promise<CodeMode> {
+    const { toolport, observer } = this.#parts;
+    observer.consent.require(Object.keys(toolport.snapshot().servers), agreed);
+    this.#code ??= import("../code/create-code-mode.js").then(({ createCodeMode }) =>
+      createCodeMode(toolport),
+    );
+    return this.#code;
+  }
+
+  #add({ source, context }: StartedProgram) {
+    const program: Program = {
+      id: ++this.#count,
+      startedAt: Date.now(),
+      run: context instanceof ConsoleRun ? context.id : null,
+      source: cut(hideCredentials(source.slice(0, MAX_TEXT)), source.length - MAX_TEXT),
+      state: "running",
+      durationMs: null,
+      report: { logs: [], calls: [] },
+      value: null,
+      error: null,
+      line: null,
+    };
+    this.#programs.set(program.id, program);
+    if (this.#programs.size > MAX_PROGRAMS) this.#programs.delete(this.#programs.keys().next().value!);
+    const start = performance.now();
+    const end = (changes: Partial<Program>, report = program.report) => {
+      Object.assign(program, changes, { durationMs: performance.now() - start, report: small(report) });
+      this.#changed();
+    };
+    this.#changed();
+    return {
+      changed: (report: ProgramReport) => {
+        program.report = report;
+        this.#changed();
+      },
+      ended: (outcome: CodeOutcome | PausedProgram) => {
+        if ("paused" in outcome) end({ state: "waiting" }, outcome.paused);
+        else if (outcome.error === undefined) end({ state: "ok", value: toText(outcome.value) }, outcome);
+        else {
+          const { message, line = null } = outcome.error;
+          end({ state: "error", error: bounded(message), line }, outcome);
+        }
+      },
+      failed: (error: unknown) =>
+        end({ state: "cancelled", error: bounded(error instanceof Error ? error.message : String(error)) }),
+    };
+  }
+
+  /** Tells the pages soon, once for all changes until then. */
+  #changed(): void {
+    this.#news ??= setTimeout(() => {
+      this.#news = undefined;
+      this.#parts.observer.feed.publish({ type: "programs" });
+    }, NEWS_MS).unref();
+  }
+}
+
+const cut = (text: string, missing: number): string =>
+  missing > 0 ? `${text}… (${missing} more characters)` : text;
+
+const bounded = (text: string): string =>
+  cut(hideCredentials(text.slice(0, MAX_TEXT)), text.length - MAX_TEXT);
+
+function toText(value: unknown): string | null {
+  const text = JSON.stringify(redactJson(value), null, 2);
+  return text === undefined ? null : cut(text.slice(0, MAX_TEXT), text.length - MAX_TEXT);
+}
+
+/** A redacted copy of limited size. */
+function small({ logs, calls }: ProgramReport): ProgramReport {
+  const lines: string[] = [];
+  let left = MAX_TEXT;
+  for (const line of logs) {
+    if (left <= 0) break;
+    lines.push(cut(hideCredentials(line.slice(0, left)), line.length - left));
+    // An empty line takes space, too.
+    left -= line.length + 1;
+  }
+  if (lines.length < logs.length) lines.push(`… (${logs.length - lines.length} more lines)`);
+  return { logs: lines, calls: calls.slice(0, MAX_CALLS) };
+}
+
+function toSummary({ id, startedAt, run, source, state, durationMs, report }: Program): ProgramSummary {
+  const title = source.trim().split("\n", 1)[0]!.slice(0, 120);
+  return { id, startedAt, run, state, durationMs, title, callCount: report.calls.length };
+}
+
+function toView(program: Program): ProgramView {
+  const { source, value, error, line, report, durationMs } = program;
+  const { logs, calls } = durationMs === null ? small(report) : report;
+  return {
+    ...toSummary(program),
+    ...{ source, value, error, line, logs },
+    calls: calls.map(({ tool, ok, code, outcome, durationMs: took }) => ({
+      tool,
+      state: ok
+        ? ("ok" as const)
+        : code === "UNFINISHED" && durationMs === null
+          ? ("running" as const)
+          : ("error" as const),
+      code: code ?? null,
+      outcome: outcome ?? null,
+      durationMs: took,
+    })),
+  };
+}
