@@ -46,7 +46,8 @@ describe("an agent with the tools of four servers", () => {
     expect(steps[0]?.toolResults[0]?.output).toMatchObject({ structuredContent: { sum: 5 }, server: "math" });
     expect(resultsOf(model)).toMatchObject(RESULTS);
     const offered = model.doGenerateCalls[0]!.tools!;
-    expect(offered).toHaveLength(109);
+    // With read_artifact.
+    expect(offered).toHaveLength(110);
     expect(offered.every(({ name }) => /^[a-zA-Z_][a-zA-Z0-9_-]{0,63}$/.test(name))).toBe(true);
   });
 
@@ -76,7 +77,7 @@ describe("an agent with the tools of four servers", () => {
   test("tools of the same name never clash, and each calls its own server", async () => {
     for (const prefix of [true, false]) {
       await using other = openWorkshop({ prefix });
-      const tools = await toAiSdkTools(other.toolport, { only: ["search"] });
+      const tools = await toAiSdkTools(other.toolport, { only: ["search"], forModel: false });
       const names = Object.keys(tools);
       expect(names).toHaveLength(3);
       const model = scriptedAiSdkModel([names.map((name) => ({ name, args: {} })), "done"]);

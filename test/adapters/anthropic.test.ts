@@ -27,7 +27,8 @@ test.each([false, true])("single and parallel calls, failures and an image (stre
   expect(last?.content).toMatchObject([{ type: "text", text: "All done" }]);
   expect(double.requests).toHaveLength(5);
   expect(double.requests.flatMap(anthropicProblems)).toEqual([]);
-  expect(double.requests[0].tools).toHaveLength(109);
+  // With read_artifact.
+  expect(double.requests[0].tools).toHaveLength(110);
   const results = double.requests
     .at(-1)
     .messages.filter(({ role }: Anthropic.MessageParam) => role === "user")

@@ -36,7 +36,7 @@ type LangChainModel = ChatOpenAI | ChatAnthropic | ChatGoogleGenerativeAI;
 
 const langChain = (modelAt: (url: string) => LangChainModel): FrameworkClient => ({
   async send(toolport, { url, schema, size, strict, rename = (name) => name }) {
-    const tools = await toLangChainTools(toolport, { ...(schema && { schema }) });
+    const tools = await toLangChainTools(toolport, { ...(schema && { schema }), forModel: false });
     for (const tool of tools) tool.name = rename(tool.name);
     for (const some of chunks(tools, size)) {
       const model = modelAt(url) as ChatOpenAI;
@@ -49,7 +49,7 @@ type AiSdkModel = Parameters<typeof generateText>[0]["model"];
 
 const aiSdk = (modelAt: (url: string) => AiSdkModel): FrameworkClient => ({
   async send(toolport, { url, schema, size, rename = (name) => name }) {
-    const tools = await toAiSdkTools(toolport, { ...(schema && { schema }) });
+    const tools = await toAiSdkTools(toolport, { ...(schema && { schema }), forModel: false });
     for (const some of chunks(Object.entries(tools), size)) {
       const set: ToolSet = Object.fromEntries(some.map(([name, tool]) => [rename(name), tool]));
       await generateText({ model: modelAt(url), prompt: QUESTION, tools: set, maxRetries: 0 });

@@ -40,7 +40,8 @@ test.each([
     expect(double.requests).toHaveLength(5);
     expect(double.requests.flatMap(geminiProblems)).toEqual([]);
     const [{ functionDeclarations }] = double.requests[0].tools;
-    expect(functionDeclarations).toHaveLength(109);
+    // With read_artifact.
+    expect(functionDeclarations).toHaveLength(110);
     expect(functionDeclarations[0]).toHaveProperty(schema === "json" ? "parametersJsonSchema" : "parameters");
     const responses = double.requests
       .at(-1)

@@ -122,13 +122,13 @@ it("toLangChainTools throws only if configured, and only for the selected tools"
   await using server = await serve(good, bad);
   await using other = createTestServer({ tools: { fine: { handler: () => "fine" } } });
   await using toolport = createToolport({ mcpServers: { mixed: server.entry, other: other.memory() } });
-  expect(names(await toLangChainTools(toolport))).toEqual(["mixed__good", "other__fine"]);
+  expect(names(await toLangChainTools(toolport))).toEqual(["mixed__good", "other__fine", "read_artifact"]);
   expect(await failure(toLangChainTools(toolport, { throwOnLoadError: true }))).toMatchObject({
     serverName: "mixed",
   });
-  const only = { throwOnLoadError: true, only: ["mixed__good"] };
+  const only = { throwOnLoadError: true, only: ["mixed__good"], forModel: false } as const;
   expect(names(await toLangChainTools(toolport, only))).toEqual(["mixed__good"]);
-  expect(names(await toLangChainTools(toolport, { throwOnLoadError: true, servers: ["other"] }))).toEqual([
-    "other__fine",
-  ]);
+  expect(
+    names(await toLangChainTools(toolport, { throwOnLoadError: true, servers: ["other"], forModel: false })),
+  ).toEqual(["other__fine"]);
 });

@@ -83,6 +83,24 @@ describe("a tool", () => {
     expect(make!.metadata!["inputSchema"]).toEqual(schema);
   });
 
+  it("has extras for providers if it is deferred or programs may call it", async () => {
+    await using server = createServer();
+    const mcpServers = { shop: server.memory() };
+    await using toolport = createToolport({ mcpServers, deferTools: { alwaysVisible: ["fail", "work"] } });
+    const tools = await toLangChainTools(toolport, {
+      deferred: "native",
+      allowedCallers: ({ sourceName }) => (sourceName === "work" ? ["direct"] : undefined),
+    });
+    expect(Object.fromEntries(tools.map(({ name, extras }) => [name, extras]))).toEqual({
+      shop__work: { allowed_callers: ["direct"] },
+      shop__fail: undefined,
+      shop__make: { defer_loading: true },
+      read_artifact: undefined,
+    });
+    const none = toLangChainTools(toolport, { allowedCallers: () => [], throwOnLoadError: false });
+    expect(await failure(none)).toMatchObject({ name: "ConfigError", issues: [{ path: "allowedCallers" }] });
+  });
+
   it("has the server's schema on request", async () => {
     await using server = createServer();
     await using toolport = createToolport({ mcpServers: { shop: server.memory() } });

@@ -20,12 +20,17 @@ export interface ModelDouble extends AsyncDisposable {
   readonly requests: readonly RequestBody[];
 }
 
+/** A turn that depends on the request. */
+export type LiveTurn = (request: RequestBody) => ScriptedTurn;
+
 /** Returns the turns in order, for any request in any API. */
-export async function startModelDouble(turns: readonly ScriptedTurn[]): Promise<ModelDouble> {
+export async function startModelDouble(turns: readonly (ScriptedTurn | LiveTurn)[]): Promise<ModelDouble> {
   const mock = new LLMock({ port: 0 });
+  const requests: RequestBody[] = [];
   let next = 0;
   mock.on({ predicate: () => true }, () => {
-    const turn = turns[next++] ?? "The script is over";
+    const given = turns[next++] ?? "The script is over";
+    const turn = typeof given === "function" ? given(requests.at(-1)) : given;
     if (typeof turn === "string") return { content: turn };
     return {
       toolCalls: turn.map(({ name, args }) => ({
@@ -35,7 +40,6 @@ export async function startModelDouble(turns: readonly ScriptedTurn[]): Promise<
     };
   });
   await mock.start();
-  const requests: RequestBody[] = [];
   // The journal of the double has one form for all APIs, but the rules apply to the requests on the wire.
   const proxy = createServer(async (request, response) => {
     const chunks: Buffer[] = [];

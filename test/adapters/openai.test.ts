@@ -66,7 +66,8 @@ describe.each(KINDS)("stream: $stream, strict: $strict", (kind) => {
     expect(double.requests).toHaveLength(5);
     expect(double.requests.flatMap(openAIChatProblems)).toEqual([]);
     const { messages, tools } = double.requests.at(-1);
-    expect(tools).toHaveLength(109);
+    // With read_artifact.
+    expect(tools).toHaveLength(110);
     const strict = tools.filter((tool: OpenAI.ChatCompletionFunctionTool) => tool.function.strict);
     expect(strict.length > 0).toBe(kind.strict);
     const answers = messages.filter(({ role }: { role: string }) => role === "tool");
@@ -115,7 +116,7 @@ describe.each(KINDS)("stream: $stream, strict: $strict", (kind) => {
 test("values that strict mode forces the model to send are removed before the call", async () => {
   await using workshop = openWorkshop();
   const { toolport, servers } = workshop;
-  const tools = await toOpenAITools(toolport, { strict: true, only: ["math__add"] });
+  const tools = await toOpenAITools(toolport, { strict: true, only: ["math__add"], forModel: false });
   expect(tools).toMatchObject([{ function: { name: "math__add", strict: true } }]);
   const ask = (args: object) => ({
     tool_calls: [
@@ -140,7 +141,12 @@ test("a schema that strict mode cannot express is sent without it, and reported"
     strict: boolean;
     changes: readonly object[];
   }) => void reports.push(`${tool} ${strict} ${changes.length > 0}`);
-  const tools = await toOpenAITools(workshop.toolport, { strict: true, servers: ["math"], onChange });
+  const tools = await toOpenAITools(workshop.toolport, {
+    strict: true,
+    servers: ["math"],
+    onChange,
+    forModel: false,
+  });
   expect(tools.map(({ function: { name, strict } }) => [name, strict ?? false])).toEqual([
     ["math__add", true],
     ["math__search", false],

@@ -70,7 +70,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
   test("offers search_tools and call_tool when tools are deferred, and both work", async () => {
     await using workshop = openWorkshop({ deferTools: { alwaysVisible: ["art__picture"] } });
     const { toolport } = workshop;
-    expect(await names(toolport)).toEqual(["search_tools", "call_tool", "art__picture"]);
+    expect(await names(toolport)).toEqual(["search_tools", "call_tool", "art__picture", "read_artifact"]);
     const [found] = await run(toolport, [{ name: "search_tools", args: { query: "add two numbers" } }]);
     expect(found).toContain("math__add");
     const inside = { name: "call_tool", args: { name: "math__add", arguments: { a: 2, b: 3 } } };
@@ -147,7 +147,7 @@ describe.each(Object.entries(ADAPTERS))("%s", (_name, { names, run }) => {
 test("the AI SDK gets search_tools and call_tool when tools are deferred", async () => {
   await using workshop = openWorkshop({ deferTools: true });
   const tools = await toAiSdkTools(workshop.toolport);
-  expect(Object.keys(tools)).toEqual(["search_tools", "call_tool"]);
+  expect(Object.keys(tools)).toEqual(["search_tools", "call_tool", "read_artifact"]);
   const execution = { toolCallId: "1", messages: [] };
   const found = await tools["search_tools"]!.execute!({ query: "add two numbers" }, execution);
   expect(found).toMatchObject({ text: expect.stringContaining("math__add") });

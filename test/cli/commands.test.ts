@@ -31,10 +31,8 @@ describe("list", () => {
     const { code, stdout, stderr } = await bench.run(["list"]);
     expect(code).toBe(0);
     expect(stdout).toMatch(
-      /^SERVER +STATE +TOOLS +TIME +SOURCE\npics +ok +6 +\d.* toolport\.json:3 \(toolport\)\n/,
+      /^SERVER +STATE +TOOLS +TOKENS +TIME +SOURCE\ngone +offline .*\noff +disabled .*\npics +ok +6 +~147 +\d.* toolport\.json:3 \(toolport\)\n$/,
     );
-    expect(stdout).toMatch(/\ngone +offline/);
-    expect(stdout).toMatch(/\noff +disabled/);
     expect(stderr).toMatch(/gone: .*ECONNREFUSED.*\n {2}Try: toolport doctor gone\n$/s);
     expect(stdout + stderr).not.toContain("\u001b");
   });
@@ -44,25 +42,34 @@ describe("list", () => {
     expect([code, stderr]).toEqual([0, ""]);
     expect(json()).toEqual({
       servers: [
-        {
-          ...{ name: "pics", status: "ok", state: "ready", toolCount: 6, ms: expect.any(Number) },
-          ...{ transport: "http", protocolVersion: "2026-07-28" },
-          source: { kind: "toolport", file: join(bench.project, "toolport.json"), line: 3 },
-        },
         expect.objectContaining({
-          ...{ name: "gone", status: "offline" },
+          ...{ name: "gone", status: "offline", tokens: null, tokensShown: null },
           error: expect.objectContaining({ code: "UNREACHABLE", exitCode: 4, next: "toolport doctor gone" }),
         }),
         expect.objectContaining({
           ...{ name: "off", status: "disabled", state: "closed" },
           error: expect.objectContaining({ code: "DISABLED", next: "toolport enable off" }),
         }),
+        {
+          ...{ name: "pics", status: "ok", state: "ready", toolCount: 6, ms: expect.any(Number) },
+          ...{ transport: "http", protocolVersion: "2026-07-28", tokens: 147, tokensShown: 147 },
+          source: { kind: "toolport", file: join(bench.project, "toolport.json"), line: 3 },
+        },
       ],
       counts: { ok: 1, auth: 0, offline: 1, error: 0, disabled: 1 },
+      ...{ tokens: 147, tokensShown: 147 },
       issues: [],
       state: join(bench.home, ".state", "toolport", "state.db"),
     });
     expect(existsSync(join(bench.home, ".state", "toolport", "state.db"))).toBe(true);
+  });
+
+  test("exits with the common code, or 4, if every server failed", async () => {
+    using place = createCommandLinePlace();
+    place.configure({ gone: { url: "http://127.0.0.1:9/mcp" }, off: { command: "x", enabled: false } });
+    expect((await place.run(["list", "--yes"])).code).toBe(4);
+    place.configure({ gone: { url: "http://127.0.0.1:9/mcp" }, pics: { url: http.entry.url } });
+    expect((await place.run(["list", "--yes"])).code).toBe(0);
   });
 
   test("exits with the code of the error if one server is named", async () => {

@@ -52,7 +52,7 @@ test("starts and contacts nothing without a terminal, and suggests the command t
   });
   write(join(place.project, "engine.sh"), `#!/bin/sh\ntouch ${started}\n`);
   const names = ["tool", "admin panel", "events", "socket", "box"];
-  expect(await statusOf()).toEqual(names.map((name) => [name, "error", "NOT_TRUSTED"]));
+  expect(await statusOf()).toEqual(names.toSorted().map((name) => [name, "error", "NOT_TRUSTED"]));
   const { code, error } = await place.run(["call", "tool.echo", "text=hi", "--json"]);
   expect([code, error().code, error().next]).toEqual([2, "NOT_TRUSTED", "toolport list tool --yes"]);
   const { code: listed, stderr } = await place.run(["list"]);
@@ -219,7 +219,7 @@ describe("after consent", () => {
     write(join(place.project, "s.json"), {
       mcpServers: { ...servers, other: { httpUrl: "http://127.0.0.1:9", disabled: true } },
     });
-    expect((await statusOf(["-c", "s.json"]))[0]).toEqual(REFUSED[0]);
+    expect((await statusOf(["-c", "s.json"])).at(-1)).toEqual(REFUSED[0]);
   });
 
   test("applies to that server only, and only with the same state", async () => {
@@ -254,8 +254,8 @@ test("needs no consent for the user's own file or for a disabled server, which i
   place.configure({ off: { ...local(), enabled: false, env: { A: `\${NOT_SET}` } } });
   write(join(place.home, ".config", "toolport", "toolport.json"), { mcpServers: { mine: local() } });
   expect(await statusOf()).toEqual([
-    ["off", "disabled", "DISABLED"],
     ["mine", "ok", undefined],
+    ["off", "disabled", "DISABLED"],
   ]);
   const { stderr } = await place.run(["list", "--verbose"]);
   expect(stderr).not.toContain("NOT_SET");

@@ -60,6 +60,30 @@ test.skipIf(!existsSync(page))(
   },
 );
 
+test.skipIf(!existsSync(page))("console (needs a build) starts without any server", async () => {
+  using sandbox = createSandbox();
+  await copyPage(sandbox.main);
+  let child: ChildProcess | undefined;
+  let shown = "";
+  const onStart = (started: ChildProcess) => {
+    child = started;
+    started.stdout?.on("data", (chunk) => {
+      shown += String(chunk);
+    });
+  };
+  const running = sandbox.runWith({ onStart }, "console", "--json");
+  await waitFor(() => shown.includes("\n"), { label: "the address" });
+  const { origin, hash } = new URL((JSON.parse(shown) as { url: string }).url);
+  const answer = await fetch(`${origin}/api/state`, {
+    method: "POST",
+    headers: { authorization: `Bearer ${hash.slice(3)}`, "content-type": "application/json" },
+    body: "{}",
+  });
+  expect(await answer.json()).toMatchObject({ value: { servers: [], canAnswer: true } });
+  child?.kill("SIGINT");
+  expect((await running).code).toBe(130);
+});
+
 test.skipIf(!existsSync(page) || !hasTerminal)(
   "console leaves out a project's server without consent (needs a build and a terminal)",
   async () => {

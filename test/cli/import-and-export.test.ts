@@ -47,9 +47,9 @@ test("import lists the servers, asks about those that start a program, and keeps
   expect(written + done.stdout + done.stderr).not.toContain("very-secret");
 
   const again = await sandbox.runWith({ env }, "import", "--from", "cursor", "--yes", "--json");
-  expect(again.json()).toMatchObject({ imported: [], left: [{ fate: "same" }, { fate: "same" }] });
+  expect(again.json()).toMatchObject({ imported: [], left: [{ state: "same" }, { state: "same" }] });
   const taken = await sandbox.runWith({ env }, "import", "web", "--from", "vscode", "--yes", "--json");
-  expect(taken.json()).toMatchObject({ imported: [], left: [{ name: "web", fate: "taken" }] });
+  expect(taken.json()).toMatchObject({ imported: [], left: [{ name: "web", state: "taken" }] });
   const unknown = await sandbox.run("import", "--from", "cursr");
   expect(unknown.stderr).toContain("Did you mean cursor?");
 });

@@ -66,6 +66,22 @@ test.each(["openai", "anthropic"])("a model with %s's API uses the tools", async
   expect(model.requests).toHaveLength(2);
 });
 
+test("--code: the model gets search and execute, and its program calls the tools", async () => {
+  const source = `const kept = await tools.notes.add({ text: "milk" }); return kept.toUpperCase();`;
+  await using setup = await setUp([[{ name: "execute", args: { code: source } }], "Milk is on the list"]);
+  const { sandbox, model, kept } = setup;
+  const options = ["--model-url", `${model.url}/v1`, "--model", "double", "--code", "--yes", "--json"];
+  const { code, stdout, stderr } = await sandbox.run("run", "Note that I need milk", ...options);
+  expect({ code, stderr }).toEqual({ code: 0, stderr: "" });
+  const { steps } = JSON.parse(stdout) as { steps: { outcomes: { text: string; isError: boolean }[] }[] };
+  expect(steps[0]!.outcomes).toEqual([
+    expect.objectContaining({ isError: false, text: expect.stringContaining("KEPT MILK") }),
+  ]);
+  expect(kept).toEqual(["milk"]);
+  const { tools } = model.requests[0] as { tools: { function: { name: string } }[] };
+  expect(tools.map((tool) => tool.function.name).slice(0, 2)).toEqual(["search", "execute"]);
+});
+
 test("rejects calls that may change something without a terminal and --yes, and reports that to the model", async () => {
   await using setup = await setUp();
   const { sandbox, model, kept } = setup;

@@ -136,11 +136,33 @@ test("G12 refuses a line that is nested too deeply, or is not JSON, and goes on"
   const call = (id: number, args: string) =>
     `{"jsonrpc":"2.0","id":${id},"method":"tools/call","params":{"name":"lean__echo","arguments":${args}}}`;
   const input = `${[call(1, `{"text":${nested}}`), "{not JSON", call(2, '{"text":"hi"}')].join("\n")}\n`;
-  const { stdout } = await sandbox.runWith({ input }, "serve");
+  // The input ends at once; on a busy machine the server needs longer to start than requests usually get then.
+  const { stdout } = await sandbox.runWith({ input }, "serve", "--drain-ms", "60000");
   const answers = stdout
     .trim()
     .split("\n")
     .map((line) => JSON.parse(line) as { id: unknown; error?: { code: number } });
   expect(answers.map(({ error }) => error?.code)).toEqual([-32600, -32700, undefined]);
   expect(answers[2]).toMatchObject({ id: 2, result: { content: [{ text: "hi" }] } });
+});
+
+test("--code offers programs in place of the tools", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { one: [] });
+  const transport = new StdioClientTransport({
+    command: process.execPath,
+    args: [sandbox.main, "serve", "--code"],
+    cwd: sandbox.project,
+    env: { ...sandbox.env },
+    stderr: "pipe",
+  });
+  const client = new Client({ name: "test-client", version: "1.0.0" });
+  await client.connect(transport);
+  expect((await client.listTools()).tools.map(({ name }) => name)).toEqual(["execute", "search"]);
+  const code = 'return (await tools.one.echo({ text: "hi" })).toUpperCase()';
+  const result = await client.callTool({ name: "execute", arguments: { code } });
+  expect(result.structuredContent).toEqual({ value: "HI", calls: { one__echo: 1 } });
+  const { pid } = transport;
+  await client.close();
+  await waitForExit(pid!);
 });

@@ -1,7 +1,14 @@
 /** The console's actions, its redaction of secrets, and its event stream. */
 import { request } from "node:http";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { CallSummary, CallView, ConsoleEvent, StateView } from "../../src/console/console-api.js";
+import type {
+  CallSummary,
+  CallView,
+  CatalogView,
+  ConsoleEvent,
+  StateView,
+  ToolView,
+} from "../../src/console/console-api.js";
 import { startConsole } from "../../src/console/start-console.js";
 import { waitFor } from "../support/wait-for.js";
 import { CANARY, type HttpBench, JWT, startHttpBench } from "./http-bench.js";
@@ -49,6 +56,22 @@ describe("actions", () => {
       ["lean", "ready", 3, null],
       ["program", "idle", 0, null],
     ]);
+  });
+
+  it("return what tools cost in tokens, and start no program for it", async () => {
+    const { tools } = await bench.ask<CatalogView>("catalog");
+    const { tools: costs } = await bench.toolport.cost({ servers: ["things", "lean"] });
+    const expected = costs
+      .filter(({ server }) => server !== "toolport")
+      .map(({ name, tokens, deferred }) => ({ name, tokens, deferred }));
+    expect(tools.map(({ name, tokens, deferred }) => ({ name, tokens, deferred }))).toEqual(
+      expect.arrayContaining(expected),
+    );
+    expect(tools.filter(({ deferred }) => deferred).map(({ server }) => server)).toEqual([
+      ...["lean", "lean", "lean"],
+    ]);
+    expect(await bench.ask<ToolView>("tool", { name: "lean__echo" })).toMatchObject({ deferred: true });
+    expect(bench.toolport.snapshot().servers["program"]?.state).toBe("idle");
   });
 
   it("call tools, read resources, get prompts", async () => {

@@ -144,7 +144,7 @@ export async function startConsoleBench(): Promise<ConsoleBench> {
       weather: { ...weatherHttp.entry, fallback: "weather-eu" },
       "weather-eu": { ...(await spare.http()).entry },
       notes: (await notes.stdio()).entry,
-      docs: (await docs.http()).entry,
+      docs: { ...(await docs.http()).entry, defer: true },
       relay: { ...relayServer.entry, reconnect: { enabled: true, maxAttempts: 60, delayMs: 2_000 } },
       vault: { url: oauth.url, oauth: true },
       reports: { command: "reports-mcp-server", args: ["--quarterly"] },

@@ -48,7 +48,7 @@ export async function startHttpBench(): Promise<HttpBench> {
   const toolport = createToolport({
     mcpServers: {
       things: server.memory(),
-      lean: { ...server.memory(), fallback: "program" },
+      lean: { ...server.memory(), fallback: "program", defer: true },
       program: { command: process.execPath, args: ["-e", "process.exit(3)", "--token=abc123secret"] },
     },
     store,

@@ -15,6 +15,8 @@ const KEY_LINES: Readonly<Record<string, string>> = {
   "ai-sdk.ts": "model: 5 in 2026",
   "anthropic.ts": "model: Sorry, no tea today",
   "approve.ts": "REFUSED, 1 file left",
+  "code-mode.ts": "model: Norway: 19800",
+  "context-budget.ts": "model: Yes: Login fails after an update",
   "defer-tools.ts": "sales__archive_contract: archive contract C-7: done by sales",
   "fallback.ts": "1 EUR = 11.79 NOK, says spare",
   "gateway.ts": "grace: files__read, clock__now",

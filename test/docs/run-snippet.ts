@@ -5,6 +5,7 @@ import ts from "typescript";
 const PACKAGES: Readonly<Record<string, () => Promise<object>>> = {
   "node:child_process": () => import("node:child_process"),
   "node:util": () => import("node:util"),
+  "@ai-sdk/openai": () => import("@ai-sdk/openai"),
   "@langchain/core/tools": () => import("@langchain/core/tools"),
   "@langchain/openai": () => import("@langchain/openai"),
   langchain: () => import("langchain"),
@@ -12,6 +13,7 @@ const PACKAGES: Readonly<Record<string, () => Promise<object>>> = {
   toolport: () => import("toolport"),
   "toolport/langchain": () => import("toolport/langchain"),
   "toolport/openai": () => import("toolport/openai"),
+  "toolport/code": () => import("toolport/code"),
   "toolport/testing": () => import("toolport/testing"),
 };
 

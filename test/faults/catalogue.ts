@@ -106,6 +106,33 @@ export const FAULTS = {
   Y03: { inject: "abort before and during connect, during a call, after the answer", bound: "0.5 s" },
   Y04: { inject: "callbacks of the user that throw" },
   Y06: { inject: "await using, end of a worker, cluster, references dropped", bound: "5 s" },
+  // Programs of a model (code mode)
+  E01: { inject: "the program looks for process, require, fetch, timers, WebAssembly, import()" },
+  E02: { inject: "function constructors reached from a tool, an error, a result" },
+  E03: { inject: "a result with __proto__, constructor, then, toJSON" },
+  E04: {
+    inject: "the program replaces JSON.stringify, Promise.prototype.then, Map.prototype.get, Array.prototype",
+  },
+  E05: { inject: "proxies, getters and toJSON in arguments" },
+  E06: { inject: "a thenable, a cycle, a throwing getter as result" },
+  E07: { inject: "loops without end: for, await null, microtasks", bound: "limit + 0.3 s" },
+  E08: { inject: "backtracking patterns, a comparator that never agrees" },
+  E09: { inject: "indexOf on megabytes, replaceAll bomb, an array of 1e9 as text", bound: "limit + 0.3 s" },
+  E10: { inject: "string, array and typed-array bombs" },
+  E11: { inject: "deep recursion, caught in a loop; deep JSON" },
+  E12: { inject: "a million lines of output; a result of 5 MB" },
+  E13: { inject: "one call more than the limit" },
+  E14: { inject: "a call that never answers; a wait for nothing" },
+  E15: { inject: "calls that are not awaited at the end" },
+  E16: { inject: "text that closes the wrapper of the program" },
+  E17: { inject: "inner calls that are refused, withheld or changed" },
+  E18: {
+    inject: "an approval in the middle, continued by another code mode; a used, forged or foreign token",
+  },
+  E19: { inject: "unknown servers, tools and names" },
+  E20: {
+    inject: "the worker dies, the caller aborts, close() in the middle; a tool asks for code to be run",
+  },
 } as const satisfies Record<string, Fault>;
 
 /** What the specification asks of a client. */

@@ -194,7 +194,9 @@ faultCase("S32", "policy: everything from its own origin or forbidden", async (h
     const { headers, text } = await sendRaw(url, path, { headers: { host } });
     // Stricter than `default-src 'self'`: everything that is not listed is forbidden.
     expect(headers["content-security-policy"]).toContain("default-src 'none'; script-src 'self'");
-    expect(headers["content-security-policy"]).toMatch(/connect-src 'self'; frame-ancestors 'none'/);
+    expect(headers["content-security-policy"]).toMatch(
+      /connect-src 'self'; frame-src 'self'; frame-ancestors 'none'/,
+    );
     expect(headers["access-control-allow-origin"]).toBeUndefined();
     expect(text).not.toContain(token);
   }

@@ -167,7 +167,8 @@ async function replaceKilled(cluster: WebCluster, bench: OAuthBench): Promise<vo
   balancer.onForwarded = undefined;
   balancer.ports.splice(balancer.ports.indexOf(victim.port), 1);
 
-  expect(lost).toBeLessThanOrEqual(WIDTH);
+  // One call of each client in flight, and one more that was forwarded before the balancer saw the process end.
+  expect(lost).toBeLessThanOrEqual(2 * WIDTH);
   expect(bench.countTokens()).toBe(tokens);
   expect(Object.keys((await newcomer?.connections()) ?? {}).sort()).toEqual(["ada/a", "grace/a"]);
 }

@@ -83,9 +83,9 @@ describe("maxResultBytes", () => {
   test("truncates with a mark, and splits no character", async () => {
     await using scene = open({ maxResultBytes: 101 });
     const result = await scene.toolport.callTool("s__long", { text: "ä".repeat(500) });
-    const [kept, note] = result.content;
+    const [note, kept] = result.content;
     expect(kept).toEqual({ type: "text", text: "ä".repeat(50) });
-    expect(note).toEqual({ type: "text", text: "[truncated: 100 of 1000 bytes]" });
+    expect(note).toEqual({ type: "text", text: expect.stringMatching(/^\[truncated: 100 of 1000 bytes\. /) });
     expect(result._meta?.["toolport/truncated"]).toEqual({ bytes: 100, totalBytes: 1_000 });
     expect(result.text).toContain("[truncated");
     const small = await scene.toolport.callTool("s__long", { text: "small" });
@@ -96,7 +96,7 @@ describe("maxResultBytes", () => {
   test("omits an image or structured content that does not fit, with a note", async () => {
     await using scene = open({ maxResultBytes: { bytes: 1_000, mode: "truncate" } });
     const mixed = await scene.toolport.callTool("s__mixed");
-    expect(mixed.content.map(({ type }) => type)).toEqual(["text", "resource_link", "text", "text"]);
+    expect(mixed.content.map(({ type }) => type)).toEqual(["text", "text", "resource_link", "text"]);
     expect(mixed.structuredContent).toEqual({ n: 1 });
     const rows = await scene.toolport.callTool("s__rows", { count: 1_000 });
     expect(rows.structuredContent).toBeUndefined();

@@ -150,7 +150,8 @@ describe.each(Object.entries(PROJECTS))("%s", (name, project) => {
         texts: ["Hello Ada", "Hello Ada", "Hello Ada"],
         page: 200,
         langChain: true,
-        aiSdk: 3,
+        // One of each server, and read_artifact.
+        aiSdk: 4,
         refused: "INVALID_ARGUMENTS",
         sdk: "function",
         saved: true,

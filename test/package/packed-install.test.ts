@@ -4,7 +4,9 @@
  */
 import { spawn } from "node:child_process";
 import { once } from "node:events";
+import { existsSync } from "node:fs";
 import {
+  cp,
   mkdir,
   mkdtemp,
   readdir,
@@ -15,17 +17,18 @@ import {
   symlink,
   writeFile,
 } from "node:fs/promises";
-import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, join } from "node:path";
 import { text } from "node:stream/consumers";
-import ts from "typescript";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { root } from "../tree/source-files.js";
 import { packInto } from "./pack.js";
 
 const NODES = [20, 22, 24];
-const FILESYSTEM_SERVER = "@modelcontextprotocol/server-filesystem";
+const SERVERS_OF_THE_README = [
+  "@modelcontextprotocol/server-filesystem",
+  "@modelcontextprotocol/server-everything",
+];
 
 interface Ended {
   code: number | null;
@@ -109,13 +112,13 @@ describe.each(NODES)("Node %i", (major) => {
   }, 300_000);
 
   it("runs the README's first example", async () => {
-    await provideFilesystemServer();
+    await Promise.all(SERVERS_OF_THE_README.map(provideServer));
     const program = join(project, `example-${major}.mjs`);
     await writeFile(program, await firstExample());
     const { code, stdout, stderr } = await run(node, [program], env);
     expect([code, stderr]).toEqual([0, ""]);
     expect(stdout).toMatch(/^files ready \d+/m);
-    expect(stdout).toMatch(/^weather failed 0 \[weather\] .*UNREACHABLE/m);
+    expect(stdout).toMatch(/^everything ready \d+/m);
     expect(stdout).toContain("[FILE] package.json");
   });
 
@@ -139,6 +142,26 @@ describe.each(NODES)("Node %i", (major) => {
     expect(called).toEqual({ code: 0, stdout: "Note 1 is kept\n", stderr: "" });
   });
 
+  it("exec names the missing package, and runs a program once it is installed", async () => {
+    const program = join(project, "program.ts");
+    await writeFile(program, "const id: string = await tools.notes.processId(); return Number(id) > 0;");
+    await run(node, [toolport, "list", "--yes"], env);
+    const peers = ["quickjs-wasi", "sucrase"];
+    await Promise.all(
+      peers.map((name) => rm(join(project, "node_modules", name), { recursive: true, force: true })),
+    );
+    const missing = await run(node, [toolport, "exec", program], env);
+    expect(missing.stderr).toContain("npm install quickjs-wasi");
+    expect(missing.code).toBe(2);
+    await Promise.all(peers.map(provide));
+    const ran = await run(node, [toolport, "exec", program], env);
+    expect([ran.code, ran.stdout]).toEqual([0, "true\n"]);
+    const cjs = `const { createToolport } = require("toolport"); const { createCodeMode } = require("toolport/code");
+      const toolport = createToolport(); const code = createCodeMode(toolport);
+      code.execute("return 6 * 7").then(async ({ value }) => { console.log(value); await code.close(); await toolport.close(); });`;
+    expect((await run(node, ["-e", cjs], env)).stdout).toBe("42\n");
+  });
+
   it("shows the message of an uncaught error through a pipe", async () => {
     const code = `import { createToolport } from "toolport"; createToolport({ mcpServers: { files: { transport: "x" } } })`;
     const script = ["-c", '"$@" 2>&1 | cat', "sh", node, "--input-type=module", "-e", code];
@@ -149,10 +172,19 @@ describe.each(NODES)("Node %i", (major) => {
   });
 });
 
-/** The server that `npx -y` would fetch. It is installed in the project, so no registry is needed. */
-async function provideFilesystemServer(): Promise<void> {
-  const target = join(project, "node_modules", FILESYSTEM_SERVER);
-  await symlink(join(root, "node_modules", FILESYSTEM_SERVER), target, "junction").catch(ignoreExisting);
+/** A package of this project, in place of an install from the registry. Copied: a link would find its dependencies here. */
+async function provide(packageName: string): Promise<void> {
+  const from = join(root, "node_modules", packageName);
+  await cp(from, join(project, "node_modules", packageName), { recursive: true });
+  const { dependencies = {} } = JSON.parse(await readFile(join(from, "package.json"), "utf8"));
+  for (const name of Object.keys(dependencies))
+    if (!existsSync(join(project, "node_modules", name))) await provide(name);
+}
+
+/** A server that `npx -y` would fetch. It is installed in the project, so no registry is needed. */
+async function provideServer(packageName: string): Promise<void> {
+  const target = join(project, "node_modules", packageName);
+  await symlink(join(root, "node_modules", packageName), target, "junction").catch(ignoreExisting);
   const { bin } = JSON.parse(await readFile(join(target, "package.json"), "utf8"));
   const [[name, file]] = Object.entries<string>(bin) as [[string, string]];
   await symlink(join(target, file), join(project, "node_modules/.bin", name)).catch(ignoreExisting);
@@ -162,20 +194,8 @@ function ignoreExisting(error: NodeJS.ErrnoException): void {
   if (error.code !== "EEXIST") throw error;
 }
 
-/** The compiled JavaScript. The URL of the second server has no listener, as in the README. */
+/** As a reader would paste it. */
 async function firstExample(): Promise<string> {
   const [, example = ""] = /```ts\n(.*?)```/s.exec(await readFile(join(root, "README.md"), "utf8")) ?? [];
-  expect(example).toContain("https://example.com/mcp");
-  const source = example.replace("https://example.com/mcp", `http://127.0.0.1:${await closedPort()}/mcp`);
-  const compilerOptions = { target: ts.ScriptTarget.ES2022, module: ts.ModuleKind.ESNext };
-  return ts.transpileModule(source, { compilerOptions }).outputText;
-}
-
-async function closedPort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
+  return example;
 }

@@ -1,7 +1,7 @@
 /** The table of policy cases through a real gateway: in lists and in calls, by name, by another name and by `call_tool`. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
-import { createGateway, type Gateway } from "toolport/serve";
+import { createGateway, type Gateway, type GatewayOptions } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import type { PolicyDocument } from "../../src/serve/policy/policy-document.js";
@@ -16,6 +16,7 @@ interface Way {
   readonly title: string;
   readonly era: "modern" | "legacy";
   readonly options?: Partial<ToolportOptions>;
+  readonly gatewayOptions?: GatewayOptions;
   /** The name and the arguments that the client sends. */
   readonly call: (wanted: PolicyCase) => { name: string; arguments: Record<string, unknown> };
   /** The tools that the client can see. */
@@ -56,9 +57,30 @@ const WAYS: readonly Way[] = [
       return [...JSON.stringify(found).matchAll(/\w+__\w+/g)].map(([name]) => name);
     },
   },
+  { title: "in a program", era: "modern", ...inProgram() },
 ];
 
-describe.each(WAYS)("policy cases $title", ({ era, options, call, list, nameOf }) => {
+/** Through `search` and `execute` of code mode. */
+function inProgram(): Pick<Way, "gatewayOptions" | "nameOf" | "call" | "list"> {
+  const member = ({ tool }: PolicyCase) =>
+    tool.replaceAll(/_(\w)/g, (_, letter: string) => letter.toUpperCase());
+  const nameOf = (wanted: PolicyCase) => `${wanted.server}.${member(wanted)}`;
+  return {
+    gatewayOptions: { code: true },
+    nameOf,
+    call: (wanted) => ({
+      name: "execute",
+      arguments: { code: `return await tools.${nameOf(wanted)}(${JSON.stringify(wanted.args ?? {})})` },
+    }),
+    async list(client, wanted) {
+      expect((await listedNames(client)).sort()).toEqual(["execute", "search"]);
+      const found = await client.callTool({ name: "search", arguments: { query: nameOf(wanted) } });
+      return new RegExp(`\\b${member(wanted)}\\(`).test(JSON.stringify(found)) ? [nameOf(wanted)] : [];
+    },
+  };
+}
+
+describe.each(WAYS)("policy cases $title", ({ era, options, gatewayOptions, call, list, nameOf }) => {
   const upstreams = Object.entries(POLICY_SERVERS).map(([name, tools]) => ({
     name,
     server: createTestServer({
@@ -85,6 +107,7 @@ describe.each(WAYS)("policy cases $title", ({ era, options, call, list, nameOf }
     const known = gateways.get(document);
     if (known !== undefined) return known;
     const created = createGateway(toolport, {
+      ...gatewayOptions,
       policy: await readPolicy(document),
       auth: {
         verify(request) {
@@ -139,7 +162,10 @@ describe.each(WAYS)("policy cases $title", ({ era, options, call, list, nameOf }
     expect(names.includes(nameOf(wanted))).toBe(wanted.isListed);
     expect(hasRun).toBe(wanted.called === "allow");
     expect(result.isError === true).toBe(wanted.called !== "allow");
-    if (wanted.reason !== undefined) expect(JSON.stringify(result.content)).toContain(wanted.reason);
+    // A program learns nothing about a tool that is hidden from it.
+    const isToldWhy = wanted.isListed || gatewayOptions?.code === undefined;
+    if (wanted.reason !== undefined && isToldWhy)
+      expect(JSON.stringify(result.content)).toContain(wanted.reason);
     if (wanted.called !== "approve") return;
     expect((await outcomeOf(wanted, true)).hasRun).toBe(true);
     expect((await outcomeOf(wanted, false)).hasRun).toBe(false);

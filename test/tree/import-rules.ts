@@ -17,6 +17,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["execution"],
   ["port"],
   ["toolport"],
+  ["code"],
   ["adapters", "registry", "node", "testing", "serve"],
   ["index"],
   ["agent"],
@@ -68,6 +69,7 @@ const NODE_HOMES = [
   "console",
   "demo",
   "serve",
+  "code",
   "state/stores",
   "serve/replicas",
 ];

@@ -22,7 +22,9 @@ function linksOf(page: string): string[] {
   const text = readFileSync(join(root, page), "utf8")
     .replaceAll(/^```.*?^```/gms, "")
     .replaceAll(/`[^`]*`/g, "");
-  return [...text.matchAll(/\]\(([^)\s]+)\)/g)].map(([, target = ""]) => target);
+  return [...text.matchAll(/\]\(([^)\s]+)\)|<img[^>]* src="([^"]+)"/g)].map(
+    ([, link, image = ""]) => link ?? image,
+  );
 }
 
 /** Links of a page to files that are not in the package. */
@@ -37,6 +39,14 @@ function deadLinks(page: string): string[] {
 it("README and guides are packed", () => {
   expect(pages).toEqual(expect.arrayContaining(["README.md", "docs/README.md", "docs/oauth.md"]));
   expect(linksOf("README.md").length).toBeGreaterThan(50);
+});
+
+it("the first screen of the README has a picture that npm shows", () => {
+  // npm resolves a relative image in Markdown against the repository; it does not read `<picture>`.
+  const text = readFileSync(join(root, "README.md"), "utf8");
+  const [, image = ""] = /^!\[[^\]]+\]\(([^)]+)\)$/m.exec(text.split("\n## ")[0] ?? "") ?? [];
+  expect(packed).toContain(image);
+  expect(text).not.toContain("<picture");
 });
 
 it.each(pages)("every link of %s points to a file of the package or to another site", (page) => {
