@@ -17,7 +17,7 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const NAMES_OF_VARIABLES = { toplevel: false, keepNames: { function: true, class: true } };
 
 /** Started by their path. */
-const PROGRAMS = ["demo/main", "demo/notes-server", "demo/broken-server"];
+const PROGRAMS = ["demo/main", "demo/notes-server", "demo/broken-server", "code/worker/main"];
 /** These find other files by relative path, so they keep the path of their source. */
 const PLACED = ["demo/servers", "console/page-files"];
 

@@ -21,19 +21,20 @@ export const cache = join(root, ".cache");
 const windows = process.platform === "win32";
 
 /**
- * The folder of a package, installed in its own folder below `.cache/`. A version may be complete or a major one.
+ * The folder of a package, installed in its own folder below `.cache/`. A version may be complete or a major one. `beside`: packages with
+ * their versions that are installed into the same folder.
  *
  * Several processes may need it at once. Each installs it into its own draft folder and renames that; the first rename wins. The
  * folder is named after its version and never removed here: another process may be reading it.
  */
-export async function fetchTool(folder, name, version, { into = cache } = {}) {
+export async function fetchTool(folder, name, version, { into = cache, beside = [] } = {}) {
   const prefix = join(into, `${folder}@${version}`);
   const home = join(prefix, "node_modules", name);
   const isThere = () => existsSync(join(home, "package.json"));
   if (isThere()) return home;
   const draft = `${prefix}.${randomUUID()}`;
   try {
-    await npmInstall(draft, [`${name}@${version}`]);
+    await npmInstall(draft, [`${name}@${version}`, ...beside]);
     await rename(draft, prefix).catch((error) => {
       if (!isThere()) throw new Error(`Remove ${prefix}: it holds no ${name}.`, { cause: error });
     });

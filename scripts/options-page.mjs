@@ -108,7 +108,7 @@ export function optionsPage() {
 
 The options of an entry in \`mcpServers\`, and the options of \`createToolport\`. Toolport checks all of them when the port is created:
 one \`ConfigError\` lists every problem with its path, unknown options included. The types are in the TSDoc of \`ServerEntry\` and
-\`ToolportOptions\`, which your editor shows; \`npm run docs:api\` generates pages from it.
+\`ToolportOptions\`, which your editor shows; \`npm run docs\` generates pages from it.
 
 ## Every server
 
