@@ -10,8 +10,9 @@ export default defineConfig({
       { find: "#platform", replacement: source("transports/platform/node.ts") },
       { find: "#run-bounded", replacement: source("schema/bounded/node.ts") },
       { find: "#durable-object", replacement: source("adapters/agents/durable-object/plain.ts") },
+      { find: "#code-executor", replacement: source("code/worker-executor.ts") },
       { find: /^toolport$/, replacement: source("index.ts") },
-      { find: /^toolport\/(node|testing|console|serve)$/, replacement: source("$1/index.ts") },
+      { find: /^toolport\/(node|testing|console|serve|code)$/, replacement: source("$1/index.ts") },
       {
         find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
         replacement: source("adapters/$1/index.ts"),
