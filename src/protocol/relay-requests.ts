@@ -42,6 +42,8 @@ export class RelayRequests {
   readonly #calls: RelayedCalls;
   /** By capability set and log level: an envelope is stringified once. */
   readonly #envelopes = new Map<string, Readonly<Fields>>();
+  /** The envelope of clients without capabilities and log level, which most are. */
+  #plainEnvelope: Readonly<Fields> | undefined;
 
   constructor(parts: RelayRequestParts) {
     this.#parts = parts;
@@ -116,15 +118,24 @@ export class RelayRequests {
 
   #envelopeOf(relay: Relay): Readonly<Fields> {
     const { channel } = this.#parts;
-    const key = `${relay.logLevel ?? ""} ${relay.capabilityKey || JSON.stringify(relay.capabilities)}`;
+    const { capabilities, capabilityKey, logLevel } = relay;
+    const isPlain = logLevel === undefined && capabilityKey === "" && isEmpty(capabilities);
+    if (isPlain && this.#plainEnvelope !== undefined) return this.#plainEnvelope;
+    const key = `${logLevel ?? ""} ${capabilityKey || JSON.stringify(capabilities)}`;
     let envelope = this.#envelopes.get(key);
     if (envelope === undefined) {
       envelope = relayEnvelope(channel.envelope ?? {}, relay);
       if (this.#envelopes.size >= MAX_ENVELOPES) this.#envelopes.clear();
       this.#envelopes.set(key, envelope);
     }
+    if (isPlain) this.#plainEnvelope = envelope;
     return envelope;
   }
+}
+
+function isEmpty(fields: Readonly<Fields>): boolean {
+  for (const _ in fields) return false;
+  return true;
 }
 
 /**

@@ -1,5 +1,5 @@
 /** Gives the options of a call a signal that is created only if it is needed. */
-import { ABORT } from "./attached-abort.js";
+import { ABORT, type AttachedAbort } from "./attached-abort.js";
 import type { LazyAbort } from "./lazy-abort.js";
 
 /** Gives options a `signal` that is created when it is read first. Copies of the options have a real one. */
@@ -7,7 +7,7 @@ export function attachAbort<Options extends object>(
   options: Options,
   abort: LazyAbort,
 ): Options & { readonly signal: AbortSignal } {
-  Object.defineProperty(options, ABORT, { value: abort });
+  (options as { [ABORT]?: AttachedAbort })[ABORT] = { abort, options };
   return Object.defineProperty(options, "signal", SIGNAL) as Options & { readonly signal: AbortSignal };
 }
 
@@ -15,7 +15,7 @@ export function attachAbort<Options extends object>(
 const SIGNAL: PropertyDescriptor = {
   enumerable: true,
   configurable: true,
-  get(this: { readonly [ABORT]: LazyAbort }) {
-    return this[ABORT].signal;
+  get(this: { readonly [ABORT]: AttachedAbort }) {
+    return this[ABORT].abort.signal;
   },
 };

@@ -3,6 +3,14 @@ import type { LazyAbort } from "./lazy-abort.js";
 
 export const ABORT = Symbol("abort");
 
+export interface AttachedAbort {
+  readonly abort: LazyAbort;
+  /** A copy of the options has the same entry, but may have another signal. */
+  readonly options: object;
+}
+
 /** What `attachAbort` has added to exactly these options. */
-export const attachedAbort = (options: object): LazyAbort | undefined =>
-  Object.hasOwn(options, ABORT) ? (options as { [ABORT]?: LazyAbort })[ABORT] : undefined;
+export function attachedAbort(options: object): LazyAbort | undefined {
+  const attached = (options as { [ABORT]?: AttachedAbort })[ABORT];
+  return attached?.options === options ? attached.abort : undefined;
+}

@@ -46,7 +46,13 @@ describe("attachAbort", () => {
     const abort = new LazyAbort();
     const options = attachAbort({ timeoutMs: 5 }, abort);
     expect(attachedAbort(options)).toBe(abort);
-    expect({ ...options }).toEqual({ timeoutMs: 5, signal: abort.signal });
+    const copy = { ...options };
+    expect(Object.entries(copy)).toEqual([
+      ["timeoutMs", 5],
+      ["signal", abort.signal],
+    ]);
+    expect(Object.getOwnPropertyDescriptor(copy, "signal")?.value).toBe(abort.signal);
+    expect(attachedAbort(copy)).toBeUndefined();
     expect(Object.create(options).signal).toBe(abort.signal);
   });
 

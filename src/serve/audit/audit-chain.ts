@@ -10,17 +10,11 @@ import {
   LINE_PURPOSE,
 } from "./audit-event.js";
 
-/** Clients choose these texts, so they are cut. */
+/** Longer texts are cut. */
 const MAX_TEXT = 512;
 
-type Unsigned = { -readonly [Key in keyof Omit<AuditEvent, "mac">]: AuditEvent[Key] | undefined };
-
-export interface ChainLine {
-  readonly unsigned: Unsigned;
-  readonly mac: string;
-  /** With its line break. */
-  readonly text: string;
-}
+/** Texts that are repeated in many lines and kept as JSON. */
+const MAX_QUOTED = 1_000;
 
 export interface ChainOptions {
   readonly mac: AuditMac;
@@ -33,31 +27,34 @@ export interface ChainOptions {
 export class AuditChain {
   readonly #mac: AuditMac;
   readonly #includeArguments: boolean;
-  readonly #id: string;
+  /** The first field of every line. */
+  readonly #chain: string;
   #seq = 0;
   #prev = "";
-  #timeMs = 0;
-  #timeText = "";
+  #secondMs = -1;
+  #secondText = "";
   /** Definitions are listed once and called often. */
   readonly #definitions = new WeakMap<object, string>();
+  readonly #quoted = new Map<string, string>();
 
   constructor({ mac, replica, includeArguments }: ChainOptions) {
     this.#mac = mac;
     this.#includeArguments = includeArguments;
-    this.#id = `${short(replica)}-${randomBytes(6).toString("hex")}`;
+    const id = `${short(replica)}-${randomBytes(6).toString("hex")}`;
+    this.#chain = `"chain":${JSON.stringify(id)}`;
   }
 
   /** The first line. @param after the hash of the last line that the file has already */
-  start(after: string | undefined): ChainLine {
-    return this.#sign({ ...this.#head("start"), after, prev: "" });
+  start(after: string | undefined): string {
+    return this.#sign(`${this.#head("start")}${this.#field("after", after)}`);
   }
 
-  lost(count: number): ChainLine {
-    return this.#sign({ ...this.#head("lost"), count, prev: this.#prev });
+  lost(count: number): string {
+    return this.#sign(`${this.#head("lost")},"count":${count}`);
   }
 
-  end(): ChainLine {
-    return this.#sign({ ...this.#head("end"), prev: this.#prev });
+  end(): string {
+    return this.#sign(this.#head("end"));
   }
 
   request({
@@ -70,50 +67,62 @@ export class AuditChain {
     outcome,
     code,
     durationMs,
-  }: AuditEntry): ChainLine {
-    const definitionHash = definition && this.#hashOf(definition);
-    const argumentHash = args && this.#mac(ARGUMENTS_PURPOSE, argumentText(args));
-    // Everything that can throw is done: a number that is used must appear in the log.
-    return this.#sign({
-      chain: this.#id,
-      seq: this.#seq,
-      time: this.#time(),
-      event: "request",
-      principal: short(principal),
-      method: short(method),
-      server: short(server),
-      tool: short(tool),
-      definitionHash,
-      argumentHash,
-      args: this.#includeArguments ? args : undefined,
-      outcome,
-      code: typeof code === "string" ? short(code) : code,
-      durationMs: Math.round(durationMs * 1_000) / 1_000,
-      prev: this.#prev,
-    });
+  }: AuditEntry): string {
+    // Written by hand: `JSON.stringify` of the whole line takes longer than its hash.
+    let line = this.#head("request");
+    line += this.#field("principal", principal);
+    line += this.#field("method", method);
+    line += this.#field("server", server);
+    line += this.#field("tool", tool);
+    if (definition !== undefined) line += `,"definitionHash":"${this.#hashOf(definition)}"`;
+    if (args !== undefined) {
+      line += `,"argumentHash":"${this.#mac(ARGUMENTS_PURPOSE, argumentText(args))}"`;
+      if (this.#includeArguments) line += `,"args":${JSON.stringify(args)}`;
+    }
+    line += `,"outcome":"${outcome}"`;
+    line += typeof code === "number" ? `,"code":${JSON.stringify(code)}` : this.#field("code", code);
+    line += `,"durationMs":${Math.round(durationMs * 1_000) / 1_000}`;
+    return this.#sign(line);
   }
 
-  #head(event: AuditEvent["event"]) {
-    return { chain: this.#id, seq: this.#seq, time: this.#time(), event };
+  #head(event: AuditEvent["event"]): string {
+    return `{${this.#chain},"seq":${this.#seq},"time":"${this.#time()}","event":"${event}"`;
   }
 
-  /** `JSON.stringify` leaves undefined fields out. */
-  #sign(unsigned: Unsigned): ChainLine {
-    const text = JSON.stringify(unsigned);
-    const mac = this.#mac(LINE_PURPOSE, text);
+  /** Nothing for an undefined text. Clients choose some of them, so they are cut. */
+  #field(name: string, text: string | undefined): string {
+    if (text === undefined) return "";
+    let quoted = this.#quoted.get(text);
+    if (quoted === undefined) {
+      quoted = JSON.stringify(short(text));
+      if (this.#quoted.size >= MAX_QUOTED) this.#quoted.clear();
+      if (text.length <= MAX_TEXT) this.#quoted.set(text, quoted);
+    }
+    return `,"${name}":${quoted}`;
+  }
+
+  /**
+   * Ends a line, with its line break. Everything that can throw comes before: a number that is used must appear in the log.
+   *
+   * @param begun the line without its last fields
+   */
+  #sign(begun: string): string {
+    const line = `${begun},"prev":"${this.#prev}"`;
+    const mac = this.#mac(LINE_PURPOSE, `${line}}`);
     this.#prev = mac;
     this.#seq++;
-    return { unsigned, mac, text: `${text.slice(0, -1)},"mac":"${mac}"}\n` };
+    return `${line},"mac":"${mac}"}\n`;
   }
 
-  /** Made once per millisecond. */
+  /** The part up to the seconds is made once per second. */
   #time(): string {
     const now = Date.now();
-    if (now !== this.#timeMs) {
-      this.#timeMs = now;
-      this.#timeText = new Date(now).toISOString();
+    const ms = now % 1_000;
+    if (now - ms !== this.#secondMs) {
+      this.#secondMs = now - ms;
+      this.#secondText = new Date(now).toISOString().slice(0, -"000Z".length);
     }
-    return this.#timeText;
+    return `${this.#secondText}${ms < 10 ? "00" : ms < 100 ? "0" : ""}${ms}Z`;
   }
 
   #hashOf(definition: Readonly<Record<string, unknown>>): string {
@@ -124,9 +133,6 @@ export class AuditChain {
     return hash;
   }
 }
-
-/** The line as an object. */
-export const eventOf = ({ unsigned, mac }: ChainLine): AuditEvent => ({ ...unsigned, mac }) as AuditEvent;
 
 /** Canonical JSON. Most arguments are flat, which is faster to write. */
 function argumentText(args: Readonly<Record<string, unknown>>): string {
@@ -140,6 +146,4 @@ function argumentText(args: Readonly<Record<string, unknown>>): string {
   return `${text}}`;
 }
 
-function short<Text extends string | undefined>(text: Text): Text {
-  return (text !== undefined && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text) as Text;
-}
+const short = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);

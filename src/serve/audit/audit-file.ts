@@ -83,12 +83,7 @@ export class AuditFile {
 
   /** Writes everything that waits. Rejects if it cannot be written. */
   async flush(): Promise<void> {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
-    this.#flushing ??= this.#writeAll().finally(() => {
-      this.#flushing = undefined;
-    });
-    await this.#flushing;
+    await this.#writeBatch();
     if (this.#waiting.length > 0) await this.flush();
   }
 
@@ -106,8 +101,11 @@ export class AuditFile {
   #schedule(delayMs: number): void {
     if (this.#timer !== undefined || this.#flushing !== undefined) return;
     this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      this.flush().catch(() => this.#schedule(RETRY_MS));
+      // Lines that came in the meantime wait for the next batch: a write costs more than a line.
+      this.#writeBatch().then(
+        () => this.#waiting.length > 0 && this.#schedule(this.#options.batchMs),
+        () => this.#schedule(RETRY_MS),
+      );
     }, timerMs(delayMs));
   }
 
@@ -134,17 +132,27 @@ export class AuditFile {
     }
   }
 
-  async #writeAll(): Promise<void> {
+  /** Writes one batch, or waits for the one that is being written. */
+  #writeBatch(): Promise<void> {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    this.#flushing ??= this.#write().finally(() => {
+      this.#flushing = undefined;
+    });
+    return this.#flushing;
+  }
+
+  async #write(): Promise<void> {
     try {
       this.#followRename();
-      for (let batch = this.#takeBatch(); batch !== undefined; batch = this.#takeBatch()) {
-        const rest = batch;
+      const batch = this.#takeBatch();
+      while (batch !== undefined && this.#batch === batch) {
         const count = await new Promise<number>((resolve, reject) => {
           this.#fs.write(
             this.#descriptor,
-            rest,
+            batch,
             this.#written,
-            rest.length - this.#written,
+            batch.length - this.#written,
             null,
             (error, done) => (error ? reject(error) : resolve(done)),
           );

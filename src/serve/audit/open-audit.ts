@@ -3,7 +3,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { callSafely } from "../../util/call-safely.js";
 import { parseJson } from "../../util/json.js";
-import { AuditChain, type ChainLine, eventOf } from "./audit-chain.js";
+import { AuditChain } from "./audit-chain.js";
 import type { AuditEntry, AuditEvent, AuditMac } from "./audit-event.js";
 import { AuditFile } from "./audit-file.js";
 
@@ -87,18 +87,18 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
           },
         });
 
-  const add = (line: ChainLine): void => {
-    file?.append(line.text);
+  const add = (line: string): void => {
+    file?.append(line);
     if (onEvent !== undefined)
       void callSafely(
-        () => onEvent(eventOf(line)),
+        () => onEvent(JSON.parse(line)),
         (error) => warn("The audit callback failed", error),
       );
   };
   const last = file?.lastLine();
   const first = chain.start(macOf(last?.text));
   // In one write with the first line: a line break alone would make the incomplete line look like a changed one.
-  add(last?.isCut === true ? { ...first, text: `\n${first.text}` } : first);
+  add(last?.isCut === true ? `\n${first}` : first);
 
   return {
     record(entry) {

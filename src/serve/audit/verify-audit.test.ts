@@ -16,7 +16,7 @@ function writeLog(): string[] {
   for (let run = 0; run < 2; run++) {
     const chain = new AuditChain({ mac, replica: "r1", includeArguments: false });
     const { mac: after } = run === 0 ? { mac: undefined } : JSON.parse(lines.at(-1)!);
-    lines.push(chain.start(after).text);
+    lines.push(chain.start(after));
     for (let count = 0; count < 4; count++)
       lines.push(
         chain.request({
@@ -25,9 +25,9 @@ function writeLog(): string[] {
           args: { count },
           outcome: "ok",
           durationMs: count,
-        }).text,
+        }),
       );
-    lines.push((run === 0 ? chain.lost(2) : chain.end()).text);
+    lines.push(run === 0 ? chain.lost(2) : chain.end());
   }
   return lines;
 }
@@ -53,9 +53,9 @@ describe("a whole log", () => {
 
   it("may use a new key from some line on", async () => {
     const chain = new AuditChain({ mac, replica: "r1", includeArguments: false });
-    const lines = [chain.start(undefined).text];
+    const lines = [chain.start(undefined)];
     await keys.rotate({ delayMs: 0 });
-    lines.push(chain.end().text);
+    lines.push(chain.end());
     expect(await problemOf(lines)).toBeUndefined();
     expect(new Set(lines.map((line) => JSON.parse(line).mac.slice(0, 8))).size).toBe(2);
   });
@@ -136,7 +136,7 @@ describe("a last line that was cut off", () => {
   it("is accepted before the next start, but not before another line", async () => {
     const cut = `${log[5]!.slice(0, 40)}\n`;
     const next = new AuditChain({ mac, replica: "r1", includeArguments: false });
-    const start = next.start(JSON.parse(log[4]!).mac).text;
+    const start = next.start(JSON.parse(log[4]!).mac);
     expect(await problemOf([...log.slice(0, 5), cut, start])).toBeUndefined();
     // A second process was killed while it wrote its start.
     expect(await problemOf([...log.slice(0, 5), cut, `${start.slice(0, 9)}\n`, start])).toBeUndefined();

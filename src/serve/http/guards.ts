@@ -32,7 +32,17 @@ export function refusalOf(
 const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   host !== undefined && /^https?:\/\//i.test(origin) && origin.replace(/^https?:\/\//i, "") === host;
 
+/** Nearly all requests name the same host. */
+const lastAllowed = new WeakMap<ReadonlySet<string>, string>();
+
 function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
+  if (lastAllowed.get(allowed) === host) return true;
+  if (!isAllowedName(host, allowed)) return false;
+  lastAllowed.set(allowed, host);
+  return true;
+}
+
+function isAllowedName(host: string, allowed: ReadonlySet<string>): boolean {
   const lower = host.toLowerCase();
   if (allowed.has(lower)) return true;
   const colon = lower.lastIndexOf(":");

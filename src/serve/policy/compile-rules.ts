@@ -20,6 +20,8 @@ interface CompiledRule {
 
 /** Rules by server. Servers come from the configuration, so there are few; the limit is for a caller that passes other names. */
 const MAX_SERVERS = 1_000;
+/** Users whose match is remembered for each rule. */
+const MAX_USERS = 1_000;
 
 const NO_ARGUMENTS: Readonly<Record<string, unknown>> = Object.freeze({});
 
@@ -100,12 +102,26 @@ function compileUser(user: PolicyRule["user"]): TextMatcher | undefined {
   if (user === undefined || typeof user === "string" || isList(user)) return optional(user);
   const issuer = optional(user.issuer);
   const subject = optional(user.subject);
-  return (principal) => {
+  return remember((principal) => {
     const parts = principal.startsWith("[") ? parseJson(principal) : undefined;
     if (!Array.isArray(parts) || parts.length !== 2) return false;
     const [givenIssuer, givenSubject] = parts;
     if (typeof givenIssuer !== "string" || typeof givenSubject !== "string") return false;
     return (issuer?.(givenIssuer) ?? true) && (subject?.(givenSubject) ?? true);
+  });
+}
+
+/** Users call often, and the same user always gets the same answer. */
+function remember(matches: TextMatcher): TextMatcher {
+  const known = new Map<string, boolean>();
+  return (text) => {
+    let answer = known.get(text);
+    if (answer === undefined) {
+      answer = matches(text);
+      if (known.size >= MAX_USERS) known.clear();
+      known.set(text, answer);
+    }
+    return answer;
   };
 }
 
