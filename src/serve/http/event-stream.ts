@@ -1,4 +1,5 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
@@ -20,8 +21,8 @@ const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
 const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress"';
 const PROGRESS_EVENT = `event: message\ndata: ${PROGRESS}`;
 
-export class EventStream implements OpenStream {
-  readonly closed: Promise<void>;
+export class EventStream implements OpenStream, Slotted {
+  slot = -1;
   readonly #sink: EventSink;
   readonly #queue: string[] = [];
   #queuedChars = 0;
@@ -29,12 +30,11 @@ export class EventStream implements OpenStream {
   #stalledAt = 0;
   #isEnded = false;
   #expiry: ReturnType<typeof setTimeout> | undefined;
-  #settle!: () => void;
+  /** Most streams answer one call, and no code waits for their end. */
+  #closed: { readonly promise: Promise<void>; readonly settle: () => void } | undefined;
+  #isSettled = false;
 
   constructor(reply: HttpReply, headers: Readonly<Record<string, string>> = {}) {
-    this.closed = new Promise((resolve) => {
-      this.#settle = resolve;
-    });
     this.#sink = reply.open({ ...EVENT_STREAM_HEADERS, ...headers });
     this.#sink.onDrain(() => this.#drained());
     reply.onGone(() => this.#over());
@@ -43,6 +43,23 @@ export class EventStream implements OpenStream {
 
   get isOpen(): boolean {
     return !this.#isEnded;
+  }
+
+  get closed(): Promise<void> {
+    if (this.#closed === undefined) {
+      let settle!: () => void;
+      const promise = new Promise<void>((resolve) => {
+        settle = resolve;
+      });
+      this.#closed = { promise, settle };
+      if (this.#isSettled) settle();
+    }
+    return this.#closed.promise;
+  }
+
+  /** Sends the headers without an event, so that the client sees that the stream is open. */
+  flush(): void {
+    if (!this.#isEnded) this.#sink.flush();
   }
 
   /** Sends one message as an event. */
@@ -72,7 +89,8 @@ export class EventStream implements OpenStream {
 
   /** Asks the holder to finish: `closed` resolves. */
   finish(): void {
-    this.#settle();
+    this.#isSettled = true;
+    this.#closed?.settle();
   }
 
   /** A credential must not outlive its expiry on an open stream. */
@@ -131,13 +149,13 @@ export class EventStream implements OpenStream {
     this.#queue.length = 0;
     heartbeats.delete(this);
     clearTimeout(this.#expiry);
-    this.#settle();
+    this.finish();
   }
 }
 
 /** One timer for all streams: ten thousand timers would cost more than their streams. */
 class Heartbeats {
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new SlotList<EventStream>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   add(stream: EventStream): void {
@@ -156,7 +174,7 @@ class Heartbeats {
 
   #beat(): void {
     const now = performance.now();
-    for (const stream of [...this.#streams]) stream.beat(now);
+    for (const stream of this.#streams.toArray()) stream.beat(now);
   }
 }
 

@@ -124,9 +124,9 @@ export class HttpEndpoint {
     const { messages, isBatch } = readMessages(await request.body(this.#settings.maxBodyBytes));
     const [first] = messages;
     if (!isBatch && first?.kind === "request")
-      return this.#request(request, reply, { message: first.request, user, cors });
+      return await this.#request(request, reply, { message: first.request, user, cors });
     if (isBatch && messages.some(({ kind }) => kind === "request"))
-      return this.#batch(request, reply, { messages, user, cors });
+      return await this.#batch(request, reply, { messages, user, cors });
     const session = this.#sessionOf(request, user);
     for (const message of messages) await this.#take(message, session, user);
     reply.send(202, cors);

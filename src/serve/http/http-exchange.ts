@@ -49,7 +49,7 @@ export class HttpExchange implements Exchange {
     this.hold = acceptsStream ? () => this.#hold() : undefined;
     reply.onGone(() => this.abort.abort(new Error("The client is gone")));
     if (!acceptsStream) return;
-    this.#timer = setTimeout(() => this.#open(), this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
+    this.#timer = setTimeout(() => this.#open().flush(), this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     if (typeof this.#timer === "object") this.#timer.unref?.();
   }
 
@@ -87,6 +87,7 @@ export class HttpExchange implements Exchange {
 
   #hold(): OpenStream {
     const stream = this.#open();
+    stream.flush();
     stream.endWithCredential(this.#given.client.expiresAt);
     this.#given.streams.add(stream);
     void stream.closed.then(() => this.#given.streams.delete(stream));

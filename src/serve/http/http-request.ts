@@ -23,7 +23,7 @@ export interface HttpReply {
   send(status: number, headers: Headers, body?: JsonText): void;
   /** Sends a response of web code, with all its cookies. */
   respond(response: Response): Promise<void>;
-  /** Begins a response that stays open. */
+  /** Begins a response that stays open. Its headers are sent with the first text, or by `flush`. */
   open(headers: Headers): EventSink;
   /** Calls the listener once if the client goes away before the response is complete. */
   onGone(listener: () => void): void;
@@ -36,6 +36,8 @@ export interface HttpReply {
 
 /** An open response. */
 export interface EventSink {
+  /** Sends the headers now. */
+  flush(): void;
   /** False if the client reads more slowly than the gateway writes. */
   write(text: string | Uint8Array): boolean;
   /** Calls the listener each time the client has read everything. */

@@ -117,8 +117,8 @@ export class NodeReply implements HttpReply {
   open(headers: Headers): EventSink {
     const response = this.#response;
     if (!response.headersSent) response.writeHead(200, headers);
-    response.flushHeaders();
     return {
+      flush: () => response.flushHeaders(),
       write: (text) => response.write(text),
       onDrain: (listener) => void response.on("drain", listener),
       end: () => void response.end(),

@@ -116,6 +116,7 @@ export class FetchReply implements HttpReply {
       end();
     };
     return {
+      flush() {},
       write: (text) => {
         if (this.#isComplete) return true;
         controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
