@@ -11,9 +11,24 @@ export interface ImportStatement {
   readonly isRequire: boolean;
 }
 
+/** By text: several rules read the same sources. */
+const known = new Map<string, readonly ImportStatement[]>();
+
 /** All imports in `text`, in order. */
-export function findImports(fileName: string, text: string): ImportStatement[] {
-  const source = ts.createSourceFile(fileName, text, ts.ScriptTarget.Latest, true);
+export function findImports(fileName: string, text: string): readonly ImportStatement[] {
+  const key = `${fileName}\n${text}`;
+  const found = known.get(key) ?? parseImports(fileName, text);
+  known.set(key, found);
+  return found;
+}
+
+function parseImports(fileName: string, text: string): ImportStatement[] {
+  const source = ts.createSourceFile(fileName, text, {
+    languageVersion: ts.ScriptTarget.Latest,
+    jsDocParsingMode: ts.JSDocParsingMode.ParseNone,
+  });
+  // Other statements than imports and exports have to be searched only if they can load something.
+  const isNested = /\b(?:import|require)\s*\(/.test(text);
   const found: ImportStatement[] = [];
   const add = (
     node: ts.Node,
@@ -40,7 +55,7 @@ export function findImports(fileName: string, text: string): ImportStatement[] {
       else if (ts.isIdentifier(expression) && expression.text === "require")
         add(node, node.arguments[0], "static", true);
     }
-    ts.forEachChild(node, visit);
+    if (isNested || node === source) ts.forEachChild(node, visit);
   };
   visit(source);
   return found;

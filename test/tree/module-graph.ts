@@ -35,7 +35,7 @@ interface Manifest {
 }
 
 const manifests = new Map<string, Manifest | undefined>();
-const statements = new Map<string, ImportStatement[]>();
+const statements = new Map<string, readonly ImportStatement[]>();
 
 /** Every module reachable from `entry`, once, with its shortest chain. */
 export function walkModules(entry: string, options: GraphOptions): ReachedModule[] {
@@ -176,7 +176,7 @@ function readManifest(home: string): Manifest | undefined {
   return manifests.get(home);
 }
 
-function importsOf(file: string): ImportStatement[] {
+function importsOf(file: string): readonly ImportStatement[] {
   const known = statements.get(file);
   if (known) return known;
   const found = findImports(file, readFileSync(file, "utf8"));
