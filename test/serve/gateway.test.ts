@@ -1,5 +1,6 @@
 /** A gateway in front of real servers: lists, calls, resources, prompts and questions, in all four pairs of eras. */
 import { inputRequired } from "@modelcontextprotocol/server";
+import { memoryStore, StateError, type Store } from "toolport";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import { openGateway } from "./gateway-scene.js";
@@ -96,4 +97,43 @@ test("a filter sees the whole tool, in lists and in calls", async () => {
     code: -32602,
   });
   expect(upstream.calls).toEqual([]);
+});
+
+test("the end of a session that the store cannot save is a 503; the session has ended here, and is saved later", async () => {
+  await using upstream = createTestServer({ tools: { look: { handler: () => "seen" } } });
+  const saved = memoryStore();
+  let isAway = false;
+  const writes: string[] = [];
+  const store: Store = Object.assign(Object.create(saved), {
+    async put(...args: Parameters<Store["put"]>) {
+      if (isAway) throw new StateError({ code: "UNAVAILABLE", what: "The store is away", next: "Wait" });
+      writes.push(args[0]);
+      return saved.put(...args);
+    },
+  });
+  await using scene = await openGateway({ mcpServers: { one: upstream.memory() }, store });
+  const initialize = {
+    method: "initialize",
+    params: { protocolVersion: "2025-11-25", capabilities: {}, clientInfo: { name: "test", version: "1" } },
+  };
+  const send = (method: string, session?: string, message?: object) =>
+    fetch(scene.url, {
+      method,
+      headers: {
+        "content-type": "application/json",
+        accept: "application/json, text/event-stream",
+        ...(session !== undefined && { "mcp-session-id": session }),
+      },
+      ...(message && { body: JSON.stringify({ jsonrpc: "2.0", id: 1, ...message }) }),
+    });
+  const session = (await send("POST", undefined, initialize)).headers.get("mcp-session-id")!;
+  isAway = true;
+  const ended = await send("DELETE", session);
+  expect(ended.status).toBe(503);
+  expect(ended.headers.get("retry-after")).toBe("1");
+  expect(await ended.json()).toMatchObject({ error: { data: { code: "UNAVAILABLE", retryable: true } } });
+  expect((await send("POST", session, { method: "tools/list" })).status).toBe(404);
+  isAway = false;
+  writes.length = 0;
+  await expect.poll(() => writes.length).toBeGreaterThan(0);
 });

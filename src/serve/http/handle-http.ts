@@ -1,4 +1,5 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
+import { StateError } from "../../errors/state-error.js";
 import type { LazyAbort } from "../../util/lazy-abort.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
@@ -92,11 +93,7 @@ export class HttpEndpoint {
       }
     } catch (error) {
       if (!(error instanceof Fault)) this.#parts.report(error);
-      const fault =
-        error instanceof Fault
-          ? error
-          : new Fault({ code: INTERNAL_ERROR, message: "Internal error", status: 500 });
-      sendFault(reply, fault, { id: null, headers: cors });
+      sendFault(reply, httpFault(error), { id: null, headers: cors });
     }
   }
 
@@ -312,6 +309,19 @@ export class HttpEndpoint {
     await pause(SPREAD_MS);
     reply.send(200, cors);
   }
+}
+
+function httpFault(error: unknown): Fault {
+  if (error instanceof Fault) return error;
+  if (!StateError.isInstance(error))
+    return new Fault({ code: INTERNAL_ERROR, message: "Internal error", status: 500 });
+  return new Fault({
+    code: INTERNAL_ERROR,
+    message: "The store of the gateway cannot be reached. Send the request again",
+    data: { code: error.code, retryable: true, outcome: "unknown" },
+    status: 503,
+    headers: { "retry-after": "1" },
+  });
 }
 
 /** A request of a legacy session that can be cancelled. */
