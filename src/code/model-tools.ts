@@ -58,7 +58,6 @@ const searchInfo = (api: ProgramApi): ToolInfo => ({
       `Find the functions that programs of \`${EXECUTE_NAME}\` can call. Returns TypeScript declarations.` +
       `${serversNamed(api)} Search before you say that something cannot be done.`,
     inputSchema: SEARCH_SCHEMA,
-    call: () => "",
   }),
   annotations: { readOnlyHint: true, idempotentHint: true, openWorldHint: false },
 });
@@ -79,7 +78,6 @@ const executeInfo = (limits: ToldLimits, functions: string): ToolInfo =>
       functions,
     ].join("\n"),
     inputSchema: EXECUTE_SCHEMA,
-    call: () => "",
   });
 
 const seconds = (ms: number): string =>

@@ -1,6 +1,7 @@
 /** Options and results of {@link McpClientManager}. */
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { ToolportOptions } from "../../port/options.js";
+import type { ForModelOption } from "../for-model.js";
 import type { TransportOptions } from "./to-server-entry.js";
 
 /** Options that the manager sets itself: tool names begin with the id of their server, and servers are added one by one. */
@@ -9,7 +10,6 @@ type ManagersOwn =
   | "prefix"
   | "additionalToolNamePrefix"
   | "toolNameMapper"
-  | "deferTools"
   | "catalog"
   | "callbackUrl"
   | "onServerError"
@@ -28,6 +28,16 @@ export interface McpClientManagerOptions extends Omit<ToolportOptions, ManagersO
    * @default none: agents that share the store share the servers
    */
   principal?: string;
+  /**
+   * Limits the text of a result that the model gets from a tool of `getAITools()`. With it, the tool `read_artifact` is offered beside the
+   * others. See docs/calls.md#results-for-models.
+   * @default false: models get every result whole
+   * @example
+   * ```ts
+   * new McpClientManager({ forModel: { bytes: 100_000 }, deferTools: { mode: "auto" } });
+   * ```
+   */
+  forModel?: ForModelOption;
 }
 
 /** Options of {@link McpClientManager.addServer}. */

@@ -8,6 +8,7 @@ import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
+import type { ForModelOption } from "../for-model.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { ServerRecords } from "./server-records.js";
 import {
@@ -46,10 +47,13 @@ export class McpClientManager implements AsyncDisposable {
   /** Registrations and removals, one after the other. */
   #changes: Promise<unknown> = Promise.resolve();
   readonly #ai = new AiTools();
+  readonly #forModel: ForModelOption;
   /** The saved servers cannot be read because their key is missing. */
   #lostKey: StateError | undefined;
 
-  constructor({ principal, restore = "connect", ...options }: McpClientManagerOptions = {}) {
+  constructor(given: McpClientManagerOptions = {}) {
+    const { principal, restore = "connect", forModel = false, ...options } = given;
+    this.#forModel = forModel;
     this.#root = createToolport({ ...options, restore: restore === false ? false : "lazy" });
     this.toolport = principal === undefined ? this.#root : this.#root.as(principal);
     const warn = (message: string) => options.logger?.warn(message);
@@ -152,19 +156,20 @@ export class McpClientManager implements AsyncDisposable {
    */
   getMcpServers(): MCPServersState {
     this.#assertReadable();
-    return toServersState(this.toolport.snapshot(), (id) => this.#records.get(id)?.name ?? id);
+    return toServersState(this.toolport.snapshot(), (id) => this.#nameOf(id));
   }
 
   /**
    * The currently known tools for the AI SDK, each named `<id of its server>__<name on the server>`. Includes tools of servers that
    * are connecting, if their lists are known. Excludes tools of servers that failed, are disconnected or require a
-   * login.
+   * login. With the option `deferTools`, the tools that it hides are reached through `search_tools` and `call_tool`; with `forModel`,
+   * `read_artifact` reads on in results that were cut.
    *
    * @throws ConfigError if the package `ai` is not installed, StateError `KEY_MISMATCH` if saved servers cannot be read
    */
   getAITools(): ToolSet {
     this.#assertReadable();
-    return this.#ai.of(this.toolport);
+    return this.#ai.of(this.toolport, { forModel: this.#forModel, nameOf: (id) => this.#nameOf(id) });
   }
 
   /** Sets the page that a browser sees after a login. Without it, a page shows the result. */
@@ -200,6 +205,10 @@ export class McpClientManager implements AsyncDisposable {
 
   #assertReadable(): void {
     if (this.#lostKey !== undefined) throw this.#lostKey;
+  }
+
+  #nameOf(id: string): string {
+    return this.#records.get(id)?.name ?? id;
   }
 
   #isKnown(id: string): boolean {

@@ -1,9 +1,14 @@
 /** The currently known tools as a `ToolSet` of the AI SDK, synchronously. */
 import type { ToolSet } from "ai";
+import { deferredTools } from "../../catalog/search/deferred-tools.js";
 import { ConfigError } from "../../errors/config-error.js";
+import type { ToolInfo } from "../../model/tool-info.js";
+import { isForModel } from "../../model/tool-ui.js";
+import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import type { Toolport } from "../../toolport.js";
 import { loadAi } from "../ai-sdk/load-ai.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
+import { type ForModelOption, withReader } from "../for-model.js";
 import { OfferedTool } from "../offered-tools.js";
 import { isOffered } from "./servers-state.js";
 
@@ -26,15 +31,29 @@ export class AiTools {
     return this.#loading;
   }
 
-  of(toolport: Toolport): ToolSet {
-    const snapshot = toolport.snapshot();
-    const tools = snapshot.tools.filter(({ serverId }) => isOffered(snapshot, serverId));
-    if (tools.length === 0) return {};
+  of(toolport: Toolport, { forModel, nameOf }: AiToolsOptions): ToolSet {
+    const listed = withReader(toolport, shownTools(toolport, nameOf), { forModel });
+    if (listed.length === 0) return {};
     if (this.#ai === undefined) throw this.#error ?? notLoaded();
-    const offered = tools.map((tool) => new OfferedTool(tool, "portable"));
-    // As in the original, results are not limited.
-    return buildToolSet(offered, { toolport, ai: this.#ai, options: { forModel: false } });
+    const offered = listed.map((tool) => new OfferedTool(tool, "portable"));
+    return buildToolSet(offered, { toolport, ai: this.#ai, options: { forModel } });
   }
+}
+
+export interface AiToolsOptions {
+  readonly forModel: ForModelOption;
+  /** The name of a server that a model understands, for its id. */
+  readonly nameOf: (id: string) => string;
+}
+
+/** The tools that a model sees from the start; `search_tools` and `call_tool` stand for the others. */
+function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolInfo[] {
+  const snapshot = toolport.snapshot();
+  const tools = snapshot.tools.filter((tool) => isOffered(snapshot, tool.serverId) && isForModel(tool));
+  const shown = tools.filter(({ deferred }) => deferred !== true);
+  if (shown.length === tools.length) return shown;
+  const servers = new Set(tools.flatMap(({ deferred, serverId }) => (deferred ? [nameOf(serverId)] : [])));
+  return [...deferredTools([...servers]).map(toOwnInfo), ...shown];
 }
 
 const notLoaded = (): ConfigError =>

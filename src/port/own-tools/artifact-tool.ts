@@ -27,7 +27,7 @@ const DEFINITION = {
 
 /** The tool as it is listed. One object, because schemas derived from it are cached by object. */
 export const readArtifactInfo: ToolInfo = Object.freeze({
-  ...toOwnInfo({ ...DEFINITION, call: () => "" }),
+  ...toOwnInfo(DEFINITION),
   annotations: Object.freeze({ readOnlyHint: true, idempotentHint: true, openWorldHint: false }),
 });
 

@@ -59,7 +59,7 @@ export const textResult = (text: string, isError = false): ToolResult =>
   toToolResult({ content: [{ type: "text", text }], isError }, OWN_SERVER);
 
 /** The tool as it is listed. */
-export const toOwnInfo = ({ name, title, description, inputSchema }: OwnTool): ToolInfo =>
+export const toOwnInfo = ({ name, title, description, inputSchema }: Omit<OwnTool, "call">): ToolInfo =>
   Object.freeze({ name, title, description, inputSchema, server: OWN_SERVER, sourceName: name });
 
 interface OwnToolCaller {
