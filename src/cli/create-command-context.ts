@@ -1,5 +1,6 @@
 /** Creates the context of a command from its options and the streams of the process. */
 import { askOnTerminal } from "./ask-on-terminal.js";
+import { askYesNo } from "./ask-yes-no.js";
 import { CliError } from "./cli-error.js";
 import { choosePaint } from "./colours.js";
 import { flagOption, type Invocation, locationOptions, textOption, textsOption } from "./command.js";
@@ -139,11 +140,7 @@ export function createCommandContext(
       if (!isQuiet) context.info([`warning: ${first}`, ...rest], "yellow");
     },
     progress: (text) => spinner.start(text),
-    async confirm(question) {
-      if (agreesToAll) return true;
-      const answer = await ask(`${question} [y/N] `);
-      return answer !== undefined && ["y", "yes"].includes(answer.trim().toLowerCase());
-    },
+    confirm: async (question) => agreesToAll || askYesNo(context, question),
     ask,
     async readAllInput() {
       if (stdin.isTTY === true) context.info("Reading from the terminal; end with Ctrl-D");

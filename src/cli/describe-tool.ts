@@ -34,8 +34,8 @@ export function describeTool(
     ...(title === undefined ? [] : [cell(title)]),
     ...(description === undefined ? [] : ["", ...paragraphs(description, columns)]),
     "",
-    ...(given.length === 0 ? ["No arguments."] : argumentTable(allArguments(inputSchema), columns)),
-    ...(outputSchema === undefined ? [] : ["", "Returns", `  ${plainJson(outputSchema)}`]),
+    ...(given.length === 0 ? ["No arguments."] : fieldTable("ARGUMENT", allFields(inputSchema), columns)),
+    ...(outputSchema === undefined ? [] : ["", ...returned(outputSchema, columns)]),
     ...(hints.length === 0 ? [] : ["", `Annotations: ${cell(hints.map(([key]) => key).join(", "))}`]),
     "",
     paint("dim", `Public name: ${cell(name)}`),
@@ -74,8 +74,8 @@ function argumentsOf(schema: JsonSchema): ArgumentInfo[] {
 const MAX_DEPTH = 4;
 const MAX_ROWS = 100;
 
-/** The arguments, each followed by the fields of its objects: `user.name`, `items[].id`. */
-function allArguments(root: JsonSchema): ArgumentInfo[] {
+/** The fields of a schema, each followed by the fields of its objects: `user.name`, `items[].id`. */
+function allFields(root: JsonSchema): ArgumentInfo[] {
   const rows: ArgumentInfo[] = [];
   const add = (schema: JsonSchema, prefix: string, depth: number) => {
     const inner = propertiesOf(schema);
@@ -130,14 +130,20 @@ function typeName(schema: Record<string, unknown>): string {
   return typeof type === "string" ? type : "any";
 }
 
-function argumentTable(given: readonly ArgumentInfo[], width: number | undefined): string[] {
+/** The structured content of a result. */
+function returned(schema: JsonSchema, width: number | undefined): string[] {
+  const fields = allFields(schema);
+  return fields.length === 0 ? ["Returns", `  ${plainJson(schema)}`] : fieldTable("RETURNS", fields, width);
+}
+
+function fieldTable(first: string, given: readonly ArgumentInfo[], width: number | undefined): string[] {
   const rows = given.map(({ name, isRequired, type, description }) => [
     cell(name),
     oneLine(type, 40),
     isRequired ? "yes" : "",
     oneLine(description, 100),
   ]);
-  const columns = ["ARGUMENT", "TYPE", "REQUIRED", "MEANING"].map((title) => ({ title }));
+  const columns = [first, "TYPE", "REQUIRED", "MEANING"].map((title) => ({ title }));
   return formatTable(columns, rows, width);
 }
 

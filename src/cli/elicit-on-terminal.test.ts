@@ -35,3 +35,20 @@ test("shows forms of several servers one at a time", async () => {
     ...["c asks: Who?", ...filled],
   ]);
 });
+
+test("asks again after an answer that is neither yes nor no", async () => {
+  const typed = ["Ada", "y", "Ada"];
+  const screen: string[] = [];
+  const context = {
+    isInteractive: true,
+    info: (lines: string | readonly string[]) => void screen.push(...[lines].flat()),
+    ask: async () => typed.shift(),
+  } as Partial<CommandContext> as CommandContext;
+  const { form } = elicitOnTerminal(context).onElicitation as {
+    form: (request: Partial<FormElicitation>, origin: { server: string }) => Promise<unknown>;
+  };
+  const requestedSchema = { type: "object", properties: { name: { type: "string" } } };
+  const request = { message: "Who?", requestedSchema } as Partial<FormElicitation>;
+  expect(await form(request, { server: "a" })).toEqual({ action: "accept", content: { name: "Ada" } });
+  expect(screen).toContain("Answer y or n");
+});

@@ -3,6 +3,7 @@ import type { ToolportOptions } from "../port/options.js";
 import type { FormValue } from "../protocol/server-requests/complete-form.js";
 import type { FormElicitation, UrlElicitation } from "../protocol/server-requests/elicitation-request.js";
 import { askForm } from "./ask-form.js";
+import { askYesNo } from "./ask-yes-no.js";
 import type { CommandContext } from "./command-context.js";
 import { createSerialQueue } from "./create-serial-queue.js";
 import { plainBlock } from "./plain-text.js";
@@ -37,18 +38,14 @@ async function fillIn(
   server: string,
 ): Promise<Record<string, FormValue> | undefined> {
   context.info(plainBlock(`${server} asks: ${message}`).split("\n"), "yellow");
-  const answer = await context.ask("Answer? [y/N] ");
-  return isYes(answer) ? askForm(context, requestedSchema) : undefined;
+  return (await askYesNo(context, "Answer?")) ? askForm(context, requestedSchema) : undefined;
 }
-
-const isYes = (answer: string | undefined): boolean =>
-  ["y", "yes"].includes((answer ?? "").trim().toLowerCase());
 
 /** Shows the full URL and never opens it. */
 async function visit(context: CommandContext, request: UrlElicitation, server: string): Promise<boolean> {
   context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
   context.info(describePage(request));
-  return isYes(await context.ask("Have you opened it? [y/N] "));
+  return askYesNo(context, "Have you opened it?");
 }
 
 /** The host and the whole URL of a page that a server asks the user to open. */

@@ -43,7 +43,7 @@ export async function openTool(
     ...(principal !== undefined && { principal }),
     changeEntry: (entry, name) => (name === server ? change(entry) : entry),
     servers: (names) => {
-      const found = serversOf(selector)(names);
+      const found = names.includes(selector) ? [selector] : serversOf(selector)(names);
       [server] = found ?? [];
       if (found === undefined) throwIfMistyped(selector, names, command);
       return found;
@@ -63,6 +63,7 @@ export async function requireTool(
   const tools = await opened.toolport.tools({ all: true, signal: context.signal });
   const tool = findTool(tools, selector);
   if (tool !== undefined) return tool;
+  if (server === selector) throw onlyServer(server);
   throw (server !== undefined && withheld(opened, server, selector)) || missing(tools, selector, command);
 }
 
@@ -100,6 +101,12 @@ function withheld({ toolport }: OpenedPort, server: string, selector: string): C
     );
   return found === undefined ? undefined : withheldError(found);
 }
+
+const onlyServer = (server: string): CliError =>
+  new CliError({
+    message: `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
+    next: `toolport tools ${shellWord(server)}`,
+  });
 
 function missing(tools: readonly ToolInfo[], selector: string, command: string): CliError {
   const names = tools.flatMap((tool) => [`${tool.server}.${tool.sourceName}`, tool.name]);

@@ -53,9 +53,9 @@ export function commandHelp(command: CommandSpec, columns?: number | undefined):
 }
 
 const optionRows = (options: Readonly<Record<string, OptionSpec>>): [string, string][] =>
-  Object.entries(options).map(([name, { short, value, summary }]) => [
+  Object.entries(options).map(([name, { short, value, summary, choices = [] }]) => [
     `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
-    summary,
+    choices.every((choice) => summary.includes(choice)) ? summary : `${summary}: ${choices.join(", ")}`,
   ]);
 
 /** The width without the indentation of two. */

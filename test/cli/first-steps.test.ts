@@ -26,6 +26,16 @@ const server = createTestServer({
         required: ["guest"],
         $defs: { bed: { type: "object", properties: { size: { enum: ["single", "double"] } } } },
       },
+      outputSchema: {
+        type: "object",
+        properties: {
+          room: {
+            type: "object",
+            properties: { floor: { type: "integer", description: "0 is the ground" } },
+          },
+        },
+        required: ["room"],
+      },
       handler: () => "booked",
     },
     [LONG_NAME]: {
@@ -101,10 +111,48 @@ describe("tools", () => {
     expect(stdout).toContain(`toolport call ${url}.book guest:=…`);
   });
 
+  test("shows the fields of the result", async () => {
+    const { stdout } = await bench.run(["tools", `${url}.book`]);
+    expect(stdout).toMatch(
+      /^RETURNS +TYPE +REQUIRED +MEANING\nroom +object +yes\nroom\.floor +integer +0 is the ground$/m,
+    );
+  });
+
   test("never cuts the name of a tool", async () => {
     const { stdout } = await bench.run(["tools", url]);
     expect(stdout).toContain(`local.${LONG_NAME}(`);
   });
+});
+
+describe("call", () => {
+  test("of a server without a tool says so, and starts no other server", async () => {
+    using place = createCommandLinePlace();
+    place.configure({ hotel: { url }, never: { command: "no-such-program" } });
+    const { code, error } = await place.run(["call", "hotel", "--json", "--yes"]);
+    expect([code, error().next]).toEqual([1, "toolport tools hotel"]);
+    expect(error().message).toBe('"hotel" is a server. Name one of its tools: hotel.<tool>');
+  });
+
+  test("suggests the argument that was misspelt", async () => {
+    const { code, stderr } = await bench.run(["call", `${url}.book`, "gest:={}"]);
+    expect([code, stderr]).toEqual([1, expect.stringContaining("$.guest is required")]);
+    expect(stderr).toMatch(/^The tool has no argument gest\. Did you mean guest\?$/m);
+  });
+});
+
+test("help names the values of an option", async () => {
+  const { stdout } = await bench.run(["tools", "--help"]);
+  expect(stdout).toMatch(/--transport <kind> .*: http, sse, websocket, auto$/m);
+  // Once only.
+  expect((await bench.run(["--help"])).stdout).toMatch(/--output <form> .*\(only the data\)$/m);
+});
+
+test("auth of a server without logins does not suggest another account", async () => {
+  using place = createCommandLinePlace();
+  place.configure({ lean: { command: process.execPath, args: [lean] } });
+  const { code, stderr } = await place.run(["auth", "lean", "--yes"]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("Next: toolport tools lean")]);
+  expect(stderr).not.toContain("--reset");
 });
 
 test("types --out creates the folder", async () => {

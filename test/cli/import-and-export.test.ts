@@ -1,6 +1,6 @@
 /** `import` and `export`: copy servers from and to files of other programs. */
 import { stat } from "node:fs/promises";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { expect, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
@@ -89,4 +89,25 @@ test("export writes the format of another program, with secrets only on request"
   const refused = await sandbox.run("export", "--out", out, "--json");
   expect(refused.error().code).toBe("FILE_EXISTS");
   expect((await sandbox.run("export", "nope", "--json")).code).toBe(2);
+});
+
+test("export names the folder of a server only if its paths need it", async () => {
+  using sandbox = createSandbox();
+  await sandbox.write("home/.config/toolport/toolport.json", {
+    mcpServers: {
+      plain: { command: "npx", args: ["-y", "search-server", "/data"] },
+      relative: { command: "npx", args: ["-y", "search-server", "./data"] },
+      script: { command: "node", args: ["server.js"] },
+    },
+  });
+  await sandbox.write("home/.config/toolport/server.js", {});
+  const { config } = (await sandbox.run("export", "--json")).json<{ config: { mcpServers: object } }>();
+  const cwd = dirname(sandbox.ownFile);
+  expect(config.mcpServers).toEqual({
+    plain: { command: "npx", args: ["-y", "search-server", "/data"] },
+    relative: { command: "npx", args: ["-y", "search-server", "./data"], cwd },
+    script: { command: "node", args: ["server.js"], cwd },
+  });
+  const claude = await sandbox.run("export", "plain", "--format", "claude", "--json");
+  expect(claude.json()).toMatchObject({ warnings: [] });
 });

@@ -26,7 +26,7 @@ class AlreadyLoggedIn {
 
 export const authCommand: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
-  const redirectUrl = await redirectUrlOf(server, context);
+  const { redirectUrl, hasLogin } = await readLogin(server, context);
   let toolport: Toolport | undefined;
   let report: ServerReport | undefined;
   try {
@@ -46,11 +46,11 @@ export const authCommand: RunCommand = async (invocation, context) => {
     });
   } catch (error) {
     if (!(error instanceof AlreadyLoggedIn)) throw error;
-    reportEnd({ server, report: error.report, isNew: false }, context);
+    reportEnd({ server, report: error.report, isNew: false, hasLogin }, context);
     return EXIT.ok;
   }
   if (report?.error !== undefined) throw report.error;
-  reportEnd({ server, report: report!, isNew: true }, context);
+  reportEnd({ server, report: report!, isNew: true, hasLogin }, context);
   return EXIT.ok;
 };
 
@@ -73,14 +73,19 @@ async function open(
   return toolport;
 }
 
-/** A manually registered client may have only one redirect URL. */
-async function redirectUrlOf(server: string, context: CommandContext): Promise<string | undefined> {
+/** A manually registered client may have only one redirect URL. Only servers with a URL have logins. */
+async function readLogin(
+  server: string,
+  context: CommandContext,
+): Promise<{ redirectUrl: string | undefined; hasLogin: boolean }> {
   const { config, leftOut } = await context.loadServers([server]);
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
-  const entry = config.mcpServers[server] as { oauth?: { redirectUrl?: string | URL } | false } | undefined;
+  const entry = config.mcpServers[server] as
+    | { url?: unknown; oauth?: { redirectUrl?: string | URL } | false }
+    | undefined;
   const url = entry?.oauth ? entry.oauth.redirectUrl : undefined;
-  return url === undefined ? undefined : String(url);
+  return { redirectUrl: url === undefined ? undefined : String(url), hasLogin: entry?.url !== undefined };
 }
 
 function loginPage(report: ServerReport, server: string): string {
@@ -114,9 +119,13 @@ interface End {
   readonly server: string;
   readonly report: ServerReport;
   readonly isNew: boolean;
+  readonly hasLogin: boolean;
 }
 
-function reportEnd({ server, report: { state, toolCount }, isNew }: End, context: CommandContext): void {
+function reportEnd(
+  { server, report: { state, toolCount }, isNew, hasLogin }: End,
+  context: CommandContext,
+): void {
   if (context.form === "json") {
     const event = isNew ? "authorized" : "nothingToDo";
     return context.printJson({ event, server, state, tools: toolCount }, { isLine: true });
@@ -124,7 +133,7 @@ function reportEnd({ server, report: { state, toolCount }, isNew }: End, context
   const how = isNew ? "Logged in to" : "No login required for";
   context.info(`${how} ${server}: ${state}, ${plural(toolCount, "tool")}`, "green");
   context.info(
-    isNew
+    isNew || !hasLogin
       ? `Next: toolport tools ${shellWord(server)}`
       : `To log in with another account: toolport auth ${shellWord(server)} --reset`,
   );

@@ -2,10 +2,12 @@
 import { resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { AuthError } from "../../errors/auth-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../schema/json-schema.js";
+import { suggest } from "../../util/suggest.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
@@ -47,11 +49,24 @@ export const callCommand: RunCommand = async (invocation, context) => {
     args,
     wish,
     isIdempotent: flagOption(invocation, "idempotent"),
+  }).catch((error: unknown) => {
+    if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS")
+      context.info(misspeltArguments(args, tool.inputSchema), "yellow");
+    throw error;
   });
   return isSuspended(outcome)
     ? showSuspended(outcome, { invocation, context })
     : finishCall(outcome, tool, { invocation, context });
 };
+
+/** Arguments that the tool does not have, if it has one with a similar name. Tools may accept others, so only a failed call shows them. */
+function misspeltArguments(args: Readonly<Record<string, unknown>>, { properties }: JsonSchema): string[] {
+  const names = Object.keys(properties ?? {}).filter((name) => !Object.hasOwn(args, name));
+  return Object.keys(args).flatMap((name) => {
+    const [close] = Object.hasOwn(properties ?? {}, name) ? [] : suggest(name, names, 1);
+    return close === undefined ? [] : [`The tool has no argument ${name}. Did you mean ${close}?`];
+  });
+}
 
 type FoundTool = CalledTool & { readonly inputSchema: JsonSchema };
 

@@ -1,8 +1,10 @@
 /** `toolport export`: writes servers in the format of another program. */
+import { existsSync } from "node:fs";
 import { chmod, stat, writeFile } from "node:fs/promises";
-import { resolve } from "node:path";
+import { dirname, resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type ExportDialect, exportConfig } from "../../node/export-config.js";
+import type { WrittenServer } from "../../node/read-servers.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
@@ -62,13 +64,31 @@ async function chooseServers(
     if (!Object.hasOwn(mcpServers, name)) throw unknownServer(name, all, config);
   }
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
-  if (Object.keys(mcpServers).length > 0) return mcpServers;
+  if (Object.keys(mcpServers).length > 0)
+    return Object.fromEntries(
+      Object.entries(mcpServers).map(([name, entry]) => [
+        name,
+        withoutOwnFolder(entry, written.servers.get(name)!),
+      ]),
+    );
   throw new CliError({
     code: "NO_SERVERS",
     exitCode: EXIT.configuration,
     message: "There are no servers to export",
     next: "toolport add <name> <url>",
   });
+}
+
+/**
+ * Toolport starts a server of the user's own file in the folder of that file. Other programs need that folder only for arguments that are
+ * relative paths, and some do not support one.
+ */
+function withoutOwnFolder(entry: ServerEntry, { raw, source }: WrittenServer): ServerEntry {
+  const { cwd, ...rest } = entry as ServerEntry & { cwd?: string; args?: readonly string[] };
+  const isOwn = source.kind === "toolport" && raw?.["cwd"] === undefined;
+  if (!isOwn || cwd === undefined || cwd !== dirname(source.file)) return entry;
+  const isNeeded = (arg: string) => /(?:^|=)\.{1,2}(?:[\\/]|$)/.test(arg) || existsSync(resolve(cwd, arg));
+  return rest.args?.some(isNeeded) ? entry : rest;
 }
 
 async function write(

@@ -47,7 +47,7 @@ async function list(
   else if (prefix !== "") {
     printRows(
       context,
-      ["key", "version", "encrypted", ""],
+      ["KEY", "VERSION", "ENCRYPTED", ""],
       records.map(({ key, version, sealed, problem }) => [
         key,
         version ?? "",
@@ -58,7 +58,7 @@ async function list(
   } else {
     printRows(
       context,
-      ["kind", "records", "description"],
+      ["KIND", "RECORDS", "WHAT IT IS"],
       kinds.map(({ kind, count, meaning }) => [kind, count, meaning]),
     );
   }
