@@ -112,7 +112,10 @@ async function positionalValues(
 /** Values of a property that are worth offering. */
 const MAX_VALUES = 12;
 
-/** `city=` for each argument that is not given yet, or `unit=metric` for each of its values if there are few. */
+/**
+ * `city=` for each argument that is not given yet, or `unit=metric` for each of its values if there are few. No values if one of them cannot
+ * be offered: the others would look like all of them, and a single one would be filled in.
+ */
 export function argumentCandidates(schema: unknown, given: readonly string[]): Candidate[] {
   const properties = isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
   const used = new Set(given.map((word) => word.replace(/:?=.*$/s, "")));
@@ -121,7 +124,11 @@ export function argumentCandidates(schema: unknown, given: readonly string[]): C
     const { type, enum: listed, description } = isRecord(property) ? property : {};
     const values: unknown = type === "boolean" ? [true, false] : listed;
     const meaning = typeof description === "string" ? oneLine(description, 60) : "";
-    if (!Array.isArray(values) || values.length > MAX_VALUES) return [{ value: `${name}=`, meaning }];
+    const areOffered =
+      Array.isArray(values) &&
+      values.length <= MAX_VALUES &&
+      values.every((value) => isTypable(String(value)));
+    if (!areOffered) return [{ value: `${name}=`, meaning }];
     return values.map((value) => ({ value: `${name}=${String(value)}`, meaning }));
   });
 }
