@@ -37,6 +37,7 @@ test("import lists the servers, asks about those that start a program, and keeps
   const refused = await sandbox.runWith({ env }, "import", "--from", "cursor");
   expect(refused.code).toBe(1);
   expect(refused.stderr).toContain("runs      npx -y search-server");
+  expect(refused.stderr).toContain("Try: toolport import --from cursor --yes");
   const done = await sandbox.runWith({ env }, "import", "--from", "cursor", "--yes");
   expect(done.code).toBe(0);
   const written = await sandbox.read(sandbox.ownFile);

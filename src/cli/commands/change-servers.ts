@@ -10,10 +10,10 @@ import { shellWord } from "../next-command.js";
 
 type ServerChange = "remove" | "enable" | "disable";
 
-const DONE: Readonly<Record<ServerChange, string>> = {
-  remove: "Removed",
-  enable: "Enabled",
-  disable: "Disabled",
+const DONE: Readonly<Record<ServerChange, readonly [verb: string, preposition: string]>> = {
+  remove: ["Removed", "from"],
+  enable: ["Enabled", "in"],
+  disable: ["Disabled", "in"],
 };
 
 /** The command changes every server that the command line names, or none of them. */
@@ -31,7 +31,8 @@ export const changeServers =
     for (const { name, file } of found) {
       if (file === null) await (await context.openPort({ servers: [name] })).toolport.remove(name);
       else await saveOwnConfig(file, { [change]: [name] });
-      context.info(`${DONE[change]} ${name} in ${file ?? "the saved state"}`, "green");
+      const [verb, preposition] = DONE[change];
+      context.info(`${verb} ${name} ${preposition} ${file ?? "the saved state"}`, "green");
     }
     if (context.form === "json") context.printJson({ change, servers: found });
     return EXIT.ok;

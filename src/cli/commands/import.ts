@@ -7,6 +7,7 @@ import { describeEntry } from "../config/describe-entry.js";
 import { findImports, type ImportCandidate } from "../config/find-imports.js";
 import { ownFileFor } from "../config/own-files.js";
 import { EXIT } from "../exit-codes.js";
+import { shellWord } from "../next-command.js";
 import { indented, plural } from "../plain-text.js";
 import { printRows } from "../print-rows.js";
 
@@ -20,7 +21,9 @@ export const importCommand: RunCommand = async (invocation, context) => {
   for (const note of notes) context.warn(note);
   if (context.form !== "json") reportFound(wanted, mayReplace, context);
   if (!isDryRun && coming.length > 0) {
-    await agree(coming, target, context);
+    const chosen = textsOption(invocation, "from").flatMap((program) => ["--from", program]);
+    const next = ["toolport import", ...[...invocation.words, ...chosen].map(shellWord), "--yes"].join(" ");
+    await agree(coming, { target, next, context });
     const add = Object.fromEntries(coming.map(({ name, entry }) => [name, entry]));
     await saveOwnConfig(target, { add, replace: mayReplace });
   }
@@ -64,14 +67,13 @@ function reportFound(
     describeEntry(entry).command,
     `${file}:${line}`,
   ]);
-  printRows(context, ["server", "state", "program", "runs or calls", "from"], rows);
+  printRows(context, ["SERVER", "STATE", "PROGRAM", "RUNS OR CALLS", "FROM"], rows);
 }
 
 /** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */
 async function agree(
   coming: readonly ImportCandidate[],
-  target: string,
-  context: CommandContext,
+  { target, next, context }: { target: string; next: string; context: CommandContext },
 ): Promise<void> {
   const asking = coming.filter(({ isForeign, entry }) => isForeign || describeEntry(entry).startsProcess);
   if (asking.length === 0 || context.agreesToAll) return;
@@ -81,7 +83,7 @@ async function agree(
   throw new CliError({
     code: "NOT_AGREED",
     message: "Nothing was imported: you have not agreed to these servers",
-    next: "toolport import --yes",
+    next,
   });
 }
 

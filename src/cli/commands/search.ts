@@ -45,7 +45,7 @@ export const searchCommand: RunCommand = async (invocation, context) => {
   const rows = servers.map(toRow);
   printRows(
     context,
-    ["name", "version", "kind", "description"],
+    ["NAME", "VERSION", "KIND", "WHAT IT DOES"],
     rows.map(({ name, version, ways, description, status }) => [
       name,
       version,
