@@ -4,7 +4,12 @@ import { join } from "node:path";
 import { pathToFileURL } from "node:url";
 import { cache, npmInstall } from "../scripts/fetch-tool.mjs";
 
-const LANGCHAIN = { "@langchain/core": "1.2.13", "@langchain/langgraph": "1.4.18" };
+/** Newer releases of the SDK, which langgraph would get, need a newer core. */
+const LANGCHAIN = {
+  "@langchain/core": "1.2.13",
+  "@langchain/langgraph": "1.4.18",
+  "@langchain/langgraph-sdk": "1.12.0",
+};
 const SDK_V2 = { "@modelcontextprotocol/client": "2.4.0" };
 
 /** Packages of each contender; the first one gives its name and version. */
