@@ -74,7 +74,8 @@ async function finishLogin(toolport: Toolport, request: Request): Promise<Respon
 
 /** One question to the agent. Its tools run with the login of the user. */
 async function chat(request: Request, port: Toolport): Promise<Response> {
-  const { prompt } = (await request.json()) as { prompt: string };
+  const { prompt } = (await request.json().catch(() => ({}))) as { prompt?: unknown };
+  if (typeof prompt !== "string") return Response.json({ error: "Send { prompt } as JSON" }, { status: 400 });
   const { state } = await port.connectServer("account"); // returns at once if it is connected
   if (state === "authenticating")
     return Response.json({ error: "Log in to the account first", connect: "/connect" }, { status: 401 });

@@ -142,6 +142,7 @@ test("web-app: every user logs in once at the server, and gets the own account",
     const finished = await open(path, [user, cookieOf(connect)]);
     expect(finished.headers.get("location")).toBe(`${home}/`);
     answers.push(await (await open("/chat", [user], question)).json());
+    expect((await open("/chat", [user], { method: "POST", body: "prompt=x" })).status).toBe(400);
   }
   expect(answers).toEqual([
     { text: "The account says that you are ada" },
