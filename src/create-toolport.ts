@@ -8,7 +8,7 @@ import type { ServerConnection, WaitOptions } from "./connection/server-connecti
 import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
 import { ACCESS_KEY } from "./port/access-key.js";
-import { giveArtifacts } from "./port/artifact-access.js";
+import { giveArtifacts, giveOwnTools } from "./port/artifact-access.js";
 import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
@@ -43,7 +43,10 @@ import type { Toolport } from "./toolport.js";
 export function createToolport(options: ToolportOptions = {}): Toolport {
   const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), (port, all) =>
     giveState(
-      giveArtifacts(toToolport(port, all), () => port.artifacts),
+      giveOwnTools(
+        giveArtifacts(toToolport(port, all), () => port.artifacts),
+        () => port.own.shown({ servers: undefined, all: false, isWanted: () => true }),
+      ),
       stateOfPort(port),
     ),
   );

@@ -118,3 +118,17 @@ test("a tool for interfaces only is not offered to the model", async () => {
   const { id } = await mcp.addServer("Clock", url);
   expect(Object.keys(mcp.getAITools())).toEqual([`${id}__plain`]);
 });
+
+test("resources and prompts are offered as tools, if the options say so", async () => {
+  await using server = createTestServer({ resources: { "docs://index": { text: "one" } } });
+  await using mcp = new McpClientManager({ resourcesAsTools: true });
+  expect(mcp.getAITools()).toEqual({});
+  await mcp.addServer("Docs", (await server.http()).url);
+  const tools = mcp.getAITools();
+  expect(Object.keys(tools)).toEqual(["list_resources", "read_resource"]);
+  const list = tools["list_resources"]!.execute as unknown as (
+    input: object,
+    options: object,
+  ) => Promise<{ text: string }>;
+  expect((await list({}, { toolCallId: "1", messages: [] })).text).toContain("docs://index");
+});

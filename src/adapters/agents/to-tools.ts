@@ -1,9 +1,10 @@
 /** The currently known tools as a `ToolSet` of the AI SDK, synchronously. */
 import type { ToolSet } from "ai";
-import { deferredTools } from "../../catalog/search/deferred-tools.js";
+import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
+import { ownToolsOf } from "../../port/artifact-access.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import type { Toolport } from "../../toolport.js";
 import { loadAi } from "../ai-sdk/load-ai.js";
@@ -50,10 +51,17 @@ export interface AiToolsOptions {
 function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolInfo[] {
   const snapshot = toolport.snapshot();
   const tools = snapshot.tools.filter((tool) => isOffered(snapshot, tool.serverId) && isForModel(tool));
-  const shown = tools.filter(({ deferred }) => deferred !== true);
-  if (shown.length === tools.length) return shown;
-  const servers = new Set(tools.flatMap(({ deferred, serverId }) => (deferred ? [nameOf(serverId)] : [])));
-  return [...deferredTools([...servers]).map(toOwnInfo), ...shown];
+  const hidden = tools.filter(({ deferred }) => deferred === true);
+  // Names the servers as the program did: their ids mean nothing to a model.
+  const servers = [...new Set(hidden.map(({ serverId }) => nameOf(serverId)))];
+  const search = hidden.length === 0 ? [] : deferredTools(servers).map(toOwnInfo);
+  const isSearch = ({ name }: ToolInfo) => name === SEARCH_TOOLS_NAME || name === CALL_TOOL_NAME;
+  // Without a server they have nothing to show, and `getAITools` of an agent without servers is empty.
+  const isUp = Object.values(snapshot.servers).some(
+    ({ state }) => state === "ready" || state === "reconnecting",
+  );
+  const own = isUp ? ownToolsOf(toolport).filter((tool) => !isSearch(tool)) : [];
+  return [...search, ...own, ...tools.filter(({ deferred }) => deferred !== true)];
 }
 
 const notLoaded = (): ConfigError =>
