@@ -155,6 +155,16 @@ test("auth of a server without logins does not suggest another account", async (
   expect(stderr).not.toContain("--reset");
 });
 
+test("doctor does not advise to edit a file that does not exist", async () => {
+  const { code, json } = await bench.run(["doctor", "--config", "nope.json", "--json"]);
+  const { checks } = json<{ checks: { check: string; next?: string }[] }>();
+  const file = join(bench.project, "nope.json");
+  expect([code, checks.find(({ check }) => check === "config")?.next]).toEqual([
+    2,
+    `Check that ${file} exists and can be read`,
+  ]);
+});
+
 test("types --out creates the folder", async () => {
   const { code } = await bench.run(["types", "--out", "a/b/tools.ts", "--", process.execPath, lean]);
   expect([code, existsSync(join(bench.project, "a/b/tools.ts"))]).toEqual([0, true]);

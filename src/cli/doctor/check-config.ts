@@ -39,12 +39,12 @@ export function checkConfig(
         check,
         status: "fail",
         message: placed(issue),
-        next: issue.file === undefined ? "toolport add <name> <url>" : `Edit ${placeOf(issue)}`,
+        next: issue.file === undefined ? "toolport add <name> <url>" : fixOf(issue),
         exitCode: EXIT.configuration,
       }),
     ),
     ...warnings.map(
-      (issue): Finding => ({ check, status: "warn", message: placed(issue), next: `Edit ${placeOf(issue)}` }),
+      (issue): Finding => ({ check, status: "warn", message: placed(issue), next: fixOf(issue) }),
     ),
   ];
   if (servers.size === 0 && issues.length === 0)
@@ -56,6 +56,10 @@ export function checkConfig(
     });
   return [...read, ...found];
 }
+
+/** An issue without a line concerns the file itself. */
+const fixOf = (issue: ConfigIssue): string =>
+  issue.line === undefined ? `Check that ${issue.file} exists and can be read` : `Edit ${placeOf(issue)}`;
 
 const placeOf = ({ file = "", line }: ConfigIssue): string =>
   `${file}${line === undefined ? "" : `:${line}`}`;
