@@ -26,15 +26,22 @@ export async function saveInput(context: StoreContext, place: InputPlace, value:
   await store.put(keyOf(place), { ...place, value }, { secret: true });
 }
 
-/** Deletes the answers that a server uses. */
+/** Deletes the answers that a server uses. Returns how many there were. */
 export async function forgetInputs(
   context: StoreContext,
   { source, inputs }: Pick<WrittenServer, "source" | "inputs">,
-): Promise<void> {
+): Promise<number> {
   const { store } = await context.openStore();
-  for (const input of inputs)
-    if (isRecord(input) && typeof input["id"] === "string")
-      await store.delete(keyOf({ file: source.file, id: input["id"] }));
+  const ids = inputs.flatMap((input) =>
+    isRecord(input) && typeof input["id"] === "string" ? [input["id"]] : [],
+  );
+  let count = 0;
+  for (const key of ids.map((id) => keyOf({ file: source.file, id }))) {
+    if ((await store.get(key)) === undefined) continue;
+    await store.delete(key);
+    count += 1;
+  }
+  return count;
 }
 
 function keyOf({ file, id }: InputPlace): string {

@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { openStore } from "../../src/cli/open-store.js";
 import { forgetInputs, readSavedInput, saveInput } from "../../src/cli/saved-inputs.js";
 import { memoryStore } from "../../src/state/memory-store.js";
 import { createTestServer } from "../../src/testing/index.js";
@@ -176,6 +177,22 @@ test("a search that fails suggests a command that can work", async () => {
     4,
     "toolport search x --registry https://registry.modelcontextprotocol.io",
   ]);
+});
+
+test("logout forgets the answers for a server that has no login", async () => {
+  using place = createCommandLinePlace();
+  const file = join(place.project, ".vscode", "mcp.json");
+  const input = { type: "promptString", id: "key", default: "typed" };
+  mkdirSync(dirname(file));
+  const servers = { lean: { command: process.execPath, args: [lean], env: { KEY: `\${input:key}` } } };
+  writeFileSync(file, JSON.stringify({ inputs: [input], servers }));
+  const opened = await openStore(join(place.home, ".state", "toolport", "state.db"), () => {});
+  const context = { openStore: async () => opened };
+  await saveInput(context, { file, id: "key" }, "secret");
+  const { code, stderr } = await place.run(["logout", "lean", "--yes"]);
+  expect([code, stderr]).toEqual([0, expect.stringContaining("Deleted 1 saved answer for lean")]);
+  expect(await readSavedInput(context, { file, id: "key" })).toBeUndefined();
+  await opened.store.close();
 });
 
 test("answers to inputs are sealed and bound to file and id", async () => {

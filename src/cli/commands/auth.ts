@@ -81,11 +81,9 @@ async function readLogin(
   const { config, leftOut } = await context.loadServers([server]);
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
-  const entry = config.mcpServers[server] as
-    | { url?: unknown; oauth?: { redirectUrl?: string | URL } | false }
-    | undefined;
+  const entry = config.mcpServers[server] as { oauth?: { redirectUrl?: string | URL } | false } | undefined;
   const url = entry?.oauth ? entry.oauth.redirectUrl : undefined;
-  return { redirectUrl: url === undefined ? undefined : String(url), hasLogin: entry?.url !== undefined };
+  return { redirectUrl: url === undefined ? undefined : String(url), hasLogin: hasUrl(entry) };
 }
 
 function loginPage(report: ServerReport, server: string): string {
@@ -141,13 +139,22 @@ function reportEnd(
 
 export const logoutCommand: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
-  const { toolport, leftOut } = await context.openPort({ servers: [server] });
+  const { toolport, leftOut, config } = await context.openPort({ servers: [server] });
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
-  await toolport.logOut(server);
   const written = (await context.readServers()).servers.get(server);
-  if (written !== undefined) await forgetInputs(context, written);
-  if (context.form === "json") context.printJson({ server, loggedOut: true });
-  else context.info(`Logged out of ${server}: its tokens were deleted`, "green");
+  const answers = written === undefined ? 0 : await forgetInputs(context, written);
+  // A server that is started by a command has no login, but its file may have asked for a key.
+  const hasLogin = answers === 0 || hasUrl(config.mcpServers[server]);
+  if (hasLogin) await toolport.logOut(server);
+  if (context.form === "json")
+    context.printJson({ server, loggedOut: hasLogin, ...(answers > 0 && { forgottenInputs: answers }) });
+  else {
+    if (hasLogin) context.info(`Logged out of ${server}: its tokens were deleted`, "green");
+    if (answers > 0) context.info(`Deleted ${plural(answers, "saved answer")} for ${server}`, "green");
+  }
   return EXIT.ok;
 };
+
+const hasUrl = (entry: object | undefined): boolean =>
+  (entry as { url?: unknown } | undefined)?.url !== undefined;
