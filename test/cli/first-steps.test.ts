@@ -30,12 +30,12 @@ const server = createTestServer({
       outputSchema: {
         type: "object",
         properties: {
-          room: {
+          place: {
             type: "object",
             properties: { floor: { type: "integer", description: "0 is the ground" } },
           },
         },
-        required: ["room"],
+        required: ["place"],
       },
       handler: () => "booked",
     },
@@ -115,7 +115,7 @@ describe("tools", () => {
   test("shows the fields of the result", async () => {
     const { stdout } = await bench.run(["tools", `${url}.book`]);
     expect(stdout).toMatch(
-      /^RETURNS +TYPE +REQUIRED +MEANING\nroom +object +yes\nroom\.floor +integer +0 is the ground$/m,
+      /^RETURNS +TYPE +REQUIRED +MEANING\nplace +object +yes\nplace\.floor +integer +0 is the ground$/m,
     );
   });
 
