@@ -98,7 +98,7 @@ function sentence(error: unknown): string {
 }
 
 /** The token of a suspended call is a secret, also where the user typed it in the wrong place. */
-const hideTokens = (text: string): string => text.replace(/tpc1\.[\w-]{8,}/g, "[redacted]");
+const hideTokens = (text: string): string => text.replace(/tp[cp]1\.[\w-]{8,}/g, "[redacted]");
 
 interface ErrorFormat {
   readonly isJson: boolean;

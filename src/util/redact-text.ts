@@ -22,7 +22,7 @@ const CREDENTIALS: readonly Rule[] = [
     `$1${GONE}`,
   ],
   // Tokens of suspended calls.
-  [/\btpc1\.[\w-]{8,}/g, GONE],
+  [/\btp[cp]1\.[\w-]{8,}/g, GONE],
   // JSON Web Tokens and API keys with well-known prefixes.
   [/\beyJ[\w-]{8,}\.[\w-]+(?:\.[\w-]*)?/g, GONE],
   [/\b(?:sk|pk|rk|ghp|gho|ghs|ghu|github_pat|glpat|xox[abprs]|AKIA|ya29)[-_.]?[A-Za-z0-9_-]{16,}/g, GONE],

@@ -21,121 +21,170 @@ const PROGRAM = `
   return results;
 `;
 
+const CALLS = 5;
+
 /** Counts what it does, and never answers the call number `silentAt`. */
 async function startBox(silentAt?: number) {
   const done: number[] = [];
-  const called = new Map<number, () => void>();
+  let report = (): void => {};
+  const called = new Promise<void>((resolve) => {
+    report = resolve;
+  });
   const server = createTestServer({
     tools: {
       work: {
         inputSchema: { type: "object", properties: { n: { type: "number" } }, required: ["n"] },
         handler: ({ n }) => {
           done.push(n as number);
-          called.get(n as number)?.();
-          return n === silentAt ? new Promise<string>(() => {}) : `did ${n as number}`;
+          if (n !== silentAt) return `did ${n as number}`;
+          report();
+          return new Promise<string>(() => {});
         },
       },
     },
   });
   const { url } = await server.http();
-  const work = (n: number) =>
-    new Promise<void>((resolve) => {
-      called.set(n, resolve);
-    });
-  return { url, done, work, [Symbol.asyncDispose]: () => server.close() };
+  return { url, done, called, [Symbol.asyncDispose]: () => server.close() };
 }
 
-/** Starts the host and kills it when it prints one of these lines, or when `until` settles. Returns the last line. */
-async function runUntil(
-  job: object,
-  isLast: (line: string) => boolean,
-  until?: Promise<void>,
-): Promise<string> {
+/** Starts the host, waits for its line, and kills it with SIGKILL; or kills it as soon as `until` settles. */
+async function runAndKill(job: object, until?: Promise<void>): Promise<string | undefined> {
   const child = spawn(process.execPath, [HOST, JSON.stringify(job)], { stdio: ["ignore", "pipe", "pipe"] });
   const exited = once(child, "exit");
   let errors = "";
   child.stderr.setEncoding("utf8").on("data", (text: string) => {
     errors += text;
   });
-  let last = "";
-  const lines = (async () => {
-    for await (const line of createInterface({ input: child.stdout })) {
-      last = line;
-      if (isLast(line)) return;
-    }
+  const line = (async () => {
+    for await (const text of createInterface({ input: child.stdout })) return text;
     throw new Error(`The host ended: ${errors}`);
   })();
   try {
-    await (until === undefined ? lines : Promise.race([lines, until]));
+    return await (until === undefined ? line : Promise.race([line, until.then(() => undefined)]));
   } finally {
     child.kill("SIGKILL");
     await exited;
-    await lines.catch(() => {});
+    await line.catch(() => {});
   }
-  return last;
 }
 
-const isEnd = (line: string) => /^(?:waits|ends) /.test(line);
-
-/** Continues the program in new processes until it ends. */
-async function finish(job: object, first: string) {
-  let line = first;
-  while (!line.startsWith("ends ")) {
-    const token = line.slice("waits ".length);
-    line = await runUntil({ ...job, token }, isEnd);
-  }
-  return JSON.parse(line.slice("ends ".length)) as { value: unknown; calls: { ok: boolean }[] };
-}
-
-/** Where a process is killed: behind which `await`, or while which call is on its way. */
-const POINTS = [
-  // After the last call nothing is left to wait for: the process may have ended the program before it is killed.
-  ...[1, 2, 3, 4].map((n) => ({ name: `after call ${n}`, after: n, silentAt: undefined })),
-  { name: "during call 4", after: undefined, silentAt: 4 },
-];
-
-test.concurrent.each(POINTS)("killed $name", async ({ after, silentAt }) => {
-  await using box = await startBox(silentAt);
-  await using store = await sqlite.start();
+/** A program in a store of its own. Every process is killed. */
+async function openScene(silentAt?: number) {
+  const box = await startBox(silentAt);
+  const store = await sqlite.start();
   const job = { store: store.place, url: box.url, source: PROGRAM };
-  const inFlight = silentAt === undefined ? undefined : box.work(silentAt);
-  let line = await runUntil(job, isEnd);
-  let isKilled = false;
-  while (!isKilled && !line.startsWith("ends ")) {
-    const token = line.slice("waits ".length);
-    const last = await runUntil(
-      { ...job, token },
-      (text) => isEnd(text) || text === `line after ${after}`,
-      inFlight,
-    );
-    isKilled = !isEnd(last);
-    // A killed process has not reported: its token still works.
-    if (!isKilled) line = last;
+  return {
+    box,
+    /** Runs the program in a new process up to its first `await`. */
+    begin: () => runAndKill(job),
+    /** A person approves the call that the program waits for, and a new process continues it. */
+    approve: (more: object = {}, until?: Promise<void>) =>
+      runAndKill({ ...job, decision: { approve: true }, ...more }, until),
+    async [Symbol.asyncDispose]() {
+      await store[Symbol.asyncDispose]();
+      await box[Symbol.asyncDispose]();
+    },
+  };
+}
+
+type Scene = Awaited<ReturnType<typeof openScene>>;
+
+/** Until the program waits at its call `n`, every process is killed while the program waits. */
+async function untilWaitsAt(scene: Scene, n: number): Promise<void> {
+  expect(await scene.begin()).toBe("waits 1");
+  for (let next = 2; next <= n; next += 1) expect(await scene.approve()).toBe(`waits ${next}`);
+}
+
+/** Continues the program that waits at call `n` to its end, with this decision about call `n`, and returns its outcome. */
+async function finish(
+  scene: Scene,
+  n: number,
+  decision: object = { approve: true },
+): Promise<{ value: unknown; logs: string[]; calls: object[] }> {
+  let line = await scene.approve({ decision });
+  for (let next = n + 1; next <= CALLS; next += 1) {
+    expect(line).toBe(`waits ${next}`);
+    line = await scene.approve();
   }
-  expect(isKilled).toBe(true);
-  const { value } = await finish(job, line);
-  // The kill may hit the next call on its way: its outcome is unknown then, and it is not made again.
-  const uncertain = silentAt ?? after! + 1;
-  const certain = [1, 2, 3, 4, 5].filter((n) => n !== uncertain);
-  const results = value as string[];
-  expect(certain.map((n) => results[n - 1])).toEqual(certain.map((n) => `did ${n}`));
-  expect(["OUTCOME_UNKNOWN", ...(silentAt === undefined ? [`did ${uncertain}`] : [])]).toContain(
-    results[uncertain - 1],
-  );
-  expect(box.done.filter((n) => n !== uncertain)).toEqual(certain);
-  expect(box.done.filter((n) => n === uncertain).length).toBeLessThanOrEqual(1);
+  expect(line).toMatch(/^ends /);
+  return JSON.parse(line!.slice("ends ".length));
+}
+
+const NUMBERS = [1, 2, 3, 4, 5];
+
+test.concurrent("killed while it waits at each of its five awaits: each call is made once", async () => {
+  await using scene = await openScene();
+  await untilWaitsAt(scene, CALLS);
+  expect(scene.box.done).toEqual([1, 2, 3, 4]);
+  const { value, logs, calls } = await finish(scene, CALLS);
+  expect(value).toEqual(NUMBERS.map((n) => `did ${n}`));
+  expect(logs).toEqual(NUMBERS.map((n) => `after ${n}`));
+  expect(calls).toMatchObject(NUMBERS.map(() => ({ tool: "box__work", ok: true })));
+  expect(scene.box.done).toEqual(NUMBERS);
+  // The last process was killed after the end. The next one finds the outcome by the key of the program.
+  expect(JSON.parse((await scene.begin())!.slice("ends ".length))).toMatchObject({ value });
+  expect(scene.box.done).toEqual(NUMBERS);
 });
+
+test.concurrent.each(NUMBERS)(
+  "killed right after the program got the answer to call %i: each call is made once",
+  async (n) => {
+    await using scene = await openScene();
+    await untilWaitsAt(scene, n);
+    expect(await scene.approve({ stopAt: `after ${n}` })).toBe("stopped");
+    const done = NUMBERS.slice(0, n);
+    expect(scene.box.done).toEqual(done);
+    // The next process continues the same image: the call has its saved result, and is not made again.
+    const { value, logs, calls } = await finish(scene, n);
+    expect(value).toEqual(NUMBERS.map((each) => `did ${each}`));
+    expect(logs).toEqual(NUMBERS.map((each) => `after ${each}`));
+    expect(calls).toMatchObject(NUMBERS.map(() => ({ tool: "box__work", ok: true })));
+    expect(scene.box.done).toEqual(NUMBERS);
+  },
+);
+
+/** The value of the program if the outcome of call `n` is unknown. */
+const unknownAt = (n: number) => NUMBERS.map((each) => (each === n ? "OUTCOME_UNKNOWN" : `did ${each}`));
+
+test.concurrent.each([1, 3, 5])(
+  "killed while the server works on call %i: OUTCOME_UNKNOWN, and the call is not made again",
+  async (n) => {
+    await using scene = await openScene(n);
+    await untilWaitsAt(scene, n);
+    expect(await scene.approve({}, scene.box.called)).toBeUndefined();
+    // The person hears of it first, and decides that the program goes on without the call.
+    expect(await scene.approve()).toBe("throws OUTCOME_UNKNOWN");
+    const { value, calls } = await finish(scene, n, { approve: false });
+    expect(value).toEqual(unknownAt(n));
+    expect(calls[n - 1]).toMatchObject({ ok: false, outcome: "unknown", code: "OUTCOME_UNKNOWN" });
+    expect(scene.box.done).toEqual(NUMBERS);
+  },
+);
+
+test.concurrent.each([1, 5])(
+  "killed after the approval of call %i, before the request: made once more only if the person says so",
+  async (n) => {
+    await using scene = await openScene();
+    await untilWaitsAt(scene, n);
+    expect(await scene.approve({ stopBefore: n })).toBe("stopped");
+    expect(await scene.approve()).toBe("throws OUTCOME_UNKNOWN");
+    expect(scene.box.done).toEqual(NUMBERS.slice(0, n - 1));
+    const { value } = await finish(scene, n, { approve: true, again: true });
+    expect(value).toEqual(NUMBERS.map((each) => `did ${each}`));
+    expect(scene.box.done).toEqual(NUMBERS);
+  },
+);
 
 test("an image that was changed in the store is not continued", async () => {
   await using box = await startBox();
   await using store = await sqlite.start();
   const source = `return tools.box.work({ n: 1 })`;
-  const line = await runUntil({ store: store.place, url: box.url, source }, isEnd);
+  await runAndKill({ store: store.place, url: box.url, source });
   await using toolport = createToolport({ mcpServers: { box: { url: box.url } }, store: store.open() });
   await using code = createCodeMode(toolport);
-  const [key] = await store.open().list("programs/");
-  await store.damage!(key!);
-  expect(await failure(code.resume(line.slice("waits ".length), { approve: true }))).toMatchObject({
+  const [waiting] = await code.suspended();
+  for (const key of await store.open().list("programs/")) await store.damage!(key);
+  expect(await failure(code.resume(waiting!.token, { approve: true }))).toMatchObject({
     code: "CORRUPT",
     outcome: "unsent",
   });

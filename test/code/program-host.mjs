@@ -1,24 +1,45 @@
 /**
- * A process that runs a program, or continues one: `node program-host.mjs <job as JSON>`.
+ * A process that runs a program with the key `program`, or continues it if it waits: `node program-host.mjs <job as JSON>`.
  *
- * Prints `line <text>` for every line of the program's console, then `waits <token>` or `ends <outcome as JSON>`.
+ * Prints `stopped` and does nothing more when the program prints the line `stopAt`, or when a call with the number `stopBefore` is about to
+ * be sent. Otherwise it prints `waits <number of the call>`, `ends <outcome as JSON>` or `throws <code>`.
  */
+import { writeSync } from "node:fs";
 import { createToolport, isSuspended } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { openHostStore } from "../suspend/fault-host-stores.mjs";
 
-const { store: place, url, source, token } = JSON.parse(process.argv[2]);
-const say = (line) => process.stdout.write(`${line}\n`);
+const { store: place, url, source, stopAt, stopBefore, decision } = JSON.parse(process.argv[2]);
+const say = (line) => writeSync(1, `${line}\n`);
+/** Blocks the thread that makes calls and writes to the store, until the test kills the process. */
+const stop = () => {
+  say("stopped");
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0);
+};
 const store = await openHostStore(place);
-// Every second call waits for a person.
-const approve = ({ args }) => (args.n % 2 === 1 ? "suspend" : true);
-const toolport = createToolport({ mcpServers: { box: { url } }, store, approve });
+const toolport = createToolport({
+  mcpServers: { box: { url } },
+  store,
+  // Every call waits for a person.
+  approve: () => "suspend",
+  interceptors: [
+    (next) => (call) => {
+      if (call.args.n === stopBefore) stop();
+      return next(call);
+    },
+  ],
+});
 const code = createCodeMode(toolport);
-const options = { onProgress: ({ message }) => say(`line ${message}`) };
-const outcome =
-  token === undefined
-    ? await code.execute(source, { ...options, suspend: true })
-    : await code.resume(token, { approve: true }, options);
-say(isSuspended(outcome) ? `waits ${outcome.token}` : `ends ${JSON.stringify(outcome)}`);
+const onProgress = ({ message }) => {
+  if (message === stopAt) stop();
+};
+let outcome = await code.execute(source, { onProgress, suspend: { key: "program" } });
+let error;
+if (decision !== undefined && isSuspended(outcome))
+  outcome = await code.resume(outcome.token, decision, { onProgress }).catch((thrown) => {
+    error = thrown;
+  });
+if (error !== undefined) say(`throws ${error.code}`);
+else say(isSuspended(outcome) ? `waits ${outcome.args.n}` : `ends ${JSON.stringify(outcome)}`);
 // The test kills the process.
 setInterval(() => {}, 60_000);

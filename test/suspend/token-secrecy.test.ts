@@ -148,13 +148,16 @@ test("with every log, span, event and listener switched on", async () => {
   }
 });
 
-test("a token that a caller sends to a tool is redacted in logs and spans", async () => {
+test.each([
+  ["call", "tpc1"],
+  ["program", "tpp1"],
+])("a token of a %s that a caller sends to a tool is redacted in logs and spans", async (_title, prefix) => {
   const { createToolport } = await import("toolport");
   const { createTestServer } = await import("toolport/testing");
   const lines: string[] = [];
   const note = (...values: unknown[]) => void lines.push(...values.map(printed));
   for (const method of ["error", "log"] as const) vi.spyOn(console, method).mockImplementation(note);
-  const token = `tpc1.${"x1-_".repeat(11).slice(0, 43)}`;
+  const token = `${prefix}.${"x1-_".repeat(11).slice(0, 43)}`;
   const server = createTestServer({ tools: { echo: { handler: ({ text }) => `got ${text}` } } });
   const toolport = createToolport({
     mcpServers: { it: { ...server.memory(), logRequests: true, logResponses: true } },

@@ -22,6 +22,12 @@ test("gives every answer to the interrupt that lists its token", () => {
   expect(createResume(interrupts, { [A]: yes, [B]: no })).toEqual({ "1": { [A]: yes, [B]: no } });
 });
 
+test("takes tokens of programs", () => {
+  const program = `tpp1.${"p".repeat(43)}`;
+  const value = { type: "toolport/suspended", calls: [{ token: program }] };
+  expect(createResume([{ id: "1", value }], { [program]: yes })).toEqual({ "1": { [program]: yes } });
+});
+
 test.each([
   ["no answers", {}],
   ["a token that no interrupt lists", { [A]: yes, [token("x")]: yes }],

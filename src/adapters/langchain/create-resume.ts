@@ -92,8 +92,8 @@ export function createResume(
   });
 }
 
-/** True for a resume value of Toolport: all its keys are tokens. */
+/** True for a resume value of Toolport: all its keys are tokens, of calls or of programs. */
 export const isAnswers = (value: unknown): value is InterruptAnswers =>
   isRecord(value) &&
   Object.keys(value).length > 0 &&
-  Object.keys(value).every((key) => key.startsWith("tpc1."));
+  Object.keys(value).every((key) => /^tp[cp]1\./.test(key));

@@ -154,7 +154,8 @@ export class SuspendedPrograms {
 
   /**
    * Answers the call that the person was asked about. An earlier process may have done that and died: then its saved outcome counts.
-   * Throws if the call still waits afterwards.
+   * Throws if the call still waits afterwards. A call whose outcome is unknown waits for a second decision: `again`, or `approve: false`,
+   * which gives the error to the program.
    */
   async #answerFirst(
     { id, tool, args, token }: PendingCall,
@@ -170,14 +171,13 @@ export class SuspendedPrograms {
     try {
       const suspend = { ...suspendOptions(program, id), create: false };
       const known = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
-        const isLost = ToolportError.isInstance(error) && error.code === "OUTCOME_UNKNOWN";
-        if (isLost && input.again === true) return toolport.resume(token, input, common);
+        if (isLost(error) && input.again === true) return toolport.resume(token, input, common);
         throw error;
       });
       const outcome = isSuspended(known) ? await toolport.resume(known.token, input, common) : known;
       return isSuspended(outcome) ? { suspended: outcome } : { result: async () => outcome };
     } catch (error) {
-      if (!isOver(error)) throw error;
+      if (!isOver(error) && !(isLost(error) && input.approve === false)) throw error;
       return { result: () => Promise.reject(error) };
     }
   }
@@ -303,7 +303,11 @@ const versionOf = ({ version = "" }: CodeExecutor): string => version;
 /** True if the call will not wait any more: the program gets the error. Other errors leave it waiting, and the caller gets them. */
 const isOver = (error: unknown): boolean =>
   ToolportError.isInstance(error) &&
-  (error.code === "REFUSED" || (error.outcome !== "unsent" && error.code !== "OUTCOME_UNKNOWN"));
+  (error.code === "REFUSED" || (error.outcome !== "unsent" && !isLost(error)));
+
+/** True if a process died while the call was on its way. */
+const isLost = (error: unknown): boolean =>
+  ToolportError.isInstance(error) && error.code === "OUTCOME_UNKNOWN";
 
 /** The same for wrong, used, expired and foreign tokens, so that it tells nothing about them. */
 const unknownProgram = (): SuspensionError =>

@@ -7,7 +7,7 @@ interface SuspendedCall {
   readonly suspended: true;
   /**
    * Resumes the call once. A secret: together with access to the store and the principal it is all that is needed. The text
-   * begins with `tpc1.`
+   * begins with `tpc1.`, that of a program of code mode with `tpp1.`
    */
   readonly token: string;
   /** Configured name of the server that is asked next. */
