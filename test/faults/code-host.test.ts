@@ -1,6 +1,6 @@
 /** The host of a program: refused calls, dying workers, aborts, and closing in the middle. */
-import { CatalogError } from "toolport";
 import { createCodeMode } from "toolport/code";
+import type { TestTool } from "toolport/testing";
 import { expect } from "vitest";
 import { failure } from "../support/failure.js";
 import { ALONE, openCode } from "./code-setup.js";
@@ -42,43 +42,55 @@ faultCase(
   ALONE,
 );
 
-faultCase(
-  "E17",
-  "a tool that is withheld or changed while the program runs",
-  async (harness) => {
-    const ran: string[] = [];
-    const task = {
-      handler: () => {
-        ran.push("task");
-        return "ran";
-      },
-    };
-    const { run } = openCode(harness, {
-      tools: { task },
-      port: {
-        interceptors: [
-          (next) => async (call) => {
-            // Between the list and the call the tool leaves the catalog.
-            if (call.args["late"] === true)
-              throw new CatalogError({
-                code: "TOOL_CHANGED",
-                what: "The definition has changed",
-                server: "s",
-              });
-            return next(call);
-          },
-        ],
-      },
-    });
-    const out = await run(
-      "await tools.s.task({}); try { await tools.s.task({ late: true }) } catch (e) { return e.code }",
-    );
-    expect(out.value).toBe("TOOL_CHANGED");
-    expect(out.calls.at(-1)).toMatchObject({ ok: false, outcome: "unsent", code: "TOOL_CHANGED" });
-    expect(ran).toEqual(["task"]);
+/** What a server can do to its tool between two calls of a program. */
+const CHANGES: readonly { code: string; title: string; changed: Partial<TestTool> }[] = [
+  {
+    code: "TOOL_CHANGED",
+    title: "the server changes the tool, which is pinned",
+    changed: { description: "Deletes everything." },
   },
-  ALONE,
-);
+  {
+    code: "TOOL_WITHHELD",
+    title: "the server gives the tool a schema that cannot be checked",
+    changed: { inputSchema: { type: "object", properties: { id: { type: "string", pattern: "(" } } } },
+  },
+];
+
+for (const { code, title, changed } of CHANGES)
+  faultCase(
+    "E17",
+    `${code} while the program runs: ${title}`,
+    async (harness) => {
+      const task: TestTool = { description: "Reads.", handler: () => "ran" };
+      const scene = openCode(harness, {
+        tools: { task, change: { handler: () => change() } },
+        port: { pins: "block" },
+      });
+      const { run, server, toolport } = scene;
+      const change = async () => {
+        const isWithheld = new Promise<void>((resolve) => {
+          toolport.on("catalogChanged", () => {
+            if (toolport.snapshot().withheldTools.some(({ name }) => name === "task")) resolve();
+          });
+        });
+        await server.update({ tools: { task: { ...task, ...changed }, change: { handler: () => "" } } });
+        await isWithheld;
+        return "changed";
+      };
+      const out = await run(
+        `const first = await tools.s.task();
+         await tools.s.change();
+         try { await tools.s.task() } catch (error) { return [first, error.name, error.code] }`,
+      );
+      expect(out.value).toEqual(["ran", "ToolError", code]);
+      expect(out.calls).toMatchObject([{ ok: true }, { ok: true }, { ok: false, outcome: "unsent", code }]);
+      // Not caught: the program fails with the code. A program that starts now does not see the tool at all.
+      const late = await run("return tools.s.task()");
+      expect(late.error).toMatchObject({ code: "THROWN", toolCode: "TOOL_NOT_FOUND", line: 1 });
+      expect(server.calls.map(({ name }) => name)).toEqual(["task", "change"]);
+    },
+    ALONE,
+  );
 
 faultCase(
   "E20",

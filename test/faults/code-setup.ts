@@ -7,7 +7,7 @@ import {
   createCodeMode,
   type ExecuteOptions,
 } from "toolport/code";
-import { createTestServer, type TestTool } from "toolport/testing";
+import { createTestServer, type TestServer, type TestTool } from "toolport/testing";
 import { expect } from "vitest";
 import { watchThreads } from "../support/watch-threads.js";
 import type { FaultHarness } from "./fault-harness.js";
@@ -17,6 +17,7 @@ const echo: TestTool = { handler: (args) => ({ structuredContent: { got: args },
 export interface CodeScene {
   readonly code: CodeMode;
   readonly toolport: Toolport;
+  readonly server: TestServer;
   /** What the tool `echo` received. */
   readonly received: unknown[];
   readonly threads: ReturnType<typeof watchThreads>;
@@ -53,6 +54,7 @@ export function openCode(
   return {
     code,
     toolport,
+    server,
     received,
     threads,
     run: (source, options) => code.execute(source, options),

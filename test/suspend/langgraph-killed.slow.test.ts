@@ -2,85 +2,26 @@
  * A graph of LangGraph with two questions and a sibling with an effect. Every step is a process of its own that ends by kill -9, and
  * one of them is killed before its step is over: no effect happens twice. `TOOLPORT_LONG=1` kills at every point.
  */
-import { spawn } from "node:child_process";
-import { existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { type Host, hostPath, startHost } from "../support/start-host.js";
 import type { GraphKind } from "./langgraph-graphs.js";
+import { eachOf, GraphProcesses, type GraphRun, type Kill, type Order } from "./langgraph-processes.js";
 
 const isLong = process.env["TOOLPORT_LONG"] === "1";
 /** All effects: the first and the last call ask for a seat first. */
 const EFFECTS = ["booked Oslo a1", "noted Bonn", "booked Rome c1"];
 
-type Order = "together" | "first" | "last";
+let processes: GraphProcesses;
 
-interface Step {
-  readonly points?: readonly string[];
-  readonly outputs?: readonly string[];
-  readonly killedAt?: string;
-}
-
-interface Kill {
-  /** Number of the process, from 0. */
-  readonly step: number;
-  readonly killAt?: number;
-  readonly serverKillsAt?: number;
-}
-
-let folder = "";
-let server: Host;
-let runs = 0;
-
-beforeAll(async () => {
-  folder = mkdtempSync(join(tmpdir(), "toolport-langgraph-"));
-  server = await startHost("langgraph-server.mjs", [folder]);
+beforeAll(() => {
+  processes = new GraphProcesses();
 });
 
-afterAll(async () => {
-  server.kill("SIGKILL");
-  await server.exited;
-  rmSync(folder, { recursive: true });
-});
+afterAll(() => processes.close());
 
-/** Runs one process and returns its last line; `{}` if it was killed without one. */
-async function runStep(given: Record<string, unknown>): Promise<Step> {
-  const { url } = server.report as { url: string };
-  const host = spawn(process.execPath, [
-    hostPath("langgraph-host.mjs"),
-    JSON.stringify({ ...given, url, folder }),
-  ]);
-  let output = "";
-  let errors = "";
-  host.stdout.setEncoding("utf8").on("data", (text: string) => {
-    output += text;
-  });
-  host.stderr.setEncoding("utf8").on("data", (text: string) => {
-    errors += text;
-  });
-  const signal = await new Promise((resolve) => host.once("close", (_code, by) => resolve(by)));
-  if (signal !== "SIGKILL") throw new Error(`The process ended by itself: ${errors}`);
-  return JSON.parse(output.trim() || "{}") as Step;
-}
-
-/** Runs processes until the graph is over. */
-async function runGraph(kind: GraphKind, order: Order, kill?: Kill) {
-  runs += 1;
-  const run = `run-${runs}`;
-  const steps: Step[] = [];
-  while (steps.at(-1)?.outputs === undefined) {
-    if (steps.length === 10) throw new Error(`The graph does not end: ${JSON.stringify(steps)}`);
-    const { step, ...at } = kill ?? { step: -1 };
-    steps.push(await runStep({ kind, order, run, ...(step === steps.length && at) }));
-  }
-  const file = join(folder, `${run}.effects`);
-  const effects = existsSync(file) ? readFileSync(file, "utf8").trim().split("\n") : [];
-  return { steps, effects, outputs: steps.at(-1)!.outputs! };
-}
+const runGraph = (kind: GraphKind, order: Order, kill?: Kill) => processes.run({ kind, order, kill });
 
 /** Every call has its effect once, or its outcome is unknown and its effect did not happen twice. */
-function expectAtMostOnce({ effects, outputs }: { effects: string[]; outputs: readonly string[] }): void {
+function expectAtMostOnce({ effects, outputs }: GraphRun): void {
   expect(new Set(effects).size).toBe(effects.length);
   expect(outputs).toHaveLength(EFFECTS.length);
   for (const [index, output] of outputs.entries()) {
@@ -104,17 +45,8 @@ const chosen = (count: number, some: readonly number[]): number[] =>
     ? Array.from({ length: count }, (_, index) => index + 1)
     : some.map((part) => Math.ceil(part * count));
 
-/** Three at a time: a process mostly waits until the lease of the killed one is over. */
-async function eachOf<Item>(items: readonly Item[], run: (item: Item) => Promise<void>): Promise<void> {
-  const left = [...items];
-  const worker = async () => {
-    for (let item = left.shift(); item !== undefined; item = left.shift()) await run(item);
-  };
-  await Promise.all([worker(), worker(), worker()]);
-}
-
 describe.each(CASES)("%s, questions answered: %s", (kind, order) => {
-  let whole: Awaited<ReturnType<typeof runGraph>>;
+  let whole: GraphRun;
 
   beforeAll(async () => {
     whole = await runGraph(kind, order);
