@@ -4,7 +4,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
 import { isForModel } from "../model/tool-ui.js";
 import { artifactsOf, giveArtifacts } from "../port/artifact-access.js";
-import { createTelemetry } from "../telemetry/open-telemetry.js";
+import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { suggest } from "../util/suggest.js";
 import { VERSION } from "../util/version.js";
@@ -18,6 +18,7 @@ import type {
   ExecuteOptions,
 } from "./code-mode.js";
 import { createToolSource } from "./create-tool-source.js";
+import { EXECUTE_NAME } from "./model-tools.js";
 import { createProgramApi, type ProgramApi } from "./program-api.js";
 import { type PausedProgram, type RunLimits, type RunPlan, runProgram } from "./run-program.js";
 import { announceProgram } from "./watch-programs.js";
@@ -83,27 +84,32 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     return createProgramApi(tools.filter(isForModel));
   }
 
-  /** Runs a program, or continues one, in a span of its own. */
+  /** Runs a program, or continues one. */
   async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
-    let callCount = 0;
-    const { outcome } = await telemetry.toolCall(
-      { tool: "execute", end: () => ({ server: "toolport", attempts: callCount }) },
-      async () => {
-        const artifacts = artifactsOf(toolport);
-        const { source, options: given } = plan;
-        const watcher = announceProgram(toolport, { source, context: given.context });
-        const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
-        const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
-          watcher?.failed(error);
-          throw error;
-        });
-        watcher?.ended(result);
-        const isPaused = "paused" in result;
-        callCount = (isPaused ? result.paused : result).calls.length;
-        // The span looks at `isError`.
-        return { outcome: result, isError: !isPaused && result.error !== undefined };
-      },
-    );
+    const artifacts = artifactsOf(toolport);
+    const { source, options: given } = plan;
+    const watcher = announceProgram(toolport, { source, context: given.context });
+    const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
+    const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
+      watcher?.failed(error);
+      throw error;
+    });
+    watcher?.ended(result);
+    return result;
+  }
+
+  /** Everything that a program does until it ends or waits is in one span. */
+  async function inSpan(
+    action: () => Promise<CodeOutcome | PausedProgram>,
+  ): Promise<CodeOutcome | PausedProgram> {
+    let facts: ReturnType<ToolSpanFacts["end"]> = { server: "toolport", attempts: 0 };
+    const { outcome } = await telemetry.toolCall({ tool: EXECUTE_NAME, end: () => facts }, async () => {
+      const result = await action();
+      const { calls, suspended } = "paused" in result ? result.paused : { ...result, suspended: undefined };
+      facts = { ...facts, attempts: calls.length, suspended: suspended?.reason };
+      // The span looks at `isError`.
+      return { outcome: result, isError: !("paused" in result) && result.error !== undefined };
+    });
     return outcome;
   }
 
@@ -122,7 +128,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     const opened = await open(given.signal);
     if (given.suspend) return (await suspendedPrograms(opened)).execute(source, plan);
     // Without calls that may wait, no program pauses.
-    return (await run({ ...plan, ...opened })) as CodeOutcome;
+    return (await inSpan(() => run({ ...plan, ...opened }))) as CodeOutcome;
   }
 
   async function resume(
@@ -143,6 +149,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     return new SuspendedPrograms({
       ...opened,
       toolport,
+      inSpan,
       run: (plan) => run({ ...opened, ...plan }),
     });
   }

@@ -53,7 +53,7 @@ describe.each<GraphKind>(["ToolNode", "createAgent"])("%s", (kind) => {
         requests: { seat: { message: "Which seat?" } },
       },
     ]);
-    const [{ token }] = first.conversation.calls as [{ token: string }];
+    const { token } = first.conversation.calls[0]!;
     await first.conversation.answer({ [token]: seat("1A") });
     expect(first.conversation.outputs?.map(outputOf)).toMatchObject([
       { value: ["noted Bonn", "booked Oslo, seat 1A, meal none", true] },

@@ -85,20 +85,25 @@ test("a program that is resumed continues in a span of its own, with the calls t
       ({ token } = (await box.code.resume(token, { approve: true })) as { token: string });
       span.end();
     });
-  expect(tree()).toMatchInlineSnapshot(`
-    [
-      "first",
-      "  execute_tool execute",
-      "    execute_tool box__work",
-      "second",
-      "  execute_tool box__work",
-      "    tools/call work",
-      "  execute_tool execute",
-      "    execute_tool box__work",
-      "third",
-      "  execute_tool box__work",
-      "    tools/call work",
-      "  execute_tool execute",
-    ]
-  `);
+  const asks = "    execute_tool box__work";
+  const runs = [asks, "      tools/call work"];
+  const program = "  execute_tool execute";
+  expect(tree()).toEqual([
+    "first",
+    program,
+    asks,
+    "second",
+    program,
+    ...runs,
+    asks,
+    "third",
+    program,
+    ...runs,
+  ]);
+  const programs = otel.spans().filter(({ name }) => name === "execute_tool execute");
+  expect(programs.map(({ attributes }) => attributes["toolport.suspended"])).toEqual([
+    "approval",
+    "approval",
+    undefined,
+  ]);
 });

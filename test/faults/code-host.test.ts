@@ -69,7 +69,7 @@ for (const { code, title, changed } of CHANGES)
       const { run, server, toolport } = scene;
       const change = async () => {
         const isWithheld = new Promise<void>((resolve) => {
-          toolport.on("catalogChanged", () => {
+          toolport.on("tools", () => {
             if (toolport.snapshot().withheldTools.some(({ name }) => name === "task")) resolve();
           });
         });
@@ -84,7 +84,7 @@ for (const { code, title, changed } of CHANGES)
       );
       expect(out.value).toEqual(["ran", "ToolError", code]);
       expect(out.calls).toMatchObject([{ ok: true }, { ok: true }, { ok: false, outcome: "unsent", code }]);
-      // Not caught: the program fails with the code. A program that starts now does not see the tool at all.
+      // A program that starts now does not see the tool at all.
       const late = await run("return tools.s.task()");
       expect(late.error).toMatchObject({ code: "THROWN", toolCode: "TOOL_NOT_FOUND", line: 1 });
       expect(server.calls.map(({ name }) => name)).toEqual(["task", "change"]);

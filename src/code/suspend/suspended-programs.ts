@@ -46,6 +46,8 @@ export interface SuspendedProgramsParts {
   run(
     plan: Pick<RunPlan, "source" | "limits" | "options" | "api" | "call" | "earlier">,
   ): Promise<CodeOutcome | PausedProgram>;
+  /** Runs an action in the span of the program. */
+  inSpan(action: () => Promise<CodeOutcome | PausedProgram>): Promise<CodeOutcome | PausedProgram>;
 }
 
 type RunOptions = Pick<CallToolOptions, "signal" | "onProgress" | "context" | "headers">;
@@ -92,10 +94,12 @@ export class SuspendedPrograms {
       ...{ source, limits, wish, key },
       run: key ?? globalThis.crypto.randomUUID(),
     };
-    const outcome = await this.#parts.run({
-      ...{ source, limits, options: runOptions(options), api: this.#parts.api },
-      call: this.#caller(program),
-    });
+    const outcome = await this.#parts.inSpan(() =>
+      this.#parts.run({
+        ...{ source, limits, options: runOptions(options), api: this.#parts.api },
+        call: this.#caller(program),
+      }),
+    );
     return this.#finish(program, outcome);
   }
 
@@ -127,21 +131,7 @@ export class SuspendedPrograms {
       wish: { ttlMs, reasons: record.reasons, requireDurable: false },
     };
     try {
-      const [first, ...others] = record.pending as [PendingCall, ...PendingCall[]];
-      const answer = await this.#answerFirst(first, { program, input, options });
-      if (answer.suspended !== undefined)
-        return await this.#save(
-          { ...record, pending: [{ ...first, token: answer.suspended.token }, ...others] },
-          answer.suspended,
-          held,
-        );
-      const call = this.#caller(program);
-      const outcome = await this.#parts.run({
-        ...{ source, limits, options: runOptions(options), api: savedApi(this.#parts.api, tools) },
-        call: (name, args, callOptions, id) =>
-          id === first.id ? answer.result() : call(name, args, callOptions, id),
-        earlier: { ...record, image: fromBase64(record.image)! },
-      });
+      const outcome = await this.#parts.inSpan(() => this.#decide(program, { record, input, options }));
       return await this.#finish(program, outcome, held);
     } catch (error) {
       // The image is as it was, and calls that were made have their results saved: the same token works again.
@@ -150,6 +140,29 @@ export class SuspendedPrograms {
     } finally {
       held.stop();
     }
+  }
+
+  /** Answers the first call that waits, and continues the program unless that call waits again. */
+  async #decide(
+    program: LiveProgram,
+    { record, input, options }: { record: ProgramRecord; input: ResumeInput; options: ResumeOptions },
+  ): Promise<CodeOutcome | PausedProgram> {
+    const { source, limits, tools } = record;
+    const [first, ...others] = record.pending as [PendingCall, ...PendingCall[]];
+    const earlier = { ...record, image: fromBase64(record.image)! };
+    const answer = await this.#answerFirst(first, { program, input, options });
+    if (answer.suspended !== undefined) {
+      const { suspended } = answer;
+      return {
+        paused: { ...earlier, suspended, pending: [{ ...first, token: suspended.token }, ...others] },
+      };
+    }
+    const call = this.#caller(program);
+    return this.#parts.run({
+      ...{ source, limits, options: runOptions(options), api: savedApi(this.#parts.api, tools), earlier },
+      call: (name, args, callOptions, id) =>
+        id === first.id ? answer.result() : call(name, args, callOptions, id),
+    });
   }
 
   /**
