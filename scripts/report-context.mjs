@@ -2,7 +2,7 @@
  * Counts what models get for the tools of 20 real servers, from Toolport and from other libraries: `npm run report:context`.
  *
  * Starts the servers of test/fixtures/definitions over stdio, writes the tables into docs/context.md and docs/code-mode.md, and exits with 1 if a target is
- * missed. `--no-peers` leaves the other libraries out and writes nothing.
+ * missed. `--no-peers` leaves the other libraries out and writes nothing. `--code` measures code mode only, and writes docs/code-mode.md.
  */
 import { join } from "node:path";
 import { createToolport } from "../dist/index.js";
@@ -37,7 +37,17 @@ const table = (head, rows) =>
     .join("\n");
 
 const targets = [];
+const codeTargets = [];
 const target = (what, value, limit, isMet) => targets.push({ what, value, limit, isMet });
+const codeTarget = (what, value, limit, isMet) => codeTargets.push({ what, value, limit, isMet });
+const targetTable = (rows) =>
+  table(
+    ["target", "measured", "limit"],
+    rows.map(({ what, value, limit, isMet }) => [
+      isMet ? what : `${what} (missed)`,
+      ...[value, limit].map((each) => (typeof each === "number" ? number(each) : each)),
+    ]),
+  );
 
 const open = (options) => createToolport({ onServerError: "throw", ...options });
 
@@ -94,69 +104,69 @@ async function peers() {
   return rows;
 }
 
-const { rows, search, costs } = await definitions();
-for (const { what, median } of search.answers)
-  target(`answer of \`search_tools\` to ${what}, median`, median, MAX_ANSWER, median <= MAX_ANSWER);
-for (const { what, found, of } of search.names) target(`${what}, found first`, found, of, found === of);
-target(
-  "`cost()` within 15 % of o200k, share of the tools",
-  percent(costs.within),
-  percent(MIN_WITHIN),
-  costs.within >= MIN_WITHIN,
-);
-const big = await results();
-const others = process.argv.includes("--no-peers") ? undefined : await peers();
-
-const code = await codeSections({ target });
-
-const sections = [
-  `${costs.tools} tools of ${Object.keys(CORPUS).length} servers; o200k tokens of the JSON that a request contains. Whole definitions with public names: ${number(costs.exact)} tokens, estimated by \`cost()\`: ${number(costs.estimated)}.`,
-  "**Definitions that a model gets before its first word**",
-  table(
-    [
-      "adapter",
-      "`compact: false`",
-      "default",
-      "cut at 500 / 200",
-      "`deferTools`",
-      '`"native"`',
-      '`"client"`',
-    ],
-    rows,
-  ),
-  "**Other libraries, the same servers**",
-  others === undefined
-    ? ""
-    : table(
-        ["library", "tools", "tokens"],
-        others.map(({ name, count, tokens }) => [name, number(count), number(tokens)]),
-      ),
-  "**A result of 1 MB**",
-  table(
-    ["library", "JSON list", "log"],
-    [...big, ...(others ?? []).map(({ name, sizes }) => [name, ...sizes.map(number)])],
-  ),
-  "**Search**",
-  table(
-    ["query", "median tokens", "p90", "largest"],
-    search.answers.map(({ what, median, p90, largest }) => [what, ...[median, p90, largest].map(number)]),
-  ),
-  "**Targets**",
-  table(
-    ["target", "measured", "limit"],
-    targets.map(({ what, value, limit, isMet }) => [
-      isMet ? what : `${what} (missed)`,
-      ...[value, limit].map((each) => (typeof each === "number" ? number(each) : each)),
-    ]),
-  ),
-];
-const text = sections.filter((section) => section !== "").join("\n\n");
-console.log(text);
-console.log(code);
-if (others !== undefined) {
-  writeSection("context-report", text, join(root, "docs", "context.md"));
-  writeSection("code-report", code, join(root, "docs", "code-mode.md"));
+async function reportContext() {
+  const { rows, search, costs } = await definitions();
+  for (const { what, median } of search.answers)
+    target(`answer of \`search_tools\` to ${what}, median`, median, MAX_ANSWER, median <= MAX_ANSWER);
+  for (const { what, found, of } of search.names) target(`${what}, found first`, found, of, found === of);
+  target(
+    "`cost()` within 15 % of o200k, share of the tools",
+    percent(costs.within),
+    percent(MIN_WITHIN),
+    costs.within >= MIN_WITHIN,
+  );
+  const big = await results();
+  const others = process.argv.includes("--no-peers") ? undefined : await peers();
+  const sections = [
+    `${costs.tools} tools of ${Object.keys(CORPUS).length} servers; o200k tokens of the JSON that a request contains. Whole definitions with public names: ${number(costs.exact)} tokens, estimated by \`cost()\`: ${number(costs.estimated)}.`,
+    "**Definitions that a model gets before its first word**",
+    table(
+      [
+        "adapter",
+        "`compact: false`",
+        "default",
+        "cut at 500 / 200",
+        "`deferTools`",
+        '`"native"`',
+        '`"client"`',
+      ],
+      rows,
+    ),
+    "**Other libraries, the same servers**",
+    others === undefined
+      ? ""
+      : table(
+          ["library", "tools", "tokens"],
+          others.map(({ name, count, tokens }) => [name, number(count), number(tokens)]),
+        ),
+    "**A result of 1 MB**",
+    table(
+      ["library", "JSON list", "log"],
+      [...big, ...(others ?? []).map(({ name, sizes }) => [name, ...sizes.map(number)])],
+    ),
+    "**Search**",
+    table(
+      ["query", "median tokens", "p90", "largest"],
+      search.answers.map(({ what, median, p90, largest }) => [what, ...[median, p90, largest].map(number)]),
+    ),
+    "**Targets**",
+    targetTable(targets),
+  ];
+  const text = sections.filter((section) => section !== "").join("\n\n");
+  console.log(text);
+  if (others !== undefined) writeSection("context-report", text, join(root, "docs", "context.md"));
 }
-const missed = targets.filter(({ isMet }) => !isMet);
+
+async function reportCode() {
+  const sections = await codeSections({ target: codeTarget });
+  const text = [...sections, "**Targets**", targetTable(codeTargets)].join("\n\n");
+  console.log(text);
+  if (!process.argv.includes("--no-peers"))
+    writeSection("code-report", text, join(root, "docs", "code-mode.md"));
+}
+
+if (!process.argv.includes("--code")) await reportContext();
+await reportCode();
+const missed = [...targets, ...codeTargets].filter(({ isMet }) => !isMet);
 for (const { what, value, limit } of missed) console.error(`Missed: ${what}: ${value}, limit ${limit}`);
 process.exitCode = missed.length > 0 ? 1 : 0;

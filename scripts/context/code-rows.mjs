@@ -11,8 +11,9 @@ import { runTasks } from "./code-tasks.mjs";
 
 const MAX_TOOLS = 450;
 const MAX_DECLARED = 0.6;
+const MAX_BARE = 0.35;
 
-const folder = join(root, "test", "fixtures", "definitions");
+const folderOf = (corpus) => join(root, "test", "fixtures", corpus);
 const number = (value) => Math.round(value).toLocaleString("en-US");
 const tokensOf = (value) => countTokens(JSON.stringify(value));
 const table = (head, rows) =>
@@ -20,8 +21,9 @@ const table = (head, rows) =>
     .map((cells) => `| ${cells.join(" | ")} |`)
     .join("\n");
 
-/** `count` tools, spread over all servers of the corpus; they are only listed. */
-function someTools(count = Number.POSITIVE_INFINITY) {
+/** `count` tools, spread over all servers of a corpus; they are only listed. */
+function someTools(count = Number.POSITIVE_INFINITY, corpus = "definitions") {
+  const folder = folderOf(corpus);
   const all = readdirSync(folder).flatMap((file) =>
     JSON.parse(readFileSync(join(folder, file), "utf8")).tools.map((tool) => ({
       ...tool,
@@ -38,6 +40,58 @@ function someTools(count = Number.POSITIVE_INFINITY) {
   return servers;
 }
 
+/** All declarations, as the description of `execute` contains them. */
+async function declarationsOf(declaring) {
+  const [{ description }] = await declaring.tools();
+  const text = description.slice(description.indexOf("The functions:\n") + "The functions:\n".length);
+  if (!text.includes("declare const tools")) throw new Error("The declarations are not in the description");
+  return text;
+}
+
+/** No declaration contains these marks outside of comments, unless a server has them in a name or a value. */
+const withoutComments = (text) => text.replace(/^\/\/ .*\n/gm, "").replace(/ \/\* .*? \*\//g, "");
+
+/** Declarations beside the JSON of names and input schemas. The servers of this corpus are stored without descriptions of tools. */
+async function schemaRow(count, target) {
+  const servers = Object.entries(someTools(count, "schemas")).map(([name, tools]) => [
+    name,
+    createTestServer({ tools }),
+  ]);
+  const toolport = createToolport({
+    mcpServers: Object.fromEntries(servers.map(([name, server]) => [name, server.memory()])),
+  });
+  const declaring = createCodeMode(toolport, {
+    discovery: "declare",
+    declareTokens: Number.MAX_SAFE_INTEGER,
+  });
+  try {
+    const tools = await toolport.tools();
+    const json = await tokensOf(tools.map(({ name, inputSchema }) => ({ name, inputSchema })));
+    const text = await declarationsOf(declaring);
+    const [whole, bare] = [await countTokens(text), await countTokens(withoutComments(text))];
+    const [share, bareShare] = [whole / json, bare / json];
+    const note = (what, value, limit) =>
+      target(
+        `${what}, ${tools.length} tools, share of the schemas`,
+        value.toFixed(2),
+        limit.toFixed(2),
+        value <= limit,
+      );
+    if (count !== undefined) note("declarations", share, MAX_DECLARED);
+    note("declarations without comments", bareShare, MAX_BARE);
+    return [
+      number(tools.length),
+      number(json),
+      `${number(whole)} (${share.toFixed(2)})`,
+      `${number(bare)} (${bareShare.toFixed(2)})`,
+    ];
+  } finally {
+    await declaring.close();
+    await toolport.close();
+    await Promise.all(servers.map(([, server]) => server.close()));
+  }
+}
+
 async function definitionRow(count, target) {
   const servers = Object.entries(someTools(count)).map(([name, tools]) => [
     name,
@@ -52,20 +106,12 @@ async function definitionRow(count, target) {
     const shown = async (source) => tokensOf(await toOpenAITools(source, { forModel: false }));
     const { length } = await whole.tools();
     const [direct, deferred, search] = [await shown(whole), await shown(deferring), await shown(searching)];
-    const [declared] = await declaring.tools();
-    const declarations = await countTokens(
-      declared.description.slice(declared.description.indexOf("declare const")),
-    );
+    const declarations = await countTokens(await declarationsOf(declaring));
     const share = declarations / direct;
-    target(
-      `code mode: \`search\` and \`execute\` at ${length} tools`,
-      search,
-      MAX_TOOLS,
-      search <= MAX_TOOLS,
-    );
+    target(`\`search\` and \`execute\` at ${length} tools`, search, MAX_TOOLS, search <= MAX_TOOLS);
     if (length <= 100)
       target(
-        `code mode: declarations at ${length} tools, share of the definitions`,
+        `declarations at ${length} tools, share of the definitions`,
         share.toFixed(2),
         MAX_DECLARED.toFixed(2),
         share <= MAX_DECLARED,
@@ -85,10 +131,12 @@ async function definitionRow(count, target) {
   }
 }
 
-/** The text of the section. @param target notes a measured value beside its limit */
+/** The parts of the section. @param target notes a measured value beside its limit */
 export async function codeSections({ target }) {
   const rows = [];
   for (const count of [10, 100, undefined]) rows.push(await definitionRow(count, target));
+  const schemas = [];
+  for (const count of [10, 100, undefined]) schemas.push(await schemaRow(count, target));
   const library = { createToolport, createTestServer, createCodeMode, toOpenAITools, runOpenAIToolCalls };
   const tasks = [];
   for (const more of [{}, someTools(96)]) {
@@ -116,7 +164,9 @@ export async function codeSections({ target }) {
       ],
       rows,
     ),
+    "**Declarations beside the schemas alone** (the JSON of names and input schemas of 47 servers in test/fixtures/schemas, which are stored without descriptions of tools: comments are those of parameters)",
+    table(["tools", "JSON schemas", "declarations (share)", "without comments (share)"], schemas),
     "**Whole tasks** (input tokens of all requests together, number of requests in brackets; a scripted model, no prompt cache, `read_artifact` for large results)",
     table(["task", "tools", "direct calls", "code mode", "share"], tasks),
-  ].join("\n\n");
+  ];
 }

@@ -2,7 +2,7 @@
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { NameSet } from "../schema/typescript/identifiers.js";
+import { NameSet, wordsOf } from "../schema/typescript/identifiers.js";
 import { createTypeWriter, type TypeStyle } from "../schema/typescript/schema-to-type.js";
 import { cutText } from "../util/shorten-text.js";
 import type { ProgramApi, ProgramServer, ProgramTool } from "./program-api.js";
@@ -19,6 +19,9 @@ const MAX_COMMENT = 160;
 const MAX_READ = 4 * MAX_COMMENT;
 /** The parameters of a tool with a larger schema, as JSON, are declared without their descriptions. */
 const MAX_SCHEMA = 10_000;
+/** Characters that the parameters of one object share for their descriptions; each gets `MIN_PARAMETER` at least. */
+const MAX_PARAMETERS = 800;
+const MIN_PARAMETER = 60;
 
 /** Characters of the type of a result. */
 const MAX_OUTPUT = 300;
@@ -39,8 +42,8 @@ const GLOBAL_TYPES = (
  * declareTools(createProgramApi(tools));
  * // declare const tools: {
  * // github: {
- * //   // Creates an issue.
- * //   createIssue(args: { repo: string, title: string, body?: string }): Promise<unknown>;
+ * // // Creates an issue.
+ * // createIssue(args:{ repo:string, title:string, body?:string }):Promise<unknown>;
  * // };
  * // };
  * ```
@@ -52,15 +55,16 @@ export function declareTools(api: Pick<ProgramApi, "servers">, options: Declarat
   const groups = api.servers.flatMap(({ member, tools }: ProgramServer) => {
     const shown = only === undefined ? tools : tools.filter(({ tool }) => only.has(tool));
     if (shown.length === 0) return [];
+    const shownComments = new Set<string>();
     const lines = shown.flatMap((each) => {
-      const declared = declareTool(each, { names, comments });
+      const declared = declareTool(each, { names, comments: comments ? shownComments : undefined });
       types.push(...declared.types);
       const text = comments ? commentText(each.tool.description ?? each.tool.title) : "";
-      return [...(text === "" ? [] : [`  // ${text}`]), `  ${declared.line}`];
+      return [...(text === "" ? [] : [`// ${text}`]), declared.line];
     });
-    return [`${member}: {`, ...lines, "};"];
+    return [`${member}:{`, ...lines, "};"];
   });
-  return [...types, "declare const tools: {", ...groups, "};"].join("\n");
+  return [...types, "declare const tools:{", ...groups, "};"].join("\n");
 }
 
 interface DeclaredTool {
@@ -70,19 +74,21 @@ interface DeclaredTool {
 
 function declareTool(
   { tool, member }: ProgramTool,
-  { names, comments }: { names: NameSet; comments: boolean },
+  { names, comments }: { names: NameSet; comments: Set<string> | undefined },
 ): DeclaredTool {
   const { inputSchema, outputSchema } = tool;
   const isLong = JSON.stringify(inputSchema).length > MAX_SCHEMA;
-  const style = createStyle(comments && !isLong);
+  const style = createStyle(
+    isLong || comments === undefined ? undefined : { shown: comments, around: member },
+  );
   const input = createTypeWriter(inputSchema, { name: "", names, style });
   const args = parameter(inputSchema, input.write(inputSchema));
   if (outputSchema === undefined)
-    return { types: input.declarations, line: `${member}(${args}): Promise<unknown>;` };
+    return { types: input.declarations, line: `${member}(${args}):Promise<unknown>;` };
   const output = writeOutput(outputSchema, names);
   return {
     types: [...input.declarations, ...output.types],
-    line: `${member}(${args}): Promise<${output.type}>;`,
+    line: `${member}(${args}):Promise<${output.type}>;`,
   };
 }
 
@@ -105,28 +111,76 @@ function parameter(schema: JsonSchema, type: string): string {
   const isPlain = !["allOf", "anyOf", "oneOf", "$ref"].some((key) => key in schema);
   if (isPlain && Object.keys(properties ?? {}).length === 0 && !schema["additionalProperties"]) return "";
   const isOptional = isPlain && !(Array.isArray(required) && required.length > 0);
-  return `args${isOptional ? "?" : ""}: ${type === "unknown" || type === "never" ? "object" : type}`;
+  return `args${isOptional ? "?" : ""}:${type === "unknown" || type === "never" ? "object" : type}`;
 }
 
-const OUTPUT_STYLE: TypeStyle = { ...createStyle(false), anyObject: "Record<string, unknown>" };
+const OUTPUT_STYLE: TypeStyle = { ...createStyle(), anyObject: "Record<string, unknown>" };
 
-function createStyle(comments: boolean): TypeStyle {
+/** Which descriptions of parameters are left out, because they say nothing new. */
+interface CommentRules {
+  /** Parameters of the same server that were described already, with their text. */
+  readonly shown: Set<string>;
+  /** Name of the tool. A description that only repeats the words of names is left out. */
+  readonly around: string;
+}
+
+/** Without blanks where they cost tokens. @param rules undefined: no comments */
+function createStyle(rules?: CommentRules): TypeStyle {
   return {
     anyObject: "object",
-    declare: (name, type) => `type ${name} = ${type};`,
+    or: "|",
+    declare: (name, type) => `type ${name}=${type};`,
     object(members, isOpen) {
+      const described = members.filter(({ description }) => typeof description === "string").length;
+      const room = Math.max(MIN_PARAMETER, Math.min(MAX_COMMENT, Math.floor(MAX_PARAMETERS / described)));
       const parts = members.map(({ name, isOptional, type, description }) => {
-        const text = comments ? commentText(description) : "";
-        return `${name}${isOptional ? "?" : ""}: ${type}${text === "" ? "" : ` /* ${text} */`}`;
+        const text = rules === undefined ? "" : parameterComment(name, description, { ...rules, room });
+        return `${name}${isOptional ? "?" : ""}:${type}${text === "" ? "" : ` /* ${text} */`}`;
       });
-      return `{ ${[...parts, ...(isOpen ? ["[key: string]: unknown"] : [])].join(", ")} }`;
+      return `{ ${[...parts, ...(isOpen ? ["[key:string]:unknown"] : [])].join(", ")} }`;
     },
   };
 }
 
+/** The description of a parameter, without what its name, its type and earlier tools say. */
+function parameterComment(
+  name: string,
+  description: unknown,
+  { shown, around, room }: CommentRules & { readonly room: number },
+): string {
+  if (typeof description !== "string") return "";
+  const whole = commentText(description, MAX_READ)
+    .replace(OPTIONAL, "")
+    .replace(ARTICLE, "")
+    .replace(/\.$/, "");
+  const isKnown = shown.has(`${name} ${whole}`);
+  shown.add(`${name} ${whole}`);
+  return isKnown || repeats(whole, [...wordsOf(name), ...wordsOf(around)]) ? "" : cutText(whole, room);
+}
+
+/** The question mark behind the name says it. */
+const OPTIONAL = /^\(?(?:optional|required)\b\)?[\s.:,-]*|[\s,]*\((?:optional|required)\)\.?$/gi;
+const ARTICLE = /^(?:the|an?) /i;
+/** Words that add nothing to the name of a parameter. */
+const FILLERS = new Set("a an the of to for in on by is as be this that with from and".split(" "));
+const stem = (word: string): string =>
+  word
+    .toLowerCase()
+    .replace(/s$/, "")
+    .replace(/^identifier$/, "id");
+
+/** True if a text consists of these words and fillers: `The ID of the base` for `baseId`. */
+function repeats(text: string, words: readonly string[]): boolean {
+  const known = new Set(words.map(stem));
+  return (
+    !/[^\x20-\x7e]|\d/.test(text) &&
+    wordsOf(text).every((word) => FILLERS.has(word.toLowerCase()) || known.has(stem(word)))
+  );
+}
+
 /** One line that cannot end the comment around it. Servers write these texts. */
-function commentText(text: unknown): string {
+function commentText(text: unknown, length: number = MAX_COMMENT): string {
   if (typeof text !== "string") return "";
   const line = sanitiseText(text.slice(0, MAX_READ)).text.replace(/\s+/g, " ").trim();
-  return cutText(line, MAX_COMMENT).replaceAll("*/", "*\\/");
+  return cutText(line, length).replaceAll("*/", "*\\/");
 }

@@ -52,7 +52,7 @@ describe("search and execute", () => {
     const few = createProgramApi(collectedTools.filter(({ server }) => server === "memory"));
     const declared = modelTools(few, { ...OPTIONS, discovery: "declare" });
     expect(declared.map(({ name }) => name)).toEqual(["execute"]);
-    expect(declared[0]?.description).toContain("createEntities(args: {");
+    expect(declared[0]?.description).toContain("createEntities(args:{");
     expect(declared[0]?.description).not.toContain("`search`");
     const all = modelTools(createProgramApi(collectedTools), { ...OPTIONS, discovery: "declare" });
     expect(all.map(({ name }) => name)).toEqual(["search", "execute"]);
@@ -75,7 +75,7 @@ describe("the answer of a search", () => {
     const server = api.servers[0]!;
     const { member } = server.tools.at(-1)!;
     const query = `tools.${server.member}.${member}`;
-    expect(await describeTools(api, finder([]), { query, limit: 1 })).toContain(`  ${member}(`);
+    expect(await describeTools(api, finder([]), { query, limit: 1 })).toContain(`\n${member}(`);
   });
 
   test("lists what exists if nothing was found, in bounded length", async () => {

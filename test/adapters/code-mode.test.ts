@@ -47,7 +47,7 @@ describe.each(Object.entries(LOOPS))("%s", (_name, { run, results, names, proble
   test("search, execute, answer", async () => {
     await using shop = openShop();
     const execute: LiveTurn = (request) => {
-      expect(results(request)[0]).toContain("listOrders(args: { state: string }): Promise<{ orders: ");
+      expect(results(request)[0]).toContain("listOrders(args:{ state:string }):Promise<{ orders:");
       return [{ name: "execute", args: { code: PROGRAM } }];
     };
     const answer: LiveTurn = (request) => {

@@ -10,7 +10,8 @@ const RESERVED = new Set(
   ).split(" "),
 );
 
-const wordsOf = (text: string): string[] =>
+/** `listOpen-orders` → `list`, `Open`, `orders`. */
+export const wordsOf = (text: string): string[] =>
   text
     .normalize("NFKD")
     .replace(/([a-z0-9])([A-Z])/g, "$1 $2")

@@ -21,17 +21,20 @@ export interface TypeStyle {
   object(members: readonly TypeMember[], isOpen: boolean): string;
   /** An object without known properties. */
   readonly anyObject: string;
+  /** Between the members of a union. */
+  readonly or: string;
   declare(name: string, type: string): string;
 }
 
 /** For files: one property a line, exact about `undefined`. */
 const FILE_STYLE: TypeStyle = {
   anyObject: "Record<string, unknown>",
+  or: " | ",
   declare: (name, type) => `export type ${name} = ${type};`,
   object(members, isOpen) {
     const lines = members.flatMap(({ name, isOptional, type, description }) => [
       ...comment(description),
-      `${name}${isOptional ? "?" : ""}: ${isOptional ? union([type, "undefined"]) : type};`,
+      `${name}${isOptional ? "?" : ""}: ${isOptional ? unionOf([type, "undefined"], " | ") : type};`,
     ]);
     return `{\n${indent([...lines, ...(isOpen ? ["[key: string]: unknown;"] : [])].join("\n"))}\n}`;
   },
@@ -63,6 +66,7 @@ export function createTypeWriter(
   root: JsonSchema,
   { name, names, style = FILE_STYLE, maxDepth = MAX_DEPTH }: TypeWriterOptions,
 ): TypeWriter {
+  const union = (types: readonly string[]): string => unionOf(types, style.or);
   const declarations: string[] = [];
   const named = new Map<string, string>();
 
@@ -158,10 +162,10 @@ export function createTypeWriter(
 const valueType = (value: unknown): string =>
   value === null || ["string", "boolean", "number"].includes(typeof value) ? literal(value) : "unknown";
 
-function union(types: readonly string[]): string {
+function unionOf(types: readonly string[], or: string): string {
   const parts = [...new Set(types)].filter((type) => type !== "never");
   if (parts.includes("unknown")) return "unknown";
-  return parts.length === 0 ? "never" : parts.map(inUnion).join(" | ");
+  return parts.length === 0 ? "never" : parts.map(inUnion).join(or);
 }
 
 /** Drops `unknown`, which does not narrow an intersection. */
@@ -170,7 +174,7 @@ function intersection(types: readonly string[]): string {
   if (parts.length === 0) return "unknown";
   return parts.length === 1
     ? parts[0]!
-    : parts.map((part) => (part.includes(" | ") ? `(${part})` : part)).join(" & ");
+    : parts.map((part) => (part.includes("|") ? `(${part})` : part)).join(" & ");
 }
 
 const inUnion = (type: string): string => (type.includes(" & ") ? `(${type})` : type);
