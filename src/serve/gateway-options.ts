@@ -48,9 +48,9 @@ export interface GatewayOptions extends GatewayUserOptions {
   maxUsers?: number;
   /** A user without requests and streams is let go after this time. @default 900000 (15 minutes) */
   userIdleMs?: number;
-  /** Requests of one user per second; others get 429. @default no limit */
+  /** Requests of one user per second; others get 429. Calls of programs count, and wait for up to 10 s. @default no limit */
   rateLimit?: { perSecond: number; burst?: number };
-  /** Requests of one user at the same time; others get 429. @default 64 */
+  /** Requests of one user at the same time; others get 429. Calls of programs count, and wait. @default 64 */
   concurrency?: number;
   /** How long `requestState` of clients is valid. @default 600000 (10 minutes) */
   stateTtlMs?: number;

@@ -1,5 +1,6 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
 import type { Port } from "../port/port.js";
+import { onSharedAbort } from "../util/shared-abort.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
 
@@ -18,6 +19,8 @@ interface UserRecord extends GatewayUser {
   readonly bucket: TokenBucket | undefined;
   /** Limits the notes for other replicas. Created with the first one. */
   notes: TokenBucket | undefined;
+  /** Calls of programs that wait for the end of another request. */
+  readonly waiting: Set<() => void>;
 }
 
 /** Where the ports of users come from. */
@@ -92,6 +95,45 @@ export class Users {
 
   leave(user: GatewayUser): void {
     (user as UserRecord).active -= 1;
+    this.wake(user);
+  }
+
+  /** Takes one request from the rate of the user. Returns 0, or the time to wait for one. */
+  takeRate(user: GatewayUser): number {
+    const { bucket } = user as UserRecord;
+    return bucket === undefined || bucket.take(1) ? 0 : Math.max(1, bucket.waitMs(1));
+  }
+
+  /** Counts one more request of the user. Returns a function that ends it; undefined if the user has too many. */
+  tryPlace(user: GatewayUser): (() => void) | undefined {
+    const record = user as UserRecord;
+    if (record.active >= this.#limits.concurrency) return undefined;
+    record.active += 1;
+    return () => this.leave(record);
+  }
+
+  /** Resolves when a request of the user has ended; rejects on abort. */
+  freed(user: GatewayUser, signal: AbortSignal): Promise<void> {
+    const { waiting } = user as UserRecord;
+    return new Promise((resolve, reject) => {
+      signal.throwIfAborted();
+      const stopListening = onSharedAbort(signal, () => {
+        waiting.delete(wake);
+        reject(signal.reason);
+      });
+      const wake = () => {
+        waiting.delete(wake);
+        stopListening();
+        resolve();
+      };
+      waiting.add(wake);
+    });
+  }
+
+  /** Lets the calls go on that wait for the end of another request. Those that find no place wait again. */
+  wake(user: GatewayUser): void {
+    const { waiting } = user as UserRecord;
+    if (waiting.size > 0) for (const wake of [...waiting]) wake();
   }
 
   /** Counts a response that the user does not read as a request. Returns a function that ends it. */
@@ -105,7 +147,7 @@ export class Users {
   /** A request that only waits does not count, until the returned function is called. */
   pause(user: GatewayUser): () => void {
     const record = user as UserRecord;
-    record.active -= 1;
+    this.leave(record);
     return () => {
       record.active += 1;
     };
@@ -154,6 +196,7 @@ export class Users {
       lastUsedAt: now,
       movedAt: now,
       notes: undefined,
+      waiting: new Set(),
       bucket:
         rateLimit &&
         new TokenBucket({

@@ -14,6 +14,7 @@ import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import type { Fields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
+import type { ProgramLimits } from "./program-limits.js";
 
 export interface InnerCall {
   /** Public name of the tool. */
@@ -21,6 +22,8 @@ export interface InnerCall {
   readonly args: Fields;
   /** Aborts when the program ends. */
   readonly signal: AbortSignal;
+  /** Shared by all calls of the program. */
+  readonly limits: Pick<ProgramLimits, "enter">;
   /** @default asks on the stream of the request */
   readonly answer: AskClient | undefined;
 }
@@ -30,7 +33,9 @@ export async function callInnerTool(outer: RequestContext, call: InnerCall): Pro
   const context = innerContext(outer, call);
   const { facts, parts, client, request } = context;
   const startedAt = performance.now();
+  let leave: (() => void) | undefined;
   try {
+    leave = await call.limits.enter(call.signal);
     const result = await decideAndRun(outer, context, call);
     facts.outcome = result.isError ? "error" : "ok";
     return result;
@@ -40,6 +45,7 @@ export async function callInnerTool(outer: RequestContext, call: InnerCall): Pro
     facts.errorCode ??= toToolportError(failure).code;
     throw failure;
   } finally {
+    leave?.();
     parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
   }
 }

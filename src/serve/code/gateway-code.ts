@@ -8,6 +8,7 @@ import { offersOwnTool, visibleTools } from "../calls/own-tools.js";
 import type { AskClient } from "../calls/relayed.js";
 import type { GatewayCode, RequestContext } from "../request-context.js";
 import { callInnerTool } from "./call-inner-tool.js";
+import { ProgramLimits } from "./program-limits.js";
 
 /** Throws a `ConfigError` if an option is wrong or a package is missing. */
 export async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
@@ -31,6 +32,7 @@ export async function openGatewayCode(options: CodeModeOptions): Promise<Gateway
 /** What programs use of a Toolport, as the client may use it. */
 function toolportOf(context: RequestContext, answer: AskClient | undefined): Toolport {
   const { port } = context.user;
+  const limits = new ProgramLimits(context.parts.users, context.user);
   const toolport: Pick<Toolport, "tools" | "searchTools"> & { callTool: unknown } = {
     tools: (options) => toolsOf(context, options),
     async searchTools(query, { limit = 10, ...wait } = {}) {
@@ -38,7 +40,7 @@ function toolportOf(context: RequestContext, answer: AskClient | undefined): Too
       return (await port.catalog.search(query, limit)).map(({ tool }) => tool);
     },
     callTool: (name: string, args: Readonly<Record<string, unknown>>, { signal }: { signal: AbortSignal }) =>
-      callInnerTool(context, { name, args, signal, answer }),
+      callInnerTool(context, { name, args, signal, answer, limits }),
   };
   return giveArtifacts(toolport as unknown as Toolport, () => port.artifacts);
 }
