@@ -92,7 +92,7 @@ class WorkerExecutor implements CodeExecutor {
     const run = new WorkerRun(worker, host, {
       program,
       // The next worker starts while this program works, but does not slow its start.
-      onRunning: () => this.#prepare(),
+      onRunning: () => this.#prepare(program.limits.memoryBytes),
       end: () => this.#end(worker),
     });
     this.#running.add(run);
@@ -109,15 +109,15 @@ class WorkerExecutor implements CodeExecutor {
 
   #take(): Worker {
     clearTimeout(this.#idle);
-    const worker = this.#spare ?? this.#open();
+    const worker = this.#spare ?? this.#open(this.#settings);
     this.#spare = undefined;
     worker.ref();
     return worker;
   }
 
-  #open(): Worker {
+  #open(settings: WorkerSettings): Worker {
     return new Worker(WORKER_PROGRAM, {
-      workerData: this.#settings,
+      workerData: settings,
       env: {},
       argv: [],
       execArgv: [],
@@ -130,9 +130,10 @@ class WorkerExecutor implements CodeExecutor {
     });
   }
 
-  #prepare(): void {
+  /** Makes a worker ready for a program like the last one. */
+  #prepare(memoryBytes: number): void {
     if (this.#isClosed || this.#spare !== undefined || this.#idleTimeoutMs === 0) return;
-    const worker = this.#open();
+    const worker = this.#open({ ...this.#settings, memoryBytes });
     this.#spare = worker;
     // A spare that dies is replaced by the next program.
     const forget = () => {

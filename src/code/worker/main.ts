@@ -1,10 +1,13 @@
 /** The program of a worker thread: runs one program of a model, then waits to be ended. */
 import { parentPort, workerData } from "node:worker_threads";
 import { ProgramVm } from "./program-vm.js";
+import { prepareVm } from "./ready-vm.js";
 import type { FromWorker, ToWorker, WorkerSettings } from "./worker-messages.js";
 
 const host = parentPort!;
-const { wasm } = workerData as WorkerSettings;
+const { wasm, memoryBytes } = workerData as WorkerSettings;
+/** Fails again, with its reason, when the program starts. */
+const ready = memoryBytes === undefined ? undefined : prepareVm(wasm, memoryBytes).catch(() => undefined);
 
 /** So many lines are sent at once; later ones wait until there is a packet or the program waits. */
 const SINGLE_LINES = 100;
@@ -28,7 +31,7 @@ function flush(): void {
 }
 
 async function start({ program }: Extract<ToWorker, { type: "start" }>): Promise<ProgramVm> {
-  return ProgramVm.start(wasm, program, {
+  return ProgramVm.start({ wasm, ready: await ready }, program, {
     onOpened: (opened) => {
       cpuMs = () => opened.cpuMs;
     },

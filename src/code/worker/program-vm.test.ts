@@ -4,6 +4,7 @@ import { createRequire } from "node:module";
 import { beforeAll, describe, expect, test } from "vitest";
 import type { CodeProgram, ProgramCall, ProgramEnd } from "../code-executor.js";
 import { ProgramVm } from "./program-vm.js";
+import { prepareVm, type ReadyVm } from "./ready-vm.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
 const LIMITS = { cpuMs: 5_000, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
@@ -26,11 +27,15 @@ interface Opened {
   end(): ProgramEnd | undefined;
 }
 
-async function open(source: string, more: Partial<CodeProgram> = {}): Promise<Opened> {
+async function open(
+  source: string,
+  more: Partial<CodeProgram> = {},
+  ready?: ReadyVm | undefined,
+): Promise<Opened> {
   const [calls, logs, waits]: [ProgramCall[], string[], (readonly number[])[]] = [[], [], []];
   let ended: ProgramEnd | undefined;
   const vm = await ProgramVm.start(
-    wasm,
+    { wasm, ready },
     { source, tools: TOOLS, limits: LIMITS, ...more },
     {
       onOpened: () => {},
@@ -186,4 +191,35 @@ test("an error after an image has the column of the TypeScript source", async ()
   await after.vm.answer(1, { value: "1" });
   expect(errorOf(after.end())).toMatchObject({ name: "TypeError", line: 2 });
   expect(errorOf(after.end())).toMatchObject({ column: expect.toSatisfy((column: number) => column > 25) });
+});
+
+describe("a VM that was made ready before its program came", () => {
+  const WORLD = `
+    const names = (object) => Reflect.ownKeys(object).map(String).sort();
+    return [names(globalThis), names(Object.prototype), names(Array.prototype), Object.keys(globalThis)];
+  `;
+  const limits = { ...LIMITS, resultBytes: 100_000 };
+
+  test("is used, and looks like a new one", async () => {
+    const ready = await prepareVm(wasm, limits.memoryBytes);
+    const used = await open(WORLD, { limits }, ready);
+    expect(resultOf(used.end())).toBe(resultOf((await open(WORLD, { limits })).end()));
+    expect(ready.interrupt.isDue()).toBe(false);
+    // A second program in it would see the first one.
+    expect(ready.vm.evalCode("typeof tools").toString()).toBe("object");
+  });
+
+  test("is not used for a program with another limit on memory", async () => {
+    const ready = await prepareVm(wasm, limits.memoryBytes);
+    const small = { ...limits, memoryBytes: 4 << 20 };
+    const { end } = await open("return new Uint8Array(8 << 20).length", { limits: small }, ready);
+    expect(errorOf(end())).toMatchObject({ code: "MEMORY_LIMIT" });
+    expect(ready.vm.evalCode("typeof tools").toString()).toBe("undefined");
+  });
+
+  test("is interrupted at the limit of the program", async () => {
+    const ready = await prepareVm(wasm, limits.memoryBytes);
+    const { end } = await open("for (;;) {}", { limits: { ...limits, cpuMs: 50 } }, ready);
+    expect(errorOf(end())).toMatchObject({ code: "CPU_LIMIT" });
+  });
 });

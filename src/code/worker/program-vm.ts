@@ -1,10 +1,17 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
 import { gunzipSync, gzipSync } from "node:zlib";
-import { JSException, type JSValueHandle, MAX_STACK_SIZE, QuickJS } from "quickjs-wasi";
+import { JSException, type JSValueHandle, QuickJS } from "quickjs-wasi";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
-import { GUEST_SOURCE } from "./guest.js";
 import { type Position, parseProgram, positionIn, positionInSource } from "./parse-program.js";
+import { createVm, type Interrupt, type ReadyVm, vmOptions } from "./ready-vm.js";
 import type { CompiledWasm } from "./worker-messages.js";
+
+/** What a program runs in. */
+export interface VmSource {
+  readonly wasm: CompiledWasm;
+  /** Used for a new program with the same limit. @default a VM is created */
+  readonly ready?: ReadyVm | undefined;
+}
 
 /** What the VM reports. */
 export interface VmListener {
@@ -69,11 +76,11 @@ export class ProgramVm {
   }
 
   /** Starts the program, or continues its image. */
-  static async start(wasm: CompiledWasm, program: CodeProgram, listener: VmListener): Promise<ProgramVm> {
+  static async start(source: VmSource, program: CodeProgram, listener: VmListener): Promise<ProgramVm> {
     const opened = new ProgramVm(program, listener);
     listener.onOpened(opened);
-    if (program.image === undefined) await opened.#begin(wasm);
-    else await opened.#continue(wasm, program.image);
+    if (program.image === undefined) await opened.#begin(source);
+    else await opened.#continue(source.wasm, program.image);
     return opened;
   }
 
@@ -82,10 +89,13 @@ export class ProgramVm {
     return this.#usedMs + (this.#busySince === undefined ? 0 : performance.now() - this.#busySince);
   }
 
-  async #begin(wasm: CompiledWasm): Promise<void> {
+  async #begin({ wasm, ready }: VmSource): Promise<void> {
+    const { memoryBytes } = this.#program.limits;
     try {
-      this.#vm = await QuickJS.create(this.#options(wasm));
-      this.#openGuest();
+      const opened = ready?.memoryBytes === memoryBytes ? ready : await createVm(wasm, memoryBytes);
+      this.#vm = opened.vm;
+      opened.interrupt.isDue = () => this.#isDue();
+      this.#openGuest(opened.guest);
     } catch (error) {
       return this.#end(engineFailure(error));
     }
@@ -102,12 +112,12 @@ export class ProgramVm {
   }
 
   /** Not part of the program's time. */
-  #openGuest(): void {
+  #openGuest(guest: JSValueHandle): void {
     const vm = this.#vm;
     const { tools, limits } = this.#program;
     const members = JSON.stringify({ names: Object.keys(tools), tools: Object.values(tools) });
     this.#api = vm.callFunction(
-      vm.evalCode(GUEST_SOURCE, "toolport"),
+      guest,
       vm.undefined,
       ...Object.entries(this.#callbacks()).map(([name, callback]) => vm.newFunction(name, callback)),
       vm.newString(members),
@@ -118,7 +128,9 @@ export class ProgramVm {
 
   async #continue(wasm: CompiledWasm, image: Uint8Array): Promise<void> {
     const { header, snapshot } = readImage(image);
-    const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), this.#options(wasm));
+    const interrupt: Interrupt = { isDue: () => this.#isDue() };
+    const options = vmOptions(wasm, this.#program.limits.memoryBytes, interrupt);
+    const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options);
     this.#vm = vm;
     for (const [name, callback] of Object.entries(this.#callbacks())) vm.registerHostCallback(name, callback);
     this.#api = vm.importHandle(header.api);
@@ -182,18 +194,9 @@ export class ProgramVm {
       .consume((method) => this.#vm.callFunction(method, this.#vm.undefined, ...args));
   }
 
-  #options(wasm: CompiledWasm) {
-    return {
-      wasm,
-      memoryLimit: this.#program.limits.memoryBytes,
-      maxStackSize: MAX_STACK_SIZE,
-      interruptHandler: () => {
-        this.#isInterrupted ||= this.cpuMs > this.#program.limits.cpuMs;
-        return this.#isInterrupted;
-      },
-      // The engine may print: nothing of that belongs to the host.
-      wasi: () => ({ fd_write: () => 8 }),
-    };
+  #isDue(): boolean {
+    this.#isInterrupted ||= this.cpuMs > this.#program.limits.cpuMs;
+    return this.#isInterrupted;
   }
 
   /** The functions of the worker that the guest calls. Their names are part of images. */

@@ -8,6 +8,8 @@ export type CompiledWasm = object;
 export interface WorkerSettings {
   /** QuickJS, compiled once by the host. */
   readonly wasm: CompiledWasm;
+  /** Memory of the program that will probably come, so that its VM can be made ready before. Undefined: the program comes at once. */
+  readonly memoryBytes?: number | undefined;
 }
 
 export type ToWorker =
