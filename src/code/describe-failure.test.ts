@@ -1,6 +1,6 @@
 /** The message for the model whose program failed. */
 import { expect, test } from "vitest";
-import { describeFailure } from "./describe-failure.js";
+import { describeFailure, realPosition } from "./describe-failure.js";
 
 const members = {
   github: ["createIssue", "listIssues"],
@@ -56,4 +56,25 @@ test("what had run, with its outcome, equal calls once", () => {
   expect(describeFailure(failure, { ...facts, calls })).toContain(
     "Calls before that: a succeeded (2 times), b failed (TOOL_ERROR), c was not sent (REFUSED), d may have run (TIMEOUT).",
   );
+});
+
+test.each([
+  [
+    { line: 2, column: 11 },
+    { line: 2, column: 11 },
+  ],
+  [
+    { line: 2, column: 12 },
+    { line: 2, column: 12 },
+  ],
+  [{ line: 2, column: 13 }, { line: 2 }],
+  [{ line: 2, column: 0 }, { line: 2 }],
+  [{ line: 0, column: 1 }, {}],
+  [{ line: 4, column: 1 }, {}],
+  [{ line: 1e21, column: 1 }, {}],
+  [{ line: 1.5, column: 1 }, {}],
+  [{ line: Number.NaN }, {}],
+  [{}, {}],
+])("the position %j is reported as %j", (given, expected) => {
+  expect(realPosition(given, facts.source)).toEqual(expected);
 });

@@ -43,8 +43,22 @@ const sentence = (text: string): string => (/[.?!…]$/.test(text) ? text : `${t
 const positionOf = ({ line, column }: Failure): string =>
   line === undefined ? "" : `, line ${line}${column === undefined ? "" : `, column ${column}`}`;
 
+const linesOf = (source: string): string[] => source.split(/\r\n|[\n\r\u2028\u2029]/);
+
+/** The position of a failure, without numbers that are not in the program: it can write any stack into its errors. */
+export function realPosition(
+  { line, column }: Pick<Failure, "line" | "column">,
+  source: string,
+): Pick<Failure, "line" | "column"> {
+  const text = line !== undefined && Number.isInteger(line) ? linesOf(source)[line - 1] : undefined;
+  if (text === undefined) return {};
+  const isInside =
+    column !== undefined && Number.isInteger(column) && column >= 1 && column <= text.length + 1;
+  return isInside ? { line, column } : { line };
+}
+
 function lineOf({ line, column }: Failure, source: string): string {
-  const text = line === undefined ? undefined : source.split(/\r\n|[\n\r\u2028\u2029]/)[line - 1];
+  const text = line === undefined ? undefined : linesOf(source)[line - 1];
   if (text === undefined || text.trim() === "") return "";
   const shown = visibleLine(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text);
   // The mark fits only if no character was replaced.

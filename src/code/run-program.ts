@@ -9,7 +9,7 @@ import { onSharedAbort } from "../util/shared-abort.js";
 import { timerMs } from "../util/timers.js";
 import type { CodeExecutor, ProgramCall, ProgramEnd } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode, CodeLimits, CodeOutcome } from "./code-mode.js";
-import { describeFailure, type Failure } from "./describe-failure.js";
+import { describeFailure, type Failure, realPosition } from "./describe-failure.js";
 import type { ProgramApi } from "./program-api.js";
 import {
   CALL_LIMIT,
@@ -229,9 +229,13 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
     failure: Failure,
     { cpuMs = 0, toolCode }: { cpuMs?: number; toolCode?: string | undefined } = {},
   ) {
-    const { code, line, column } = failure;
+    const { code } = failure;
+    const { line, column } = realPosition(failure, source);
     const rest = reportOf(cpuMs);
-    const message = describeFailure(failure, { source, members: api.members, calls: rest.calls });
+    const message = describeFailure(
+      { ...failure, line, column },
+      { source, members: api.members, calls: rest.calls },
+    );
     return { error: { code, message, toolCode, line, column }, ...rest };
   }
 

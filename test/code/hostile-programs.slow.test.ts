@@ -66,6 +66,63 @@ const PROGRAMS: readonly (readonly [source: string, expected: Expected])[] = [
   ["throw { get message() { throw 1 }, get name() { throw 2 }, get stack() { throw 3 } }", FAILS],
   ["throw new Proxy({}, { get() { throw 1 }, getPrototypeOf() { throw 2 } })", FAILS],
   ["throw Object.assign(new Error('x'.repeat(1e6)), { name: 'y'.repeat(1e6) })", FAILS],
+  // Promises, iterators and errors of the program's own making.
+  [
+    "class P extends Promise { constructor(run) { super((ok, no) => run(() => ok('stolen'), no)) } static get [Symbol.species]() { return P } } " +
+      "globalThis.Promise = P; return await tools.s.echo({ a: 1 })",
+    is({ got: { a: 1 } }),
+  ],
+  ["Promise.prototype.then = () => { throw 1 }; return await tools.s.echo({ a: 1 })", is({ got: { a: 1 } })],
+  [
+    "Object.defineProperty(Promise.prototype, 'constructor', { get() { throw new Error('mine') } }); return await tools.s.echo({})",
+    FAILS,
+  ],
+  [
+    "const call = tools.s.echo({}); Object.defineProperty(call, 'then', { value: (f) => f('own') }); return await call",
+    is({ got: {} }),
+  ],
+  ["for await (const _ of { [Symbol.asyncIterator]: () => ({ next: () => ({}) }) });", HANGS],
+  [
+    "for await (const _ of { [Symbol.asyncIterator]: () => ({ next: () => tools.s.echo({}) }) });",
+    /^CALL_LIMIT$/,
+  ],
+  [
+    "const g = (function* () { try { yield 1 } finally { for (;;) yield 2 } })(); g.next(); g.return(); return [...g]",
+    FAILS,
+  ],
+  ["Error.prepareStackTrace = () => { throw 1 }; return await tools.s.echo({ a: 1 })", is({ got: { a: 1 } })],
+  [
+    "Error.prepareStackTrace = () => 'program:9:9'.repeat(1e5); return await tools.s.echo({ a: 1 })",
+    is({ got: { a: 1 } }),
+  ],
+  ["Error.stackTraceLimit = 0; throw new Error('x')", FAILS],
+  ["throw Object.assign(new Error('x'), { stack: 'at program:0:0' })", FAILS],
+  [
+    "throw Object.assign(new Error('x'), { stack: 'at program:1e999:-1 program:99999999999999999999:1' })",
+    FAILS,
+  ],
+  ["queueMicrotask(() => { throw new Error('late') }); await null; return 1", /^THROWN$/],
+  ["queueMicrotask(() => { throw { toString() { for (;;); } } }); await null; return 1", HANGS],
+  ["Promise.reject(new Error('ignored')); return 1", is(1)],
+  [
+    "new FinalizationRegistry(() => { throw 1 }).register({}, 1); for (let i = 0; i < 1e4; i++) ({}); return 1",
+    is(1),
+  ],
+  // Scopes and names.
+  ["with ({ tools: { s: { echo: () => 'own' } } }) { return tools.s.echo() }", is("own")],
+  ["eval('var send = 1, finish = 2, write = 3'); return await tools.s.echo({ a: 1 })", is({ got: { a: 1 } })],
+  ["return await t\\u006fols.s.\\u0065cho({ a: 1 })", is({ got: { a: 1 } })],
+  ["return arguments.callee.caller", FAILS],
+  ["return arguments.length", is(0)],
+  ["new SharedArrayBuffer(8, { maxByteLength: 1e9 }).grow(1e9)", FAILS],
+  ["Object.setPrototypeOf(tools, { x: 1 })", FAILS],
+  ["Object.defineProperty(tools.s, 'echo', { value: 1 })", FAILS],
+  ["return '' + tools.s", FAILS],
+  // Sparse arrays and symbols.
+  ["const a = []; a.length = 2 ** 32 - 1; return a", HANGS],
+  ["return await tools.s.echo({ list: Object.assign([], { length: 2 ** 32 - 1 }) })", HANGS],
+  ["return { [Symbol.toPrimitive]: () => 1, [Symbol.iterator]: 1, a: Symbol.for('x') }", is({})],
+  ["console.log(new Proxy(function () {}, { get() { throw 1 } })); return 1", is(1)],
   // Too much.
   ["for (;;);", HANGS],
   ["await (async function f() { await f() })()", FAILS],

@@ -10,6 +10,7 @@ const { stringify, parse } = JSON;
 const { apply, construct } = Reflect;
 const { create, defineProperty, freeze, getOwnPropertyDescriptor, prototype: { toString: tagOf } } = Object;
 const NativeError = Error, NativeTypeError = TypeError, NativePromise = Promise, NativeProxy = Proxy, text = String;
+const { then } = NativePromise.prototype;
 const stackOf = getOwnPropertyDescriptor(NativeError.prototype, "stack")?.get;
 const cut = ((slice) => (value, length) => apply(slice, value, [0, length]))(text.prototype.slice);
 const define = (target, name, value) =>
@@ -22,8 +23,12 @@ class ToolError extends NativeError {
   }
 }
 define(ToolError.prototype, "name", "ToolError");
+// The codes of errors that really come from calls: a program can write any code into an error of its own.
+const codes = new WeakMap();
+const { get: getCode, set: setCode } = WeakMap.prototype;
 const toolError = (message, code) => {
   const error = construct(NativeError, [message], ToolError);
+  apply(setCode, codes, [error, code]);
   defineProperty(error, "code", { __proto__: null, value: code, writable: true, configurable: true, enumerable: true });
   return error;
 };
@@ -140,19 +145,28 @@ const fail = (error) => {
   const name = (isObject ? field(error, "name") : undefined) ?? "Error";
   const message = (isObject ? field(error, "message") : undefined) ?? show(error);
   const stack = (isObject ? field(error, "stack") : undefined) ?? "";
-  const code = isObject ? field(error, "code") : undefined;
+  const code = isObject ? apply(getCode, codes, [error]) : undefined;
   const missed = lastMiss?.error === error ? lastMiss : undefined;
   const short = (value) => (value === undefined ? undefined : cut(value, 200));
   finish("thrown", cut(name, 200), cut(message, 4000), cut(stack, 4000), short(code), short(missed?.server), short(missed?.key));
 };
+const succeed = (value) => {
+  try {
+    const json = stringify(value);
+    if (json !== undefined && json.length > maxResult) finish("large", text(json.length));
+    else finish("value", json);
+  } catch (error) {
+    fail(error);
+  }
+};
 return freeze({
   __proto__: null,
-  async run(program) {
+  // Without await: the program can make it throw, and the engine does not give that error to a catch clause.
+  run(program) {
     try {
-      const value = await program();
-      const json = stringify(value);
-      if (json !== undefined && json.length > maxResult) finish("large", text(json.length));
-      else finish("value", json);
+      const ended = program();
+      apply(then, ended, [succeed, fail]);
+      return ended;
     } catch (error) {
       fail(error);
     }

@@ -27,6 +27,9 @@ export interface VmListener {
   onEnd(end: ProgramEnd): void;
 }
 
+/** Characters of an error's message. */
+const MAX_MESSAGE = 4_000;
+
 type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
 
 /** Stored in an image beside the memory of the VM. */
@@ -332,6 +335,9 @@ const cpuLimit = (cpuMs: number): EndError => ({
 function engineFailure(failure: unknown): EndError {
   const message = failure instanceof Error ? failure.message : "";
   if (/out of memory|wasm_malloc/.test(message)) return memoryLimit();
+  // A callback of the program that nothing awaits, for example of queueMicrotask().
+  const [, name = "Error", thrown] = /^Job execution error: (?:(\w+): )?(.*)$/s.exec(message) ?? [];
+  if (thrown !== undefined) return { code: "THROWN", name, message: thrown.slice(0, MAX_MESSAGE) };
   // The stack of the engine overflowed. It cannot continue, but the program is to blame.
   if (failure instanceof RangeError || failure instanceof JSException)
     return { code: "THROWN", name: failure.name, message };
