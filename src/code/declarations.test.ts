@@ -209,7 +209,7 @@ describe("descriptions of parameters", () => {
     expect(text).toContain("other:string /* Owner and name */");
   });
 
-  test("share the room of their object", () => {
+  test("are shorter if an object has many", () => {
     const long = "word ".repeat(60);
     const lengths = (count: number) =>
       [

@@ -132,9 +132,12 @@ function createStyle(rules?: CommentRules): TypeStyle {
     declare: (name, type) => `type ${name}=${type};`,
     object(members, isOpen) {
       const described = members.filter(({ description }) => typeof description === "string").length;
-      const room = Math.max(MIN_PARAMETER, Math.min(MAX_COMMENT, Math.floor(MAX_PARAMETERS / described)));
+      const maxLength = Math.max(
+        MIN_PARAMETER,
+        Math.min(MAX_COMMENT, Math.floor(MAX_PARAMETERS / described)),
+      );
       const parts = members.map(({ name, isOptional, type, description }) => {
-        const text = rules === undefined ? "" : parameterComment(name, description, { ...rules, room });
+        const text = rules === undefined ? "" : parameterComment(name, description, { ...rules, maxLength });
         return `${name}${isOptional ? "?" : ""}:${type}${text === "" ? "" : ` /* ${text} */`}`;
       });
       return `{ ${[...parts, ...(isOpen ? ["[key:string]:unknown"] : [])].join(", ")} }`;
@@ -146,7 +149,7 @@ function createStyle(rules?: CommentRules): TypeStyle {
 function parameterComment(
   name: string,
   description: unknown,
-  { shown, around, room }: CommentRules & { readonly room: number },
+  { shown, around, maxLength }: CommentRules & { readonly maxLength: number },
 ): string {
   if (typeof description !== "string") return "";
   const whole = commentText(description, MAX_READ)
@@ -155,7 +158,7 @@ function parameterComment(
     .replace(/\.$/, "");
   const isKnown = shown.has(`${name} ${whole}`);
   shown.add(`${name} ${whole}`);
-  return isKnown || repeats(whole, [...wordsOf(name), ...wordsOf(around)]) ? "" : cutText(whole, room);
+  return isKnown || repeats(whole, [...wordsOf(name), ...wordsOf(around)]) ? "" : cutText(whole, maxLength);
 }
 
 /** The question mark behind the name says it. */

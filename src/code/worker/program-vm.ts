@@ -1,8 +1,8 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
-import { gunzipSync, gzipSync } from "node:zlib";
 import { JSException, type JSValueHandle, QuickJS } from "quickjs-wasi";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
 import { type Position, parseProgram, positionIn, positionInSource } from "./parse-program.js";
+import { type ImageHeader, readImage, writeImage } from "./program-image.js";
 import { createVm, type Interrupt, type ReadyVm, vmOptions } from "./ready-vm.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
@@ -31,16 +31,6 @@ export interface VmListener {
 const MAX_MESSAGE = 4_000;
 
 type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
-
-/** Stored in an image beside the memory of the VM. */
-interface ImageHeader {
-  readonly api: number;
-  readonly main: number;
-  readonly pending: readonly number[];
-  readonly outputLeft: number;
-  readonly outputMissing: number;
-  readonly isTypeScript: boolean;
-}
 
 /** What the program threw. */
 interface Thrown {
@@ -342,18 +332,4 @@ function engineFailure(failure: unknown): EndError {
   if (failure instanceof RangeError || failure instanceof JSException)
     return { code: "THROWN", name: failure.name, message };
   return { code: "CRASHED", name: "Error", message: "The engine that runs programs failed" };
-}
-
-function writeImage(header: ImageHeader, snapshot: Uint8Array): Uint8Array<ArrayBuffer> {
-  const text = Buffer.from(JSON.stringify(header));
-  const length = Buffer.alloc(4);
-  length.writeUInt32LE(text.length);
-  // The fastest level: most of the memory is empty.
-  return new Uint8Array(gzipSync(Buffer.concat([length, text, snapshot]), { level: 1 }));
-}
-
-function readImage(image: Uint8Array): { header: ImageHeader; snapshot: Uint8Array } {
-  const bytes = gunzipSync(image);
-  const end = 4 + bytes.readUInt32LE(0);
-  return { header: JSON.parse(bytes.toString("utf8", 4, end)) as ImageHeader, snapshot: bytes.subarray(end) };
 }
