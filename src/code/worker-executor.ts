@@ -27,6 +27,12 @@ const WORKER_PROGRAM = new URL(
 
 /** Native functions of the VM cannot be interrupted. A worker that is late by this time is ended. */
 const GRACE_MS = 250;
+/**
+ * An idle worker is ended after this time. Node removes a thread from its platform before V8 has ended the jobs that compile the
+ * thread's hot functions, and such a job then aborts the whole process (seen with Node 20 once in 1,700 programs on a busy machine; see
+ * https://github.com/nodejs/node/issues/30846 for the order). A thread that does nothing has no such jobs left.
+ */
+const QUIET_MS = 250;
 /** Time to start a worker and to parse the program. */
 const START_MS = 15_000;
 
@@ -74,6 +80,8 @@ class WorkerExecutor implements CodeExecutor {
   readonly #running = new Set<WorkerRun>();
   #spare: Worker | undefined;
   #idle: ReturnType<typeof setTimeout> | undefined;
+  /** Ends workers at once that are ended later otherwise. */
+  readonly #quiet = new Set<() => void>();
   /** Workers that are on their way out. */
   readonly #ending = new Set<Promise<unknown>>();
   #isClosed = false;
@@ -93,7 +101,7 @@ class WorkerExecutor implements CodeExecutor {
       program,
       // The next worker starts while this program works, but does not slow its start.
       onRunning: () => this.#prepare(program.limits.memoryBytes),
-      end: () => this.#end(worker),
+      end: (isIdle) => (isIdle && !this.#isClosed ? this.#endLater(worker) : this.#end(worker)),
     });
     this.#running.add(run);
     void run.ended.then(() => this.#running.delete(run));
@@ -102,6 +110,7 @@ class WorkerExecutor implements CodeExecutor {
 
   async close(): Promise<void> {
     this.#isClosed = true;
+    for (const endNow of this.#quiet) endNow();
     await Promise.all([...this.#running].map((run) => run.stop()));
     this.#dropSpare();
     await Promise.all(this.#ending);
@@ -152,6 +161,18 @@ class WorkerExecutor implements CodeExecutor {
     this.#spare = undefined;
   }
 
+  #endLater(worker: Worker): Promise<unknown> {
+    return new Promise((resolve) => {
+      const endNow = () => {
+        clearTimeout(timer);
+        this.#quiet.delete(endNow);
+        resolve(this.#end(worker));
+      };
+      const timer = setTimeout(endNow, QUIET_MS);
+      this.#quiet.add(endNow);
+    });
+  }
+
   #end(worker: Worker): Promise<unknown> {
     const ending: Promise<unknown> = worker.terminate().finally(() => this.#ending.delete(ending));
     this.#ending.add(ending);
@@ -162,8 +183,8 @@ class WorkerExecutor implements CodeExecutor {
 interface RunPlan {
   readonly program: CodeProgram;
   onRunning(): void;
-  /** Ends the worker. */
-  end(): Promise<unknown>;
+  /** Ends the worker. @param isIdle its program has ended by itself */
+  end(isIdle: boolean): Promise<unknown>;
 }
 
 const stopped: ProgramEnd = {
@@ -253,10 +274,10 @@ class WorkerRun implements ProgramRun {
       case "image":
         this.#image?.resolve({ image: message.image, cpuMs: message.cpuMs });
         this.#image = undefined;
-        return this.#finish({ ...stopped, cpuMs: message.cpuMs });
+        return this.#finish({ ...stopped, cpuMs: message.cpuMs }, true);
       case "end":
         this.#hasCut = false;
-        return this.#finish(message.end);
+        return this.#finish(message.end, true);
     }
   }
 
@@ -301,13 +322,13 @@ class WorkerRun implements ProgramRun {
     });
   }
 
-  #finish(end: ProgramEnd): void {
+  #finish(end: ProgramEnd, isIdle = false): void {
     if (this.#ending !== undefined) return;
     this.#unwatch();
     if (this.#hasCut) this.#host.onLog("[more output was left out]");
     this.#image?.reject(new Error("The program has ended"));
     // Resolves when the thread is gone.
-    this.#ending = this.#plan.end();
+    this.#ending = this.#plan.end(isIdle);
     this.#settle(end);
   }
 }
