@@ -5,7 +5,7 @@ import type { ConnectionParts } from "../connection/connection-parts.js";
 import { ServerConnection, type WaitOptions } from "../connection/server-connection.js";
 import { startUpkeep } from "../connection/upkeep.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { Era } from "../protocol/era.js";
+import { type Era, withoutTasks } from "../protocol/era.js";
 import type { Relay } from "../protocol/relay.js";
 import { createRelayedRequests, type RelayedRequests } from "../protocol/server-requests/relayed-requests.js";
 import { connectionPartsOf, type PoolHost } from "./port-pool.js";
@@ -141,7 +141,8 @@ export class Variants {
     const { eras, identity } = parts;
     return {
       ...parts,
-      identity: { clientInfo: identity.clientInfo, capabilities },
+      // The gateway answers no requests about tasks: those of a server would need the connection that asked.
+      identity: { clientInfo: identity.clientInfo, capabilities: withoutTasks(capabilities) },
       serverRequests,
       eras: {
         recall: async (config) => {

@@ -40,10 +40,9 @@ export interface ClientIdentity {
  * The `_meta` of every request on one connection. Tasks are advertised here and not in the handshake: the SDK's client, which
  * shares the connection, does not support them.
  */
-export function createEnvelope(
-  version: string,
-  { clientInfo, capabilities }: ClientIdentity,
-): Record<string, unknown> {
+export function createEnvelope(version: string, identity: ClientIdentity): Record<string, unknown> {
+  const { clientInfo } = identity;
+  const capabilities = withoutTasks(identity.capabilities);
   return {
     [ENVELOPE.protocolVersion]: version,
     [ENVELOPE.clientInfo]: clientInfo,
@@ -54,11 +53,22 @@ export function createEnvelope(
   };
 }
 
+/** Tasks as a capability exist in this revision only. Later ones have {@link TASKS_EXTENSION}. */
+export const TASKS_VERSION = "2025-11-25";
+
+/** The capabilities for revisions other than {@link TASKS_VERSION}. */
+export function withoutTasks(
+  capabilities: Readonly<Record<string, unknown>>,
+): Readonly<Record<string, unknown>> {
+  const { tasks: _, ...others } = capabilities;
+  return others;
+}
+
 /** The envelope with other capabilities. */
 export const withCapabilities = (
   envelope: Readonly<Record<string, unknown>>,
   capabilities: Readonly<Record<string, unknown>>,
-): Record<string, unknown> => ({ ...envelope, [ENVELOPE.clientCapabilities]: capabilities });
+): Record<string, unknown> => ({ ...envelope, [ENVELOPE.clientCapabilities]: withoutTasks(capabilities) });
 
 /** The envelope of a request that may be suspended: the user can answer forms and visit pages, even without a handler. */
 export function withElicitation(envelope: Readonly<Record<string, unknown>>): Record<string, unknown> {

@@ -11,7 +11,7 @@ import type { Client, ClientOptions, DiscoverResult } from "@modelcontextprotoco
 import type { ServerConfig } from "../config/server-config.js";
 import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
 import { createSdkValidator } from "../schema/sdk-validator.js";
-import type { ClientIdentity } from "./era.js";
+import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";
 
@@ -93,7 +93,8 @@ async function createClient({
   ]);
   const options: ClientOptions = {
     ...given,
-    capabilities: identity.capabilities,
+    // It does not support tasks.
+    capabilities: withoutTasks(identity.capabilities),
     jsonSchemaValidator,
     supportedProtocolVersions: [...legacyVersions(config)],
   };

@@ -15,6 +15,8 @@ import {
   isModernVersion,
   LEGACY_VERSIONS,
   MODERN_VERSIONS,
+  TASKS_VERSION,
+  withoutTasks,
 } from "./era.js";
 import type { RequestChannel } from "./request-channel.js";
 
@@ -107,7 +109,8 @@ export function initialize(channel: RequestChannel, options: NegotiationOptions)
   const { identity, legacyVersion = LEGACY_VERSIONS[0], timeoutMs, signal } = options;
   const params = {
     protocolVersion: legacyVersion,
-    capabilities: identity.capabilities,
+    capabilities:
+      legacyVersion === TASKS_VERSION ? identity.capabilities : withoutTasks(identity.capabilities),
     clientInfo: identity.clientInfo,
   };
   return channel.request("initialize", params, { timeoutMs, maxTimeoutMs: timeoutMs, signal, quiet: true });

@@ -106,16 +106,16 @@ test("IncomingRequestLimit admits 64 open requests, rejects more, and admits aga
 
 test("a server that never reads gets at most 10,000 replies", async () => {
   const { limit, sent, taken } = open();
-  for (let id = 0; id < 12_000; id += 1) limit.respond(id, {});
+  for (let id = 0; id < 12_000; id += 1) limit.reply(id, { result: {} });
   expect(sent).toHaveLength(10_000);
   for (const take of taken.splice(0)) take();
   await new Promise((resolve) => setImmediate(resolve));
-  limit.respond("again", {});
+  limit.reply("again", { result: {} });
   expect(sent).toHaveLength(10_001);
 });
 
 test("a reply over a broken connection does not throw", async () => {
   const limit = new IncomingRequestLimit(() => Promise.reject(new Error("gone")));
-  limit.respond(1, {});
+  limit.reply(1, { result: {} });
   await new Promise((resolve) => setImmediate(resolve));
 });

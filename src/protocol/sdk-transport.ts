@@ -136,10 +136,10 @@ export class SdkTransport implements Transport {
       if (!this.#settle(message.id as RequestId)) this.#host.drop(message.id);
     } else if (!("id" in message)) {
       if (message.method === "notifications/cancelled") this.#forget(message.params?.["requestId"]);
-    } else if (message.method === "ping") return this.#incoming.respond(message.id, {});
+    } else if (message.method === "ping") return this.#incoming.reply(message.id, { result: {} });
     else if (message.method === "elicitation/create" && this.oncancelledquestion !== undefined) {
       this.oncancelledquestion(extra);
-      return this.#incoming.respond(message.id, { action: "cancel" });
+      return this.#incoming.reply(message.id, { result: { action: "cancel" } });
     } else if (!this.#incoming.admit(message.id)) return;
     this.#deliver(message, extra);
   }
@@ -207,6 +207,11 @@ const MAX_UNSENT_REPLIES = 10_000;
 
 const TOO_MANY = { code: -32603, message: "Too many requests at once" };
 
+/** The response to a request of a server. */
+export type IncomingReply =
+  | { readonly result: Readonly<Record<string, unknown>> }
+  | { readonly error: { readonly code: number; readonly message: string } };
+
 /** Limits the requests of a server, so that a flood costs no more than reading it. */
 export class IncomingRequestLimit {
   readonly #send: (message: JSONRPCMessage) => Promise<void>;
@@ -220,7 +225,7 @@ export class IncomingRequestLimit {
   /** True if the request may be processed; it counts until `done()`. Otherwise the server gets an error response. */
   admit(id: RequestId): boolean {
     if (this.#open.size >= MAX_OPEN) {
-      this.#reply({ jsonrpc: "2.0", id, error: TOO_MANY });
+      this.reply(id, { error: TOO_MANY });
       return false;
     }
     this.#open.add(id);
@@ -232,18 +237,14 @@ export class IncomingRequestLimit {
     this.#open.delete(id);
   }
 
-  /** Responds here, so that the SDK's client need not be loaded, for instance for a ping. */
-  respond(id: RequestId, result: Readonly<Record<string, unknown>>): void {
-    this.#reply({ jsonrpc: "2.0", id, result });
-  }
-
-  #reply(message: JSONRPCMessage): void {
+  /** Responds without the SDK's client, which need not be loaded then. */
+  reply(id: RequestId, content: IncomingReply): void {
     if (this.#unsentReplies >= MAX_UNSENT_REPLIES) return;
     this.#unsentReplies += 1;
     const sent = () => {
       this.#unsentReplies -= 1;
     };
     // Ignore failures: the channel handles a broken connection.
-    this.#send(message).then(sent, sent);
+    this.#send({ jsonrpc: "2.0", id, ...content } as JSONRPCMessage).then(sent, sent);
   }
 }

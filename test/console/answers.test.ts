@@ -72,10 +72,25 @@ const call = (tool: string, args: object = {}) =>
 
 describe("the everything server", () => {
   it("offers all tools that depend on the client", () => {
-    const names = toolport.snapshot().tools.map((tool) => tool.sourceName);
-    for (const name of ["get-roots-list", "trigger-elicitation-request", "trigger-url-elicitation"])
-      expect(names).toContain(name);
-    expect(names).toContain("trigger-sampling-request");
+    const names = toolport
+      .snapshot()
+      .tools.filter(({ server }) => server === "everything")
+      .map((tool) => tool.sourceName);
+    expect(names).toHaveLength(19);
+    for (const kind of ["elicitation", "sampling"])
+      expect(names).toEqual(
+        expect.arrayContaining([`trigger-${kind}-request`, `trigger-${kind}-request-async`]),
+      );
+    expect(names).toEqual(expect.arrayContaining(["get-roots-list", "trigger-url-elicitation"]));
+  });
+
+  it("asks with tasks, which it cancels when the call is cancelled", async () => {
+    const name = "everything__trigger-elicitation-request-async";
+    const called = ask("callTool", { name, run: "async-1" });
+    expect(await nextQuestion()).toMatchObject({ tool: "trigger-elicitation-request-async" });
+    expect(await ask("cancel", { run: "async-1" })).toBe(true);
+    await expect(called).rejects.toThrow("cancelled");
+    await waitFor(async () => (await questions()).length === 0);
   });
 
   it("asks the user with a form, and gets the checked answer", async () => {

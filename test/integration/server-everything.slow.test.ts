@@ -151,6 +151,15 @@ const TOOLS: Record<string, Walk> = {
     expect((await call(toolport, "trigger-elicitation-request")).text).toContain("Name: Ada");
     expect(elicited.at(-1)).toMatchObject({ mode: "form" });
   },
+  async "trigger-elicitation-request-async"(toolport, { elicited }) {
+    const asked = elicited.length;
+    const { text } = await call(toolport, "trigger-elicitation-request-async");
+    // The server got a task, polled it and fetched its result.
+    expect(text).toContain("[COMPLETED]");
+    expect(text).toContain("- Name: Ada");
+    expect(text).toContain("Task created: ");
+    expect(elicited.slice(asked)).toMatchObject([{ mode: "form" }]);
+  },
   async "trigger-long-running-operation"(toolport, { progress }) {
     progress.length = 0;
     await call(toolport, "trigger-long-running-operation", { duration: 0.2, steps: 2 });
@@ -160,6 +169,15 @@ const TOOLS: Record<string, Walk> = {
     const { text } = await call(toolport, "trigger-sampling-request", { prompt: "say", maxTokens: 5 });
     expect(text).toContain("sampled words");
     expect(sampled.at(-1)).toMatchObject({ maxTokens: 5 });
+  },
+  async "trigger-sampling-request-async"(toolport, { sampled }) {
+    const args = { prompt: "say", maxTokens: 6 };
+    const { text } = await call(toolport, "trigger-sampling-request-async", args);
+    expect(text).toContain("[COMPLETED]");
+    expect(text).toContain("sampled words");
+    // The field `task` is for Toolport, not for the model.
+    expect(sampled.at(-1)).toMatchObject({ maxTokens: 6 });
+    expect(sampled.at(-1)).not.toHaveProperty("task");
   },
   async "trigger-url-elicitation"(toolport, { elicited }) {
     const url = "https://example.com/open";

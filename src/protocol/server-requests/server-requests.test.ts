@@ -12,18 +12,29 @@ describe("client capabilities", () => {
   const decline = () => ({ action: "decline" }) as const;
   const sample = () => ({ role: "assistant", model: "m", content: { type: "text", text: "" } }) as const;
 
+  const elicitation = { create: {} };
+  const sampling = { createMessage: {} };
+  const tasks = (requests: object) => ({ tasks: { list: {}, cancel: {}, requests } });
+
   test.each([
     [{}, {}],
-    [{ onElicitation: decline }, { elicitation: { form: { applyDefaults: true } } }],
-    [{ onElicitation: { url: decline } }, { elicitation: { url: {} } }],
+    [
+      { onElicitation: decline },
+      { elicitation: { form: { applyDefaults: true } }, ...tasks({ elicitation }) },
+    ],
+    [{ onElicitation: { url: decline } }, { elicitation: { url: {} }, ...tasks({ elicitation }) }],
     [
       { onElicitation: { form: decline, url: decline } },
-      { elicitation: { form: { applyDefaults: true }, url: {} } },
+      { elicitation: { form: { applyDefaults: true }, url: {} }, ...tasks({ elicitation }) },
     ],
     [{ onElicitation: {} }, {}],
-    [{ onSampling: sample }, { sampling: {} }],
-    [{ onSampling: { handle: sample } }, { sampling: {} }],
-    [{ onSampling: { handle: sample, tools: true } }, { sampling: { tools: {} } }],
+    [{ onSampling: sample }, { sampling: {}, ...tasks({ sampling }) }],
+    [{ onSampling: { handle: sample } }, { sampling: {}, ...tasks({ sampling }) }],
+    [{ onSampling: { handle: sample, tools: true } }, { sampling: { tools: {} }, ...tasks({ sampling }) }],
+    [
+      { onElicitation: { url: decline }, onSampling: sample },
+      { elicitation: { url: {} }, sampling: {}, ...tasks({ elicitation, sampling }) },
+    ],
     [{ roots: [] }, { roots: { listChanged: true } }],
     [{ onLog() {} }, {}],
   ])("of %o are %j", (options, expected) => {

@@ -5,6 +5,7 @@ import { callSafely } from "../../util/call-safely.js";
 import type { RelayedCalls } from "../relayed-calls.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";
+import { type QuestionMethod, QuestionTasks } from "./question-tasks.js";
 import {
   RELATED_TASK_META_KEY,
   type RequestHandlers,
@@ -26,7 +27,7 @@ export interface ServerRequestParts extends ServerRequestOptions {
 
 /** Server requests of all connections of a Toolport instance. */
 export interface ServerRequests {
-  /** The client capabilities to advertise. */
+  /** The client capabilities to advertise. `tasks` concerns servers of 2025-11-25 only. */
   readonly capabilities: ClientCapabilities;
   /** Serves one connection. Must be called before the handshake. */
   attach(channel: RequestChannel, server: string): AttachedRequests;
@@ -64,7 +65,9 @@ export function createServerRequests(options: ServerRequestParts): ServerRequest
     capabilities,
     attach(channel, server) {
       const responder = new RequestResponder({ server, principal, handlers, report });
-      const owners = served.length > 0 ? rememberOwners(channel) : new Map();
+      const owners: Owners = new Map();
+      if (served.length > 0)
+        receiveRequests(channel, { responder, owners, methods: served.filter(isQuestion) });
       if (onLog !== undefined) forwardLogs(channel, { server, onLog, report });
       return {
         responder,
@@ -95,6 +98,8 @@ const CAPABILITY = {
 
 const METHODS = Object.keys(CAPABILITY) as RequestMethod[];
 
+const isQuestion = (method: RequestMethod): method is QuestionMethod => method !== "roots/list";
+
 function capabilitiesOf(options: ServerRequestOptions): ClientCapabilities {
   const { onElicitation, onSampling, roots, extensions } = options;
   const elicitation = elicitationCapability(onElicitation);
@@ -104,6 +109,16 @@ function capabilitiesOf(options: ServerRequestOptions): ClientCapabilities {
     ...(elicitation && { elicitation }),
     ...(sampling && { sampling }),
     ...(rootsOffered && { roots: rootsOffered }),
+    ...((elicitation ?? sampling) && {
+      tasks: {
+        list: {},
+        cancel: {},
+        requests: {
+          ...(elicitation && { elicitation: { create: {} } }),
+          ...(sampling && { sampling: { createMessage: {} } }),
+        },
+      },
+    }),
     ...(extensions && { extensions: extensions as NonNullable<ClientCapabilities["extensions"]> }),
   };
 }
@@ -114,18 +129,22 @@ type Owners = Map<RequestId, object>;
 /** More requests are not open at the same time. */
 const MAX_OWNERS = 64;
 
-/** The SDK's client does not tell its handlers on which stream a request arrived. */
-function rememberOwners(channel: RequestChannel): Owners {
-  const owners: Owners = new Map();
-  channel.onrequest = ({ id }, origin) => {
+/** The SDK's client does not tell its handlers on which stream a request arrived, and does not support tasks. */
+function receiveRequests(
+  channel: RequestChannel,
+  parts: { responder: RequestResponder; owners: Owners; methods: readonly QuestionMethod[] },
+): void {
+  const { responder, owners, methods } = parts;
+  const tasks = methods.length > 0 ? new QuestionTasks({ channel, responder, methods }) : undefined;
+  channel.onrequest = (request, origin) => {
     const owner = channel.ownerOf(origin);
+    if (tasks?.receive(request, owner)) return true;
     if (owner === undefined) return false;
-    owners.set(id, owner);
+    owners.set(request.id, owner);
     const oldest = owners.size > MAX_OWNERS ? owners.keys().next().value : undefined;
     if (oldest !== undefined) owners.delete(oldest);
     return false;
   };
-  return owners;
 }
 
 function serve(
