@@ -61,6 +61,32 @@ function answerOf(result: Record<string, unknown>): unknown {
   return result["isError"] ? text : JSON.parse(text);
 }
 
+test.each([
+  ["2025-11-25", true],
+  ["2025-06-18", false],
+] as const)("questions as tasks are declared to servers of 2025-11-25 only: %s", async (pin, isDeclared) => {
+  await using server = makeServer();
+  await using opened = await openTestSession(
+    { ...server.memory(), protocol: { pin } },
+    { onElicitation: () => ({ action: "decline" }) },
+  );
+  const first = opened.wire.find(({ message }) => message["method"] === "initialize")!.message;
+  const { capabilities } = first["params"] as { capabilities: object };
+  expect(capabilities).toHaveProperty("elicitation");
+  expect("tasks" in capabilities).toBe(isDeclared);
+});
+
+test("questions as tasks are not declared to modern servers", async () => {
+  await using server = createTestServer({ tools, era: "modern" });
+  await using opened = await openTestSession(server.memory(), {
+    onElicitation: () => ({ action: "decline" }),
+  });
+  await opened.session.ping({ timeoutMs: 5_000, maxTimeoutMs: 5_000 });
+  const sent = opened.wire.filter(({ direction }) => direction === "sent");
+  expect(JSON.stringify(sent)).toContain('"elicitation":{"form"');
+  expect(JSON.stringify(sent)).not.toContain('"requests":');
+});
+
 describe("elicitation", () => {
   test("a form is answered with its defaults; the request names server and tool", async () => {
     await using server = makeServer();

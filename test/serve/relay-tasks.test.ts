@@ -50,6 +50,17 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     await expect(relayRequest(port, unknown, asking())).rejects.toMatchObject({ rpcCode: -32602 });
   });
 
+  test("does not declare that the client answers questions as tasks: the gateway relays no requests about them", async () => {
+    const { server, port } = await open();
+    const tasks = { requests: { elicitation: { create: {} } } };
+    const capabilities = { elicitation: { form: {} }, tasks, ...(era === "modern" && TASKS) };
+    const relay = createTestRelay({ ...asking(), capabilities, capabilityKey: JSON.stringify(capabilities) });
+    await callRelayed(port, { tool: "work" }, relay);
+    const sent = server.asked.map(({ params }) => JSON.stringify(params));
+    expect(sent.some((params) => params.includes('"elicitation"'))).toBe(true);
+    expect(sent.filter((params) => params.includes('"requests"'))).toEqual([]);
+  });
+
   test("declares no tasks that the client did not declare", async () => {
     const { server, port } = await open();
     const calling = callRelayed(port, { tool: "work" }, createTestRelay());
