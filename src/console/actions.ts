@@ -13,6 +13,7 @@ import type { Toolport } from "../toolport.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
+import { toProgressView } from "./call-log.js";
 import type { LoginView, RecordsView, TaskView } from "./console-api.js";
 import type { ConsoleApps } from "./console-apps.js";
 import type { ConsoleRuns } from "./console-runs.js";
@@ -66,15 +67,13 @@ export function createActions({
     if (tool === undefined) throw unknownTool(name, tools);
     consent.require([tool.server, ...(servers[tool.server]?.fallback ?? [])], agreed);
     return runs.run(id, signal, async (run) => {
-      const onProgress = throttled((progress: Progress) => {
-        run.progress = progress;
-        observer.progressed(run);
-      });
-      const options = { signal: run.controller.signal, context: run, onProgress };
+      const options = { signal: run.controller.signal, context: run };
       if (!task) return redactJson(await toolport.callTool(name, args, options));
       return { task: (await toolport.callTool(name, args, { ...options, task: true })).toJSON() };
     });
   };
+  /** The last progress of each task whose result a page waits for. */
+  const progressOfTasks = new Map<string, Progress>();
   const findTask = async (body: Readonly<Record<string, unknown>>) => {
     const task = await toolport.task(textOf(body, "id"));
     if (task === undefined) throw new BadRequest(404, "This task is no longer known");
@@ -166,8 +165,17 @@ export function createActions({
       },
 
       cancel: async (body) => runs.cancel(textOf(body, "run")),
-      tasks: async (_body, signal) => listTasks(toolport, signal),
-      taskResult: async (body, signal) => redactJson(await (await findTask(body)).result({ signal })),
+      cancelCall: async (body) => calls.cancel(Number(body["id"])),
+      tasks: async (_body, signal) => listTasks(toolport, progressOfTasks, signal),
+      async taskResult(body, signal) {
+        const task = await findTask(body);
+        const onProgress = (progress: Progress) => void progressOfTasks.set(task.id, progress);
+        try {
+          return redactJson(await task.result({ signal, onProgress }));
+        } finally {
+          progressOfTasks.delete(task.id);
+        }
+      },
       cancelTask: async (body, signal) => (await findTask(body)).cancel({ signal }),
 
       subscribe: async (body, signal) => observer.watched.add(serverOf(body), textOf(body, "uri"), signal),
@@ -224,21 +232,12 @@ interface ToolCallBody {
   readonly task: boolean;
 }
 
-const PROGRESS_MS = 100;
-
-/** Drops values that follow another one too quickly. */
-function throttled<Value>(run: (value: Value) => void): (value: Value) => void {
-  let last = Number.NEGATIVE_INFINITY;
-  return (value) => {
-    const now = performance.now();
-    if (now - last < PROGRESS_MS) return;
-    last = now;
-    run(value);
-  };
-}
-
 /** The running tasks, with their status if the server says it. */
-async function listTasks(toolport: Toolport, signal: AbortSignal): Promise<TaskView[]> {
+async function listTasks(
+  toolport: Toolport,
+  progressOf: ReadonlyMap<string, Progress>,
+  signal: AbortSignal,
+): Promise<TaskView[]> {
   const { servers } = toolport.snapshot();
   const tasks = (await toolport.tasks()).filter(({ server }) => servers[server]?.state === "ready");
   return Promise.all(
@@ -246,7 +245,12 @@ async function listTasks(toolport: Toolport, signal: AbortSignal): Promise<TaskV
       const { id, server, tool, createdAt } = task;
       const reported = await task.status({ signal }).catch(() => undefined);
       const message = reported?.message === undefined ? null : hideCredentials(reported.message);
-      return { id, server, tool, createdAt, status: reported?.status ?? "unknown", message };
+      const progress = progressOf.get(id);
+      return {
+        ...{ id, server, tool, createdAt, message },
+        status: reported?.status ?? "unknown",
+        progress: progress === undefined ? null : toProgressView(progress),
+      };
     }),
   );
 }

@@ -1,8 +1,9 @@
 /** A log of the last calls, with everything needed to replay one. */
-import type { CallNews } from "../execution/listeners.js";
+import { type CallNews, type CallProgressNews, cancelCall } from "../execution/listeners.js";
+import type { Progress } from "../protocol/pending-request.js";
 import { redactText } from "../util/redact-text.js";
-import type { CallSummary, CallView } from "./console-api.js";
-import { ConsoleRun } from "./console-runs.js";
+import type { CallSummary, CallView, ProgressView } from "./console-api.js";
+import { CANCELLED, ConsoleRun } from "./console-runs.js";
 import { redactJson } from "./redact-json.js";
 import { weigh } from "./weigh.js";
 
@@ -19,6 +20,7 @@ interface LoggedCall {
   readonly startedAt: number;
   end?: Omit<End, "result"> | undefined;
   result?: unknown;
+  progress?: Progress | undefined;
   /** Arguments and result were discarded to save memory. */
   isDiscarded: boolean;
   weight: number;
@@ -63,10 +65,18 @@ export class CallLog {
     return this.#summary(call);
   }
 
-  /** The call that a page started with this run. */
-  ofRun(run: ConsoleRun): CallSummary | undefined {
-    const call = [...this.#calls.values()].findLast(({ start }) => start.context === run);
-    return call && this.#summary(call);
+  /** Records progress and returns the updated summary of its call, if the call runs. */
+  progressed({ id, progress, total, message }: CallProgressNews): CallSummary | undefined {
+    const call = this.#calls.get(id);
+    if (call === undefined || call.end !== undefined) return undefined;
+    call.progress = { progress, ...(total !== undefined && { total }), ...(message && { message }) };
+    return this.#summary(call);
+  }
+
+  /** Returns false if the call has ended or cannot be cancelled. */
+  cancel(id: number): boolean {
+    const call = this.#calls.get(id);
+    return call !== undefined && this.#canCancel(call) && cancelCall(call.start, CANCELLED);
   }
 
   /** Newest first. */
@@ -116,8 +126,15 @@ export class CallLog {
       person: end?.answeredBy ?? start.answeredBy ?? null,
       error: end?.error === undefined ? null : redactText(errorText(end.error)),
       canReplay: this.#canReplay(call),
-      ...runOf(start.context),
+      canCancel: this.#canCancel(call),
+      run: start.context instanceof ConsoleRun ? start.context.id : null,
+      progress: call.progress === undefined ? null : toProgressView(call.progress),
     };
+  }
+
+  /** Only tool calls can be cancelled. The console of the shared port cancels calls of all users. */
+  #canCancel({ start, end }: LoggedCall): boolean {
+    return end === undefined && start.kind === "tool";
   }
 
   #canReplay({ start, isDiscarded }: LoggedCall): boolean {
@@ -139,15 +156,10 @@ export class CallLog {
   }
 }
 
-function runOf(context: unknown): Pick<CallSummary, "run" | "progress"> {
-  if (!(context instanceof ConsoleRun)) return { run: null, progress: null };
-  const { id, progress } = context;
-  if (progress === undefined) return { run: id, progress: null };
-  const { total = null, message = null } = progress;
-  return {
-    run: id,
-    progress: { progress: progress.progress, total, message: message && redactText(message) },
-  };
-}
+export const toProgressView = ({ progress, total, message }: Progress): ProgressView => ({
+  progress,
+  total: total ?? null,
+  message: message === undefined ? null : redactText(message),
+});
 
 const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));

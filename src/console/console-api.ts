@@ -171,9 +171,11 @@ export interface CallSummary {
   readonly person: string | null;
   readonly error: string | null;
   readonly canReplay: boolean;
+  /** It runs, and the page can cancel it, whatever started it. */
+  readonly canCancel: boolean;
   /** Set for calls that a page started: its own id of the call. */
   readonly run: string | null;
-  /** The last progress of a call that a page started. */
+  /** The last progress. */
   readonly progress: ProgressView | null;
 }
 
@@ -191,6 +193,8 @@ export interface TaskView {
   readonly createdAt: string;
   readonly status: string;
   readonly message: string | null;
+  /** The last progress, while the page waits for the result. */
+  readonly progress: ProgressView | null;
 }
 
 /** A call with arguments and result, redacted and limited in size. */

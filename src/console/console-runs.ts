@@ -1,17 +1,18 @@
-/** Tool calls that were started in the page: their progress, and how to cancel them. */
-import type { Progress } from "../protocol/pending-request.js";
+/** Tool calls and programs that were started in the page, and how to cancel them. */
 
 /** Passed as `context` of a call, so that its events can be recognized. */
 export class ConsoleRun {
   readonly controller = new AbortController();
   /** Chosen by the page. */
   readonly id: string;
-  progress: Progress | undefined;
 
   constructor(id: string) {
     this.id = id;
   }
 }
+
+/** What the caller of a cancelled call learns. */
+export const CANCELLED = "The user cancelled the call in the console";
 
 export class ConsoleRuns {
   readonly #runs = new Map<string, ConsoleRun>();
@@ -37,7 +38,7 @@ export class ConsoleRuns {
   /** Returns false if the call has ended. */
   cancel(id: string): boolean {
     const run = this.#runs.get(id);
-    run?.controller.abort(new Error("The user cancelled the call in the console"));
+    run?.controller.abort(new Error(CANCELLED));
     return run !== undefined;
   }
 

@@ -1,13 +1,12 @@
 /** Observes a port for the console: its state, calls, latencies and activity. */
 import type { StateChange } from "../connection/connection-state.js";
-import type { CallNews } from "../execution/listeners.js";
+import type { CallNews, CallProgressNews } from "../execution/listeners.js";
 import type { ServerNotification } from "../port/events.js";
 import type { Toolport } from "../toolport.js";
 import { redactText } from "../util/redact-text.js";
 import { CallLog } from "./call-log.js";
 import { Consent } from "./consent.js";
 import type { ActivityView, ConsoleEvent, StateView } from "./console-api.js";
-import type { ConsoleRun } from "./console-runs.js";
 import { EventFeed } from "./event-feed.js";
 import { Latencies } from "./latencies.js";
 import { ServerHistory } from "./server-history.js";
@@ -17,6 +16,8 @@ import { toStateView } from "./views.js";
 import { WatchedResources } from "./watched-resources.js";
 
 const MAX_ACTIVITY = 200;
+/** Pages get the progress of one call at most once in this time. */
+const PROGRESS_MS = 100;
 
 export interface ObserverOptions {
   readonly toolport: Toolport;
@@ -37,6 +38,8 @@ export class Observer {
   readonly #latencies = new Latencies();
   readonly #activity: ActivityView[] = [];
   readonly #stops: (() => void)[];
+  /** By the id of the running call. */
+  readonly #progressSentAt = new Map<number, number>();
   #entries = 0;
   #catalogVersion = 1;
 
@@ -71,6 +74,7 @@ export class Observer {
           this.#note("change", server, `The definition of ${tool} differs from its pinned version`);
       }),
       toolport.on("call", (news) => this.#onCall(news)),
+      toolport.on("progress", (news) => this.#onProgress(news)),
       toolport.on("notification", (notification) => this.#onNotification(notification)),
       toolport.on("warning", ({ server, message }) => this.#note("warning", server, message)),
     ];
@@ -92,12 +96,6 @@ export class Observer {
       canAnswer: this.#options.questions !== undefined,
       subscriptions: this.watched.list(),
     });
-  }
-
-  /** Tells the pages about the progress of a call that one of them started. */
-  progressed(run: ConsoleRun): void {
-    const call = this.calls.ofRun(run);
-    if (call !== undefined) this.feed.publish({ type: "call", call });
   }
 
   /** The first event for a new page. */
@@ -128,7 +126,19 @@ export class Observer {
     this.history.addCall(news);
     const call = this.calls.add(news);
     if (call !== undefined) this.feed.publish({ type: "call", call });
-    if (news.phase === "end") this.feed.stateChanged();
+    if (news.phase === "start") return;
+    this.#progressSentAt.delete(news.id);
+    this.feed.stateChanged();
+  }
+
+  #onProgress(news: CallProgressNews): void {
+    if (this.#principal !== undefined && news.principal !== this.#principal) return;
+    const call = this.calls.progressed(news);
+    const now = performance.now();
+    const last = this.#progressSentAt.get(news.id) ?? Number.NEGATIVE_INFINITY;
+    if (call === undefined || now - last < PROGRESS_MS) return;
+    this.#progressSentAt.set(news.id, now);
+    this.feed.publish({ type: "call", call });
   }
 
   #onNotification({ server, method, params, principal }: ServerNotification): void {

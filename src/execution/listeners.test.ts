@@ -1,9 +1,12 @@
 import { expect, test, vi } from "vitest";
 import { callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
+import { Emitter } from "../util/emitter.js";
 import {
   type CallEndEvent,
   type CallListener,
   type CallNews,
+  type CallProgressNews,
+  cancelCall,
   createCallObserver,
   listenerStep,
 } from "./listeners.js";
@@ -156,7 +159,10 @@ test("a listener of the event `call` gets later calls, with their attempts", asy
   let now = 0;
   const around = createCallObserver({
     listeners: [],
-    emitter: { has: () => isWatched, emit: (_event, emitted) => void news.push(emitted) },
+    emitter: {
+      has: () => isWatched,
+      emit: (_event: string, emitted: object) => void news.push(emitted as CallNews),
+    },
     report: () => {},
     now: () => (now += 5),
   });
@@ -181,4 +187,82 @@ test("a listener of the event `call` gets later calls, with their attempts", asy
       tries: [{ server: "a", error }, { server: "b" }],
     },
   ]);
+});
+
+interface Events {
+  call: CallNews;
+  progress: CallProgressNews;
+}
+
+function watched() {
+  const emitter = new Emitter<Events>(() => ({ report: () => {} }));
+  const around = createCallObserver({ listeners: [], emitter, report: () => {} });
+  return { emitter, run: (next: CallHandler, call = callOf()) => listenerStep(around)(next)(call) };
+}
+
+test("a listener of the event `progress` gets the progress of a call, which its caller gets too", async () => {
+  const { emitter, run } = watched();
+  const news: CallProgressNews[] = [];
+  emitter.on("progress", (event) => void news.push(event));
+  const onProgress = vi.fn();
+  const call = callOf({ options: { onProgress }, principal: "p" });
+  await run(async ({ options }) => {
+    options.onProgress?.({ progress: 1, total: 2, message: "half" });
+    return ok;
+  }, call);
+  const progress = { progress: 1, total: 2, message: "half" };
+  expect(news).toEqual([{ id: 1, server: "a", name: "a__echo", principal: "p", ...progress }]);
+  expect(onProgress.mock.calls).toEqual([[progress]]);
+});
+
+test("without a listener of `progress`, calls keep their options and cannot be cancelled", async () => {
+  const { emitter, run } = watched();
+  const news: CallNews[] = [];
+  emitter.on("call", (event) => void news.push(event));
+  const call = callOf({ options: { context: 1 } });
+  await run(async ({ options }) => {
+    expect(options).toBe(call.options);
+    return ok;
+  }, call);
+  expect(cancelCall(news[0]!, "no")).toBe(false);
+});
+
+test("a watched call can be cancelled; copies of its event cannot do that", async () => {
+  const { emitter, run } = watched();
+  emitter.on("progress", () => {});
+  emitter.on("call", (event) => {
+    if (event.phase === "end") return;
+    expect(cancelCall({ ...event }, "no")).toBe(false);
+    structuredClone(event);
+    expect(cancelCall(event, "The user cancelled it")).toBe(true);
+  });
+  const calling = run(async ({ options, trail }) => {
+    trail?.onReady?.();
+    options.signal?.throwIfAborted();
+    return ok;
+  });
+  await expect(calling).rejects.toMatchObject({
+    code: "REFUSED",
+    server: "a",
+    tool: "echo",
+    outcome: "unknown",
+  });
+});
+
+test("the signal of the caller still ends a watched call, with its reason", async () => {
+  const { emitter, run } = watched();
+  emitter.on("progress", () => {});
+  const caller = new AbortController();
+  const reason = new Error("enough");
+  const ended = (signal: AbortSignal) =>
+    run(
+      async ({ options }) => {
+        caller.abort(reason);
+        options.signal?.throwIfAborted();
+        return ok;
+      },
+      callOf({ options: { signal } }),
+    );
+  await expect(ended(caller.signal)).rejects.toBe(reason);
+  await expect(ended(caller.signal)).rejects.toBe(reason);
 });

@@ -1,7 +1,11 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
+import { ToolCallError } from "../errors/tool-call-error.js";
+import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
-import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
+import { onSharedAbort } from "../util/shared-abort.js";
+import type { CallAttempt, CallHandler, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
+import type { ToolResult } from "./tool-result.js";
 
 /** A call that starts. The object is frozen. */
 export interface CallEvent {
@@ -70,12 +74,37 @@ export type CallNews =
       readonly tries: readonly CallAttempt[];
     } & CallEndEvent);
 
+/** The event `progress` of `toolport.on("progress", …)`. */
+export interface CallProgressNews extends Progress {
+  /** That of the event `call`. */
+  readonly id: number;
+  /** The server that was asked first. */
+  readonly server: string;
+  /** Public name of the tool. */
+  readonly name: string;
+  /** The principal that makes the call; undefined outside `as(principal)`. */
+  readonly principal?: string | undefined;
+}
+
+const CANCEL = Symbol("cancel");
+
+/**
+ * Cancels a running tool call by the event of its start, for the console. Its caller gets a `ToolCallError` with the code `REFUSED`.
+ * Returns false for calls that started while there was no listener for `progress`: signals cost time.
+ */
+export function cancelCall(start: CallNews, why: string): boolean {
+  const cancel = (start as { [CANCEL]?: (why: string) => void })[CANCEL];
+  cancel?.(why);
+  return cancel !== undefined;
+}
+
 interface CallObserverParts {
   listeners: readonly CallListener[];
-  /** Emits `call`, for listeners that were added with `toolport.on`. */
+  /** Emits `call` and `progress`, for listeners that were added with `toolport.on`. */
   emitter?: {
-    has(event: "call"): boolean;
+    has(event: "call" | "progress"): boolean;
     emit(event: "call", news: CallNews): void;
+    emit(event: "progress", news: CallProgressNews): void;
   };
   /** Receives errors of listeners. */
   report: (error: unknown) => void;
@@ -100,11 +129,24 @@ interface RunningCall {
   repaired?: () => readonly ArgumentRepair[] | undefined;
   /** The call waits for a person. */
   isSuspended?: () => boolean;
+  /** The function that runs it reports progress and can be cancelled. */
+  isWatchable?: boolean;
+}
+
+/** A call whose progress has listeners. */
+interface WatchedCall {
+  readonly controller: AbortController;
+  progressed(progress: Progress): void;
 }
 
 /** Runs a function and notifies the listeners before and after it. */
 export interface ObserveCall {
-  <Result>(event: CallEvent, run: () => Promise<Result>, running?: RunningCall): Promise<Result>;
+  <Result>(
+    event: CallEvent,
+    /** Gets a {@link WatchedCall} if the call is `isWatchable` and `progress` has listeners. */
+    run: (watched?: WatchedCall) => Promise<Result>,
+    running?: RunningCall,
+  ): Promise<Result>;
   /** False while there is no listener: then the event need not be created. */
   isObserved(): boolean;
 }
@@ -137,24 +179,30 @@ export function createCallObserver({
   };
 
   let calls = 0;
-  const isObserved = () => listeners.length > 0 || emitter?.has("call") === true;
+  const isObserved = () =>
+    listeners.length > 0 || emitter?.has("call") === true || emitter?.has("progress") === true;
   const observe = async <Result>(
     event: CallEvent,
-    run: () => Promise<Result>,
+    run: (watched?: WatchedCall) => Promise<Result>,
     running?: RunningCall,
   ): Promise<Result> => {
     // A listener that is added during a call does not get the end of that call.
     const watcher = emitter?.has("call") ? emitter : undefined;
-    if (listeners.length === 0 && watcher === undefined) return run();
+    const isWatched = running?.isWatchable === true && emitter?.has("progress") === true;
+    if (listeners.length === 0 && watcher === undefined && !isWatched) return run();
     const startedAt = now();
-    const id = watcher === undefined ? 0 : ++calls;
+    const id = watcher === undefined && !isWatched ? 0 : ++calls;
+    const watched = isWatched ? watch(id, event, emitter) : undefined;
     const current = () => running?.event?.() ?? event;
     let isAnnounced = false;
     const announce = (): void => {
       if (isAnnounced) return;
       isAnnounced = true;
       notify({ before: Object.freeze({ ...current() }) });
-      watcher?.emit("call", Object.freeze({ phase: "start", id, ...current() }));
+      const start = { phase: "start" as const, id, ...current() };
+      // Not enumerable: copies of the event, such as those for another thread, go without it.
+      if (watched !== undefined) Object.defineProperty(start, CANCEL, { value: cancelOf(watched, event) });
+      watcher?.emit("call", Object.freeze(start));
     };
     if (running?.onReady === undefined) announce();
     else running.onReady(announce);
@@ -174,7 +222,7 @@ export function createCallObserver({
       watcher?.emit("call", Object.freeze({ phase: "end", id, tries, ...ended }));
     };
     try {
-      const result = await run();
+      const result = await run(watched);
       const outcome = isToolError(result) ? "tool_error" : "ok";
       finish({ outcome: running?.isSuspended?.() === true ? "suspended" : outcome, result });
       return result;
@@ -185,6 +233,28 @@ export function createCallObserver({
   };
   return Object.assign(observe, { isObserved });
 }
+
+function watch(
+  id: number,
+  { server, name = "", principal }: CallEvent,
+  emitter: CallObserverParts["emitter"] & {},
+): WatchedCall {
+  return {
+    controller: new AbortController(),
+    progressed: (progress) =>
+      emitter.emit(
+        "progress",
+        Object.freeze({ ...progress, id, server, name, ...(principal !== undefined && { principal }) }),
+      ),
+  };
+}
+
+const cancelOf =
+  ({ controller }: WatchedCall, { server, message }: CallEvent) =>
+  (why: string): void => {
+    const tool = String(message["name"]);
+    controller.abort(new ToolCallError({ code: "REFUSED", server, tool, what: why, outcome: "unknown" }));
+  };
 
 const isToolError = (result: unknown): boolean =>
   (result as { isError?: unknown } | null | undefined)?.isError === true;
@@ -197,12 +267,14 @@ export function listenerStep(observe: ObserveCall): CallInterceptor {
     let answeredBy: string | undefined;
     return observe(
       eventOf(call, call),
-      async () => {
-        const result = await next(call.trail === undefined ? { ...call, trail } : call);
+      async (watched) => {
+        const observed = call.trail === undefined ? { ...call, trail } : call;
+        const result = await (watched === undefined ? next(observed) : runWatched(next, observed, watched));
         answeredBy = result.server;
         return result;
       },
       {
+        isWatchable: true,
         attempts: () => attempts.length,
         server: () => answeredBy ?? attempts.at(-1)?.server,
         tries: () => attempts,
@@ -215,6 +287,27 @@ export function listenerStep(observe: ObserveCall): CallInterceptor {
       },
     );
   };
+}
+
+/** Passes progress on to the listeners, and ends the call when one of them cancels it. */
+async function runWatched(next: CallHandler, call: ToolCall, watched: WatchedCall): Promise<ToolResult> {
+  const { signal, onProgress } = call.options;
+  const { controller } = watched;
+  const stop = signal && onSharedAbort(signal, () => controller.abort(signal.reason));
+  if (signal?.aborted) controller.abort(signal.reason);
+  const options = {
+    ...call.options,
+    signal: controller.signal,
+    onProgress(progress: Progress) {
+      watched.progressed(progress);
+      return onProgress?.(progress);
+    },
+  };
+  try {
+    return await next({ ...call, options });
+  } finally {
+    stop?.();
+  }
 }
 
 /** The event of a call. `sent` is the call as it is sent. */

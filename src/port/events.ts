@@ -1,7 +1,7 @@
 /** The events of a port. */
 import type { ChangedTool } from "../catalog/safety/pins.js";
 import type { StateChange } from "../connection/connection-state.js";
-import type { CallNews } from "../execution/listeners.js";
+import type { CallNews, CallProgressNews } from "../execution/listeners.js";
 import type { ListName } from "../protocol/change-watch.js";
 
 /** A notification as the server sent it. Its data are not checked. */
@@ -76,6 +76,8 @@ export interface ToolportEvents {
    * unchanged, secrets too.
    */
   call: CallNews;
+  /** A tool call of any user reports progress. Messages are included unchanged. Only while there is a listener. */
+  progress: CallProgressNews;
   /**
    * A message was sent to a server or received from it. Only while there is a listener are messages passed on; calls are slower
    * then.

@@ -76,6 +76,48 @@ describe.skipIf(isWithoutChromium)("answers in Chromium", () => {
     await form.getByText("High tide").first().waitFor();
   });
 
+  it("answers a form and a completion that the server requests as tasks", async () => {
+    const form = await choose("trigger-elicitation-request-async");
+    await form.getByRole("button", { name: "Call tool" }).click();
+    await question().getByLabel(/Name/).fill("Ada");
+    await question().getByRole("button", { name: "Send answer" }).click();
+    await form.getByText("[COMPLETED] User provided the requested information!").first().waitFor();
+    await form.getByText("- Name: Ada").first().waitFor();
+    const sampling = await choose("trigger-sampling-request-async");
+    await sampling.getByLabel("prompt").fill("Which tide is it?");
+    await sampling.getByRole("button", { name: "Call tool" }).click();
+    await question().getByLabel("Answer of the model").fill("Low tide");
+    await question().getByRole("button", { name: "Send answer" }).click();
+    await sampling.getByText("Low tide").first().waitFor();
+  });
+
+  it("shows the progress of a call that the host makes, and cancels it", async () => {
+    const args = { duration: 60, steps: 300 };
+    const called = toolport.callTool("everything__trigger-long-running-operation", args);
+    const failed = expect(called).rejects.toMatchObject({ code: "REFUSED" });
+    await page.getByRole("tab", { name: "Calls" }).click();
+    await page
+      .getByRole("option", { name: /long-running-operation.*running/s })
+      .first()
+      .click();
+    await page.getByText(/Running: \d+ of 300/).waitFor();
+    expect(await page.getByRole("progressbar").getAttribute("max")).toBe("300");
+    await page.getByRole("button", { name: "Cancel the call" }).click();
+    await failed;
+    await page.getByText("The user cancelled the call in the console").first().waitFor();
+    expect(await page.getByRole("progressbar").count()).toBe(0);
+  });
+
+  it("shows the progress of a program's call, and cancels it", async () => {
+    await page.getByRole("tab", { name: "Programs" }).click();
+    const source = "return await tools.everything.triggerLongRunningOperation({ duration: 60, steps: 400 });";
+    await page.getByLabel("Source of the program").fill(source);
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.getByText(/long-running-operation: \d+ of 400/).waitFor();
+    await page.getByRole("button", { name: "Cancel the call" }).click();
+    await page.getByLabel("Error").getByText("The user cancelled the call").waitFor();
+  });
+
   it("shows the progress of a call, also in another pane, and cancels it", async () => {
     const form = await choose("trigger-long-running-operation");
     await form.getByLabel("duration").fill("60");
@@ -83,7 +125,10 @@ describe.skipIf(isWithoutChromium)("answers in Chromium", () => {
     await form.getByRole("button", { name: "Call tool" }).click();
     await form.getByText(/Running: \d+ of 200/).waitFor();
     await page.getByRole("tab", { name: "Calls" }).click();
-    await page.getByRole("option", { name: /long-running-operation/ }).click();
+    await page
+      .getByRole("option", { name: /long-running-operation/ })
+      .first()
+      .click();
     await page.getByText(/Running: \d+ of 200/).waitFor();
     await page.getByRole("button", { name: "Cancel the call" }).click();
     await page.getByText("error", { exact: true }).first().waitFor();

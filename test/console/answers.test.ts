@@ -169,6 +169,32 @@ describe("a running call", () => {
     await expect(called).rejects.toThrow("cancelled");
     expect(await ask("cancel", { run: "walk-1" })).toBe(false);
   });
+
+  it("of the program that hosts the console shows its progress and can be cancelled, too", async () => {
+    const reported: number[] = [];
+    const caller = new AbortController();
+    const called = toolport.callTool(
+      "steps__walk",
+      {},
+      {
+        onProgress: ({ progress }) => reported.push(progress),
+        signal: caller.signal,
+      },
+    );
+    const failed = expect(called).rejects.toMatchObject({ code: "REFUSED", server: "steps", tool: "walk" });
+    const seen = await waitFor(async () =>
+      (await ask<CallSummary[]>("calls")).find(({ canCancel, progress }) => canCancel && progress),
+    );
+    expect(seen).toMatchObject({ run: null, progress: { progress: 1, total: 4, message: "one step" } });
+    expect(await ask("cancelCall", { id: seen.id })).toBe(true);
+    await failed;
+    expect(reported).toEqual([1]);
+    expect(await ask("cancelCall", { id: seen.id })).toBe(false);
+    expect(await ask("cancelCall", { id: 99_999 })).toBe(false);
+    const [ended] = await ask<CallSummary[]>("calls");
+    expect(ended).toMatchObject({ outcome: "error", canCancel: false });
+    expect(ended?.error).toContain("The user cancelled the call in the console");
+  });
 });
 
 it("cancels open questions when the console is closed", async () => {

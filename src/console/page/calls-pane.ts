@@ -2,10 +2,10 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { CallSummary, CallView } from "../console-api.js";
-import { Code, ResultView, Running } from "./content-view.js";
+import { Code, progressText, ResultView, Running } from "./content-view.js";
 import { duration, json, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
-import { askWithConsent, showNotice, usePage } from "./page-state.js";
+import { act, askWithConsent, showNotice, usePage } from "./page-state.js";
 import { setDraft } from "./try-tool.js";
 import { Bar, Empty, matches, PickList, Pill, Search, Split, type Tone, useAction } from "./widgets.js";
 
@@ -60,7 +60,7 @@ const drawRow = (call: CallSummary): VNode => html`<span class="row">
   </span>
   <span class="row muted small">
     <span>${timeOfDay(call.startedAt)} · ${call.kind === "tool" ? "" : `${call.kind} · `}${call.server}${call.answeredBy ? ` → ${call.answeredBy}` : ""}${call.principal ? ` · ${call.principal}` : ""}</span>
-    <span>${call.attempts !== null && call.attempts > 1 ? `${plural(call.attempts, "attempt")} · ` : ""}${call.durationMs === null ? "…" : duration(call.durationMs)}</span>
+    <span>${call.attempts !== null && call.attempts > 1 ? `${plural(call.attempts, "attempt")} · ` : ""}${call.durationMs === null ? (progressText(call.progress) ?? "…") : duration(call.durationMs)}</span>
   </span>`;
 
 function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => void }): VNode {
@@ -93,7 +93,7 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
       ${call.canReplay && html`<button class="primary" disabled=${isBusy} onClick=${replay}>${isBusy ? "Calling…" : "Replay"}</button>`}
       ${call.kind === "tool" && view && html`<button onClick=${edit}>Edit in form</button>`}
     </div>
-    ${call.outcome === "running" && call.run !== null && html`<${Running} call=${call} run=${call.run} />`}
+    ${call.outcome === "running" && html`<${Running} progress=${call.progress} onCancel=${call.canCancel && (() => act("cancelCall", { id: call.id }))} />`}
     ${call.error && html`<p class="note bad">${call.error}</p>`}
     ${
       view &&

@@ -1,7 +1,7 @@
 /** Shows results: text, images, and other content as JSON. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { CallSummary } from "../console-api.js";
+import type { ProgressView } from "../console-api.js";
 import { AppFrame } from "./app-frame.js";
 import { duration, json, plural, size } from "./format.js";
 import { html } from "./html.js";
@@ -118,15 +118,26 @@ function sameData(block: unknown, data: unknown): boolean {
   }
 }
 
-/** A call that runs: its progress, and a button that cancels it. */
-export function Running({ call, run }: { call: CallSummary | undefined; run: string }): VNode {
+export const progressText = (last: ProgressView | null | undefined): string | null =>
+  !last ? null : last.total === null ? String(last.progress) : `${last.progress} of ${last.total}`;
+
+/** Something that runs: its progress, and a button that cancels it. */
+export function Running({
+  progress: last,
+  label = "Running",
+  onCancel,
+}: {
+  progress: ProgressView | null | undefined;
+  label?: string;
+  onCancel?: (() => unknown) | undefined;
+}): VNode {
   const id = useElementId();
-  const { progress, total = null, message = null } = call?.progress ?? {};
-  const done = progress === undefined ? null : total === null ? String(progress) : `${progress} of ${total}`;
+  const { progress, total = null, message = null } = last ?? {};
+  const done = progressText(last);
   return html`<div class="running" role="status">
-    <label for=${id}>Running${done && `: ${done}`}${message && ` · ${message}`}</label>
+    <label for=${id}>${label}${done && `: ${done}`}${message && ` · ${message}`}</label>
     <progress id=${id} max=${total ?? 1} value=${total === null ? undefined : progress}></progress>
-    <button type="button" aria-label="Cancel the call" onClick=${() => act("cancel", { run })}>Cancel</button>
+    ${onCancel && html`<button type="button" aria-label="Cancel the call" onClick=${onCancel}>Cancel</button>`}
   </div>`;
 }
 

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ProgramSummary, ProgramView } from "../program-view.js";
-import { Code } from "./content-view.js";
+import { Code, Running } from "./content-view.js";
 import { duration, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act, askWithConsent, change, usePage } from "./page-state.js";
@@ -92,9 +92,14 @@ const drawRow = ({ title, state, startedAt, run, callCount, durationMs }: Progra
 
 function Program({ id, version }: { id: number; version: number }): VNode | null {
   const [program] = useAction<ProgramView>("program", { id }, version);
+  const { calls: all } = usePage();
   if (!program) return null;
+  const running = all.filter(
+    ({ run, outcome }) => run !== null && run === program.run && outcome === "running",
+  );
   const { state, durationMs, source, value, error, line, calls, logs } = program;
-  return html`<p class="line" role="status">
+  return html`<h3 class="title mono wrap">${program.title}</h3>
+    <p class="line" role="status">
       <${Pill} tone=${TONES[state]}>${state}<//>
       ${durationMs !== null && html`<span>${duration(durationMs)}</span>`}
       ${line !== null && html`<span>line ${line}</span>`}
@@ -109,6 +114,10 @@ function Program({ id, version }: { id: number; version: number }): VNode | null
           html`<li><b class="mono">${call.tool}</b> ${call.state === "running" ? "running" : `${duration(call.durationMs)} ${call.state === "ok" ? "ok" : [call.code, call.outcome].filter(Boolean).join(", ")}`}</li>`,
       )}</ol>`
     }
+    ${running.map(
+      (call) =>
+        html`<${Running} key=${call.id} label=${call.target} progress=${call.progress} onCancel=${() => act("cancelCall", { id: call.id })} />`,
+    )}
     ${logs.length > 0 && html`<h4>Logs</h4><${Code} label="Logs">${logs.join("\n")}<//>`}
     <h4>Source</h4><${Code} label="Source">${source}<//>`;
 }

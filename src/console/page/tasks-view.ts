@@ -3,7 +3,7 @@ import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import type { TaskView } from "../console-api.js";
 import { ask } from "./api.js";
-import { ResultLine, ResultView } from "./content-view.js";
+import { ResultLine, ResultView, Running } from "./content-view.js";
 import { timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act } from "./page-state.js";
@@ -31,7 +31,7 @@ export function Tasks(): VNode | null {
 export function Task({ task, onChange }: { task: TaskView; onChange: () => void }): VNode {
   const [outcome, setOutcome] = useState<{ result: unknown } | { error: string } | null>(null);
   const [isBusy, setIsBusy] = useState(false);
-  const { id, tool, server, status, message } = task;
+  const { id, tool, server, status, message, progress } = task;
   const wait = async () => {
     setIsBusy(true);
     await ask<unknown>("taskResult", { id }).then(
@@ -47,7 +47,7 @@ export function Task({ task, onChange }: { task: TaskView; onChange: () => void 
   return html`<article class="card" aria-label=${`Task ${tool}`}>
     <header><h3 class="mono wrap">${tool}</h3><${Pill} tone=${TONES[status] ?? "calm"}>${status.replace("_", " ")}<//></header>
     <p class="line"><span>${server}</span><span>since ${timeOfDay(Date.parse(task.createdAt))}</span><span class="mono wrap">${id}</span></p>
-    ${message && html`<p class="note">${message}</p>`}
+    ${isBusy || progress ? html`<${Running} label=${message ?? "Running"} progress=${progress} />` : message && html`<p class="note">${message}</p>`}
     ${outcome !== null && "error" in outcome && html`<p class="note bad" role="alert">${outcome.error}</p>`}
     ${outcome !== null && "result" in outcome && html`<div class="answer"><${ResultLine} result=${outcome.result} /><${ResultView} result=${outcome.result} tool=${tool} /></div>`}
     <footer>

@@ -5,7 +5,7 @@ import type { TaskView, ToolView } from "../console-api.js";
 import type { Failure } from "./api.js";
 import { ResultLine, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
-import { askWithConsent, usePage } from "./page-state.js";
+import { act, askWithConsent, usePage } from "./page-state.js";
 import { initial, kindOf, resolve, type Schema } from "./schema-shape.js";
 import { Task } from "./tasks-view.js";
 import { Group, JsonInput } from "./tool-form.js";
@@ -66,7 +66,7 @@ export function TryTool({ tool }: { tool: ToolView }): VNode {
     <div class="buttons">
       <button class="primary" disabled=${isRunning}>${isRunning ? "Calling…" : "Call tool"}</button>
     </div>
-    ${run !== null && html`<${Running} call=${calls.find((call) => call.run === run)} run=${run} />`}
+    ${run !== null && html`<${Running} progress=${calls.find((call) => call.run === run)?.progress} onCancel=${() => act("cancel", { run })} />`}
     ${outcome !== null && html`<div class="answer" aria-live="polite">${drawOutcome(outcome, tool.name, asJson ? undefined : shown.current)}</div>`}
   </form>`;
 }
@@ -76,7 +76,7 @@ function drawOutcome(outcome: Outcome, tool: string, shown: ReadonlySet<string> 
   if ("result" in outcome) {
     const { task } = outcome.result as { task?: TaskView };
     if (task !== undefined)
-      return html`<${Task} task=${{ ...task, status: "working", message: null }} onChange=${() => {}} />`;
+      return html`<${Task} task=${{ ...task, status: "working", message: null, progress: null }} onChange=${() => {}} />`;
     return html`<${ResultLine} result=${outcome.result} /><${ResultView} result=${outcome.result} tool=${tool} args=${outcome.args} isNew />`;
   }
   const { message, code, detail } = outcome.failure;
