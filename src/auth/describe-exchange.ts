@@ -33,8 +33,18 @@ export function describeExchange({
   request,
   status,
   bytes,
+  challenge,
   durationMs,
 }: ObservedExchange): DescribedExchange {
+  if (challenge !== undefined)
+    return {
+      step: "Challenge of the server",
+      method: request.method,
+      url: redactUrl(request.url),
+      status,
+      response: { "www-authenticate": redact(challenge) },
+      durationMs,
+    };
   const body = readFields(toText(request.body), request.headers["content-type"]);
   const response = readFields(toText(bytes), "application/json");
   return {

@@ -7,6 +7,7 @@ import {
 import { createClock, createOAuthRig, logInRig, type RigOptions } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
+import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 
 let fake: FakeAuthorizationServer;
 beforeEach(async () => {
@@ -284,6 +285,24 @@ describe("scopes", () => {
     fake.script = ({ path }) => (path === "/mcp" ? { status: 403 } : undefined);
     expect((await rig.call()).status).toBe(403);
   });
+});
+
+it("the challenge is observed without the token that the server repeats in it", async () => {
+  const seen: ObservedExchange[] = [];
+  const rig = createOAuthRig(fake, { observe: (exchange) => void seen.push(exchange) });
+  await rig.logIn();
+  fake.script = ({ path, headers }) => {
+    const field = `Bearer error="insufficient_scope", scope="x", realm="${headers["authorization"]}"`;
+    return path === "/mcp" ? { status: 403, headers: { "www-authenticate": field } } : undefined;
+  };
+  await rig.failure();
+  const challenges = seen.flatMap(({ challenge, status }) =>
+    challenge === undefined ? [] : [[status, challenge]],
+  );
+  expect(challenges).toEqual([
+    [401, expect.stringContaining("Bearer")],
+    [403, 'Bearer error="insufficient_scope", scope="x", realm="Bearer [redacted]"'],
+  ]);
 });
 
 it("an abort ends the wait for a token at once", async () => {

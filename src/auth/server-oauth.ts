@@ -71,9 +71,10 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
     const now = tokens.usableNow();
     if (now === undefined || now?.record.isBound) return converse(request, sendWith);
     const held = now ?? undefined;
+    const startedAt = performance.now();
     const sending = sendWith(held === undefined ? {} : bearer(held));
     return sending.then((response) => {
-      if (isChallenge(response)) return converse(request, sendWith, { response, held });
+      if (isChallenge(response)) return converse(request, sendWith, { response, held, startedAt });
       if (response.ok && held !== undefined) succeeded(held);
       return response;
     });
@@ -97,7 +98,11 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   const converse = async (
     request: RequestToAuthorize,
     sendWith: SendWithFields,
-    first?: { readonly response: Response; readonly held: HeldTokens | undefined },
+    first?: {
+      readonly response: Response;
+      readonly held: HeldTokens | undefined;
+      readonly startedAt: number;
+    },
   ): Promise<Response> => {
     const within = <T>(run: Promise<T>) => waitFor(named(run), request.signal);
     const present = (held: HeldTokens | undefined) =>
@@ -112,14 +117,17 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
       });
     let held = first === undefined ? await usable() : first.held;
     let answered = first?.response;
+    let startedAt = first?.startedAt ?? performance.now();
     let stepUps = 0;
     for (let sends = 1; ; sends++) {
+      if (answered === undefined) startedAt = performance.now();
       const response: Response = answered ?? (await present(held));
       answered = undefined;
       if (response.ok && held !== undefined) succeeded(held);
       // The response to DELETE does not matter, so it starts no login.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
+      observeChallenge(context, { request, response, held, startedAt });
       cancelBody(response);
       if (trouble !== undefined) throw trouble;
       const isStepUp = challenge.kind === "insufficient_scope";
@@ -150,6 +158,34 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
       return held !== undefined && !tokens.isRefused(held) && held.record.accessToken !== tokens.lastRefused;
     },
   };
+}
+
+/** The rejection of the MCP server that begins a login or a refresh. */
+function observeChallenge(
+  { observe }: OAuthContext,
+  {
+    request: { method, url },
+    response,
+    held,
+    startedAt,
+  }: {
+    readonly request: RequestToAuthorize;
+    readonly response: Response;
+    readonly held: HeldTokens | undefined;
+    readonly startedAt: number;
+  },
+): void {
+  if (observe === undefined) return;
+  const plain = new URL(url);
+  plain.search = "";
+  const challenge = response.headers.get("www-authenticate") ?? "";
+  observe({
+    request: { url: plain, method, headers: {}, body: undefined },
+    status: response.status,
+    // The server knows the token that it rejects, and may repeat it.
+    challenge: held === undefined ? challenge : challenge.replaceAll(held.record.accessToken, "[redacted]"),
+    durationMs: performance.now() - startedAt,
+  });
 }
 
 /** After a 401: uses tokens that another caller obtained meanwhile, a refresh, or a new authorization. */

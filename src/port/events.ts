@@ -37,7 +37,10 @@ export interface ServerMessage {
   readonly principal?: string | undefined;
 }
 
-/** A request to an authorization server during a login, a refresh or a logout, with secrets redacted. */
+/**
+ * A request of a login, a refresh or a logout, with secrets redacted: the one that the MCP server rejected, or one to an authorization
+ * server.
+ */
 export interface AuthRequest {
   readonly server: string;
   /** What the request is for, such as `Client registration`. */
@@ -49,7 +52,7 @@ export interface AuthRequest {
   readonly body?: Readonly<Record<string, unknown>> | undefined;
   /** HTTP status; undefined if no response arrived. */
   readonly status?: number | undefined;
-  /** The JSON of the response, if it is an object. */
+  /** The JSON of the response, if it is an object; with the step `Challenge of the server`, the field `www-authenticate`. */
   readonly response?: Readonly<Record<string, unknown>> | undefined;
   readonly durationMs: number;
   readonly principal?: string | undefined;
@@ -85,7 +88,7 @@ export interface ToolportEvents {
   message: ServerMessage;
   /** A server process wrote a line to stderr. Configured secrets of the server are redacted. */
   stderr: { readonly server: string; readonly line: string; readonly principal?: string | undefined };
-  /** Toolport sent a request to an authorization server. */
+  /** Toolport sent a request to an authorization server, or the MCP server demanded a login. */
   authRequest: AuthRequest;
   /** A call waits for a person, continues, or was discarded. */
   suspension: SuspensionNews;

@@ -1,6 +1,8 @@
 /** The OAuth credentials of one port: one `ServerOAuth` for each server, created on first use. */
+
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
 import { identifyUrl } from "../config/config-identity.js";
+import { secretsOf } from "../config/known-secrets.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
@@ -25,7 +27,10 @@ interface PortOAuthOptions {
   readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
   /** Receives the requests to authorization servers. */
-  readonly observe: (exchange: ObservedExchange, login: { readonly server: string }) => void;
+  readonly observe: (
+    exchange: ObservedExchange,
+    login: { readonly server: string; readonly redact: (text: string) => string },
+  ) => void;
 }
 
 /** The part of a port that its credentials need. */
@@ -181,7 +186,7 @@ export class PortOAuth {
         callbackUrl,
         clientName,
         warn: (message) => warn(config.name, message),
-        observe: (exchange) => observe(exchange, { server: config.name }),
+        observe: (exchange) => observe(exchange, { server: config.name, redact: secretsOf(config).foreign }),
       }),
     );
     this.#keepers.set(identity, made);

@@ -49,15 +49,29 @@ export function stderrEvents(
   };
 }
 
+interface AuthEventSource {
+  readonly server: string;
+  readonly principal?: string | undefined;
+  /** Removes the configured secrets of the server from its texts. */
+  readonly redact?: ((text: string) => string) | undefined;
+}
+
+function redactChallenge(exchange: ObservedExchange, { redact }: AuthEventSource): ObservedExchange {
+  const { challenge } = exchange;
+  return challenge === undefined || redact === undefined
+    ? exchange
+    : { ...exchange, challenge: redact(challenge) };
+}
+
 /** Describes requests to authorization servers while something listens to `authRequest`. */
 export function authEvents(emitter: SharedParts["emitter"], principal?: string) {
-  return (exchange: ObservedExchange, login: { server: string; principal?: string | undefined }): void => {
+  return (exchange: ObservedExchange, login: AuthEventSource): void => {
     if (!emitter.has("authRequest")) return;
     const emit = ({ describeExchange }: typeof import("../auth/describe-exchange.js")) =>
       emitter.emit("authRequest", {
         server: login.server,
         principal: login.principal ?? principal,
-        ...describeExchange(exchange),
+        ...describeExchange(redactChallenge(exchange, login)),
       });
     void import("../auth/describe-exchange.js").then(emit).catch(() => {});
   };

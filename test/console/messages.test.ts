@@ -1,7 +1,9 @@
 /** Messages, stderr and OAuth requests that the console keeps. */
-import { createToolport } from "toolport";
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
+import { type AuthRequest, createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { TrafficEntry, TrafficView } from "../../src/console/console-api.js";
 import { TrafficLog } from "../../src/console/traffic-log.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
@@ -127,6 +129,28 @@ describe("events of the port", () => {
     expect(count).toBe(before);
   });
 
+  it("shows the challenge of a server without the secrets that the server repeats in it", async () => {
+    const server = createServer((request, response) => {
+      const key = request.headers["x-api-key"];
+      const text = `Bearer realm="\u001b[31m", error_description="${key} is not a token, nor is ${JWT}"`;
+      response.writeHead(401, { "www-authenticate": text.replace("\u001b", "") }).end();
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const url = `http://127.0.0.1:${(server.address() as AddressInfo).port}/mcp?key=in-the-query-81c2`;
+    await using toolport = createToolport({
+      mcpServers: { odd: { url, headers: { "x-api-key": "key-77aa51f09e" }, oauth: true } },
+    });
+    const seen: AuthRequest[] = [];
+    toolport.on("authRequest", (request) => void seen.push(request));
+    await toolport.connect();
+    await waitFor(() => seen.length > 0);
+    expect(seen[0]).toMatchObject({ step: "Challenge of the server", method: "POST", status: 401 });
+    expect(JSON.stringify(seen[0]!.response)).toContain("is not a token");
+    for (const secret of ["key-77aa51f09e", JWT, "in-the-query-81c2"])
+      expect(JSON.stringify(seen)).not.toContain(secret);
+  });
+
   it("describes the requests of a login without secrets", async () => {
     await using oauth = await startOAuthBench();
     await using toolport = createToolport({
@@ -143,11 +167,13 @@ describe("events of the port", () => {
     const callback = await logIn(servers["vault"]!.authUrl!);
     await toolport.finishAuth("vault", new URL(callback).searchParams);
     expect(seen).toEqual([
+      "vault: Challenge of the server 401",
       "vault: Metadata of the resource 200",
       "vault: Metadata of the authorization server 200",
       "vault: Client registration 201",
       "vault: Token request (authorization_code) 200",
     ]);
+    expect(all).toContain('{"www-authenticate":"Bearer ');
     expect(all).toContain('"code":"[redacted]"');
     expect(all).toContain('"access_token":"[redacted]"');
     for (const secret of oauth.secrets.keys()) expect(all).not.toContain(secret);

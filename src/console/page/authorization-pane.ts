@@ -120,7 +120,7 @@ function Steps({ server }: { server: string }): VNode | null {
   const { traffic } = usePage();
   const steps = traffic.filter((entry) => entry.kind === "auth" && entry.server === server).toReversed();
   if (steps.length === 0) return null;
-  return html`<details class="steps"><summary>${plural(steps.length, "request")} to the authorization server</summary>
+  return html`<details class="steps"><summary>${plural(steps.length, "request")} of the login</summary>
     <ol>${steps.map((step) => html`<li key=${step.id}><${Step} step=${step} /></li>`)}</ol></details>`;
 }
 

@@ -21,6 +21,8 @@ export interface ObservedExchange {
   readonly request: Pick<WireRequest, "url" | "method" | "headers" | "body">;
   readonly status?: number | undefined;
   readonly bytes?: Uint8Array | undefined;
+  /** Set for a request to the MCP server itself that it rejected: the header `WWW-Authenticate`, or "". */
+  readonly challenge?: string | undefined;
   readonly durationMs: number;
 }
 
