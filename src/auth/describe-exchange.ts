@@ -42,7 +42,7 @@ export function describeExchange({
       method: request.method,
       url: redactUrl(request.url),
       status,
-      response: { "www-authenticate": redact(challenge) },
+      response: { "www-authenticate": redact(readChallenges(challenge)) },
       durationMs,
     };
   const body = readFields(toText(request.body), request.headers["content-type"]);
@@ -72,6 +72,17 @@ function readFields(text: string, type = ""): Fields | undefined {
   } catch {
     return undefined;
   }
+}
+
+/** The parameters of a challenge. Text that has none is one word, the scheme. */
+function readChallenges(field: string): Fields {
+  const text = field.slice(0, MAX_TEXT);
+  const params = [...text.matchAll(/([\w-]+)\s*=\s*(?:"((?:[^"\\]|\\.)*)"|([^\s,"]+))/g)];
+  const scheme = /^[\w-]+(?=\s|$)/.exec(text)?.[0];
+  return {
+    ...(scheme !== undefined && { scheme }),
+    ...Object.fromEntries(params.map(([, name, quoted, plain]) => [name, quoted ?? plain])),
+  };
 }
 
 function stepOf(url: URL, method: string, body: Fields | undefined): string {

@@ -51,9 +51,10 @@ export class TrafficLog {
   }
 
   addAuthRequest({ server, principal: _, ...request }: AuthRequest): void {
-    const { step, status, durationMs } = request;
+    const { step, status } = request;
+    const durationMs = Math.round(request.durationMs);
     const label = `${step}: ${status ?? "no response"}`;
-    this.#add({ server, kind: "auth", direction: "sent", label, durationMs }, request);
+    this.#add({ server, kind: "auth", direction: "sent", label, durationMs }, { ...request, durationMs });
   }
 
   /** Newest first, optionally of one server or one kind. */

@@ -137,6 +137,25 @@ describe.skipIf(isWithoutChromium)("answers in Chromium", () => {
     await sent.first().waitFor();
   });
 
+  it("keeps the result of a task on the page after the server has forgotten the task", async () => {
+    const name = "everything__simulate-research-query";
+    await toolport.callTool(name, { topic: "tides" }, { task: true });
+    await page.getByRole("tab", { name: "Waiting" }).click();
+    const task = page.getByRole("article", { name: `Task ${name}` });
+    await task.getByRole("button", { name: "Wait for the result" }).click();
+    await task.getByRole("progressbar").waitFor();
+    await task.getByText("Research Report: tides").first().waitFor();
+    await page.waitForResponse(
+      async (response) =>
+        response.url().endsWith("/api/tasks") &&
+        ((await response.json()) as { value: [] }).value.length === 0,
+    );
+    expect(await task.getByText("completed").count()).toBe(1);
+    expect(await task.getByRole("progressbar").count()).toBe(0);
+    await task.getByRole("button", { name: "Dismiss" }).click();
+    expect(await task.count()).toBe(0);
+  });
+
   it("marks wrong arguments at their fields, once", async () => {
     const form = await choose("get-sum");
     await form.getByLabel(/^a/).fill("1");

@@ -173,7 +173,7 @@ describe("events of the port", () => {
       "vault: Client registration 201",
       "vault: Token request (authorization_code) 200",
     ]);
-    expect(all).toContain('{"www-authenticate":"Bearer ');
+    expect(all).toContain('{"www-authenticate":{"scheme":"Bearer"');
     expect(all).toContain('"code":"[redacted]"');
     expect(all).toContain('"access_token":"[redacted]"');
     for (const secret of oauth.secrets.keys()) expect(all).not.toContain(secret);

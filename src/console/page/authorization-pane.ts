@@ -46,7 +46,7 @@ export function AuthorizationPane(): VNode {
   const others = (logins ?? []).filter((login) => !isWanted(login));
   return html`<${Bar} title="Authorization" note=${whose(state?.principal ?? null)} />
     ${logins?.length === 0 && html`<${Empty} title="No server supports logins">Only servers over HTTP do.<//>`}
-    <ul class="cards">
+    <ul class="cards loose">
       ${wanted.map((login) => html`<li key=${login.server}><${Login} login=${login} onChange=${load} /></li>`)}
     </ul>
     ${others.length > 0 && html`<p class="muted others">No login was asked for so far: ${others.map(({ server }) => server).join(", ")}</p>`}`;

@@ -90,7 +90,7 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
     </p>
     ${call.outcome === "suspended" && html`<p class="note">This call was saved and waits for a person. Calls that still wait are under <a href="#/waiting">Waiting</a>.</p>`}
     <div class="buttons">
-      ${call.canReplay && html`<button class="primary" disabled=${isBusy} onClick=${replay}>${isBusy ? "Calling…" : "Replay"}</button>`}
+      ${call.canReplay && call.outcome !== "running" && html`<button class="primary" disabled=${isBusy} onClick=${replay}>${isBusy ? "Calling…" : "Replay"}</button>`}
       ${call.kind === "tool" && view && html`<button onClick=${edit}>Edit in form</button>`}
     </div>
     ${call.outcome === "running" && html`<${Running} progress=${call.progress} onCancel=${call.canCancel && (() => act("cancelCall", { id: call.id }))} />`}

@@ -20,39 +20,83 @@ const TONES: Readonly<Record<string, Tone>> = {
 
 export function Tasks(): VNode | null {
   const [tasks, load] = useAction<readonly TaskView[]>("tasks", {});
+  /** The list of the server ends with the result, which the user still has to read. */
+  const [ended, setEnded] = useState<readonly TaskView[]>([]);
   useEffect(() => {
     const timer = setInterval(load, POLL_MS);
     return () => clearInterval(timer);
   }, []);
-  if (!tasks?.length) return null;
-  return html`<h2>Tasks</h2><ul class="waiting">${tasks.map((task) => html`<li key=${task.id}><${Task} task=${task} onChange=${load} /></li>`)}</ul>`;
+  const isEnded = ({ id }: TaskView) => ended.some((task) => task.id === id);
+  const shown = [...ended, ...(tasks ?? []).filter((task) => !isEnded(task))];
+  if (shown.length === 0) return null;
+  return html`<h2>Tasks</h2><ul class="waiting">${shown.map(
+    (task) => html`<li key=${task.id}><${Task} task=${task} onEnd=${() => setEnded([...ended, task])}
+      onDismiss=${() => setEnded(ended.filter(({ id }) => id !== task.id))} /></li>`,
+  )}</ul>`;
 }
 
-export function Task({ task, onChange }: { task: TaskView; onChange: () => void }): VNode {
-  const [outcome, setOutcome] = useState<{ result: unknown } | { error: string } | null>(null);
+/** A task that the page has just started. */
+export function StartedTask({
+  task: started,
+}: {
+  task: Omit<TaskView, "status" | "message" | "progress">;
+}): VNode {
+  const [tasks, load] = useAction<readonly TaskView[]>("tasks", {});
+  const [isOver, setIsOver] = useState(false);
+  useEffect(() => {
+    const timer = isOver ? undefined : setInterval(load, POLL_MS);
+    return () => clearInterval(timer);
+  }, [isOver]);
+  const known = tasks?.find(({ id }) => id === started.id);
+  const task = known ?? { ...started, status: "working", message: null, progress: null };
+  return html`<${Task} task=${task} onEnd=${() => setIsOver(true)} />`;
+}
+
+type Outcome = { readonly result: unknown } | { readonly error: string };
+
+function Task({
+  task,
+  onEnd,
+  onDismiss,
+}: {
+  task: TaskView;
+  onEnd: () => void;
+  onDismiss?: () => void;
+}): VNode {
+  const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [isBusy, setIsBusy] = useState(false);
-  const { id, tool, server, status, message, progress } = task;
+  const { id, tool, server, message, progress } = task;
+  const status = outcome === null ? task.status : "error" in outcome ? "failed" : "completed";
   const wait = async () => {
     setIsBusy(true);
-    await ask<unknown>("taskResult", { id }).then(
-      (result) => setOutcome({ result }),
-      (error: Error) => setOutcome({ error: error.message }),
+    const reached: Outcome = await ask<unknown>("taskResult", { id }).then(
+      (result) => ({ result }),
+      (error: Error) => ({ error: error.message }),
     );
+    onEnd();
+    setOutcome(reached);
     setIsBusy(false);
   };
   const cancel = async () => {
     await act("cancelTask", { id });
-    onChange();
+    // Waits for the end, which is shown.
+    if (!isBusy) await wait();
   };
+  const isRunning = outcome === null && (isBusy || progress !== null);
   return html`<article class="card" aria-label=${`Task ${tool}`}>
     <header><h3 class="mono wrap">${tool}</h3><${Pill} tone=${TONES[status] ?? "calm"}>${status.replace("_", " ")}<//></header>
     <p class="line"><span>${server}</span><span>since ${timeOfDay(Date.parse(task.createdAt))}</span><span class="mono wrap">${id}</span></p>
-    ${isBusy || progress ? html`<${Running} label=${message ?? "Running"} progress=${progress} />` : message && html`<p class="note">${message}</p>`}
+    ${isRunning && html`<${Running} label=${progress ? "Running" : (message ?? "Running")} progress=${progress} />`}
+    ${!isRunning && outcome === null && message && html`<p class="note">${message}</p>`}
     ${outcome !== null && "error" in outcome && html`<p class="note bad" role="alert">${outcome.error}</p>`}
     ${outcome !== null && "result" in outcome && html`<div class="answer"><${ResultLine} result=${outcome.result} /><${ResultView} result=${outcome.result} tool=${tool} /></div>`}
-    <footer>
-      <button class="primary" disabled=${isBusy} onClick=${wait}>${isBusy ? "Waiting…" : "Wait for the result"}</button>
-      <button aria-label=${`Cancel the task ${tool}`} onClick=${cancel}>Cancel</button>
-    </footer>
+    ${
+      outcome === null
+        ? html`<footer>
+          <button class="primary" disabled=${isBusy} onClick=${wait}>${isBusy ? "Waiting…" : "Wait for the result"}</button>
+          <button aria-label=${`Cancel the task ${tool}`} onClick=${cancel}>Cancel</button>
+        </footer>`
+        : onDismiss && html`<footer><button onClick=${onDismiss}>Dismiss</button></footer>`
+    }
   </article>`;
 }

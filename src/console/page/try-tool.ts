@@ -7,7 +7,7 @@ import { ResultLine, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
 import { act, askWithConsent, usePage } from "./page-state.js";
 import { initial, kindOf, resolve, type Schema } from "./schema-shape.js";
-import { Task } from "./tasks-view.js";
+import { StartedTask } from "./tasks-view.js";
 import { Group, JsonInput } from "./tool-form.js";
 
 /** The last arguments of each tool, kept while the user visits other panes. */
@@ -75,8 +75,7 @@ export function TryTool({ tool }: { tool: ToolView }): VNode {
 function drawOutcome(outcome: Outcome, tool: string, shown: ReadonlySet<string> | undefined): VNode {
   if ("result" in outcome) {
     const { task } = outcome.result as { task?: TaskView };
-    if (task !== undefined)
-      return html`<${Task} task=${{ ...task, status: "working", message: null, progress: null }} onChange=${() => {}} />`;
+    if (task !== undefined) return html`<${StartedTask} key=${task.id} task=${task} />`;
     return html`<${ResultLine} result=${outcome.result} /><${ResultView} result=${outcome.result} tool=${tool} args=${outcome.args} isNew />`;
   }
   const { message, code, detail } = outcome.failure;
