@@ -125,7 +125,8 @@ export async function writePolicy(csp: unknown): Promise<{ policy: string; refus
     if (!Array.isArray(declared)) return "";
     const allowed = declared.slice(0, MAX_ORIGINS).flatMap((text: unknown) => {
       const origin = toSource(text, isPrivateHost);
-      if (origin === undefined) refused.push(String(text));
+      // `String()` throws for some objects.
+      if (origin === undefined) refused.push(typeof text === "string" ? text : JSON.stringify(text));
       return origin ?? [];
     });
     return [...new Set(allowed)].map((origin) => ` ${origin}`).join("");

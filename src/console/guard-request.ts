@@ -46,8 +46,10 @@ const isLink = ({ method, url, headers }: IncomingMessage): boolean =>
 export function checkCallback(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
   const { headers, method } = request;
   if (headers.host !== host || method !== "GET" || headers.origin !== undefined) return 403;
-  const mode = headers["sec-fetch-mode"];
-  return mode === undefined || mode === "navigate" ? undefined : 403;
+  const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = headers;
+  // Not in a frame: an app can lead its own frame here.
+  const isPage = (mode ?? "navigate") === "navigate" && (target ?? "document") === "document";
+  return isPage ? undefined : 403;
 }
 
 export function checkToken(request: IncomingMessage, { token }: GuardOptions): RejectionStatus | undefined {

@@ -150,7 +150,7 @@ describe.skipIf(isWithoutChromium)("answers in Chromium", () => {
         response.url().endsWith("/api/tasks") &&
         ((await response.json()) as { value: [] }).value.length === 0,
     );
-    expect(await task.getByText("completed").count()).toBe(1);
+    expect(await task.getByText("completed", { exact: true }).count()).toBe(1);
     expect(await task.getByRole("progressbar").count()).toBe(0);
     await task.getByRole("button", { name: "Dismiss" }).click();
     expect(await task.count()).toBe(0);

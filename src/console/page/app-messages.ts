@@ -9,6 +9,7 @@ const MAX_DROPPED = 1_000;
 const MAX_RUNNING = 4;
 const MAX_ARGUMENTS = 250_000;
 const MAX_DECLINED = 2;
+const MAX_LINK = 2_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
@@ -57,6 +58,7 @@ export class AppMessages {
   #running = 0;
   #declined = 0;
   #isAsking = false;
+  #isWelcomed = false;
   #isReady = false;
 
   constructor(parts: AppMessageParts) {
@@ -93,6 +95,7 @@ export class AppMessages {
   }
 
   #notified(method: string, params: Fields): void {
+    if (!this.#isWelcomed) return;
     if (method === "ui/notifications/size-changed" && typeof params["height"] === "number")
       this.#parts.resize(params["height"]);
     else if (method === "ui/notifications/request-teardown") this.#parts.stop(null);
@@ -104,6 +107,8 @@ export class AppMessages {
   }
 
   async #answer(method: string, params: Fields): Promise<object> {
+    if (!this.#isWelcomed && method !== "ui/initialize")
+      throw new Refusal(-32600, "Send ui/initialize first");
     switch (method) {
       case "ui/initialize":
         return this.#welcome();
@@ -125,6 +130,7 @@ export class AppMessages {
 
   #welcome(): object {
     const { view, version } = this.#parts;
+    this.#isWelcomed = true;
     return {
       protocolVersion: PROTOCOL_VERSION,
       hostInfo: { name: "toolport-console", version },
@@ -158,7 +164,8 @@ export class AppMessages {
 
   /** Asks one question at a time, and none after the user declined twice. */
   async #openLink(text: string): Promise<object> {
-    const url = URL.canParse(text) ? new URL(text) : undefined;
+    // The user has to read the whole address.
+    const url = text.length <= MAX_LINK && URL.canParse(text) ? new URL(text) : undefined;
     const isWeb = url?.protocol === "https:" || url?.protocol === "http:";
     if (url === undefined || !isWeb || this.#isAsking || this.#declined >= MAX_DECLINED)
       return { isError: true };
