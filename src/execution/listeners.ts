@@ -1,11 +1,8 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
-import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import type { CallAttempt, CallHandler, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
+import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */
 export interface CallEvent {
@@ -134,8 +131,9 @@ interface RunningCall {
 }
 
 /** A call whose progress has listeners. */
-interface WatchedCall {
-  readonly controller: AbortController;
+export interface WatchedCall {
+  /** Aborts with the reason as a text when a listener cancels the call. */
+  readonly signal: AbortSignal;
   progressed(progress: Progress): void;
 }
 
@@ -192,7 +190,13 @@ export function createCallObserver({
     if (listeners.length === 0 && watcher === undefined && !isWatched) return run();
     const startedAt = now();
     const id = watcher === undefined && !isWatched ? 0 : ++calls;
-    const watched = isWatched ? watch(id, event, emitter) : undefined;
+    const controller = isWatched ? new AbortController() : undefined;
+    const { server, name = "", principal } = event;
+    const watched = controller && {
+      signal: controller.signal,
+      progressed: (progress: Progress) =>
+        emitter?.emit("progress", Object.freeze({ ...progress, id, server, name, principal })),
+    };
     const current = () => running?.event?.() ?? event;
     let isAnnounced = false;
     const announce = (): void => {
@@ -201,7 +205,8 @@ export function createCallObserver({
       notify({ before: Object.freeze({ ...current() }) });
       const start = { phase: "start" as const, id, ...current() };
       // Not enumerable: copies of the event, such as those for another thread, go without it.
-      if (watched !== undefined) Object.defineProperty(start, CANCEL, { value: cancelOf(watched, event) });
+      if (controller !== undefined)
+        Object.defineProperty(start, CANCEL, { value: (why: string) => controller.abort(why) });
       watcher?.emit("call", Object.freeze(start));
     };
     if (running?.onReady === undefined) announce();
@@ -234,28 +239,6 @@ export function createCallObserver({
   return Object.assign(observe, { isObserved });
 }
 
-function watch(
-  id: number,
-  { server, name = "", principal }: CallEvent,
-  emitter: CallObserverParts["emitter"] & {},
-): WatchedCall {
-  return {
-    controller: new AbortController(),
-    progressed: (progress) =>
-      emitter.emit(
-        "progress",
-        Object.freeze({ ...progress, id, server, name, ...(principal !== undefined && { principal }) }),
-      ),
-  };
-}
-
-const cancelOf =
-  ({ controller }: WatchedCall, { server, message }: CallEvent) =>
-  (why: string): void => {
-    const tool = String(message["name"]);
-    controller.abort(new ToolCallError({ code: "REFUSED", server, tool, what: why, outcome: "unknown" }));
-  };
-
 const isToolError = (result: unknown): boolean =>
   (result as { isError?: unknown } | null | undefined)?.isError === true;
 
@@ -269,7 +252,9 @@ export function listenerStep(observe: ObserveCall): CallInterceptor {
       eventOf(call, call),
       async (watched) => {
         const observed = call.trail === undefined ? { ...call, trail } : call;
-        const result = await (watched === undefined ? next(observed) : runWatched(next, observed, watched));
+        const result = await (watched === undefined
+          ? next(observed)
+          : (await import("./run-watched.js")).runWatched(next, observed, watched));
         answeredBy = result.server;
         return result;
       },
@@ -287,27 +272,6 @@ export function listenerStep(observe: ObserveCall): CallInterceptor {
       },
     );
   };
-}
-
-/** Passes progress on to the listeners, and ends the call when one of them cancels it. */
-async function runWatched(next: CallHandler, call: ToolCall, watched: WatchedCall): Promise<ToolResult> {
-  const { signal, onProgress } = call.options;
-  const { controller } = watched;
-  const stop = signal && onSharedAbort(signal, () => controller.abort(signal.reason));
-  if (signal?.aborted) controller.abort(signal.reason);
-  const options = {
-    ...call.options,
-    signal: controller.signal,
-    onProgress(progress: Progress) {
-      watched.progressed(progress);
-      return onProgress?.(progress);
-    },
-  };
-  try {
-    return await next({ ...call, options });
-  } finally {
-    stop?.();
-  }
 }
 
 /** The event of a call. `sent` is the call as it is sent. */

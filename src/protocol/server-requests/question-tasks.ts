@@ -43,14 +43,13 @@ export const MAX_TASKS = 64;
 export const MAX_TTL_MS = 3_600_000;
 const POLL_INTERVAL_MS = 1_000;
 
+const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
 interface QuestionTasksParts {
   readonly channel: RequestChannel;
   readonly responder: RequestResponder;
-  /** The questions that are answered. */
-  readonly methods: readonly QuestionMethod[];
 }
 
 export class QuestionTasks {
@@ -72,39 +71,26 @@ export class QuestionTasks {
   }
 
   /**
-   * Answers a question that the server sends as a task, and the requests about such tasks.
+   * Answers a question that the server sends as a task, or a request about such tasks.
    *
    * @param owner that of the request on whose stream the message arrived
-   * @returns false if the request is none of these
    */
-  receive({ id, method, params = {} }: JSONRPCRequest, owner: object | undefined): boolean {
-    // Modern servers do not send requests.
-    if (this.#parts.channel.envelope !== undefined) return false;
-    if (this.#isQuestion(method)) {
-      if (typeof params["task"] !== "object" || params["task"] === null) return false;
-      this.#replies.reply(id, this.#create(method, params, owner));
-      return true;
-    }
+  receive({ id, method, params = {} }: JSONRPCRequest, owner: object | undefined): void {
     switch (method) {
+      case "elicitation/create":
+      case "sampling/createMessage":
+        return this.#replies.reply(id, this.#create(method, params, owner));
       case "tasks/get":
-        this.#replies.reply(id, this.#get(params));
-        return true;
+        return this.#replies.reply(id, this.#get(params));
       case "tasks/list":
-        this.#replies.reply(id, this.#list(params));
-        return true;
+        return this.#replies.reply(id, this.#list(params));
       case "tasks/cancel":
-        this.#replies.reply(id, this.#cancel(params));
-        return true;
+        return this.#replies.reply(id, this.#cancel(params));
       case "tasks/result":
-        void this.#sendResult(id, params);
-        return true;
+        return void this.#sendResult(id, params);
       default:
-        return false;
+        return this.#replies.reply(id, failure(METHOD_NOT_FOUND, "Method not found"));
     }
-  }
-
-  #isQuestion(method: string): method is QuestionMethod {
-    return (this.#parts.methods as readonly string[]).includes(method);
   }
 
   #create(method: QuestionMethod, params: Fields, owner: object | undefined): Reply {

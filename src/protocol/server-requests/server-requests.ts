@@ -1,11 +1,11 @@
 /** Serves the requests and log messages of servers with the callbacks that the user configured. Only what is configured is advertised. */
-import type { Client, ClientCapabilities, RequestId } from "@modelcontextprotocol/client";
+import type { Client, ClientCapabilities, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
 import { callSafely } from "../../util/call-safely.js";
 import type { RelayedCalls } from "../relayed-calls.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";
-import { type QuestionMethod, QuestionTasks } from "./question-tasks.js";
+import type { QuestionMethod, QuestionTasks } from "./question-tasks.js";
 import {
   RELATED_TASK_META_KEY,
   type RequestHandlers,
@@ -135,16 +135,33 @@ function receiveRequests(
   parts: { responder: RequestResponder; owners: Owners; methods: readonly QuestionMethod[] },
 ): void {
   const { responder, owners, methods } = parts;
-  const tasks = methods.length > 0 ? new QuestionTasks({ channel, responder, methods }) : undefined;
+  /** Loaded with the first question that is a task: few servers send any. */
+  let tasks: Promise<QuestionTasks> | undefined;
   channel.onrequest = (request, origin) => {
     const owner = channel.ownerOf(origin);
-    if (tasks?.receive(request, owner)) return true;
+    if (channel.envelope === undefined && isTaskRequest(request, methods)) {
+      tasks ??= import("./question-tasks.js").then((code) => new code.QuestionTasks({ channel, responder }));
+      // If the code cannot be loaded, the request stays unanswered, as without the SDK's client.
+      tasks.then(
+        (loaded) => loaded.receive(request, owner),
+        () => {
+          tasks = undefined;
+        },
+      );
+      return true;
+    }
     if (owner === undefined) return false;
     owners.set(request.id, owner);
     const oldest = owners.size > MAX_OWNERS ? owners.keys().next().value : undefined;
     if (oldest !== undefined) owners.delete(oldest);
     return false;
   };
+}
+
+/** A question that a legacy server sends as a task, or a request about such tasks. Modern servers send no requests. */
+function isTaskRequest({ method, params }: JSONRPCRequest, methods: readonly QuestionMethod[]): boolean {
+  if (method.startsWith("tasks/")) return methods.length > 0;
+  return (methods as readonly string[]).includes(method) && Object(params?.["task"]) === params?.["task"];
 }
 
 function serve(
