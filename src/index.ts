@@ -74,7 +74,13 @@ export type { ApprovalRequest, ApproveFunction, ApproveOption } from "./executio
 export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
 export type { BeforeFallback, FallbackRequest } from "./execution/fallback.js";
-export type { CallEndEvent, CallEvent, CallListener, CallNews } from "./execution/listeners.js";
+export type {
+  CallEndEvent,
+  CallEvent,
+  CallListener,
+  CallNews,
+  CallProgressNews,
+} from "./execution/listeners.js";
 export {
   type ResultSizeOption,
   type ResultSizeOptions,
