@@ -2,6 +2,7 @@
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
+import type { WatchedCall } from "./run-watched.js";
 import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */
@@ -128,13 +129,6 @@ interface RunningCall {
   isSuspended?: () => boolean;
   /** The function that runs it reports progress and can be cancelled. */
   isWatchable?: boolean;
-}
-
-/** A call whose progress has listeners. */
-export interface WatchedCall {
-  /** Aborts with the reason as a text when a listener cancels the call. */
-  readonly signal: AbortSignal;
-  progressed(progress: Progress): void;
 }
 
 /** Runs a function and notifies the listeners before and after it. */

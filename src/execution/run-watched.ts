@@ -2,9 +2,15 @@
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { onSharedAbort } from "../util/shared-abort.js";
-import type { WatchedCall } from "./listeners.js";
 import type { CallHandler, ToolCall } from "./tool-call.js";
 import type { ToolResult } from "./tool-result.js";
+
+/** A call whose progress has listeners. */
+export interface WatchedCall {
+  /** Aborts with the reason as a text when a listener cancels the call. */
+  readonly signal: AbortSignal;
+  progressed(progress: Progress): void;
+}
 
 /** Passes progress on to the listeners, and ends the call when one of them cancels it. */
 export async function runWatched(
