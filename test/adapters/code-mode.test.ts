@@ -153,7 +153,7 @@ test("discovery: declare puts the declarations into the description", async () =
   await using code = createCodeMode(shop.toolport, { discovery: "declare" });
   const tools = await code.tools();
   expect(tools.map(({ name }) => name)).toEqual(["execute"]);
-  expect(tools[0]?.description).toContain("listOrders(args: { state: string })");
+  expect(tools[0]?.description).toContain("listOrders(args:{ state:string })");
   await using small = createCodeMode(shop.toolport, { discovery: "declare", declareTokens: 10 });
   expect((await small.tools()).map(({ name }) => name)).toEqual(["search", "execute"]);
 });

@@ -154,7 +154,7 @@ test("a capability is declared only if an option serves it", async () => {
   expect(await seen({ roots: [] })).toBe("roots");
   expect(
     await seen({ onElicitation: () => ({ action: "decline" }), onSampling: () => Promise.reject() }),
-  ).toBe("elicitation,sampling");
+  ).toBe("elicitation,sampling,tasks");
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   expect(await toolport.callTool("s__name")).toMatchObject({ isError: true });
 });

@@ -82,9 +82,15 @@ describe("with the server of the SDK", () => {
     await using toolport = createToolport({ mcpServers: { s: http.entry } });
     const ada = as(toolport, "ada");
     await ada.tools();
-    const changed = new Promise((resolve) => ada.on("listsChanged", resolve));
-    await server.update({ tools: { two: { handler: () => "" } } });
-    await changed;
+    let isChanged = false;
+    ada.on("listsChanged", () => {
+      isChanged = true;
+    });
+    // The client does not learn when its subscription is open, so the server says it until it is.
+    await waitFor(async () => {
+      await server.update({ tools: { two: { handler: () => "" } } });
+      return isChanged;
+    });
     expect(await names(as(toolport, "grace"))).toEqual(["two"]);
   });
 });

@@ -78,6 +78,7 @@ export function createAuthenticator(options: GatewayUserOptions, context: AuthCo
     now,
     warn,
     challenges: createChallenges({ addresses, scopes }),
+    closed: closed.signal,
   };
   const document = addresses && protectedResourceMetadata(addresses, { issuer: name, scopes });
   return {
@@ -95,6 +96,8 @@ interface CheckParts {
   readonly now: () => number;
   readonly warn: (message: string) => void;
   readonly challenges: Challenges;
+  /** Aborts with the authenticator. */
+  readonly closed: AbortSignal;
 }
 
 const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authenticate>> = {
@@ -106,9 +109,9 @@ const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authe
 
 const LOCAL_USER: Identity = { principal: undefined, scopes: [] };
 
-function bearerOf(headers: HeaderReader): string | undefined {
+function bearerOf(header: string | null | undefined): string | undefined {
   // Two headers are joined by a comma, and match no longer.
-  const found = /^bearer +([!-+\--~]+) *$/i.exec(headers.get("authorization") ?? "");
+  const found = /^bearer +([!-+\--~]+) *$/i.exec(header ?? "");
   return found?.[1];
 }
 
@@ -117,14 +120,14 @@ function checkToken({ settings, challenges }: CheckParts): Authenticate {
   const expected = digest(settings.token ?? "");
   const wrong = challenges.invalid("The token is not the token of this gateway");
   return (headers) => {
-    const token = bearerOf(headers);
+    const token = bearerOf(headers.get("authorization"));
     if (token === undefined) return challenges.missing;
     // Hashes have equal length, so the comparison takes constant time.
     return timingSafeEqual(digest(token), expected) ? LOCAL_USER : wrong;
   };
 }
 
-function checkJwt({ settings, issuer, now, warn, challenges }: CheckParts): Authenticate {
+function checkJwt({ settings, issuer, now, warn, challenges, closed }: CheckParts): Authenticate {
   const { audiences, algorithms, principal } = settings;
   const verified = new VerifiedTokens(now);
   const checks = new Map<string, Promise<Outcome>>();
@@ -150,12 +153,16 @@ function checkJwt({ settings, issuer, now, warn, challenges }: CheckParts): Auth
     }
   }
 
+  closed.addEventListener("abort", () => verified.close(), { once: true });
   return (headers) => {
-    const token = bearerOf(headers);
+    const header = headers.get("authorization") ?? "";
+    const recent = verified.recent(header);
+    if (recent !== undefined) return recent;
+    const token = bearerOf(header);
     if (token === undefined) return challenges.missing;
     if (token.length > MAX_TOKEN_LENGTH) return challenges.invalid("The token is too long");
     const key = VerifiedTokens.keyOf(token);
-    return verified.get(key) ?? singleFlight(checks, key, () => check(token, key));
+    return verified.get(key, header) ?? singleFlight(checks, key, () => check(token, key));
   };
 }
 

@@ -19,11 +19,18 @@ interface Entry {
 /** One call is twice as fast as an object. Other runtimes than Node may lack it. */
 const hash = crypto.hash as typeof crypto.hash | undefined;
 
-/** By the SHA-256 of the token: a heap dump contains no usable token. */
+/** A header is hashed once in this time. */
+const RECENT_MS = 1_000;
+const MAX_RECENT = 1_000;
+
+/** By the SHA-256 of the token: a heap dump contains no usable token, but for those of the last second. */
 export class VerifiedTokens {
   /** The least recently used is the first, to the second. */
   readonly #entries = new Map<string, Entry>();
   readonly #now: () => number;
+  /** By `Authorization` header. Emptied every second: tokens are not kept, and the hash of a token costs as much as a short call. */
+  readonly #recent = new Map<string, Entry>();
+  #emptying: ReturnType<typeof setTimeout> | undefined;
 
   constructor(now: () => number) {
     this.#now = now;
@@ -35,7 +42,14 @@ export class VerifiedTokens {
       : hash("sha256", token, "base64");
   }
 
-  get(key: string): Identity | undefined {
+  /** The identity of a header that was passed to `get` less than a second ago. */
+  recent(header: string): Identity | undefined {
+    const entry = this.#recent.get(header);
+    return entry !== undefined && entry.until > this.#now() ? entry.identity : undefined;
+  }
+
+  /** @param header the header with the token */
+  get(key: string, header: string): Identity | undefined {
     const entry = this.#entries.get(key);
     if (entry === undefined) return undefined;
     const now = this.#now();
@@ -46,6 +60,7 @@ export class VerifiedTokens {
       entry.movedAt = now;
       this.#entries.set(key, entry);
     }
+    this.#remember(header, entry);
     return entry.identity;
   }
 
@@ -57,5 +72,19 @@ export class VerifiedTokens {
     if (this.#entries.size <= MAX_ENTRIES) return;
     const [oldest] = this.#entries.keys();
     if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+
+  close(): void {
+    clearTimeout(this.#emptying);
+    this.#emptying = undefined;
+    this.#recent.clear();
+  }
+
+  #remember(header: string, entry: Entry): void {
+    if (this.#recent.size >= MAX_RECENT) this.#recent.clear();
+    this.#recent.set(header, entry);
+    if (this.#emptying !== undefined) return;
+    this.#emptying = setTimeout(() => this.close(), RECENT_MS);
+    if (typeof this.#emptying === "object") this.#emptying.unref?.();
   }
 }

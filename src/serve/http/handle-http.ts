@@ -1,5 +1,6 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
 import { StateError } from "../../errors/state-error.js";
+import { DeadlineClock } from "../../protocol/deadline-clock.js";
 import type { LazyAbort } from "../../util/lazy-abort.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
@@ -59,6 +60,7 @@ export class HttpEndpoint {
   readonly #open = new SlotList<OpenRequest>();
   readonly #notices: ClientNotices;
   readonly #requests = new OpenRequests();
+  readonly #clock = new DeadlineClock();
   #isClosing = false;
 
   constructor(parts: GatewayParts, settings: HttpSettings) {
@@ -103,6 +105,7 @@ export class HttpEndpoint {
     this.#notices.close();
     for (const stream of this.#streams) stream.finish();
     await this.#requests.drained(drainMs);
+    this.#clock.close();
   }
 
   #preflight(request: HttpRequest, reply: HttpReply, cors: Headers): void {
@@ -150,6 +153,7 @@ export class HttpEndpoint {
       acceptsStream: acceptsStream(request),
       headers: cors,
       streams: this.#streams,
+      clock: this.#clock,
     });
     this.#requests.begin();
     const open = this.#begin(client, exchange, message);
@@ -180,8 +184,10 @@ export class HttpEndpoint {
   ): Promise<void> {
     const session = this.#sessionOf(request, user);
     const client = this.#legacyClient(request, user, session);
-    const given = { parts: this.#parts, request, reply, client, headers: cors, streams: this.#streams };
-    const exchange = new HttpExchange({ ...given, acceptsStream: acceptsStream(request) });
+    const exchange = new HttpExchange({
+      ...{ parts: this.#parts, request, reply, client, headers: cors },
+      ...{ streams: this.#streams, clock: this.#clock, acceptsStream: acceptsStream(request) },
+    });
     this.#requests.begin();
     try {
       const answers = await Promise.all(

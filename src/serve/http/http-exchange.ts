@@ -1,4 +1,5 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
+import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
 import { LazyAbort } from "../../util/lazy-abort.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
@@ -27,30 +28,54 @@ interface HttpExchangeParts {
   readonly headers: Headers;
   /** Keeps open streams for the shutdown. */
   readonly streams: Set<EventStream>;
+  /** One timer for all exchanges. */
+  readonly clock: DeadlineClock;
 }
 
-export class HttpExchange implements Exchange {
+export class HttpExchange implements Exchange, TimedRequest {
+  slot = -1;
+  readonly isBackground = true;
   readonly abort = new LazyAbort();
-  readonly header: (name: string) => string | undefined;
-  readonly ask: Exchange["ask"];
-  readonly hold: Exchange["hold"];
   readonly #given: HttpExchangeParts;
   readonly #isPrimed: boolean;
+  readonly #longAt: number;
   #stream: EventStream | undefined;
-  #timer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(given: HttpExchangeParts) {
     this.#given = given;
-    const { acceptsStream, client, id, reply, request } = given;
+    const { acceptsStream, client, id, reply, clock } = given;
     this.#isPrimed = id !== undefined && canBePrimed(client);
-    this.header = (name) => request.header(name);
-    const canAsk = acceptsStream && client.era === "legacy" && client.session !== undefined;
-    this.ask = canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
-    this.hold = acceptsStream ? () => this.#hold() : undefined;
+    this.#longAt = performance.now() + (this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     reply.onGone(() => this.abort.abort(new Error("The client is gone")));
-    if (!acceptsStream) return;
-    this.#timer = setTimeout(() => this.#open().flush(), this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    if (acceptsStream) clock.add(this);
+  }
+
+  header(name: string): string | undefined {
+    return this.#given.request.header(name);
+  }
+
+  get ask(): Exchange["ask"] {
+    const { acceptsStream, client } = this.#given;
+    const canAsk = acceptsStream && client.era === "legacy" && client.session !== undefined;
+    return canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
+  }
+
+  get hold(): Exchange["hold"] {
+    return this.#given.acceptsStream ? () => this.#hold() : undefined;
+  }
+
+  /** When the call counts as long. */
+  dueAt(): number {
+    return this.#longAt;
+  }
+
+  extend(): boolean {
+    return false;
+  }
+
+  /** A long call gets a stream. */
+  expire(): void {
+    this.#open().flush();
   }
 
   get signal(): AbortSignal {
@@ -63,8 +88,8 @@ export class HttpExchange implements Exchange {
 
   /** Ends the exchange with one response. */
   finish(text: JsonText, status: number, headers?: Headers): void {
-    clearTimeout(this.#timer);
-    const { reply } = this.#given;
+    const { reply, clock } = this.#given;
+    clock.delete(this);
     if (this.#stream === undefined) {
       const own = this.#given.headers;
       const isPlain = own === NO_HEADERS && headers === undefined;
@@ -77,8 +102,8 @@ export class HttpExchange implements Exchange {
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      clearTimeout(this.#timer);
-      const { reply, headers, parts, client, id } = this.#given;
+      const { reply, headers, parts, client, id, clock } = this.#given;
+      clock.delete(this);
       this.#stream = new EventStream(reply, headers);
       if (this.#isPrimed) this.#stream.comment(primingEvent(parts, client, id!));
     }

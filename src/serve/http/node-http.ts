@@ -95,7 +95,11 @@ export class NodeReply implements HttpReply {
     const list: (string | number)[] = [];
     for (const name in headers) list.push(name, headers[name]!);
     const pieces = body instanceof JsonPieces ? body.pieces : undefined;
-    if (body !== undefined) list.push("content-length", lengthOf(pieces ?? [body as string]));
+    if (body !== undefined)
+      list.push(
+        "content-length",
+        pieces === undefined ? Buffer.byteLength(body as string) : lengthOf(pieces),
+      );
     response.writeHead(status, list as never);
     if (pieces === undefined) return void response.end(body as string | undefined);
     response.cork();
