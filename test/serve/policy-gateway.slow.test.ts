@@ -75,7 +75,8 @@ function inProgram(): Pick<Way, "gatewayOptions" | "nameOf" | "call" | "list"> {
     async list(client, wanted) {
       expect((await listedNames(client)).sort()).toEqual(["execute", "search"]);
       const found = await client.callTool({ name: "search", arguments: { query: nameOf(wanted) } });
-      return new RegExp(`\\b${member(wanted)}\\(`).test(JSON.stringify(found)) ? [nameOf(wanted)] : [];
+      const text = found.content.map((block) => (block.type === "text" ? block.text : "")).join("\n");
+      return new RegExp(`\\b${member(wanted)}\\(`).test(text) ? [nameOf(wanted)] : [];
     },
   };
 }

@@ -126,7 +126,12 @@ export class NodeReply implements HttpReply {
       write: (text) => response.write(text),
       onDrain: (listener) => void response.on("drain", listener),
       end: () => void response.end(),
-      destroy: () => void response.destroy(),
+      destroy() {
+        // What was written in this tick leaves first: a client without headers could not tell a cut stream from a refused request.
+        const { socket } = response;
+        while (socket !== null && socket.writableCorked > 0) socket.uncork();
+        response.destroy();
+      },
     };
   }
 
