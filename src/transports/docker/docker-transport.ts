@@ -22,6 +22,8 @@ import {
 
 /** For all removals of one container, so that a hanging engine delays `close()` by at most 5 s. */
 const REMOVE_BUDGET_MS = 2_500;
+/** The same if the command has exited by itself: no time was spent on ending it. */
+const REMOVE_AFTER_EXIT_MS = 4_500;
 const REMOVE_LEAST_MS = 300;
 
 /** Creates a transport that runs `config.image` with `docker run -i --rm`, or with a compatible engine. */
@@ -48,17 +50,18 @@ export function createDockerTransport(
     explainStart: (errno) => (errno === "ENOENT" ? explainMissing(config) : undefined),
     explainEnd: (end) => explainEnd(config, end),
     // Signals to the command end the container only if its program handles them.
-    onStillRunning: () => void remove(),
+    onStillRunning: () => void remove(REMOVE_BUDGET_MS),
     // Once more after the command has exited, when it can no longer create the container.
-    cleanUp: remove,
+    cleanUp: () => remove(REMOVE_AFTER_EXIT_MS),
   });
 }
 
-function createRemoval(engineInput: () => EngineInput): () => Promise<void> {
+/** The first call begins the time that all of them have. */
+function createRemoval(engineInput: () => EngineInput): (budgetMs: number) => Promise<void> {
   let deadline: number | undefined;
   let last: Promise<void> = Promise.resolve();
-  const run = async (): Promise<void> => {
-    deadline ??= performance.now() + REMOVE_BUDGET_MS;
+  const run = async (budgetMs: number): Promise<void> => {
+    deadline ??= performance.now() + budgetMs;
     const commands = dockerRemoveCommands(engineInput());
     // Without time left, run only the last command, which is enough for Docker and Podman.
     const due = performance.now() < deadline ? commands : commands.slice(-1);
@@ -71,8 +74,8 @@ function createRemoval(engineInput: () => EngineInput): () => Promise<void> {
       });
     }
   };
-  return () => {
-    last = last.then(run).catch(() => {});
+  return (budgetMs) => {
+    last = last.then(() => run(budgetMs)).catch(() => {});
     return last;
   };
 }
