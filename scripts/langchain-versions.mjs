@@ -17,7 +17,7 @@ const TESTS = [
   ...["short-way", "tools", "timeouts.slow", "content", "load-errors"].map(
     (name) => `adapters/langchain-${name}`,
   ),
-  ...["interrupts", "places"].map((name) => `suspend/langgraph-${name}`),
+  ...["interrupts", "places.slow"].map((name) => `suspend/langgraph-${name}`),
 ].map((name) => `test/${name}.test.ts`);
 
 // Vitest ignores a name that matches no file.
