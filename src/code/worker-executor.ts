@@ -28,9 +28,9 @@ const WORKER_PROGRAM = new URL(
 /** Native functions of the VM cannot be interrupted. A worker that is late by this time is ended. */
 const GRACE_MS = 250;
 /**
- * An idle worker is ended after this time. Node removes a thread from its platform before V8 has ended the jobs that compile the
- * thread's hot functions, and such a job then aborts the whole process (seen with Node 20 once in 1,700 programs on a busy machine; see
- * https://github.com/nodejs/node/issues/30846 for the order). A thread that does nothing has no such jobs left.
+ * An idle worker is ended after this time. Node 20 once aborted the whole process, after about 1,700 programs on a busy machine, under a
+ * job of V8 that compiled functions of a thread. Probably Node had already removed that thread from its platform; see
+ * https://github.com/nodejs/node/issues/30846 for the order. A thread that does nothing has no such jobs left.
  */
 const QUIET_MS = 250;
 /** Time to start a worker and to parse the program. */

@@ -24,8 +24,8 @@ export interface ChangeWatch {
   /** Modern servers: prepares subscriptions. Call after the handshake. */
   prepare(subscribable: Subscribable): void;
   /**
-   * Modern servers: opens the subscription, and reopens it whenever the server drops it. Resolves when the request was sent,
-   * so that no change of a list read afterwards is missed. Never rejects.
+   * Modern servers: opens the subscription, and reopens it whenever the server drops it. Resolves when the request was sent.
+   * A server that answers in order reports every change of a list read afterwards. Never rejects.
    */
   keepListening(): Promise<void>;
   /** Undoes {@link keepListening}; subscriptions to resources stay. */

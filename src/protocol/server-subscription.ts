@@ -64,7 +64,8 @@ export class ServerSubscription {
   }
 
   /**
-   * Like {@link start}, but resolves when the request was sent or has failed. Changes of lists read after that are not missed.
+   * Like {@link start}, but resolves when the request was sent or has failed. Over HTTP a server may answer a list that is
+   * requested later before it accepts the subscription, and a change in between is missed.
    */
   async begin(): Promise<void> {
     const requested = new Promise<void>((resolve) => {

@@ -28,6 +28,8 @@ export class AuditFile {
   #descriptor: number;
   #waiting: string[] = [];
   #waitingBytes = 0;
+  /** When the oldest line that waits was added. */
+  #waitingSince = 0;
   /** The batch that is written, and how much of it is. */
   #batch: Buffer | undefined;
   #written = 0;
@@ -73,6 +75,7 @@ export class AuditFile {
   /** @returns false if the line was dropped, because too many wait */
   append(line: string): boolean {
     if (this.isFull) return false;
+    if (this.#waiting.length === 0) this.#waitingSince = performance.now();
     this.#waiting.push(line);
     // Three bytes are the most that a UTF-16 unit needs; an estimate is enough for a limit.
     this.#waitingBytes += line.length;
@@ -103,10 +106,15 @@ export class AuditFile {
     this.#timer = setTimeout(() => {
       // Lines that came in the meantime wait for the next batch: a write costs more than a line.
       this.#writeBatch().then(
-        () => this.#waiting.length > 0 && this.#schedule(this.#options.batchMs),
+        () => this.#waiting.length > 0 && this.#schedule(this.#batchLeftMs()),
         () => this.#schedule(RETRY_MS),
       );
     }, timerMs(delayMs));
+  }
+
+  /** Time spent on the last write counts: no line waits longer than `batchMs` because of it. */
+  #batchLeftMs(): number {
+    return Math.max(0, this.#options.batchMs - (performance.now() - this.#waitingSince));
   }
 
   #takeBatch(): Buffer | undefined {
