@@ -32,7 +32,8 @@ test("200 programs leave no thread, no handle and no memory", async () => {
   }
   await code.close();
   threads.stop();
-  expect(threads.started).toBeGreaterThanOrEqual(200);
+  // A thread runs one program after the other.
+  expect(threads.started).toBeLessThan(5);
   expect(threads.alive()).toBe(0);
   expect(activeResources()["MessagePort"] ?? 0).toBeLessThanOrEqual(
     (resources as Record<string, number>)["MessagePort"] ?? 0,

@@ -1,80 +1,154 @@
-/** The program of a worker thread: runs one program of a model, then waits to be ended. */
+/** The program of a worker thread: runs programs of a model, one after the other, each in a new VM. */
 import { parentPort, workerData } from "node:worker_threads";
+import type { CodeProgram, ProgramEnd } from "../code-executor.js";
+import { crashed } from "../program-ends.js";
 import { ProgramVm } from "./program-vm.js";
-import { prepareVm } from "./ready-vm.js";
+import { prepareVm, type ReadyVm } from "./ready-vm.js";
+import { ThreadState } from "./thread-state.js";
 import type { FromWorker, ToWorker, WorkerSettings } from "./worker-messages.js";
 
 const host = parentPort!;
-const { wasm, memoryBytes } = workerData as WorkerSettings;
-/** Fails again, with its reason, when the program starts. */
-const ready = memoryBytes === undefined ? undefined : prepareVm(wasm, memoryBytes).catch(() => undefined);
+const { wasm, cells } = workerData as WorkerSettings;
+const thread = new ThreadState(cells);
 
 /** So many lines are sent at once; later ones wait until there is a packet or the program waits. */
 const SINGLE_LINES = 100;
 const PACKET_CHARACTERS = 2_000;
 
-let vm: Promise<ProgramVm> | undefined;
-let answered = 0;
-let lineCount = 0;
-let isCut = false;
-let lines: string[] = [];
-let lineLength = 0;
-let cpuMs = (): number => 0;
+let ready: Promise<ReadyVm | undefined> | undefined;
+let current: RunningProgram | undefined;
+/** Messages that are being handled. */
+let active = 0;
 
 const post = (message: FromWorker): void => host.postMessage(message);
 
-function flush(): void {
-  if (lines.length === 0) return;
-  post({ type: "log", lines });
-  lines = [];
-  lineLength = 0;
-}
+/** One program and what it has not sent yet. */
+class RunningProgram {
+  readonly #vm: Promise<ProgramVm>;
+  #opened: ProgramVm | undefined;
+  #answered = 0;
+  #lineCount = 0;
+  #isCut = false;
+  #lines: string[] = [];
+  #lineLength = 0;
 
-async function start({ program }: Extract<ToWorker, { type: "start" }>): Promise<ProgramVm> {
-  return ProgramVm.start({ wasm, ready: await ready }, program, {
-    onOpened: (opened) => {
-      cpuMs = () => opened.cpuMs;
-    },
-    onRunning: () => post({ type: "running" }),
-    onCall: (call) => {
-      flush();
-      post({ type: "call", call, cpuMs: cpuMs() });
-    },
-    onLog: (line) => {
-      lines.push(line);
-      lineLength += line.length;
-      lineCount += 1;
-      if (lineCount <= SINGLE_LINES || lineLength >= PACKET_CHARACTERS) flush();
-    },
-    onCut: () => {
-      if (!isCut) post({ type: "cut" });
-      isCut = true;
-    },
-    onWait: (pending) => {
-      flush();
-      post({ type: "wait", pending, answered, cpuMs: cpuMs() });
-    },
-    onEnd: (end) => {
-      flush();
-      post({ type: "end", end });
-    },
-  });
-}
+  constructor(program: CodeProgram) {
+    this.#vm = this.#start(program);
+  }
 
-async function handle(message: ToWorker): Promise<void> {
-  if (message.type === "start") {
-    vm = start(message);
-    await vm;
-  } else if (message.type === "answer") {
-    answered += 1;
-    await (await vm)?.answer(message.id, message.answer);
-  } else {
-    const opened = await vm;
-    if (opened === undefined) return;
-    const image = opened.snapshot();
-    host.postMessage({ type: "image", image, cpuMs: opened.cpuMs } satisfies FromWorker, [image.buffer]);
+  async #start(program: CodeProgram): Promise<ProgramVm> {
+    const prepared = await ready;
+    ready = undefined;
+    return ProgramVm.start({ wasm, ready: prepared, thread }, program, {
+      onOpened: (opened) => {
+        this.#opened = opened;
+      },
+      onRunning: () => post({ type: "running" }),
+      onCall: (call) => {
+        this.#flush();
+        post({ type: "call", call, cpuMs: this.#cpuMs });
+      },
+      onLog: (line) => this.#log(line),
+      onCut: () => {
+        if (!this.#isCut) post({ type: "cut" });
+        this.#isCut = true;
+      },
+      onWait: (pending) => {
+        this.#flush();
+        post({ type: "wait", pending, answered: this.#answered, cpuMs: this.#cpuMs });
+      },
+      onEnd: (end) => this.#end(end),
+    });
+  }
+
+  get #cpuMs(): number {
+    return this.#opened?.cpuMs ?? 0;
+  }
+
+  /** Resolves when the program waits for the first time, or is over. */
+  async begun(): Promise<void> {
+    await this.#vm;
+  }
+
+  async answer({ id, answer }: Extract<ToWorker, { type: "answer" }>): Promise<void> {
+    this.#answered += 1;
+    await (await this.#vm).answer(id, answer);
+  }
+
+  async snapshot(): Promise<void> {
+    const vm = await this.#vm;
+    if (current !== this) return;
+    const image = vm.snapshot();
+    this.#release();
+    host.postMessage({ type: "image", image, cpuMs: vm.cpuMs } satisfies FromWorker, [image.buffer]);
+  }
+
+  async stop(): Promise<void> {
+    (await this.#vm).stop();
+  }
+
+  /** The engine or the code around it failed. */
+  fail(): void {
+    if (current === this)
+      this.#end({ error: crashed("The worker thread of the program failed"), cpuMs: this.#cpuMs });
+  }
+
+  #end(end: ProgramEnd): void {
+    this.#flush();
+    this.#release();
+    post({ type: "end", end });
+  }
+
+  #log(line: string): void {
+    this.#lines.push(line);
+    this.#lineLength += line.length;
+    this.#lineCount += 1;
+    if (this.#lineCount <= SINGLE_LINES || this.#lineLength >= PACKET_CHARACTERS) this.#flush();
+  }
+
+  #flush(): void {
+    if (this.#lines.length === 0) return;
+    post({ type: "log", lines: this.#lines });
+    this.#lines = [];
+    this.#lineLength = 0;
+  }
+
+  /** V8 can collect the VM from here on. */
+  #release(): void {
+    if (current === this) current = undefined;
   }
 }
 
-// A failure here is a failure of the worker: it ends, and the host reports it.
-host.on("message", (message: ToWorker) => void handle(message));
+async function handle(message: ToWorker): Promise<void> {
+  switch (message.type) {
+    case "prepare":
+      // If this fails, so does the start of the program, and says why.
+      ready = prepareVm(wasm, message.memoryBytes).catch(() => undefined);
+      return void (await ready);
+    case "start":
+      current = new RunningProgram(message.program);
+      return current.begun();
+    case "answer":
+      return current?.answer(message);
+    case "snapshot":
+      return current?.snapshot();
+    case "stop":
+      return current?.stop();
+  }
+}
+
+async function receive(message: ToWorker): Promise<void> {
+  const program = message.type === "start" ? undefined : current;
+  active += 1;
+  thread.wake();
+  try {
+    await handle(message);
+  } catch {
+    (program ?? current)?.fail();
+  }
+  active -= 1;
+  if (active === 0) thread.rest();
+}
+
+host.on("message", (message: ToWorker) => void receive(message));
+thread.rest();

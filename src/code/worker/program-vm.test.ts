@@ -5,6 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { CodeProgram, ProgramCall, ProgramEnd } from "../code-executor.js";
 import { ProgramVm } from "./program-vm.js";
 import { prepareVm, type ReadyVm } from "./ready-vm.js";
+import { ThreadState } from "./thread-state.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
 const LIMITS = { cpuMs: 5_000, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
@@ -30,12 +31,12 @@ interface Opened {
 async function open(
   source: string,
   more: Partial<CodeProgram> = {},
-  ready?: ReadyVm | undefined,
+  { ready, thread }: { ready?: ReadyVm; thread?: ThreadState } = {},
 ): Promise<Opened> {
   const [calls, logs, waits]: [ProgramCall[], string[], (readonly number[])[]] = [[], [], []];
   let ended: ProgramEnd | undefined;
   const vm = await ProgramVm.start(
-    { wasm, ready },
+    { wasm, ready, thread },
     { source, tools: TOOLS, limits: LIMITS, ...more },
     {
       onOpened: () => {},
@@ -159,6 +160,74 @@ test("a loop without end is interrupted, and the time is reported", async () => 
   }
 });
 
+describe("the host stops a program by the state of the thread", () => {
+  /** Stops the program when it calls the host so often. */
+  class StoppingThread extends ThreadState {
+    constructor(private wakesLeft: number) {
+      super();
+    }
+    override wake(): void {
+      super.wake();
+      this.wakesLeft -= 1;
+      if (this.wakesLeft === 0) this.isStopRequested = true;
+    }
+  }
+
+  test("before it runs", async () => {
+    const { end, logs } = await open("console.log('runs')", {}, { thread: new StoppingThread(1) });
+    expect(errorOf(end())).toMatchObject({ code: "STOPPED" });
+    expect(logs).toEqual([]);
+  });
+
+  test("while it computes", async () => {
+    const { end } = await open("for (;;) {}", {}, { thread: new StoppingThread(5) });
+    expect(errorOf(end())).toMatchObject({ code: "STOPPED" });
+  });
+
+  test("while it waits", async () => {
+    const { vm, end } = await open("await tools.calc.add({})");
+    expect(end()).toBeUndefined();
+    vm.stop();
+    expect(errorOf(end())).toMatchObject({ code: "STOPPED" });
+    await vm.answer(1, { value: "1" });
+    expect(errorOf(end())).toMatchObject({ code: "STOPPED" });
+  });
+
+  test("a program that cannot be interrupted is parked at its next call of the host", async () => {
+    let parked = 0;
+    class ParkingThread extends ThreadState {
+      // A real one would block this test.
+      override park(): void {
+        parked += 1;
+      }
+    }
+    const source = `
+      const half = "a".repeat(1e3);
+      const whole = half + half;
+      for (let n = 0; n < 100; n++) { whole.indexOf(half + "b"); console.log(n); }`;
+    await open(source, { limits: { ...LIMITS, cpuMs: 1 } }, { thread: new ParkingThread() });
+    expect(parked).toBeGreaterThan(0);
+  });
+
+  test("JavaScript of the thread runs before and after the program, and while the program calls the host", async () => {
+    const marks: (number | undefined)[] = [];
+    class WatchedThread extends ThreadState {
+      override rest(): void {
+        marks.push(this.restMark);
+        super.rest();
+      }
+    }
+    const thread = new WatchedThread();
+    thread.wake();
+    await open("console.log(1)", {}, { thread });
+    expect(marks.length).toBeGreaterThan(2);
+    expect(new Set(marks)).toEqual(new Set([undefined]));
+    expect(thread.restMark).toBeUndefined();
+    thread.rest();
+    expect(thread.restMark).toBeTypeOf("number");
+  });
+});
+
 test("an image continues in another VM: values, functions, the count of calls, and the output that is left", async () => {
   const source = `
     const taken = Date.now() + Math.random();
@@ -202,7 +271,7 @@ describe("a VM that was made ready before its program came", () => {
 
   test("is used, and looks like a new one", async () => {
     const ready = await prepareVm(wasm, limits.memoryBytes);
-    const used = await open(WORLD, { limits }, ready);
+    const used = await open(WORLD, { limits }, { ready });
     expect(resultOf(used.end())).toBe(resultOf((await open(WORLD, { limits })).end()));
     expect(ready.interrupt.isDue()).toBe(false);
     // A second program in it would see the first one.
@@ -212,14 +281,14 @@ describe("a VM that was made ready before its program came", () => {
   test("is not used for a program with another limit on memory", async () => {
     const ready = await prepareVm(wasm, limits.memoryBytes);
     const small = { ...limits, memoryBytes: 4 << 20 };
-    const { end } = await open("return new Uint8Array(8 << 20).length", { limits: small }, ready);
+    const { end } = await open("return new Uint8Array(8 << 20).length", { limits: small }, { ready });
     expect(errorOf(end())).toMatchObject({ code: "MEMORY_LIMIT" });
     expect(ready.vm.evalCode("typeof tools").toString()).toBe("undefined");
   });
 
   test("is interrupted at the limit of the program", async () => {
     const ready = await prepareVm(wasm, limits.memoryBytes);
-    const { end } = await open("for (;;) {}", { limits: { ...limits, cpuMs: 50 } }, ready);
+    const { end } = await open("for (;;) {}", { limits: { ...limits, cpuMs: 50 } }, { ready });
     expect(errorOf(end())).toMatchObject({ code: "CPU_LIMIT" });
   });
 });

@@ -1,9 +1,12 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
-import { JSException, type JSValueHandle, QuickJS } from "quickjs-wasi";
+import { type JSValueHandle, QuickJS } from "quickjs-wasi";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
+import { cpuLimit, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
+import { engineFailure } from "./engine-failure.js";
 import { type Position, parseProgram, positionIn, positionInSource } from "./parse-program.js";
 import { type ImageHeader, readImage, writeImage } from "./program-image.js";
-import { createVm, type Interrupt, type ReadyVm, vmOptions } from "./ready-vm.js";
+import { createVm, type ReadyVm, vmOptions } from "./ready-vm.js";
+import { ThreadState } from "./thread-state.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
 /** What a program runs in. */
@@ -11,6 +14,8 @@ export interface VmSource {
   readonly wasm: CompiledWasm;
   /** Used for a new program with the same limit. @default a VM is created */
   readonly ready?: ReadyVm | undefined;
+  /** The thread of the program. @default a state that nothing watches */
+  readonly thread?: ThreadState | undefined;
 }
 
 /** What the VM reports. */
@@ -27,10 +32,8 @@ export interface VmListener {
   onEnd(end: ProgramEnd): void;
 }
 
-/** Characters of an error's message. */
-const MAX_MESSAGE = 4_000;
-
-type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
+/** A program that calls the host this long after it was due runs in functions of the engine that cannot be interrupted. */
+const PARK_MS = 100;
 
 /** What the program threw. */
 interface Thrown {
@@ -47,6 +50,7 @@ const textOf = (handle: JSValueHandle | undefined): string | undefined =>
 export class ProgramVm {
   readonly #program: CodeProgram;
   readonly #listener: VmListener;
+  readonly #thread: ThreadState;
   #vm!: QuickJS;
   #api!: JSValueHandle;
   #main: JSValueHandle | undefined;
@@ -54,23 +58,24 @@ export class ProgramVm {
   #isTypeScript = false;
   #usedMs: number;
   #busySince: number | undefined;
-  #isInterrupted = false;
+  #dueSince: number | undefined;
   #hasEnded = false;
   #outputLeft: number;
   #outputMissing = 0;
   #thrown: Thrown | undefined;
   #value: { readonly json: string | undefined } | { readonly size: number } | undefined;
 
-  private constructor(program: CodeProgram, listener: VmListener) {
+  private constructor(program: CodeProgram, listener: VmListener, thread: ThreadState) {
     this.#program = program;
     this.#listener = listener;
+    this.#thread = thread;
     this.#usedMs = program.usedCpuMs ?? 0;
     this.#outputLeft = program.limits.outputBytes;
   }
 
   /** Starts the program, or continues its image. */
   static async start(source: VmSource, program: CodeProgram, listener: VmListener): Promise<ProgramVm> {
-    const opened = new ProgramVm(program, listener);
+    const opened = new ProgramVm(program, listener, source.thread ?? new ThreadState());
     listener.onOpened(opened);
     if (program.image === undefined) await opened.#begin(source);
     else await opened.#continue(source.wasm, program.image);
@@ -87,8 +92,8 @@ export class ProgramVm {
     try {
       const opened = ready?.memoryBytes === memoryBytes ? ready : await createVm(wasm, memoryBytes);
       this.#vm = opened.vm;
-      opened.interrupt.isDue = () => this.#isDue();
-      this.#openGuest(opened.guest);
+      opened.interrupt.isDue = this.#interrupt;
+      this.#inVm(() => this.#openGuest(opened.guest));
     } catch (error) {
       return this.#end(engineFailure(error));
     }
@@ -98,6 +103,7 @@ export class ProgramVm {
       return this.#end({ code: "SYNTAX", name: "SyntaxError", message, line, column });
     }
     this.#isTypeScript = parsed.isTypeScript;
+    if (this.#thread.isStopRequested) return this.stop();
     this.#listener.onRunning();
     await this.#enter(() => {
       this.#main = this.#callGuest("run", this.#vm.evalCode(parsed.code, parsed.file));
@@ -121,8 +127,7 @@ export class ProgramVm {
 
   async #continue(wasm: CompiledWasm, image: Uint8Array): Promise<void> {
     const { header, snapshot } = readImage(image);
-    const interrupt: Interrupt = { isDue: () => this.#isDue() };
-    const options = vmOptions(wasm, this.#program.limits.memoryBytes, interrupt);
+    const options = vmOptions(wasm, this.#program.limits.memoryBytes, { isDue: this.#interrupt });
     const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options);
     this.#vm = vm;
     for (const [name, callback] of Object.entries(this.#callbacks())) vm.registerHostCallback(name, callback);
@@ -132,8 +137,14 @@ export class ProgramVm {
     this.#outputLeft = header.outputLeft;
     this.#outputMissing = header.outputMissing;
     this.#isTypeScript = header.isTypeScript;
+    if (this.#thread.isStopRequested) return this.stop();
     this.#listener.onRunning();
     await this.#enter(() => {});
+  }
+
+  /** Ends a program that waits. One that computes is interrupted by the state of the thread. */
+  stop(): void {
+    if (!this.#hasEnded) this.#end(stopped());
   }
 
   /** The image of the waiting program. */
@@ -169,34 +180,62 @@ export class ProgramVm {
     try {
       json = vm.newString(answer.value);
     } catch {
-      const message = `The result of ${answer.value.length} characters does not fit into the memory of the program.`;
-      this.#callGuest(
-        "fail",
-        number,
-        ...["ToolError", "MEMORY_LIMIT", message].map((text) => vm.newString(text)),
-      ).dispose();
-      return;
+      return this.#give(id, tooLarge(answer.value.length));
     }
     this.#callGuest("answer", number, json).dispose();
     json.dispose();
   }
 
   #callGuest(name: string, ...args: JSValueHandle[]): JSValueHandle {
-    return this.#api
-      .getProp(name)
-      .consume((method) => this.#vm.callFunction(method, this.#vm.undefined, ...args));
+    return this.#inVm(() =>
+      this.#api.getProp(name).consume((method) => this.#vm.callFunction(method, this.#vm.undefined, ...args)),
+    );
   }
 
+  /** Runs the engine: the thread can be ended meanwhile. */
+  #inVm<Result>(run: () => Result): Result {
+    this.#thread.rest();
+    try {
+      return run();
+    } finally {
+      this.#thread.wake();
+    }
+  }
+
+  /** Runs a function of the worker that the engine calls. */
+  #inHost<Result>(run: () => Result): Result {
+    this.#thread.wake();
+    try {
+      return run();
+    } finally {
+      this.#thread.rest();
+    }
+  }
+
+  readonly #interrupt = (): boolean => this.#inHost(() => this.#isDue());
+
   #isDue(): boolean {
-    this.#isInterrupted ||= this.cpuMs > this.#program.limits.cpuMs;
-    return this.#isInterrupted;
+    if (this.#dueSince === undefined && (this.#thread.isStopRequested || this.#isLate()))
+      this.#dueSince = performance.now();
+    return this.#dueSince !== undefined;
+  }
+
+  #isLate(): boolean {
+    return this.cpuMs > this.#program.limits.cpuMs;
   }
 
   /** The functions of the worker that the guest calls. Their names are part of images. */
   #callbacks(): Record<string, (...args: JSValueHandle[]) => JSValueHandle> {
-    const nothing = this.#vm.undefined;
+    const run =
+      (callback: (...args: JSValueHandle[]) => void) =>
+      (...args: JSValueHandle[]) =>
+        this.#inHost(() => {
+          if (this.#isDue() && performance.now() - this.#dueSince! > PARK_MS) this.#thread.park();
+          callback(...args);
+          return this.#vm.undefined;
+        });
     return {
-      send: (id, server, tool, args, stack) => {
+      send: run((id, server, tool, args, stack) => {
         const number = id!.toNumber();
         this.#pending.add(number);
         const { line } = positionIn(textOf(stack) ?? "");
@@ -207,16 +246,9 @@ export class ProgramVm {
           args: textOf(args),
           line,
         });
-        return nothing;
-      },
-      write: (line, length) => {
-        this.#write(line!.toString(), length!.toNumber());
-        return nothing;
-      },
-      finish: (kind, ...rest) => {
-        this.#finish(kind!.toString(), rest.map(textOf));
-        return nothing;
-      },
+      }),
+      write: run((line, length) => this.#write(line!.toString(), length!.toNumber())),
+      finish: run((kind, ...rest) => this.#finish(kind!.toString(), rest.map(textOf))),
     };
   }
 
@@ -253,7 +285,7 @@ export class ProgramVm {
     this.#busySince = performance.now();
     try {
       action();
-      this.#vm.executePendingJobs();
+      this.#inVm(() => this.#vm.executePendingJobs());
     } catch (error) {
       failure = error;
     }
@@ -264,18 +296,15 @@ export class ProgramVm {
 
   async #report(failure: unknown): Promise<void> {
     const value = this.#value;
-    if (this.#isInterrupted) return this.#end(cpuLimit(this.#program.limits.cpuMs));
+    if (this.#dueSince !== undefined)
+      return this.#end(this.#isLate() ? cpuLimit(this.#program.limits.cpuMs) : stopped());
     if (value !== undefined) return this.#endWith(value);
     if (this.#thrown !== undefined) return this.#end(await this.#describe(this.#thrown));
     if (failure !== undefined) return this.#end(engineFailure(failure));
     if (this.#pending.size > 0) return this.#listener.onWait([...this.#pending]);
     // The guest reports every end, unless it has no memory left for that.
     if (this.#main?.promiseState !== 0) return this.#end(memoryLimit());
-    this.#end({
-      code: "STUCK",
-      name: "Error",
-      message: "The program waits for a promise that nothing will resolve",
-    });
+    this.#end(stuck());
   }
 
   #endWith(value: { readonly json: string | undefined } | { readonly size: number }): void {
@@ -307,29 +336,4 @@ export class ProgramVm {
       this.#listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
     this.#listener.onEnd(end);
   }
-}
-
-const memoryLimit = (): EndError => ({
-  code: "MEMORY_LIMIT",
-  name: "InternalError",
-  message: "The program needs more memory than it may use",
-});
-
-const cpuLimit = (cpuMs: number): EndError => ({
-  code: "CPU_LIMIT",
-  name: "Error",
-  message: `The program computed for more than ${cpuMs} ms`,
-});
-
-/** An error of the engine itself, outside the functions of the guest. */
-function engineFailure(failure: unknown): EndError {
-  const message = failure instanceof Error ? failure.message : "";
-  if (/out of memory|wasm_malloc/.test(message)) return memoryLimit();
-  // A callback of the program that nothing awaits, for example of queueMicrotask().
-  const [, name = "Error", thrown] = /^Job execution error: (?:(\w+): )?(.*)$/s.exec(message) ?? [];
-  if (thrown !== undefined) return { code: "THROWN", name, message: thrown.slice(0, MAX_MESSAGE) };
-  // The stack of the engine overflowed. It cannot continue, but the program is to blame.
-  if (failure instanceof RangeError || failure instanceof JSException)
-    return { code: "THROWN", name: failure.name, message };
-  return { code: "CRASHED", name: "Error", message: "The engine that runs programs failed" };
 }

@@ -8,14 +8,18 @@ export type CompiledWasm = object;
 export interface WorkerSettings {
   /** QuickJS, compiled once by the host. */
   readonly wasm: CompiledWasm;
-  /** Memory of the program that will probably come, so that its VM can be made ready before. Undefined: the program comes at once. */
-  readonly memoryBytes?: number | undefined;
+  /** The memory of a `ThreadState`. */
+  readonly cells: Int32Array<SharedArrayBuffer>;
 }
 
 export type ToWorker =
+  /** A program will probably come: make a VM with this memory ready. */
+  | { readonly type: "prepare"; readonly memoryBytes: number }
   | { readonly type: "start"; readonly program: CodeProgram }
   | { readonly type: "answer"; readonly id: number; readonly answer: ProgramAnswer }
-  | { readonly type: "snapshot" };
+  | { readonly type: "snapshot" }
+  /** For a program that waits. One that computes sees the state of the thread. */
+  | { readonly type: "stop" };
 
 export type FromWorker =
   /** The program begins to compute: its processor time counts from here. */
@@ -31,5 +35,6 @@ export type FromWorker =
       readonly answered: number;
       readonly cpuMs: number;
     }
+  /** The program is over, as with `end`. */
   | { readonly type: "image"; readonly image: Uint8Array; readonly cpuMs: number }
   | { readonly type: "end"; readonly end: ProgramEnd };

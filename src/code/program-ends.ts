@@ -1,0 +1,39 @@
+/** The errors that end a program, or one of its calls, at a limit. For the host and for the worker. */
+import type { ProgramAnswer, ProgramEnd } from "./code-executor.js";
+
+export type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
+
+export const memoryLimit = (): EndError => ({
+  code: "MEMORY_LIMIT",
+  name: "InternalError",
+  message: "The program needs more memory than it may use",
+});
+
+export const cpuLimit = (cpuMs: number): EndError => ({
+  code: "CPU_LIMIT",
+  name: "Error",
+  message: `The program computed for more than ${cpuMs} ms`,
+});
+
+export const stopped = (): EndError => ({
+  code: "STOPPED",
+  name: "Error",
+  message: "The program was stopped",
+});
+
+export const crashed = (message: string): EndError => ({ code: "CRASHED", name: "Error", message });
+
+export const stuck = (): EndError => ({
+  code: "STUCK",
+  name: "Error",
+  message: "The program waits for a promise that nothing will resolve",
+});
+
+/** For a result of a call that the program cannot hold. */
+export const tooLarge = (characters: number): ProgramAnswer => ({
+  error: {
+    name: "ToolError",
+    code: "MEMORY_LIMIT",
+    message: `The result of ${characters} characters does not fit into the memory of the program.`,
+  },
+});

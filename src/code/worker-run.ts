@@ -1,0 +1,157 @@
+/** A program that runs in a worker thread: passes messages, and ends the program at its limits. */
+import { atDeadline } from "./at-deadline.js";
+import type { CodeProgram, ProgramAnswer, ProgramEnd, ProgramHost, ProgramRun } from "./code-executor.js";
+import { cpuLimit, crashed, type EndError, memoryLimit, stopped, tooLarge } from "./program-ends.js";
+import type { FromWorker } from "./worker/worker-messages.js";
+import type { WorkerThread } from "./worker-thread.js";
+
+/** Time to start a worker and to parse the program. */
+const START_MS = 15_000;
+
+export interface WorkerRunPlan {
+  readonly program: CodeProgram;
+  /** The program is over, and its thread is free. */
+  onFree(): void;
+  /** The program is over, but its thread runs on in a function of the engine that cannot be interrupted, or has ended. */
+  onLost(): Promise<void>;
+}
+
+interface ImageRequest {
+  resolve(image: { image: Uint8Array; cpuMs: number }): void;
+  reject(error: Error): void;
+}
+
+export class WorkerRun implements ProgramRun {
+  readonly ended: Promise<ProgramEnd>;
+  readonly #thread: WorkerThread;
+  readonly #host: ProgramHost;
+  readonly #plan: WorkerRunPlan;
+  #settle!: (end: ProgramEnd) => void;
+  #isOver = false;
+  /** Resolves when nothing of the program runs any more. */
+  #gone: Promise<void> = Promise.resolve();
+  #cpuMs: number;
+  #answers = 0;
+  #isRunning = false;
+  #isStopping = false;
+  #hasCut = false;
+  #unwatch: () => void = () => {};
+  #image: ImageRequest | undefined;
+
+  constructor(thread: WorkerThread, host: ProgramHost, plan: WorkerRunPlan) {
+    this.#thread = thread;
+    this.#host = host;
+    this.#plan = plan;
+    this.#cpuMs = plan.program.usedCpuMs ?? 0;
+    this.ended = new Promise((resolve) => {
+      this.#settle = resolve;
+    });
+    thread.take({
+      onMessage: (message) => this.#receive(message),
+      onLost: (error) => this.#crash(error),
+    });
+    thread.send({ type: "start", program: plan.program });
+    this.#watch(START_MS, () => crashed("The program could not be started in time"));
+  }
+
+  answer(id: number, answer: ProgramAnswer): void {
+    if (this.#isOver) return;
+    this.#answers += 1;
+    const isTooLarge = "value" in answer && answer.value.length > this.#plan.program.limits.memoryBytes;
+    const fitting = isTooLarge ? tooLarge(answer.value.length) : answer;
+    this.#thread.send({ type: "answer", id, answer: fitting });
+    this.#watchProgram();
+  }
+
+  async stop(): Promise<void> {
+    if (!this.#isOver && !this.#isStopping) {
+      this.#isStopping = true;
+      this.#thread.requestStop();
+      this.#watch(0, stopped);
+    }
+    await this.ended;
+    await this.#gone;
+  }
+
+  snapshot(): Promise<{ readonly image: Uint8Array; readonly cpuMs: number }> {
+    if (this.#isOver) return Promise.reject(new Error("The program has ended"));
+    return new Promise((resolve, reject) => {
+      this.#image = { resolve, reject };
+      this.#thread.send({ type: "snapshot" });
+    });
+  }
+
+  #receive(message: FromWorker): void {
+    if (this.#isOver) return;
+    if ("cpuMs" in message) this.#cpuMs = message.cpuMs;
+    switch (message.type) {
+      case "running":
+        this.#isRunning = true;
+        return this.#watchProgram();
+      case "call":
+        this.#watchProgram();
+        return this.#host.onCall(message.call);
+      case "log":
+        for (const line of message.lines) this.#host.onLog(line);
+        return;
+      case "cut":
+        this.#hasCut = true;
+        return;
+      case "wait":
+        // An answer is on its way: the program does not wait any more.
+        if (message.answered < this.#answers || this.#isStopping) return;
+        this.#unwatch();
+        return this.#host.onWait(message.pending);
+      case "image":
+        this.#image?.resolve({ image: message.image, cpuMs: message.cpuMs });
+        this.#image = undefined;
+        return this.#free({ error: stopped(), cpuMs: message.cpuMs });
+      case "end":
+        this.#hasCut = false;
+        return this.#free(message.end);
+    }
+  }
+
+  #watchProgram(): void {
+    const { cpuMs } = this.#plan.program.limits;
+    if (this.#isRunning && !this.#isStopping)
+      this.#watch(Math.max(0, cpuMs - this.#cpuMs), () => {
+        this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+        return cpuLimit(cpuMs);
+      });
+  }
+
+  /**
+   * Ends the thread if the worker does not report within this time, and then runs nothing that could report. A program ends itself at
+   * its limits, but functions of the engine such as `indexOf` run to their end.
+   */
+  #watch(ms: number, toError: () => EndError): void {
+    this.#unwatch();
+    this.#unwatch = atDeadline(this.#thread, ms, () => this.#lose(toError()));
+  }
+
+  #crash(error: unknown): void {
+    const isFull = (error as { code?: unknown } | undefined)?.code === "ERR_WORKER_OUT_OF_MEMORY";
+    this.#lose(isFull ? memoryLimit() : crashed("The worker thread of the program ended unexpectedly"));
+  }
+
+  #free(end: ProgramEnd): void {
+    this.#finish();
+    this.#plan.onFree();
+    this.#settle(end);
+  }
+
+  #lose(error: EndError): void {
+    if (this.#isOver) return;
+    this.#finish();
+    this.#gone = this.#plan.onLost();
+    this.#settle({ error, cpuMs: this.#cpuMs });
+  }
+
+  #finish(): void {
+    this.#isOver = true;
+    this.#unwatch();
+    if (this.#hasCut) this.#host.onLog("[more output was left out]");
+    this.#image?.reject(new Error("The program has ended"));
+  }
+}
