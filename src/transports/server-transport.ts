@@ -49,6 +49,8 @@ export interface ServerTransport extends Transport {
   onstreamcut?: ((id: RequestId, error: ConnectionError) => void) | undefined;
   /** The server no longer knows the session. Reported here if noticed outside a request, for example on the GET stream. */
   onsessionlost?: ((error: ConnectionError) => void) | undefined;
+  /** Reports the stream for messages that belong to no request, for transports with {@link listen}. */
+  onstream?: ((state: StreamState) => void) | undefined;
   /** Resolves with the first byte that the process writes to stdout or stderr. Process transports only. */
   readonly firstSign?: Promise<void> | undefined;
   /** Process id; present only on transports that have a process (the SDK tests `'pid' in transport`). */
@@ -71,6 +73,9 @@ export interface ServerTransport extends Transport {
   /** Tells the server that the session is over, if the protocol has such a message. Never throws. */
   endSession?(): Promise<void>;
 }
+
+/** State of the stream for messages that belong to no request. `requested` is reported for every attempt to open it. */
+export type StreamState = "requested" | "open" | "ended";
 
 /** Why a caller no longer waits: it aborted the request, or the request timed out. */
 export type GiveUpReason = "abort" | "timeout";

@@ -21,7 +21,7 @@ export class ChunkList {
     this.#loose++;
     this.#looseBytes += bytes.byteLength;
     if (this.#loose < JOIN_AT) return;
-    this.#pieces.push(join(this.#pieces.splice(-this.#loose), this.#looseBytes));
+    this.#pieces.push(joinBytes(this.#pieces.splice(-this.#loose), this.#looseBytes));
     this.#loose = this.#looseBytes = 0;
   }
 
@@ -36,7 +36,7 @@ export class ChunkList {
   /** Removes all chunks and returns at most `maxBytes` of them as one block. */
   takeBlock(maxBytes = Number.POSITIVE_INFINITY): Uint8Array {
     const length = Math.min(this.byteLength, maxBytes);
-    return join(this.takePieces(), length);
+    return joinBytes(this.takePieces(), length);
   }
 }
 
@@ -44,7 +44,8 @@ export class ChunkList {
 const allocate: (length: number) => Uint8Array =
   typeof Buffer === "undefined" ? (length) => new Uint8Array(length) : Buffer.allocUnsafe;
 
-function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
+/** Copies nothing if there is one piece. @param length at most this many bytes. @default all */
+export function joinBytes(pieces: readonly Uint8Array[], length = bytesOf(pieces)): Uint8Array {
   const [first] = pieces;
   if (first !== undefined && pieces.length === 1) {
     return first.byteLength === length ? first : first.subarray(0, length);
@@ -58,3 +59,7 @@ function join(pieces: readonly Uint8Array[], length: number): Uint8Array {
   }
   return whole;
 }
+
+/** How many bytes all pieces have. */
+export const bytesOf = (pieces: readonly Uint8Array[]): number =>
+  pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);

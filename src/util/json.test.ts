@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isNestedDeeper } from "./json.js";
+import { isNestedDeeper, isSameJson } from "./json.js";
 
 const nested = (levels: number): unknown => (levels === 0 ? "text" : { inner: [nested(levels - 1)] });
 
@@ -16,4 +16,11 @@ test("exceptions apply only to the top level", () => {
   expect(isNestedDeeper({ left: nested(3) }, 2, except)).toBe(false);
   expect(isNestedDeeper({ right: nested(3) }, 2, except)).toBe(true);
   expect(isNestedDeeper({ right: { left: nested(3) } }, 2, except)).toBe(true);
+});
+
+test("values of the same text are the same; those that cannot be written are not", () => {
+  expect(isSameJson([{ a: 1 }], [{ a: 1 }])).toBe(true);
+  expect(isSameJson([{ a: 1 }], [{ a: 2 }])).toBe(false);
+  const deep = () => JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`) as unknown;
+  expect(isSameJson(deep(), deep())).toBe(false);
 });

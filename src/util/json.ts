@@ -25,3 +25,13 @@ export function isNestedDeeper(value: unknown, levels: number, except?: Readonly
   }
   return false;
 }
+
+/** Whether two JSON values have the same text. False for values that are nested too deep to be written. */
+export function isSameJson(one: unknown, other: unknown): boolean {
+  if (one === other) return true;
+  try {
+    return JSON.stringify(one) === JSON.stringify(other);
+  } catch {
+    return false;
+  }
+}

@@ -1,27 +1,51 @@
-/** Keeps the JSON text of large results while a gateway runs, so that it can pass them on without writing them again. */
-import { isAsciiBytes } from "./ascii-text.js";
+/** Keeps the JSON of large results while a gateway runs, so that it can pass them on without writing them again. */
+import { bytesOf } from "./chunk-list.js";
 import { parseJson } from "./json.js";
+import type { parseBytesInParts, parseTextInParts, ResponseParts } from "./parse-in-parts.js";
 
 /** Shorter results are written again in less time than it takes to find their text. */
 const LARGE_CHARS = 32_768;
-/** The content begins, and ends, at most this far from the ends of the message. */
-const MAX_FRAME_CHARS = 2_048;
-const CONTENT = '"content":';
+
+/** Given by the gateway: only gateways load them. */
+interface PartsParsers {
+  readonly parseTextInParts: typeof parseTextInParts;
+  readonly parseBytesInParts: typeof parseBytesInParts;
+}
 
 let keepers = 0;
-const texts = new WeakMap<object, string | Uint8Array>();
+let parsers: PartsParsers | undefined;
+
+/** Property of a `content`. A `WeakMap` would keep large texts alive until the next full garbage collection. */
+const KEPT = Symbol("toolport kept text");
+
+interface KeptContent {
+  [KEPT]?: { readonly json: ResponseParts["json"]; readonly isDeferred: boolean } | undefined;
+}
+
+const keptOf = (content: unknown): KeptContent[typeof KEPT] =>
+  typeof content === "object" && content !== null ? (content as KeptContent)[KEPT] : undefined;
 
 /** Keeps the texts from now on, until the returned function is called. They need as much memory as the results. */
-export function keepTexts(): () => void {
+export function keepTexts(given: PartsParsers): () => void {
   keepers += 1;
+  parsers = given;
   return () => {
     keepers -= 1;
+    if (keepers === 0) parsers = undefined;
   };
 }
 
-/** The JSON text of the `content` of a result, if it was large: as bytes, if it came as such. */
-export const keptTextOf = (content: unknown): string | Uint8Array | undefined =>
-  typeof content === "object" && content !== null ? texts.get(content) : undefined;
+/** The JSON of the `content` of a result, if it was large: as pieces of bytes, if it came as such. */
+export const keptTextOf = (content: unknown): ResponseParts["json"] | undefined => keptOf(content)?.json;
+
+/** The result may have been changed: its content is written again. */
+export function forgetText(content: unknown): void {
+  if (keptOf(content) !== undefined) (content as KeptContent)[KEPT] = undefined;
+}
+
+/** Whether the blocks of a result decode their texts when they are read. All of them are valid. */
+export const isDeferred = (content: unknown): boolean =>
+  parsers !== undefined && keptOf(content)?.isDeferred === true;
 
 /**
  * Parses a message of a server. Undefined if it is not JSON.
@@ -29,31 +53,24 @@ export const keptTextOf = (content: unknown): string | Uint8Array | undefined =>
  * @param bytes what the text was decoded from; must not change later
  */
 export function parseMessageText(text: string, bytes?: Uint8Array): unknown {
-  const isKept = keepers > 0 && text.length >= LARGE_CHARS;
-  return (isKept ? parseInParts(text, bytes) : undefined) ?? parseJson(text);
+  const parts = text.length >= LARGE_CHARS ? parsers?.parseTextInParts(text, bytes) : undefined;
+  return parts === undefined ? parseJson(text) : keep(parts, false);
 }
 
 /**
- * Parses the content and the rest of a response separately. Both must be valid by themselves: a text that is passed on must not
- * close the object around it. Undefined if the message looks different.
+ * Parses a large message of a server without decoding the texts in its content. Undefined if it has to be decoded.
+ *
+ * @param pieces must not change later
+ * @param isUtf8 whether characters that are not ASCII are encoded in UTF-8
  */
-function parseInParts(text: string, bytes: Uint8Array | undefined): unknown {
-  const key = text.slice(0, MAX_FRAME_CHARS).indexOf(CONTENT);
-  const start = key + CONTENT.length;
-  const last = text.lastIndexOf("]");
-  if (key === -1 || text[start] !== "[" || last < text.length - MAX_FRAME_CHARS) return undefined;
-  const message = parseJson(`${text.slice(0, start)}[]${text.slice(last + 1)}`);
-  const { result } = Object(message) as { result?: unknown };
-  const { content: empty } = Object(result) as { content?: unknown };
-  if (!Array.isArray(empty) || empty.length > 0) return undefined;
-  const contentText = text.slice(start, last + 1);
-  // White space, since strings contain none: it would end a line of stdio, or a line of an event.
-  if (contentText.includes("\n") || contentText.includes("\r")) return undefined;
-  const content = parseJson(contentText);
-  if (!Array.isArray(content)) return undefined;
-  // In ASCII the characters and the bytes have the same places.
-  const isAscii = bytes !== undefined && bytes.length === text.length && isAsciiBytes(bytes);
-  texts.set(content, isAscii ? bytes.subarray(start, last + 1) : contentText);
-  (result as { content: unknown }).content = content;
+export function parseMessageBytes(pieces: readonly Uint8Array[], isUtf8: boolean): unknown {
+  if (parsers === undefined || bytesOf(pieces) < LARGE_CHARS) return undefined;
+  const parts = parsers.parseBytesInParts(pieces, isUtf8);
+  return parts && keep(parts, true);
+}
+
+function keep({ message, content, json }: ResponseParts, isDeferred: boolean): unknown {
+  // Not enumerable: copies and comparisons of the content do not see it.
+  Object.defineProperty(content, KEPT, { value: { json, isDeferred }, writable: true });
   return message;
 }

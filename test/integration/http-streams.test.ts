@@ -127,6 +127,46 @@ describe("the listening stream", () => {
       return sendJson(response, result(request.message.id));
     });
 
+  it("is requested after the handshake, on a socket that was opened before", async () => {
+    const held = { accept: () => {} };
+    const server = await start(
+      inSession((request, response) => {
+        if (request.method === "GET") return openEvents(response);
+        if (request.message?.id !== undefined) return sendJson(response, result(request.message.id));
+        held.accept = () => response.writeHead(202).end();
+        return undefined;
+      }),
+    );
+    const { transport } = await setup.streamable(`${server.url}/mcp`);
+    await transport.send(initialize);
+    const states: string[] = [];
+    transport.onstream = (state) => states.push(state);
+    const sent = transport.send(initialized);
+    await waitFor(() => server.sockets.size === 2 && server.seen.length === 2);
+    expect(server.seen.map(({ method }) => method)).toEqual(["POST", "POST"]);
+    held.accept();
+    await sent;
+    await waitFor(() => states.includes("open"));
+    expect(states).toEqual(["requested", "open"]);
+    expect(server.seen.map(({ method }) => method)).toEqual(["POST", "POST", "GET"]);
+    expect(server.sockets.size).toBe(2);
+  });
+
+  it("is not requested if the server rejects the handshake", async () => {
+    const server = await start(
+      inSession((request, response) => {
+        if (request.message?.id !== undefined) return sendJson(response, result(request.message.id));
+        return response.writeHead(400).end();
+      }),
+    );
+    const { transport, errors } = await setup.streamable(`${server.url}/mcp`);
+    await transport.send(initialize);
+    await expect(transport.send(initialized)).rejects.toMatchObject({ status: 400 });
+    await expect(transport.send(call(1))).resolves.toBeUndefined();
+    expect(server.seen.map(({ method }) => method)).toEqual(["POST", "POST", "POST"]);
+    expect(errors).toEqual([]);
+  });
+
   it("reopens after failures and after a drop", async () => {
     let gets = 0;
     const server = await start(

@@ -1,6 +1,7 @@
 /** What the parts of one Streamable HTTP connection share. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ConnectionError } from "../../errors/connection-error.js";
+import type { StreamState } from "../server-transport.js";
 import type { Endpoint } from "./endpoint.js";
 import type { Discard } from "./events/shared-events.js";
 import type { MessageHeaders } from "./message-headers.js";
@@ -19,5 +20,6 @@ export interface EndpointContext {
   /** Called for errors that concern no request. */
   readonly onError: (error: Error) => void;
   readonly onDiscard: Discard;
+  readonly onStream: (state: StreamState) => void;
   readonly onSessionLost: (error: ConnectionError) => void;
 }

@@ -26,15 +26,22 @@ export class EndpointStreams {
   /**
    * Opens the listening stream. Never rejects. The caller waits for it, because requests that the server sends before it is
    * open are lost; but not longer than {@link OPENING_MS}, because some servers respond only with their first event.
+   *
+   * @param sendAfter requests the stream when this promise resolves, and prepares its socket before
    */
-  listen(): Promise<void> {
+  listen(sendAfter?: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
-      const timer = setTimeout(resolve, OPENING_MS);
+      let timer: ReturnType<typeof setTimeout> | undefined;
+      const startTimer = () => {
+        timer = setTimeout(resolve, OPENING_MS);
+      };
+      if (sendAfter === undefined) startTimer();
+      else void sendAfter.then(startTimer);
       const settle = () => {
         clearTimeout(timer);
         resolve();
       };
-      this.#listening.restart().then(settle, settle);
+      this.#listening.restart(sendAfter).then(settle, settle);
     });
   }
 

@@ -32,6 +32,8 @@ export interface EndpointRequest {
   readonly background?: boolean | undefined;
   /** Does not wait for a free socket. @default false */
   readonly isControl?: boolean | undefined;
+  /** The request is sent when this promise resolves. Must not reject. @default at once */
+  readonly sendAfter?: Promise<void> | undefined;
   /** How often the request may be sent again. @default no limit */
   readonly resends?: Resends | undefined;
   /** Credentials that the caller set for this request; they are not renewed. */
@@ -107,11 +109,11 @@ export class Endpoint {
     request: EndpointRequest,
     headers: Readonly<Record<string, string>>,
   ): Promise<WireResponse> {
-    const { method, body, handle, background, isControl } = request;
+    const { method, body, handle, background, isControl, sendAfter } = request;
     request.sent = headers;
     request.sentTo = url;
     this.#options.secrets.note(headers);
-    return this.#options.open({ url, method, headers, body, handle, background, isControl });
+    return this.#options.open({ url, method, headers, body, handle, background, isControl, sendAfter });
   }
 
   async #authorized(

@@ -65,6 +65,7 @@ class HttpTransport implements ServerTransport {
   ondiscard?: ServerTransport["ondiscard"];
   onstreamcut?: ServerTransport["onstreamcut"];
   onsessionlost?: ServerTransport["onsessionlost"];
+  onstream?: ServerTransport["onstream"];
 
   readonly #context: EndpointContext;
   readonly #streams: EndpointStreams;
@@ -89,6 +90,7 @@ class HttpTransport implements ServerTransport {
       onMessage: (message, own) => this.#receive(message, own),
       onError: (error) => this.#report(error),
       onDiscard: (discarded) => this.ondiscard?.(discarded),
+      onStream: (state) => this.onstream?.(state),
       onSessionLost: (error) => this.onsessionlost?.(error),
     };
     this.#streams = new EndpointStreams(this.#context);
@@ -197,10 +199,27 @@ class HttpTransport implements ServerTransport {
   async #notify(message: JSONRPCMessage, options: ServerSendOptions | undefined): Promise<void> {
     const method = "method" in message ? message.method : undefined;
     if (method === "notifications/cancelled") this.#cancelled(message);
-    await postNotification(this.#context, message, options?.headers);
-    if (method !== "notifications/initialized" || this.#closing !== undefined) return;
-    if (!this.#listensAtOnce && !this.#acceptsRequests) return;
-    const listening = this.#streams.listen();
+    const posting = postNotification(this.#context, message, options?.headers);
+    if (method !== "notifications/initialized") return posting;
+    if (!this.#listensAtOnce && !this.#acceptsRequests) return posting;
+    await this.#listenAfter(posting);
+  }
+
+  /** Opens the listening stream after the handshake. Its socket is opened before, so that no list is requested earlier. */
+  async #listenAfter(posting: Promise<void>): Promise<void> {
+    let accepted = () => {};
+    const listening = this.#streams.listen(
+      new Promise((resolve) => {
+        accepted = resolve;
+      }),
+    );
+    try {
+      await posting;
+    } catch (error) {
+      this.#streams.stopListening();
+      throw error;
+    }
+    accepted();
     // Without client capabilities the server sends no requests that could be lost before the stream is open.
     if (this.#acceptsRequests) await listening;
   }

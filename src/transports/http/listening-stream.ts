@@ -35,14 +35,18 @@ export class ListeningStream {
     this.#timers = timers;
   }
 
-  /** Tries until the stream is open or the server says that it has none. Never rejects; ends with the connection. */
-  async open(attempt = 0): Promise<void> {
+  /**
+   * Tries until the stream is open or the server says that it has none. Never rejects; ends with the connection.
+   *
+   * @param sendAfter requests the stream when this promise resolves, and prepares its socket before
+   */
+  async open(attempt = 0, sendAfter?: Promise<void>): Promise<void> {
     const { endpoint, onError } = this.#context;
     if (this.#isStopped) return;
     const handle = endpoint.begin();
     this.#handle = handle;
     try {
-      const response = await this.#try(handle);
+      const response = await this.#try(handle, sendAfter);
       if (response !== undefined) return this.#read(response, handle);
       endpoint.release(handle);
     } catch (error) {
@@ -55,9 +59,9 @@ export class ListeningStream {
   }
 
   /** Opens the stream again after {@link stop}. */
-  restart(): Promise<void> {
+  restart(sendAfter?: Promise<void>): Promise<void> {
     this.#isStopped = false;
-    return this.open();
+    return this.open(0, sendAfter);
   }
 
   /** Closes the stream, and does not open it again. */
@@ -66,6 +70,7 @@ export class ListeningStream {
     const handle = this.#handle;
     this.#handle = undefined;
     if (handle === undefined) return;
+    this.#context.onStream("ended");
     this.#context.endpoint.release(handle);
     handle.abort(ABANDONED);
   }
@@ -78,16 +83,18 @@ export class ListeningStream {
   }
 
   /** The stream; undefined if the server offers none. */
-  async #try(handle: AbortHandle): Promise<WireResponse | undefined> {
-    const { endpoint, messageHeaders, onSessionLost } = this.#context;
+  async #try(handle: AbortHandle, sendAfter: Promise<void> | undefined): Promise<WireResponse | undefined> {
+    const { endpoint, messageHeaders, onSessionLost, onStream } = this.#context;
     for (let attempt = 1; ; attempt++) {
       const request: EndpointRequest = {
         method: "GET",
         fields: messageHeaders.forStream(this.#token),
         handle,
         background: true,
+        sendAfter,
       };
       let waitMs = fullJitterMs(attempt);
+      onStream("requested");
       const response = await endpoint.send(request).catch((error: unknown) => {
         handle.throwIfAborted();
         if (isOutage(error)) return undefined;
@@ -110,8 +117,9 @@ export class ListeningStream {
   }
 
   #read(response: WireResponse, handle: AbortHandle): void {
-    const { endpoint, maxMessageBytes, onDiscard } = this.#context;
+    const { endpoint, maxMessageBytes, onDiscard, onStream } = this.#context;
     this.#listened = true;
+    onStream("open");
     this.#idleEnds++;
     readSharedEvents(response.body, {
       maxBytes: maxMessageBytes,
@@ -119,7 +127,9 @@ export class ListeningStream {
       onEvent: (bytes) => this.#onEvent(bytes),
       onEnd: () => {
         endpoint.release(handle);
-        if (!handle.aborted) this.#later(0);
+        if (handle.aborted) return;
+        onStream("ended");
+        this.#later(0);
       },
     });
   }

@@ -19,8 +19,11 @@ const NAMED_BY: ReadonlyMap<string, string> = new Map([
   ["tasks/cancel", "taskId"],
 ]);
 
+/** Names of resources can be many. */
+const MAX_REQUESTS = 256;
+
 /** The protocol version in a request of a stateless revision. */
-export function ownVersion(message: JSONRPCMessage): string | undefined {
+export function ownVersion(message: object): string | undefined {
   const version = (message as { params?: Params }).params?._meta?.[PROTOCOL_VERSION_META];
   return typeof version === "string" ? version : undefined;
 }
@@ -32,6 +35,8 @@ export class MessageHeaders {
   #protocolVersion: string | undefined;
   #common: Readonly<Fields> | undefined;
   #post: Readonly<Fields> | undefined;
+  /** By method and name: most requests repeat those of an earlier one. */
+  readonly #requests = new Map<string, Readonly<Fields>>();
 
   constructor(source: HeaderSource) {
     this.#source = source;
@@ -43,7 +48,7 @@ export class MessageHeaders {
 
   set sessionId(id: string | undefined) {
     this.#sessionId = id;
-    this.#common = this.#post = undefined;
+    this.#forget();
   }
 
   get protocolVersion(): string | undefined {
@@ -52,24 +57,52 @@ export class MessageHeaders {
 
   set protocolVersion(version: string | undefined) {
     this.#protocolVersion = version;
-    this.#common = this.#post = undefined;
+    this.#forget();
   }
 
-  /** For a POST. `initialize` starts a session, so it has no session id. */
-  forMessage(message: JSONRPCMessage, given?: Readonly<Fields>): Fields {
+  /** For a POST. `initialize` starts a session, so it has no session id. The result may be shared by several messages. */
+  forMessage(message: JSONRPCMessage, given?: Readonly<Fields>): Readonly<Fields> {
     this.#post ??= {
       ...this.forStream(),
       accept: "application/json, text/event-stream",
       "content-type": "application/json",
     };
-    const fields = { ...this.#post };
-    if ("method" in message && "id" in message) {
-      if (message.method === "initialize") delete fields["mcp-session-id"];
-      const version = ownVersion(message);
-      if (version !== undefined) addModern(fields, version, message);
+    const fields =
+      "method" in message && "id" in message ? this.#forRequest(message, this.#post) : this.#post;
+    return given === undefined ? fields : withGiven(fields, given);
+  }
+
+  #forRequest(
+    message: { readonly method: string; readonly params?: unknown },
+    post: Readonly<Fields>,
+  ): Readonly<Fields> {
+    const { method } = message;
+    if (method === "initialize") {
+      const { "mcp-session-id": _, ...fields } = post;
+      return fields;
     }
-    if (given !== undefined) addGiven(fields, given);
+    const version = ownVersion(message);
+    if (version === undefined) return post;
+    const source = NAMED_BY.get(method);
+    const named = source === undefined ? undefined : (message.params as Params)[source];
+    const name = typeof named === "string" ? named : undefined;
+    const key = `${version} ${method} ${name ?? ""}`;
+    const known = this.#requests.get(key);
+    if (known !== undefined) return known;
+    const fields = {
+      ...post,
+      "mcp-protocol-version": version,
+      "mcp-method": method,
+      ...(name !== undefined && { "mcp-name": encodeHeaderText(name) }),
+    };
+    if (this.#requests.size >= MAX_REQUESTS) this.#requests.clear();
+    this.#requests.set(key, fields);
     return fields;
+  }
+
+  #forget(): void {
+    this.#common = this.#post = undefined;
+    this.#requests.clear();
   }
 
   /** For a GET, optionally resuming after an event. */
@@ -99,20 +132,10 @@ export class MessageHeaders {
 }
 
 /** Servers of stateless revisions compare these headers with the message. */
-function addModern(fields: Fields, version: string, message: { method: string; params?: unknown }): void {
-  fields["mcp-protocol-version"] = version;
-  fields["mcp-method"] = message.method;
-  const source = NAMED_BY.get(message.method);
-  const name = source === undefined ? undefined : (message.params as Params)[source];
-  if (typeof name === "string") fields["mcp-name"] = encodeHeaderText(name);
-}
-
-/** Headers that the caller sets for this message. `Endpoint` adds the credentials. */
-function addGiven(fields: Fields, given: Readonly<Fields>): void {
-  const allowed = allowedFields(given);
-  for (const name of Object.keys(allowed)) {
-    if (name !== "authorization" && name !== "dpop") fields[name] = allowed[name]!;
-  }
+/** With the headers that the caller sets for this message. `Endpoint` adds the credentials. */
+function withGiven(fields: Readonly<Fields>, given: Readonly<Fields>): Fields {
+  const { authorization: _, dpop: __, ...allowed } = allowedFields(given);
+  return { ...fields, ...allowed };
 }
 
 /** The `authorization` header that the caller sets for this message. */

@@ -1,7 +1,7 @@
 /** Sends JSON-RPC messages by POST: requests, whose responses are passed on, and notifications. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { parseMessageText } from "../../util/kept-texts.js";
+import { parseMessageBytes, parseMessageText } from "../../util/kept-texts.js";
 import { findResponse } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
@@ -9,7 +9,14 @@ import type { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";
 import { ownAuthorization } from "./message-headers.js";
 import { badResponse, type Redact, tooLarge } from "./network/http-errors.js";
-import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
+import {
+  collectBody,
+  decodeText,
+  discardBody,
+  isUtf8Body,
+  mediaType,
+  readShortBody,
+} from "./network/response-body.js";
 import type { WireResponse } from "./network/wire-client.js";
 import { type OpenRequest, streamCut } from "./open-requests.js";
 
@@ -80,7 +87,7 @@ interface JsonResponse {
 
 async function readJson(context: EndpointContext, { response, own, request }: JsonResponse): Promise<void> {
   const maxBytes = context.maxMessageBytes;
-  const { bytes, cut } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
+  const { pieces, cut, join } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
     request.handle.throwIfAborted();
     throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
   });
@@ -89,23 +96,33 @@ async function readJson(context: EndpointContext, { response, own, request }: Js
     context.requests.cut(own, error);
     throw error;
   }
+  const contentType = response.headers.get("content-type");
+  const parsed = parseMessageBytes(pieces, isUtf8Body(contentType));
+  const found = parsed === undefined ? undefined : findResponse(own.id, parsed);
+  const message = found ?? parseJsonBody(context, { response, own }, join());
+  if ("jsonrpc" in message) context.onMessage(message, own);
+  else for (const one of message) context.onMessage(one, own);
+}
+
+/** Throws if the body is not a response to the request. */
+function parseJsonBody(
+  { redact }: EndpointContext,
+  { response, own }: Omit<JsonResponse, "request">,
+  bytes: Uint8Array,
+): JSONRPCMessage | readonly JSONRPCMessage[] {
   const text = decodeText(bytes, response.headers.get("content-type"));
   const body = text === undefined ? undefined : parseMessageText(text, bytes);
   const message = body === undefined ? undefined : findResponse(own.id, body);
-  if (message === undefined) {
-    const why =
-      text === undefined
-        ? "is in an unknown character set"
-        : bytes.byteLength === 0
-          ? "is empty"
-          : body === undefined
-            ? "is not valid JSON"
-            : "does not answer the request";
-    const { redact } = context;
-    throw badResponse({ response, why, bytes: text === undefined ? undefined : bytes, redact });
-  }
-  if ("jsonrpc" in message) context.onMessage(message, own);
-  else for (const one of message) context.onMessage(one, own);
+  if (message !== undefined) return message;
+  const why =
+    text === undefined
+      ? "is in an unknown character set"
+      : bytes.byteLength === 0
+        ? "is empty"
+        : body === undefined
+          ? "is not valid JSON"
+          : "does not answer the request";
+  throw badResponse({ response, why, bytes: text === undefined ? undefined : bytes, redact });
 }
 
 /** Sends a notification, or a response to a request of the server. Resolves when the server has accepted it. */

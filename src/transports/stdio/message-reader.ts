@@ -1,9 +1,9 @@
 /** Reads JSON-RPC messages from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { asciiText } from "../../util/ascii-text.js";
 import { parseJson } from "../../util/json.js";
-import { parseMessageText } from "../../util/kept-texts.js";
+import { parseMessageBytes, parseMessageText } from "../../util/kept-texts.js";
+import { asciiText } from "../../util/node-bytes.js";
 import { peekMessage } from "../find-message-id.js";
 import { responseIds } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
@@ -45,6 +45,12 @@ export class MessageReader {
         // All encodings in which lines are split contain ASCII.
         this.#readLines(asciiText(bytes) ?? options.decode(buffer, start, end), bytes);
       },
+      onPieces: (pieces) => {
+        const message = parseMessageBytes(pieces, options.decode.isUtf8);
+        if (!isMessage(message)) return false;
+        this.#receive(message);
+        return true;
+      },
       onOversize: (line) => this.#discard(line),
     });
   }
@@ -85,14 +91,15 @@ export class MessageReader {
   #readLine(text: string, bytes?: Uint8Array): void {
     if (isBlank(text)) return;
     const value = parseLine(text, bytes);
-    if (isMessage(value)) {
-      this.#messages += 1;
-      this.#options.onMessage(value);
-      return;
-    }
+    if (isMessage(value)) return this.#receive(value);
     this.#skippedLines += 1;
     if (Array.isArray(value)) this.#refuseBatch(value);
     else this.#warnOfLine(text);
+  }
+
+  #receive(message: JSONRPCMessage): void {
+    this.#messages += 1;
+    this.#options.onMessage(message);
   }
 
   /** Fails the requests that the batch answers, or they would wait for their timeouts. */

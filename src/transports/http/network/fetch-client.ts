@@ -56,6 +56,7 @@ async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest)
   handle?.attach(own);
   const release = signal ? onSharedAbort(signal, () => own.abort(signal.reason)) : () => {};
   try {
+    if (request.sendAfter !== undefined) await Promise.race([request.sendAfter, rejectOnAbort(own.signal)]);
     const response = await fetch(request.url, {
       method: request.method,
       headers: { "user-agent": USER_AGENT, ...request.headers },
@@ -70,6 +71,9 @@ async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest)
     throw error;
   }
 }
+
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
 
 /** A web stream as a `ResponseBody`; `onDone` is called when the stream has ended or is cancelled. */
 function webBody(stream: ReadableStream<Uint8Array> | null, onDone: () => void): ResponseBody {

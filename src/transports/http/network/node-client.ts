@@ -215,7 +215,8 @@ class NodeClient implements WireClient, ExchangeOwner {
     }
   }
 
-  #send(agent: Pool, { url, method, headers, body, via }: RoutedRequest, exchange: NodeExchange): void {
+  #send(agent: Pool, wanted: RoutedRequest, exchange: NodeExchange): void {
+    const { url, method, headers, body, via, sendAfter } = wanted;
     const parts = partsOf(url);
     const fields = toFields(headers, parts.host);
     if (body !== undefined) fields.push("content-length", String(Buffer.byteLength(body)));
@@ -241,7 +242,8 @@ class NodeClient implements WireClient, ExchangeOwner {
       if (isOpen(socket)) exchange.sent();
       else this.#awaitOpening(socket, { request, exchange, host: parts.host, protocol });
     });
-    request.end(body);
+    if (sendAfter === undefined) request.end(body);
+    else void sendAfter.then(() => request.end(body));
   }
 
   #awaitOpening(

@@ -19,6 +19,8 @@ export interface WireRequest {
   readonly background?: boolean | undefined;
   /** Sent regardless of the socket limit: requests that hold sockets may wait for this message. @default false */
   readonly isControl?: boolean | undefined;
+  /** The request is sent when this promise resolves; its socket may be opened before. Must not reject. @default at once */
+  readonly sendAfter?: Promise<void> | undefined;
   /** Called for every address before a connection is opened, if the runtime lets us resolve names ourselves. */
   readonly checkAddress?: AddressCheck | undefined;
 }

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { asciiText, isAsciiBytes } from "./ascii-text.js";
+import { asciiText, isAsciiBytes } from "./node-bytes.js";
 
 const long = "0123456789abcdef\n\u0000\u007f".repeat(4_000);
 
