@@ -4,6 +4,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
+import type { ListName } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
@@ -110,6 +111,14 @@ export class Catalog {
   /** True if the lists of a server were saved by an earlier process. */
   isFromStore(server: string): boolean {
     return this.#kept.get(server)?.origin === "store";
+  }
+
+  /** What is known about a server. */
+  keptOf = (server: string): Kept | undefined => this.#kept.get(server);
+
+  /** True if the server has reported a change that was not read yet; for lists that are read together. */
+  isOutdated(server: string, list: ListName): boolean {
+    return this.#full?.isOutdated(server, list) ?? false;
   }
 
   /** The server was removed. */
@@ -261,7 +270,7 @@ export class Catalog {
   host() {
     return {
       options: this.#options,
-      kept: (server: string) => this.#kept.get(server),
+      kept: this.keptOf,
       keep: (server: string, kept: Kept, isSilent = false) =>
         isSilent ? void this.#kept.set(server, kept) : this.#keep(server, kept),
       examine: (server: string, lists: ServerLists) => this.#examine(server, lists),

@@ -20,10 +20,12 @@ export interface Kept extends Examined {
 export interface ListPart {
   readonly readAt: number;
   readonly ttlMs: number | undefined;
+  /** How long a client may keep the list. Undefined if the server has no such list. */
+  readonly keepMs: number | undefined;
   /** Sequence number of the read. */
   readonly turn: number;
-  /** The server reported a change, or changes may have been missed. */
-  readonly isChanged: boolean;
+  /** The list was read for another user. */
+  readonly isShared: boolean;
 }
 
 export function exportServer({ lists, session }: Kept): ExportedServer {
@@ -54,6 +56,7 @@ export const NO_LISTS: ServerLists = {
   readAt: 0,
   ttlMs: undefined,
   publicKeys: [],
+  times: {},
 };
 
 export function restoreServer(exported: ExportedServer, origin: Kept["origin"]): Kept {
@@ -69,6 +72,7 @@ export function restoreServer(exported: ExportedServer, origin: Kept["origin"]):
     readAt: Date.now(),
     ttlMs: undefined,
     publicKeys: [],
+    times: {},
   };
   return { lists, ...NOT_EXAMINED, session, origin, turn: 0 };
 }

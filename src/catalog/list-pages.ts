@@ -1,6 +1,7 @@
 /** Reads all pages of a list. */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { isPublic } from "../protocol/era.js";
+import type { ListKey } from "../protocol/list-reads.js";
 import type { Session } from "../protocol/session.js";
 
 /** Limit for servers whose pages never end. */
@@ -14,11 +15,11 @@ export interface ListOptions {
   timeoutMs: number;
   signal?: AbortSignal | undefined;
   /** A public list of another user that need not be requested. */
-  known?: ((key: string) => PagedList | undefined) | undefined;
+  known?: ((key: ListKey) => PagedList | undefined) | undefined;
   /** Returns an equal array that other users have as well, so that it is kept once. @default not shared */
   intern?: ((items: readonly unknown[]) => readonly unknown[]) | undefined;
   /** Called with every list that was read from the server. */
-  onRead?: ((key: string, list: PagedList) => void) | undefined;
+  onRead?: ((key: ListKey, list: PagedList) => void) | undefined;
 }
 
 /** A list as the server sent it. */
@@ -30,15 +31,22 @@ export interface PagedList {
   readonly ttlMs?: number | undefined;
   /** When the list was requested (epoch milliseconds). */
   readonly readAt: number;
+  /** The server does not have the method. */
+  readonly isMissing?: boolean | undefined;
   /** The server marks every page as public. */
   readonly isPublic: boolean;
+  /**
+   * How long a client may keep the list without asking again: the shortest time of all pages, 0 if a page has none. Undefined if
+   * that is not known.
+   */
+  readonly keepMs?: number | undefined;
 }
 
 export interface ListKind {
   /** `tools/list`, … */
   method: string;
   /** Key of the items in a page. */
-  key: string;
+  key: ListKey;
   /** A server without the method has an empty list. @default false */
   isOptional?: boolean;
 }
@@ -47,13 +55,30 @@ export interface ListKind {
 export async function listPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
   const known = options.known?.(kind.key);
   if (known !== undefined) return known;
-  const read = await readPages(session, kind, options);
+  const read = await readAllPages(session, kind, options);
   const list = options.intern === undefined ? read : { ...read, items: options.intern(read.items) };
   options.onRead?.(kind.key, list);
   return list;
 }
 
-async function readPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
+/** Lets the session know about the reading, so that it can tell whether changes were missed. */
+async function readAllPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
+  const reading = session.beginRead(kind.key);
+  try {
+    const list = await readPages(session, kind, { ...options, onResponse: reading.responded });
+    reading.succeeded();
+    return list;
+  } catch (error) {
+    reading.failed();
+    throw error;
+  }
+}
+
+interface ReadOptions extends ListOptions {
+  readonly onResponse: () => void;
+}
+
+async function readPages(session: Session, kind: ListKind, options: ReadOptions): Promise<PagedList> {
   const { method, key } = kind;
   const items: unknown[] = [];
   const cursors = new Set<string>();
@@ -62,17 +87,19 @@ async function readPages(session: Session, kind: ListKind, options: ListOptions)
   let ttlMs: number | undefined;
   let cursor: string | undefined;
   let isShared = session.era === "modern";
+  let keepMs = session.era === "modern" ? Number.POSITIVE_INFINITY : 0;
   const cutBecause = (cut: string): PagedList => ({ items, ttlMs, readAt, isPublic: false, cut });
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const timeoutMs = Math.max(1, deadline - performance.now());
     const result = await fetchPage(session, { method, cursor }, { ...options, timeoutMs });
     if (result === undefined && kind.isOptional && page === 0)
-      return { items, ttlMs, readAt, isPublic: false };
+      return { items, ttlMs, readAt, isPublic: false, isMissing: true };
     if (result === undefined)
       return cutBecause(`The server declares the capability but does not support ${method}`);
     const found = result[key];
     ttlMs = shorter(ttlMs, result["ttlMs"]);
     isShared &&= isPublic(result);
+    keepMs = Math.min(keepMs, shorter(undefined, result["ttlMs"]) ?? 0);
     if (!Array.isArray(found)) return cutBecause(`The server sent a page without its list of ${key}`);
     // One by one: spreading a very long page would overflow the stack.
     for (const item of found) {
@@ -80,7 +107,7 @@ async function readPages(session: Session, kind: ListKind, options: ListOptions)
       items.push(item);
     }
     const next = result["nextCursor"];
-    if (next === undefined || next === null) return { items, ttlMs, readAt, isPublic: isShared };
+    if (next === undefined || next === null) return { items, ttlMs, readAt, isPublic: isShared, keepMs };
     if (typeof next !== "string") return cutBecause("The server sent a cursor that is not text");
     if (cursors.has(next)) return cutBecause("The server sent the same cursor twice");
     cursors.add(next);
@@ -98,11 +125,11 @@ function shorter(known: number | undefined, given: unknown): number | undefined 
 async function fetchPage(
   session: Session,
   { method, cursor }: { method: string; cursor: string | undefined },
-  { timeoutMs, signal }: ListOptions,
+  { timeoutMs, signal, onResponse }: ReadOptions,
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const params = cursor === undefined ? {} : { cursor };
-    return await session.request(method, params, { timeoutMs, maxTimeoutMs: timeoutMs, signal });
+    return await session.request(method, params, { timeoutMs, maxTimeoutMs: timeoutMs, signal, onResponse });
   } catch (error) {
     if (error instanceof ToolCallError && error.rpcCode === METHOD_NOT_FOUND && !session.unproven)
       return undefined;

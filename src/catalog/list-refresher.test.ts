@@ -10,14 +10,15 @@ afterEach(() => {
 });
 
 /** A refresher whose reads take `tookMs`, and a record of its reads. */
-function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
+function setup({ tookMs = 0, failing = (): ListName[] => [], same = (): ListName[] => [] } = {}) {
   const readings: { at: number; lists: readonly ListName[]; version: number }[] = [];
   const announced: ListName[][] = [];
   const startedAt = performance.now();
   const server = { version: 0 };
   const known = { version: 0, most: 0, underWay: 0 };
   const refresher = new ListRefresher({
-    read: async (lists) => {
+    read: async (due) => {
+      const lists = [...due.keys()];
       const { version } = server;
       readings.push({ at: performance.now() - startedAt, lists, version });
       known.underWay += 1;
@@ -26,7 +27,7 @@ function setup({ tookMs = 0, failing = (): ListName[] => [] } = {}) {
       known.underWay -= 1;
       const failed = failing();
       if (failed.length === 0) known.version = version;
-      return failed;
+      return { failed, same: same().filter((list) => due.get(list) === "unsure") };
     },
     onRead: (lists) => void announced.push([...lists]),
   });
@@ -51,11 +52,54 @@ test("reads a single change after 50 ms, and a later one too", async () => {
   expect(announced).toEqual([["prompts"], ["prompts"], ["prompts"]]);
 });
 
+test("a check of a list does not delay the change that follows it", async () => {
+  const { refresher, readings } = setup({ same: () => ["tools"] });
+  refresher.unsure("tools");
+  await vi.advanceTimersByTimeAsync(60);
+  refresher.changed("tools");
+  await vi.advanceTimersByTimeAsync(10_000);
+  expect(readings.map(({ at }) => at)).toEqual([50, 110]);
+});
+
 test("reads simultaneous changes together, each list once", async () => {
   const { refresher, readings } = setup();
   for (const list of ["tools", "prompts", "tools", "resources", "tools"] as const) refresher.changed(list);
   await vi.advanceTimersByTimeAsync(60_000);
   expect(readings.map(({ lists }) => lists)).toEqual([["tools", "prompts", "resources"]]);
+});
+
+describe("a list that may have changed", () => {
+  test("is not announced if it is the same", async () => {
+    const { refresher, readings, announced } = setup({ same: () => ["tools"] });
+    refresher.unsure("tools");
+    refresher.unsure("prompts");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(readings.map(({ lists }) => lists)).toEqual([["tools", "prompts"]]);
+    expect(announced).toEqual([["prompts"]]);
+  });
+
+  test("is announced if the server reports a change as well", async () => {
+    const { refresher, readings, announced } = setup({ same: () => ["tools", "prompts"] });
+    refresher.unsure("tools");
+    refresher.changed("tools");
+    refresher.changed("prompts");
+    refresher.unsure("prompts");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(readings).toHaveLength(1);
+    expect(announced).toEqual([["tools", "prompts"]]);
+  });
+
+  test("is read again after a failure, still without an announcement", async () => {
+    let left = 1;
+    const { refresher, readings, announced } = setup({
+      failing: () => (left-- > 0 ? ["tools"] : []),
+      same: () => ["tools"],
+    });
+    refresher.unsure("tools");
+    await vi.advanceTimersByTimeAsync(10_000);
+    expect(readings).toHaveLength(2);
+    expect(announced).toEqual([]);
+  });
 });
 
 describe("continuous changes", () => {

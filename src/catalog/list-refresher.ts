@@ -12,10 +12,23 @@ const FORGET_MS = 5_000;
 /** After this many failed reads in a row, wait for the next change. */
 const MAX_FAILURES = 5;
 
+/** Why a list is read again: the server reported a change, or a change may have been missed. */
+export type RereadReason = "changed" | "unsure";
+
+/** The lists to read. */
+export type DueLists = ReadonlyMap<ListName, RereadReason>;
+
+export interface RereadOutcome {
+  /** Lists that could not be read. */
+  readonly failed: readonly ListName[];
+  /** Lists about which Toolport was unsure, and which have not changed. */
+  readonly same: readonly ListName[];
+}
+
 export interface ListRefresherParts {
-  /** Reads these lists; resolves with those that could not be read. Never rejects. */
-  read: (lists: readonly ListName[]) => Promise<readonly ListName[]>;
-  /** These lists were read again. */
+  /** Reads these lists. Never rejects. */
+  read: (due: DueLists) => Promise<RereadOutcome>;
+  /** These lists were read again, and the server reported a change or they differ. */
   onRead: (lists: readonly ListName[]) => void;
 }
 
@@ -25,8 +38,8 @@ export interface ListRefresherParts {
  */
 export class ListRefresher {
   readonly #parts: ListRefresherParts;
-  /** Lists that changed since they were last requested. */
-  readonly #changed = new Set<ListName>();
+  /** Lists that changed, or may have, since they were last requested. */
+  readonly #due = new Map<ListName, RereadReason>();
   #timer: ReturnType<typeof setTimeout> | undefined;
   #isReading = false;
   #isClosed = false;
@@ -43,7 +56,14 @@ export class ListRefresher {
   /** The server reported a change of this list. */
   changed(list: ListName): void {
     this.#failures = 0;
-    this.#changed.add(list);
+    this.#due.set(list, "changed");
+    this.#schedule();
+  }
+
+  /** A change of this list may have been missed. */
+  unsure(list: ListName): void {
+    this.#failures = 0;
+    if (!this.#due.has(list)) this.#due.set(list, "unsure");
     this.#schedule();
   }
 
@@ -55,7 +75,7 @@ export class ListRefresher {
   }
 
   #schedule(): void {
-    if (this.#timer !== undefined || this.#isReading || this.#isClosed || this.#changed.size === 0) return;
+    if (this.#timer !== undefined || this.#isReading || this.#isClosed || this.#due.size === 0) return;
     const pauseMs = this.#endedAt + this.#pauseMs() - performance.now();
     this.#timer = setTimeout(() => void this.#run(), Math.max(GATHER_MS, pauseMs));
     // Timers are objects with unref() on Node, and numbers on Workers and in browsers.
@@ -65,23 +85,30 @@ export class ListRefresher {
   async #run(): Promise<void> {
     this.#timer = undefined;
     this.#isReading = true;
-    const lists = [...this.#changed];
-    this.#changed.clear();
-    this.#recent += 1;
-    const failed = await this.#parts.read(lists);
+    const due = new Map(this.#due);
+    this.#due.clear();
+    const { failed, same } = await this.#parts.read(due);
     this.#isReading = false;
-    this.#endedAt = performance.now();
+    // A check right after a stream is open must not delay the first change that the stream reports.
+    if (failed.length > 0 || [...due.values()].includes("changed")) {
+      this.#recent += 1;
+      this.#endedAt = performance.now();
+    }
     if (this.#isClosed) return;
-    const read = lists.filter((list) => !failed.includes(list));
+    const read = [...due.keys()].filter((list) => !failed.includes(list) && !same.includes(list));
     if (read.length > 0) this.#parts.onRead(read);
-    this.#retry(failed);
+    this.#retry(failed, due);
     this.#schedule();
   }
 
   /** Otherwise a list that failed after the last change would stay outdated. */
-  #retry(failed: readonly ListName[]): void {
+  #retry(failed: readonly ListName[], due: DueLists): void {
     this.#failures = failed.length === 0 ? 0 : this.#failures + 1;
-    if (this.#failures <= MAX_FAILURES) for (const list of failed) this.#changed.add(list);
+    if (this.#failures > MAX_FAILURES) return;
+    for (const list of failed) {
+      const reason = due.get(list) ?? "unsure";
+      if (reason === "changed" || !this.#due.has(list)) this.#due.set(list, reason);
+    }
   }
 
   #pauseMs(): number {

@@ -13,6 +13,7 @@ export interface ToolList {
   /** When the list was requested; undefined if the server has no such list. */
   readonly readAt?: number | undefined;
   readonly isPublic?: boolean | undefined;
+  readonly keepMs?: number | undefined;
 }
 
 /** All tools of a server. A server without the capability is not asked. */

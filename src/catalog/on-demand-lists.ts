@@ -1,12 +1,13 @@
 /** Reads the lists of a server one by one, when they are needed. */
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
-import type { ListName } from "../protocol/change-watch.js";
+import { listNameOf } from "../protocol/change-watch.js";
+import { LIST_KEYS } from "../protocol/list-reads.js";
 import type { Session } from "../protocol/session.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import { isStale } from "./freshness.js";
 import type { InternedLists } from "./interned-lists.js";
-import { exportParts, type Kept, type ListPart, NO_LISTS } from "./kept-lists.js";
+import { exportParts, type Kept, NO_LISTS } from "./kept-lists.js";
 import { itemFindings, listFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
@@ -21,15 +22,12 @@ interface OnDemandHost {
   keep(server: string, kept: Kept, isSilent: boolean): void;
 }
 
-/** The list that a notification names. */
-export const listNameOf = (key: ListKey): ListName => (key === "resourceTemplates" ? "resources" : key);
-
-const KEYS: readonly ListKey[] = ["tools", "resources", "resourceTemplates", "prompts"];
-
 export class OnDemandLists {
   readonly #host: OnDemandHost;
   readonly #interned: InternedLists;
   #turns = 0;
+  /** When a change was reported, or may have been missed, by list and server. Reads that began before do not count. */
+  #outdated: Map<string, { readonly turn: number; readonly at: number }> | undefined;
 
   constructor(host: OnDemandHost, interned: InternedLists) {
     this.#host = host;
@@ -39,7 +37,22 @@ export class OnDemandLists {
   /** The lists that the server was asked for. */
   knownOf(server: string): ListKey[] {
     const { parts = {} } = this.#host.kept(server) ?? {};
-    return KEYS.filter((key) => parts[key] !== undefined);
+    return LIST_KEYS.filter((key) => parts[key] !== undefined);
+  }
+
+  /** Whether the known list was read for another user. */
+  isShared(server: string, key: ListKey): boolean {
+    return this.#host.kept(server)?.parts?.[key]?.isShared === true;
+  }
+
+  /** The current point in the order of reads and changes. */
+  get now(): number {
+    return this.#turns;
+  }
+
+  /** Whether a read of this list that began then is too old. */
+  isOutdated(server: string, key: ListKey, begunAt: number): boolean {
+    return begunAt < (this.#outdated?.get(`${key} ${server}`)?.turn ?? 0);
   }
 
   /** False if the list must be read. `maxAgeMs` applies to servers that give no time to live. */
@@ -49,18 +62,20 @@ export class OnDemandLists {
     { cache, maxAgeMs }: { cache: CacheOption; maxAgeMs: number },
   ): boolean {
     const part = this.#host.kept(server)?.parts?.[key];
-    if (part === undefined || part.isChanged) return false;
+    if (part === undefined || this.isOutdated(server, key, part.turn)) return false;
     return !isStale({ readAt: part.readAt, ttlMs: part.ttlMs ?? maxAgeMs }, cache);
   }
 
   /** Uses a public list of another user. False if there is none. */
   async usePublic({ name, kind }: ServerConfig, key: ListKey): Promise<boolean> {
     const list = this.#host.options.publicLists.fresh(name, key);
-    if (list === undefined) return false;
+    const outdatedAt = this.#outdated?.get(`${key} ${name}`)?.at ?? Number.NEGATIVE_INFINITY;
+    if (list === undefined || list.readAt <= outdatedAt) return false;
     const items = this.#interned.intern(key, list.items);
     this.#turns += 1;
     const read = usePublicList(key, { ...list, items }, kind);
-    await this.#merge({ server: name, era: "modern", transport: kind }, { key, read, turn: this.#turns });
+    const turn = this.#turns;
+    await this.#merge({ server: name, era: "modern", transport: kind }, { key, read, turn, isShared: true });
     return true;
   }
 
@@ -74,10 +89,12 @@ export class OnDemandLists {
       signal: wait.signal,
       timeoutMs: wait.timeoutMs ?? listTimeoutMs,
       intern: (items) => this.#interned.intern(key, items),
-      onRead: (name, list) => publicLists.keep(server, name, list),
+      onRead: (name, list) => {
+        if (!this.isOutdated(server, key, turn)) publicLists.keep(server, name, list);
+      },
     };
     const read = await readOneList(session, key, options, (message) => onWarning(server, message));
-    await this.#merge(session, { key, read, turn });
+    await this.#merge(session, { key, read, turn, isShared: false });
   }
 
   /** Notices changes that the server reports. The lists are read again when they are needed. */
@@ -87,10 +104,10 @@ export class OnDemandLists {
     let refresher: ListRefresher | undefined;
     const off = session.onListChanged((list) => {
       publicLists.changed(server, list);
-      this.outdate(server, list);
+      for (const key of LIST_KEYS) if (listNameOf(key) === list) this.outdate(server, key);
       // It joins reports that follow each other closely.
       refresher ??= new ListRefresher({
-        read: async () => [],
+        read: async () => ({ failed: [], same: [] }),
         onRead: (lists) => onListsChanged(server, lists),
       });
       refresher.changed(list);
@@ -101,20 +118,23 @@ export class OnDemandLists {
     });
   }
 
-  /** Makes the next need read the list again. */
-  outdate(server: string, list: ListName): void {
-    const kept = this.#host.kept(server);
-    if (kept?.parts === undefined) return;
-    const parts = Object.entries(kept.parts).map(([key, part]): [string, ListPart] => [
-      key,
-      listNameOf(key as ListKey) === list ? { ...part, isChanged: true } : part,
-    ]);
-    this.#host.keep(server, { ...kept, parts: Object.fromEntries(parts) }, true);
+  /** Calls the listener when a list that was read for another user is replaced. Returns a function that ends it. */
+  onReplaced(server: string, listener: (key: ListKey) => void): () => void {
+    return this.#host.options.publicLists.onReplaced(server, (key) => {
+      if (this.isShared(server, key)) listener(key);
+    });
+  }
+
+  /** Makes the next need read the list again, even if a read is under way. */
+  outdate(server: string, key: ListKey): void {
+    this.#turns += 1;
+    this.#outdated ??= new Map();
+    this.#outdated.set(`${key} ${server}`, { turn: this.#turns, at: Date.now() });
   }
 
   async #merge(
     { server, era, transport }: Pick<Session, "server" | "era" | "transport">,
-    { key, read, turn }: { key: ListKey; read: OneList; turn: number },
+    { key, read, turn, isShared }: { key: ListKey; read: OneList; turn: number; isShared: boolean },
   ): Promise<void> {
     const { options } = this.#host;
     const onWarning = (message: string) => options.onWarning(server, message);
@@ -150,7 +170,7 @@ export class OnDemandLists {
       turn: 0,
       parts: {
         ...before?.parts,
-        [key]: { readAt: read.readAt, ttlMs: read.ttlMs, turn, isChanged: false },
+        [key]: { readAt: read.readAt, ttlMs: read.ttlMs, keepMs: read.keepMs, turn, isShared },
       },
     };
     const isSame = before?.origin === "server" && isEqual(before, kept, key);

@@ -3,6 +3,7 @@ import { configIdentity } from "../config/config-identity.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import type { ListName } from "../protocol/change-watch.js";
+import { isSameJson } from "../util/json.js";
 import { isStale } from "./freshness.js";
 import type { PagedList } from "./list-pages.js";
 import type { ListKey } from "./server-lists.js";
@@ -10,14 +11,19 @@ import type { ListKey } from "./server-lists.js";
 /** A public list, as it is stored. */
 export type PublicList = Pick<PagedList, "items" | "readAt" | "ttlMs">;
 
+/** A public list of this process. Clocks of processes differ, so `keepMs` of others is not known. */
+type KnownList = PublicList & Pick<PagedList, "keepMs">;
+
 /** The public lists of the servers of one port, by server name. */
 export interface SharedLists {
   /** A list that is not stale yet. */
-  fresh(server: string, key: string): PagedList | undefined;
+  fresh(server: string, key: ListKey): PagedList | undefined;
   /** A list was read from the server itself. */
-  keep(server: string, key: string, list: PagedList): void;
+  keep(server: string, key: ListKey, list: PagedList): void;
   /** The server reported a change of a list. */
   changed(server: string, list: ListName): void;
+  /** Calls the listener when a shared list is no longer the one that users got. Returns a function that ends it. */
+  onReplaced(server: string, listener: (key: ListKey) => void): () => void;
 }
 
 /** Maximum time to live of a list that is shared with other users. */
@@ -27,24 +33,44 @@ const MAX_SHARED_MS = 24 * 60 * 60 * 1_000;
 export class PublicLists {
   /** Fingerprints of the stored lists, by key: only the first of many users writes them. */
   readonly written = new Map<string, string>();
-  readonly #lists = new Map<string, Map<string, PublicList>>();
+  readonly #lists = new Map<string, Map<ListKey, KnownList>>();
+  readonly #listeners = new Map<string, Set<(key: ListKey) => void>>();
 
   /** A list was read from the server itself. */
-  keep(config: ServerConfig, key: string, { isPublic, items, readAt, ttlMs }: PagedList): void {
-    if (isPublic && isShareable(config)) this.#of(config).set(key, { items, readAt, ttlMs });
-    else this.#lists.get(configIdentity(config))?.delete(key);
+  keep(config: ServerConfig, key: ListKey, { isPublic, items, readAt, ttlMs, keepMs }: PagedList): void {
+    const identity = configIdentity(config);
+    const before = this.#lists.get(identity)?.get(key);
+    const isShared = isPublic && isShareable(config);
+    if (isShared) this.#of(config).set(key, { items, readAt, ttlMs, keepMs });
+    else this.#lists.get(identity)?.delete(key);
+    const listeners = this.#listeners.get(identity);
+    if (before === undefined || listeners === undefined) return;
+    if (!isShared || !isSameJson(before.items, items)) for (const listener of [...listeners]) listener(key);
+  }
+
+  /** Calls the listener when a list is replaced by another one, or is not shared any more. */
+  onReplaced(config: ServerConfig, listener: (key: ListKey) => void): () => void {
+    const identity = configIdentity(config);
+    const listeners = this.#listeners.get(identity) ?? new Set();
+    this.#listeners.set(identity, listeners);
+    listeners.add(listener);
+    return () => {
+      listeners.delete(listener);
+      if (listeners.size === 0 && this.#listeners.get(identity) === listeners)
+        this.#listeners.delete(identity);
+    };
   }
 
   /** Restores a saved list, unless a newer one is known. */
   restore(config: ServerConfig, lists: Readonly<Record<string, PublicList>>): void {
     if (!isShareable(config)) return;
     const known = this.#of(config);
-    for (const [key, list] of Object.entries(lists))
-      if (list.readAt > (known.get(key)?.readAt ?? 0)) known.set(key, list);
+    for (const [key, { items, readAt, ttlMs }] of Object.entries(lists) as [ListKey, PublicList][])
+      if (readAt > (known.get(key)?.readAt ?? 0)) known.set(key, { items, readAt, ttlMs });
   }
 
   /** A list that is not stale yet. None for a recording, which must contain the request. */
-  fresh(config: ServerConfig, key: string, cache: CacheOption): PagedList | undefined {
+  fresh(config: ServerConfig, key: ListKey, cache: CacheOption): PagedList | undefined {
     if (!isShareable(config) || config.tap !== undefined) return undefined;
     const list = this.#lists.get(configIdentity(config))?.get(key);
     // Without a time to live, another user could get a list of any age.
@@ -55,22 +81,27 @@ export class PublicLists {
 
   /** Stops sharing the old list. */
   changed(config: ServerConfig, list: ListName): void {
-    const known = this.#lists.get(configIdentity(config));
-    for (const key of KEYS[list]) known?.delete(key);
+    const identity = configIdentity(config);
+    for (const key of KEYS[list])
+      if (this.#lists.get(identity)?.delete(key))
+        for (const listener of [...(this.#listeners.get(identity) ?? [])]) listener(key);
   }
 
   /** All public lists of a server. */
   all(config: ServerConfig): Partial<Record<ListKey, PublicList>> {
-    return Object.fromEntries(this.#lists.get(configIdentity(config)) ?? []);
+    const known = [...(this.#lists.get(configIdentity(config)) ?? [])];
+    return Object.fromEntries(
+      known.map(([key, { items, readAt, ttlMs }]) => [key, { items, readAt, ttlMs }]),
+    );
   }
 
   forget(config: ServerConfig): void {
     this.#lists.delete(configIdentity(config));
   }
 
-  #of(config: ServerConfig): Map<string, PublicList> {
+  #of(config: ServerConfig): Map<ListKey, KnownList> {
     const identity = configIdentity(config);
-    const known = this.#lists.get(identity) ?? new Map<string, PublicList>();
+    const known = this.#lists.get(identity) ?? new Map<ListKey, KnownList>();
     this.#lists.set(identity, known);
     return known;
   }

@@ -3,6 +3,11 @@ export class Readings {
   readonly #underWay = new Map<string, Set<Promise<unknown>>>();
   #turns = 0;
 
+  /** The turn of the latest read. */
+  get turns(): number {
+    return this.#turns;
+  }
+
   /** Runs a read of one server. `turn` is higher than that of every earlier read. */
   run<Result>(server: string, read: (turn: number) => Promise<Result>): Promise<Result> {
     const running = this.#underWay.get(server) ?? new Set();

@@ -1,10 +1,14 @@
 /** Reads all lists of one server. */
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ListName } from "../protocol/change-watch.js";
+import { type ListName, listNameOf } from "../protocol/change-watch.js";
+import type { ListKey } from "../protocol/list-reads.js";
 import type { Session } from "../protocol/session.js";
+import { isSameJson } from "../util/json.js";
 import { type ListKind, type ListOptions, listPages, type PagedList } from "./list-pages.js";
 import { listTools, readToolsOnce as parseTools, type ToolList } from "./list-tools.js";
+
+export type { ListKey };
 
 export interface ServerLists {
   readonly tools: ToolList;
@@ -17,9 +21,16 @@ export interface ServerLists {
   readonly ttlMs: number | undefined;
   /** Public lists, which may be shared with any user. */
   readonly publicKeys: readonly ListKey[];
+  /** Lists that the server has; empty if lists are read one by one. */
+  readonly times: Readonly<Partial<Record<ListKey, ListTime | undefined>>>;
 }
 
-export type ListKey = "tools" | "resources" | "resourceTemplates" | "prompts";
+/** How old a list is, and how long a client may keep it. */
+export interface ListTime {
+  /** Epoch milliseconds. */
+  readonly readAt: number;
+  readonly keepMs: number;
+}
 
 interface PlainKind extends ListKind {
   key: ListKey;
@@ -58,7 +69,7 @@ export async function readServerLists(
       onWarning(
         `Its ${kind.key} could not be listed: ${error instanceof Error ? error.message : String(error)}`,
       );
-      return { items: [] };
+      return { items: [], readAt: Date.now() };
     }
   };
   const [tools, resources, resourceTemplates, prompts] = await Promise.all([
@@ -76,6 +87,7 @@ export async function readServerLists(
     readAt: Math.min(Date.now(), ...readTimes([tools, resources, resourceTemplates, prompts])),
     ttlMs: shortest([tools, resources, resourceTemplates, prompts]),
     publicKeys: publicAmong({ tools, resources, resourceTemplates, prompts }),
+    times: timesOf({ tools, resources, resourceTemplates, prompts }),
   };
 }
 
@@ -87,6 +99,8 @@ export interface OneList {
   readonly readAt: number;
   readonly ttlMs: number | undefined;
   readonly isPublic: boolean;
+  /** Undefined if the server has no such list. */
+  readonly keepMs: number | undefined;
 }
 
 const PLAIN_KINDS = { resources: RESOURCES, resourceTemplates: TEMPLATES, prompts: PROMPTS } as const;
@@ -115,7 +129,8 @@ export function usePublicList(key: ListKey, list: PagedList, transport: Session[
 
 function oneList(key: ListKey, read: ToolList | PlainList): OneList {
   const { readAt = Date.now(), ttlMs, isPublic = false } = read;
-  return { lists: { [key]: "items" in read ? read.items : onlyTools(read) }, readAt, ttlMs, isPublic };
+  const lists = { [key]: "items" in read ? read.items : onlyTools(read) };
+  return { lists, readAt, ttlMs, isPublic, keepMs: timeOf(read)?.keepMs };
 }
 
 const complete = new WeakMap<readonly unknown[], ToolList>();
@@ -159,7 +174,7 @@ export async function rereadLists(
     } catch (cause) {
       const error = toToolportError(cause, { server: session.server });
       if (error.code === "CLOSED") throw error;
-      if (!failed.has(name)) onWarning(`The changed list of ${name} could not be read: ${error.message}`);
+      if (!failed.has(name)) onWarning(`The list of ${name} could not be read again: ${error.message}`);
       failed.add(name);
       return undefined;
     }
@@ -182,8 +197,22 @@ export async function rereadLists(
     readAt: previous.readAt,
     ttlMs: shortest(read),
     publicKeys: [...previous.publicKeys.filter((key) => reread[key] === undefined), ...publicAmong(reread)],
+    times: { ...previous.times, ...timesOf(reread) },
   };
   return { lists, failed: [...failed] };
+}
+
+const LIST_PARTS: Readonly<Record<ListName, (lists: ServerLists) => unknown>> = {
+  tools: ({ tools: { tools, withheld, cut } }) => [tools.map(({ raw }) => raw), withheld, cut],
+  resources: ({ resources, resourceTemplates }) => [resources, resourceTemplates],
+  prompts: ({ prompts }) => prompts,
+};
+
+/** Whether the server sent the same list again. */
+export function isSameList(name: ListName, before: ServerLists, now: ServerLists): boolean {
+  const publicKeys = (lists: ServerLists) => lists.publicKeys.filter((key) => listNameOf(key) === name);
+  const all = (lists: ServerLists) => [LIST_PARTS[name](lists), publicKeys(lists)];
+  return isSameJson(all(before), all(now));
 }
 
 interface PlainList {
@@ -191,6 +220,20 @@ interface PlainList {
   readonly ttlMs?: number | undefined;
   readonly readAt?: number | undefined;
   readonly isPublic?: boolean | undefined;
+  readonly isMissing?: boolean | undefined;
+  readonly keepMs?: number | undefined;
+}
+
+/** Undefined if the server has no such list. */
+const timeOf = ({ readAt, keepMs = 0, isMissing }: Omit<PlainList, "items">): ListTime | undefined =>
+  readAt === undefined || isMissing ? undefined : { readAt, keepMs };
+
+function timesOf(
+  lists: Readonly<Record<ListKey, Omit<PlainList, "items"> | undefined>>,
+): ServerLists["times"] {
+  return Object.fromEntries(
+    Object.entries(lists).flatMap(([key, list]) => (list === undefined ? [] : [[key, timeOf(list)]])),
+  );
 }
 
 const readTimes = (lists: readonly Pick<PlainList, "readAt">[]): number[] =>

@@ -23,6 +23,7 @@ export class KnownSecrets implements ErrorRedaction {
   readonly #noted = new Map<string, string[]>();
   /** Names of header fields without secrets, as a cache. */
   readonly #plain = new Set<string>();
+  #lastNoted: object | undefined;
   #redactors: ErrorRedaction | undefined;
 
   constructor(config: ServerConfig) {
@@ -31,6 +32,9 @@ export class KnownSecrets implements ErrorRedaction {
 
   /** Remembers the header fields of a request: from a function, of one user, of one call, and tokens. */
   note(headers: Readonly<Record<string, string>>): void {
+    // Requests that repeat each other have the same object.
+    if (headers === this.#lastNoted) return;
+    this.#lastNoted = headers;
     for (const name in headers) {
       if (this.#plain.has(name)) continue;
       const value = headers[name]!;

@@ -46,14 +46,19 @@ export function serverAway(server: string, error: ToolportError | undefined): Co
 /** The server was not ready within the time limit of the caller. */
 export function notReady(
   config: ServerConfig,
-  { timeoutMs = 0, status, cause }: { timeoutMs: number | undefined; status: string; cause: unknown },
+  {
+    timeoutMs = 0,
+    status,
+    cause,
+  }: { timeoutMs: number | undefined; status: string; cause: ToolportError | undefined },
 ): ToolCallError {
+  const why = cause === undefined ? "" : `: ${cause.what}`;
   return new ToolCallError({
     code: "TIMEOUT",
     server: config.name,
     phase: "connect",
-    what: `The server was not ready within ${Math.round(timeoutMs)} ms (${status})`,
-    next: `Raise timeoutMs (--timeout on the command line)${slowStart(config)}`,
+    what: `The server was not ready within ${Math.round(timeoutMs)} ms (${status})${why}`,
+    next: cause?.next ?? `Raise timeoutMs (--timeout on the command line)${slowStart(config)}`,
     retryable: true,
     outcome: "unsent",
     cause,

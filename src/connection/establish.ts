@@ -66,6 +66,8 @@ async function attempt(
     onNotification: (method, params) => parts.onNotification?.(config.name, method, params),
     onInvalidMessage: (error, source) => parts.onInvalidMessage?.(config.name, error, source),
     onDiscarded: options.onDiscarded,
+  }).catch((error: unknown) => {
+    throw rpcCodeOf(error) === undefined ? error : rejected(error as ToolCallError);
   });
   const stop = () => options.onDiscarded(session.close());
   signal.addEventListener("abort", stop, { once: true });
@@ -111,10 +113,20 @@ function declaresNothing(remembered: RememberedEra): boolean {
   return !["tools", "resources", "prompts"].some((list) => capabilities?.[list] !== undefined);
 }
 
+const rpcCodeOf = (error: unknown): number | undefined =>
+  error instanceof ToolCallError ? error.rpcCode : undefined;
+
+/** The server answered the handshake with a JSON-RPC error. */
+const rejected = (cause: ToolCallError): ConnectionError => {
+  const { server, what, retryable } = cause;
+  return new ConnectionError({ code: "HANDSHAKE_FAILED", server, what, retryable, outcome: "unsent", cause });
+};
+
 /** Error codes and statuses of an upgraded server that no longer supports `initialize`, only the modern era. */
 function isRefusedHandshake(error: unknown): boolean {
-  if (error instanceof ToolCallError) return [-32601, -32022].includes(error.rpcCode ?? 0);
-  return error instanceof ConnectionError && [400, 404, 405].includes(error.status ?? 0);
+  if (!(error instanceof ConnectionError)) return false;
+  const { cause, status = 0 } = error;
+  return [-32601, -32022].includes(rpcCodeOf(cause) ?? 0) || [400, 404, 405].includes(status);
 }
 
 /** The server could not be reached, which says nothing about its era. */

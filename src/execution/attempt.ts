@@ -281,7 +281,7 @@ class Attempt {
         relay === undefined
           ? (report) => this.#progress().reported(report)
           : (report) => reportRising(relay, report, this.#progress()),
-      progressUntil: task && this.#worked(),
+      progressUntil: relay === undefined ? task && this.#worked() : relay.progressUntil,
       relay,
     };
     if (suspension !== undefined) {

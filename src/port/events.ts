@@ -64,7 +64,10 @@ export interface ToolportEvents {
   state: StateChange;
   /** The lists of a server were read, changed or removed. */
   tools: { readonly server: string; readonly principal?: string | undefined };
-  /** A server notified Toolport of changed lists, and they have been read again; or changed tools were approved. */
+  /**
+   * A server notified Toolport of changed lists, and they have been read again; or lists were read again because a change may
+   * have been missed, and they differ; or changed tools were approved.
+   */
   listsChanged: {
     readonly server: string;
     readonly lists: readonly ListName[];

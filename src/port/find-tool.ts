@@ -64,11 +64,12 @@ function throwWithheld(catalog: Catalog, name: string): void {
 /** Throws why there is no such tool. */
 export function throwMissing(catalog: Catalog, name: string): never {
   throwWithheld(catalog, name);
-  const suggestions = suggest(
-    name,
-    catalog.tools().map((tool) => tool.name),
-  );
-  throw new CatalogError({
+  const names = catalog.tools().map((tool) => tool.name);
+  throw missingTool(name, suggest(name, names));
+}
+
+export const missingTool = (name: string, suggestions: readonly string[]): CatalogError =>
+  new CatalogError({
     code: "TOOL_NOT_FOUND",
     tool: name,
     what: `There is no tool named ${JSON.stringify(name)}`,
@@ -78,7 +79,6 @@ export function throwMissing(catalog: Catalog, name: string): never {
         : "See tools() for the available tools",
     suggestions,
   });
-}
 
 /** The servers that may own the name, by its prefix. Similar server names are included, because their prefixes may be changed. */
 export function ownerNames(

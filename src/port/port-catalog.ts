@@ -82,5 +82,9 @@ function sharedListsOf(port: CatalogHost): SharedLists {
       const config = configOf(server);
       if (config !== undefined) publicLists.changed(config, list);
     },
+    onReplaced(server, listener) {
+      const config = configOf(server);
+      return config === undefined ? () => {} : publicLists.onReplaced(config, listener);
+    },
   };
 }

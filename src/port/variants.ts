@@ -43,14 +43,12 @@ export class Variants {
     return this.#variant(ordinary, relay);
   }
 
-  /** Notifies the servers of changed roots. A server that asks for the new ones at once is answered by `answer`. */
+  /** Notifies the servers of changed roots. A server that then asks for the new ones is answered by `answer`, once. */
   async rootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
     const concerned = [...this.#servers.values()].flatMap((variants) => variants.get(capabilityKey) ?? []);
     const notify = ({ requests }: Variant) => {
       const { capabilities } = requests;
-      if (answer !== undefined)
-        requests.opensFor({ capabilities, capabilityKey, passesInput: false, answer });
-      return requests.rootsChanged();
+      return requests.rootsChanged(answer && { capabilities, capabilityKey, passesInput: false, answer });
     };
     await Promise.all(concerned.map(notify));
   }

@@ -29,5 +29,24 @@ export async function askClient(
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
   assertDeclared(server, relay, question);
-  return relay.answer(question, signal);
+  return relay.answer({ ...question, params: withoutProgressToken(question.params) }, signal);
+}
+
+type Params = RelayedQuestion["params"];
+
+const metaOf = (params: Params) => params?.["_meta"] as Readonly<Record<string, unknown>> | undefined;
+
+/** The token under which a server wants to know the progress of an answer. */
+export function progressTokenOf(params: Params): string | number | undefined {
+  const token = metaOf(params)?.["progressToken"];
+  return typeof token === "string" || typeof token === "number" ? token : undefined;
+}
+
+/** The same parameters without the token. */
+export function withoutProgressToken(params: Params): Params {
+  const meta = metaOf(params);
+  if (meta?.["progressToken"] === undefined) return params;
+  const { progressToken: _, ...others } = meta;
+  const { _meta, ...rest } = params!;
+  return Object.keys(others).length === 0 ? rest : { ...rest, _meta: others };
 }

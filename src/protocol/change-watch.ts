@@ -3,8 +3,10 @@ import type { Client, ServerCapabilities } from "@modelcontextprotocol/client";
 import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { StreamState } from "../transports/server-transport.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { Era } from "./era.js";
+import { LIST_KEYS, type ListKey, type ListRead, ListReads } from "./list-reads.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { type ListenFilter, ServerSubscription } from "./server-subscription.js";
 
@@ -18,14 +20,30 @@ const NOTIFICATIONS = {
 } as const;
 
 const LISTS = Object.keys(NOTIFICATIONS) as ListName[];
+const ACKNOWLEDGED = "notifications/subscriptions/acknowledged";
+
+/** The name of a list in notifications and capabilities. */
+export const listNameOf = (key: ListKey): ListName => (key === "resourceTemplates" ? "resources" : key);
 
 export interface ChangeWatch {
   on(listener: (list: ListName) => void): () => void;
-  /** Modern servers: prepares subscriptions. Call after the handshake. */
+  /** Calls the listener with lists that may have changed unnoticed. They have to be read again. */
+  onGap(listener: (lists: readonly ListKey[]) => void): () => void;
+  /** A list is about to be requested. */
+  beginRead(list: ListKey): ListRead;
+  /** Whether the server reports changes of this list now. */
+  isReporting(list: ListKey): boolean;
+  /** Prepares subscriptions. Call after the handshake. */
   prepare(subscribable: Subscribable): void;
+  /** Legacy servers: the stream for notifications was requested, is open, or has ended. */
+  streamChanged(state: StreamState): void;
+  /** Legacy servers: calls the listener when the stream for notifications is open again. Returns a function that ends it. */
+  onStreamOpen(listener: () => void): () => void;
+  /** Reports the lists again that were not read since the server reports their changes. */
+  recheck(): void;
   /**
    * Modern servers: opens the subscription, and reopens it whenever the server drops it. Resolves when the request was sent.
-   * A server that answers in order reports every change of a list read afterwards. Never rejects.
+   * Never rejects.
    */
   keepListening(): Promise<void>;
   /** Undoes {@link keepListening}; subscriptions to resources stay. */
@@ -53,14 +71,20 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
   let server: Subscribable | undefined;
   let isListening = false;
   const listeners = new Set<(list: ListName) => void>();
+  const gapListeners = new Set<(lists: readonly ListKey[]) => void>();
+  const streamListeners = new Set<() => void>();
   const resources = new Map<string, () => void>();
 
-  const emit = (list: ListName) => {
-    for (const listener of [...listeners]) listener(list);
-  };
+  const declares = (key: ListKey) => server?.capabilities[listNameOf(key)]?.listChanged === true;
+  const reads = new ListReads((keys) => {
+    const declared = keys.filter(declares);
+    if (declared.length > 0) for (const listener of [...gapListeners]) listener(declared);
+  });
 
   channel.notificationListeners.add((method) => {
-    for (const list of LISTS) if (method === NOTIFICATIONS[list]) emit(list);
+    if (method === ACKNOWLEDGED) reads.streamConfirmed();
+    for (const list of LISTS)
+      if (method === NOTIFICATIONS[list]) for (const listener of [...listeners]) listener(list);
   });
 
   const filter = (): ListenFilter => {
@@ -77,9 +101,12 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
     // Called only for a filter that is not empty, and the filter is empty until the server is set.
     client: () => server!.client(),
     filter,
-    // Changes during the gap are unknown, so everything in the filter counts as changed.
+    onRequest: () => reads.streamRequested(),
+    onOpen: (honored) =>
+      reads.streamOpened(LIST_KEYS.filter((key) => honored[`${listNameOf(key)}ListChanged`])),
+    onLost: () => reads.streamLost(),
+    // Changes during the gap are unknown, so all resources in the filter count as changed.
     onGap(wanted) {
-      for (const list of LISTS) if (wanted[`${list}ListChanged`]) emit(list);
       for (const uri of wanted.resourceSubscriptions ?? []) resources.get(uri)?.();
     },
   });
@@ -91,9 +118,31 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
         listeners.delete(listener);
       };
     },
+    onGap(listener) {
+      gapListeners.add(listener);
+      return () => {
+        gapListeners.delete(listener);
+      };
+    },
+    beginRead: (list) => reads.begin(list),
+    isReporting: (list) => declares(list) && reads.isCovered(list),
     prepare(subscribable) {
       server = subscribable;
     },
+    streamChanged(state) {
+      if (state === "requested") return reads.streamRequested();
+      if (state === "ended") return reads.streamLost();
+      reads.streamConfirmed();
+      reads.streamOpened(LIST_KEYS);
+      for (const listener of [...streamListeners]) listener();
+    },
+    onStreamOpen(listener) {
+      streamListeners.add(listener);
+      return () => {
+        streamListeners.delete(listener);
+      };
+    },
+    recheck: () => reads.recheck(),
     keepListening() {
       if (isListening) return Promise.resolve();
       isListening = true;
@@ -116,6 +165,8 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
     close() {
       subscription.close();
       listeners.clear();
+      gapListeners.clear();
+      streamListeners.clear();
       resources.clear();
     },
   };
@@ -137,19 +188,21 @@ interface WatchResourceParts {
   readonly session: ResourceSession;
   readonly watch: ChangeWatch;
   readonly uri: string;
-  /** Called when changes may have been missed: the subscription to a modern server was interrupted. */
+  /** Called when changes may have been missed: the stream of changes was interrupted. */
   readonly onGap: () => void;
   readonly limits: ChannelRequestOptions;
 }
 
 /** Subscribes to one resource. Resolves with a function that unsubscribes and never rejects. */
 export async function watchResource(parts: WatchResourceParts): Promise<() => Promise<void>> {
-  const { session, uri, limits } = parts;
+  const { session, watch, uri, onGap, limits } = parts;
   if (session.capabilities.resources?.subscribe !== true) throw notOffered(session.server);
   if (session.era === "modern") return subscribeModern(parts);
   session.openStream();
   await session.request("resources/subscribe", { uri }, limits);
+  const off = watch.onStreamOpen(onGap);
   return async () => {
+    off();
     const options = { timeoutMs: UNSUBSCRIBE_MS, maxTimeoutMs: UNSUBSCRIBE_MS };
     // Ignore failures: a closed connection has no subscriptions.
     await session.request("resources/unsubscribe", { uri }, options).catch(() => {});

@@ -256,8 +256,16 @@ export function createSession({
       channel.onsilence = listener;
     },
     onListChanged: (listener) => watch.on(listener),
+    onListGap: (listener) => watch.onGap(listener),
+    beginRead: (list) => watch.beginRead(list),
+    isReporting: (list) => watch.isReporting(list),
     async listen() {
-      if (era === "legacy") return openStream();
+      if (era === "legacy") {
+        const stop = openStream();
+        // The stream may be open already.
+        watch.recheck();
+        return stop;
+      }
       await watch.keepListening();
       return () => watch.stopListening();
     },

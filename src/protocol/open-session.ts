@@ -229,6 +229,7 @@ async function connect(
   // Attach before the handshake: the server may send messages as soon as it is complete.
   const requests = serverRequests.attach(channel, config.name);
   const watch = createChangeWatch(channel);
+  transport.onstream = (state) => watch.streamChanged(state);
   const urlElicitations = createUrlElicitations(channel, requests.responder);
   // Do not start a process for a connection that was aborted in the meantime.
   options.signal.throwIfAborted();
@@ -243,12 +244,14 @@ async function connect(
     prepare: (created) => requests.serve(created),
   });
   const logLevel = options.logLevel?.(era);
+  watch.prepare({ capabilities, client: client.get });
   if (era === "modern") {
     channel.envelope = createEnvelope(protocolVersion, identity);
     if (logLevel !== undefined) channel.metaDefaults = { [LOG_LEVEL_META_KEY]: logLevel };
-    watch.prepare({ capabilities, client: client.get });
     if (options.listens !== false) await waitBriefly(watch.keepListening(), options.signal);
   } else {
+    // Without a stream of its own, the connection reports changes from the beginning.
+    if (transport.listen === undefined) watch.streamChanged("open");
     if (requests.isServing) channel.lastActivityAt = requests.responder.serverLastWaitedAt;
     // Load the client before the server can send a request: some servers wait only briefly for the response. If it fails,
     // only the requests of the server stay unanswered.

@@ -25,6 +25,8 @@ export interface RequestLimits {
   quiet?: boolean | undefined;
   /** Background work: does not keep the process alive. @default false */
   background?: boolean | undefined;
+  /** Called when the response arrives, before any later message is handled. */
+  onResponse?: (() => void) | undefined;
   /** The call that the request is sent for. @default these options */
   owner?: object | undefined;
 }
@@ -134,6 +136,7 @@ export class PendingRequest implements TimedRequest {
 
   /** @param response as the server sent it: `error` is an object with a code and a message only if it follows JSON-RPC */
   settle({ result, error }: { result?: unknown; error?: unknown }): void {
+    this.#limits.onResponse?.();
     // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
     if (error === undefined || error === null) this.resolve(result);
     else this.rejectWithRpcError(error);

@@ -6,7 +6,10 @@ type Fields = Readonly<Record<string, unknown>>;
 /** A question of a server: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
 export interface RelayedQuestion {
   readonly method: string;
+  /** Without a progress token, which belongs to the connection of the server. */
   readonly params?: Fields | undefined;
+  /** Set if the server wants to know the progress of the answer: takes the parameters of `notifications/progress`. */
+  readonly onProgress?: ((params: Fields) => void) | undefined;
 }
 
 /** One request of a client of a gateway. Fields marked "Out" are set on the way. */
@@ -27,6 +30,8 @@ export interface Relay {
   readonly requestState?: string | undefined;
   /** `task` of a legacy client's `tools/call`: sent as it is. The created task is returned unfollowed. */
   readonly task?: Fields | undefined;
+  /** Set for a call that may become a task: its progress is reported until this signal aborts, also after the response. */
+  readonly progressUntil?: AbortSignal | undefined;
   /**
    * Sends a question of the server to the client and returns the client's result. If it rejects with an error that has a numeric
    * `code`, a legacy server gets that code and the message.

@@ -5,9 +5,9 @@ import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { askClient } from "./ask-client.js";
+import { askClient, progressTokenOf } from "./ask-client.js";
 import { copyOptions } from "./copy-options.js";
-import type { Relay } from "./relay.js";
+import type { Relay, RelayedQuestion } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 
@@ -47,6 +47,8 @@ interface RelayedCallsParts {
 export interface SharedRelayState {
   /** The request for which the connection is opened: many servers ask for the roots before the first call arrives. */
   opener?: Relay | undefined;
+  /** The client whose roots have changed, until the server asks for the new ones: one notification allows one question. */
+  changedRoots?: Relay | undefined;
   /**
    * Requests that may ask run one at a time, because messages do not show which request they belong to. True for every transport
    * but Streamable HTTP, and there from the first question on that does not arrive on the stream of its call. The SDK's
@@ -156,7 +158,7 @@ export class RelayedCalls {
     const reply = (content: object) =>
       // Ignore failures: the channel handles a broken connection.
       void channel.sdkTransport.send({ jsonrpc: "2.0", id: request.id, ...content } as never).catch(() => {});
-    const call = this.#callOf(request, origin) ?? this.#opening(request);
+    const call = this.#callOf(request, origin) ?? this.#rootsOf(request);
     if (call === undefined) reply({ error: UNBOUND });
     else if ((call.questions?.size ?? 0) >= MAX_QUESTIONS) reply({ error: TOO_MANY });
     // One answer is enough for both.
@@ -171,7 +173,8 @@ export class RelayedCalls {
     call.questions ??= new Map();
     call.questions.set(id, controller);
     try {
-      const asked = { method, params: params as Record<string, unknown> | undefined };
+      const given = params as Record<string, unknown> | undefined;
+      const asked = { method, params: given, onProgress: this.#progressTo(progressTokenOf(given)) };
       const result = await askClient(server, call.relay, asked, controller.signal);
       const related = relatedTask(asked);
       if (related === undefined) return { result };
@@ -186,6 +189,18 @@ export class RelayedCalls {
     }
   }
 
+  /** Sends progress of an answer to the server. Undefined if the server wants none. */
+  #progressTo(progressToken: string | number | undefined): RelayedQuestion["onProgress"] {
+    if (progressToken === undefined) return undefined;
+    const { sdkTransport } = this.#parts.channel;
+    const method = "notifications/progress";
+    // Ignore failures: the channel handles a broken connection.
+    return (params) =>
+      void sdkTransport
+        .send({ jsonrpc: "2.0", method, params: { ...params, progressToken } } as never)
+        .catch(() => {});
+  }
+
   /** The call of the message's stream, or of the task that it names; else the only call in flight that may ask. */
   #callOf(request: JSONRPCRequest, origin: MessageOrigin | undefined): RelayedCall | undefined {
     const calls = [...this.#calls];
@@ -195,15 +210,20 @@ export class RelayedCalls {
       return calls.find((call) => call === owner);
     }
     if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
-    this.#parts.shared.hasTurns = true;
     const asking = calls.filter(({ mayAsk }) => mayAsk);
+    // Servers also ask for the roots outside of calls.
+    if (asking.length > 0 || request.method !== "roots/list") this.#parts.shared.hasTurns = true;
     return asking.length === 1 ? asking[0] : undefined;
   }
 
-  /** The call for which the connection is being opened, if the server asks for the roots. */
-  #opening({ method }: JSONRPCRequest): RelayedCall | undefined {
-    const { opener } = this.#parts.shared;
-    if (opener === undefined || method !== "roots/list") return undefined;
+  /** Who answers a question for the roots outside of calls: the client that reported a change, or opens the connection. */
+  #rootsOf({ method }: JSONRPCRequest): RelayedCall | undefined {
+    if (method !== "roots/list") return undefined;
+    const { shared } = this.#parts;
+    const { opener, changedRoots } = shared;
+    shared.changedRoots = undefined;
+    if (changedRoots !== undefined) return { relay: changedRoots, mayAsk: true };
+    if (opener === undefined) return undefined;
     if (this.#opener?.relay !== opener) this.#opener = { relay: opener, mayAsk: true };
     return this.#opener;
   }

@@ -16,6 +16,12 @@ export interface ServerSubscriptionParts {
   client: () => Promise<Client>;
   /** The filter that is currently needed. */
   filter: () => ListenFilter;
+  /** Called right before a subscription is requested. */
+  onRequest: () => void;
+  /** A subscription is open. If it replaces one that was still open, no change was missed. */
+  onOpen: (honored: ListenFilter) => void;
+  /** No subscription is open any more. */
+  onLost: () => void;
   /** Called when the subscription is open again after a loss: changes may have been missed. */
   onGap: (filter: ListenFilter) => void;
 }
@@ -64,8 +70,8 @@ export class ServerSubscription {
   }
 
   /**
-   * Like {@link start}, but resolves when the request was sent or has failed. Over HTTP a server may answer a list that is
-   * requested later before it accepts the subscription, and a change in between is missed.
+   * Like {@link start}, but resolves when the request was sent or has failed. Most servers acknowledge it before they answer a
+   * list that is requested afterwards. A list that arrives before the acknowledgement has to be read again: see `ListReads`.
    */
   async begin(): Promise<void> {
     const requested = new Promise<void>((resolve) => {
@@ -102,7 +108,7 @@ export class ServerSubscription {
   }
 
   async #run(): Promise<void> {
-    const { client, filter, onGap } = this.#parts;
+    const { client, filter, onRequest, onOpen, onLost, onGap } = this.#parts;
     let current: McpSubscription | undefined;
     /** Whether changes may have been missed. */
     let gap = false;
@@ -110,9 +116,14 @@ export class ServerSubscription {
       this.#changed = false;
       this.#isNeededAgain = false;
       const wanted = filter();
-      if (isEmpty(wanted)) return void (await current?.close());
+      if (isEmpty(wanted)) {
+        onLost();
+        return void (await current?.close());
+      }
       try {
-        const opening = (await client()).listen(wanted, {
+        const joined = await client();
+        onRequest();
+        const opening = joined.listen(wanted, {
           signal: this.#ended.signal,
           timeout: ACKNOWLEDGE_MS,
         });
@@ -120,7 +131,11 @@ export class ServerSubscription {
         setTimeout(() => this.#onRequested?.());
         const next = await opening;
         // The old subscription is closed after the new one is open, so that no change is missed.
-        if (current !== undefined && (await isOver(current))) gap = true;
+        if (current !== undefined && (await isOver(current))) {
+          gap = true;
+          onLost();
+        }
+        onOpen(next.honoredFilter);
         await current?.close();
         current = next;
       } catch (error) {
@@ -145,6 +160,7 @@ export class ServerSubscription {
       }
       if (end === "local") return;
       gap = true;
+      onLost();
       current = undefined;
       if (performance.now() - openedAt > STABLE_AFTER_MS) attempt = 0;
       await this.#pause(attempt);

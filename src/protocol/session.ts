@@ -5,6 +5,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { ListName } from "./change-watch.js";
 import type { Era } from "./era.js";
 import type { SuspendableRequest } from "./input-pause.js";
+import type { ListKey, ListRead } from "./list-reads.js";
 import type { Relay } from "./relay.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
@@ -67,9 +68,15 @@ export interface Session extends SessionRest {
   /** Sets the listener for requests that timed out while no message arrived at all. */
   onSilence(listener: () => void): void;
   onListChanged(listener: (list: ListName) => void): () => void;
+  /** Calls the listener with lists that may have changed unnoticed. They have to be read again. */
+  onListGap(listener: (lists: readonly ListKey[]) => void): () => void;
+  /** Call before a list is requested. Without it, a change that is not reported would be missed. */
+  beginRead(list: ListKey): ListRead;
+  /** Whether the server reports changes of this list now. */
+  isReporting(list: ListKey): boolean;
   /**
    * Receives changes of lists from now on, if the session was opened without that. Resolves when the request was sent, with a
-   * function that stops it. Never rejects.
+   * function that stops it. Never rejects. Lists that were read before are reported to the listeners of {@link onListGap}.
    */
   listen(): Promise<() => void>;
   /**

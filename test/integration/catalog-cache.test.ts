@@ -1,8 +1,9 @@
 /** Lists are read once, and again only when they may have changed. */
-import { createToolport, memoryStore, type ServerEntry } from "toolport";
+import { createToolport, memoryStore, type ServerEntry, type ToolportOptions } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
-import { describe, expect, test } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { connectListening } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 
 const tool = (text: string): TestTool => ({ description: text, handler: () => text });
@@ -23,6 +24,10 @@ async function countingServer(extra: Record<string, unknown> = {}) {
     lists: () => server.asked.filter((method) => LISTS.includes(method)).length,
   });
 }
+
+afterEach(() => {
+  vi.useRealTimers();
+});
 
 describe("without a change", () => {
   test("a second tools() makes no request at all", async () => {
@@ -58,11 +63,13 @@ describe("without a change", () => {
   ])("%s bounds how long lists are kept", async (_case, extra, optionsFor) => {
     await using server = await countingServer(extra);
     await using toolport = createToolport(optionsFor(server.entry));
+    vi.useFakeTimers({ toFake: ["Date"] });
     await toolport.tools();
     server.names.push("two");
     expect(await toolport.tools()).toHaveLength(1);
     expect(server.lists()).toBe(1);
-    await waitFor(async () => (await toolport.tools()).length === 2);
+    vi.setSystemTime(Date.now() + 150);
+    expect(await toolport.tools()).toHaveLength(2);
     expect(server.lists()).toBe(2);
   });
 
@@ -100,10 +107,10 @@ describe.each(["memory", "stdio", "http"] as const)("list_changed over %s", (tra
   test.each(["legacy", "modern"] as const)("%s: one reading, a new snapshot, one event", async (era) => {
     await using server = createTestServer({ era, tools: { one: tool("one") }, resources: {}, prompts: {} });
     const asked: string[] = [];
-    const heard: string[] = [];
-    let streams = 0;
-    const intercept = (request: Request) => {
-      if (request.method === "GET") streams += 1;
+    let opened: Promise<void> | undefined;
+    // Over HTTP the lists wait for the stream of changes: otherwise they could be read twice.
+    const intercept = async (request: Request) => {
+      if (request.method === "POST" && (await request.clone().text()).includes('/list"')) await opened;
       return undefined;
     };
     const entry =
@@ -113,20 +120,18 @@ describe.each(["memory", "stdio", "http"] as const)("list_changed over %s", (tra
           ? (await server.stdio()).entry
           : (await server.http({ intercept })).entry;
     const info = (line: string) => {
-      const method = /"method":"([^"]+)"/.exec(line)?.[1] ?? "";
-      (line.includes("->") ? asked : heard).push(method);
+      if (line.includes("->")) asked.push(/"method":"([^"]+)"/.exec(line)?.[1] ?? "");
     };
-    await using toolport = createToolport({
-      mcpServers: { s: { ...entry, logRequests: true, logResponses: true } },
+    const options: ToolportOptions = {
+      mcpServers: { s: { ...entry, logRequests: true } },
       logger: { debug() {}, info, warn() {}, error() {} },
+    };
+    await using toolport = await connectListening(era, options, (open) => {
+      opened = open;
     });
-    await toolport.connect();
     const before = toolport.snapshot();
     const events: string[] = [];
     toolport.on("tools", ({ server: name }) => events.push(name));
-    // The server sends notifications only to listening streams.
-    if (era === "modern") await waitFor(() => heard.some((method) => method.includes("subscriptions")));
-    else if (transport === "http") await waitFor(() => streams > 0);
     asked.length = 0;
     // A burst is one change.
     await server.update({ tools: { one: tool("one"), two: tool("two") } });
@@ -181,12 +186,15 @@ test("another version of the server behind the same URL: its lists are read agai
 
 describe("a catalog given back at start", () => {
   test("lists everything with no connection; the first call connects, and only its server", async () => {
+    // Servers that report no changes are read once.
+    const capabilities = { tools: {}, resources: {}, prompts: {} };
     await using one = createTestServer({
+      capabilities,
       tools: { look: { description: "Looks", _meta: { k: 1 }, handler: () => "seen" } },
       resources: { "test://a": { text: "A" } },
       prompts: { hello: { get: () => "Hello" } },
     });
-    await using two = createTestServer({ tools: { look: tool("other") } });
+    await using two = createTestServer({ capabilities: { tools: {} }, tools: { look: tool("other") } });
     const [a, b] = [await one.http(), await two.http()];
     const mcpServers = { a: a.entry, b: b.entry };
     await using warm = createToolport({ mcpServers });

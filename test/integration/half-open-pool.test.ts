@@ -14,7 +14,7 @@ const ENTRY = {
 async function openPool(transport: keyof typeof ENTRY) {
   const server = await startSingleThreadServer(transport);
   const proxy = await startTcpProxy(server.port);
-  const toolport = createToolport({ mcpServers: { it: ENTRY[transport](proxy.port) }, timeoutMs: 400 });
+  const toolport = createToolport({ mcpServers: { it: ENTRY[transport](proxy.port) }, timeoutMs: 1_500 });
   await toolport.connect();
   await Promise.all(Array.from({ length: 5 }, () => toolport.callTool("it__slow", { ms: 50 })));
   return {

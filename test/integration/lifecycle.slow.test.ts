@@ -174,7 +174,8 @@ describe("disconnect()", () => {
 
 describe("servers at run time", () => {
   test("add() connects, and adding the same again changes nothing", async () => {
-    await using server = createTestServer({ tools });
+    // A server that reports no changes is read once.
+    await using server = createTestServer({ tools, capabilities: { tools: {} } });
     const http = await server.http();
     await using toolport = createToolport();
     expect(await toolport.add("web", { url: http.url })).toMatchObject({ state: "ready", toolCount: 2 });

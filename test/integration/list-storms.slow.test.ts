@@ -2,6 +2,7 @@
 import { createLinkedTransports, createToolport } from "toolport";
 import { createTestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
+import { connectListening } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 
 const STORM_MS = 1_500;
@@ -16,9 +17,10 @@ const family = (kind: Family, name: string): Pick<TestServerDefinition, Family> 
   ...(kind === "prompts" && { prompts: { [name]: { get: () => name } } }),
 });
 
-/** Serves over HTTP, answers lists slowly, and counts the requests. */
+/** Serves over HTTP, answers lists slowly and not before the stream of changes is open, and counts the requests. */
 async function slowLists(server: ReturnType<typeof createTestServer>) {
   const asked: Record<string, number> = {};
+  const stream: { opened?: Promise<void> } = {};
   const underWay: Record<string, number> = {};
   const most: Record<string, number> = {};
   const http = await server.http({
@@ -29,12 +31,13 @@ async function slowLists(server: ReturnType<typeof createTestServer>) {
       if (!method.endsWith("/list")) return undefined;
       underWay[method] = (underWay[method] ?? 0) + 1;
       most[method] = Math.max(most[method] ?? 0, underWay[method]);
+      await stream.opened;
       await delay(120);
       underWay[method] -= 1;
       return undefined;
     },
   });
-  return { http, asked, most };
+  return { http, asked, most, stream };
 }
 
 describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) => {
@@ -45,10 +48,10 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
   ])("a storm of changed %s", async (kind, method) => {
     const all = { ...family("tools", "a"), ...family("resources", "a"), ...family("prompts", "a") };
     await using server = createTestServer({ era, ...all });
-    const { http, asked, most } = await slowLists(server);
-    await using toolport = createToolport({ mcpServers: { it: http.entry } });
-    await toolport.connect();
-    await waitFor(() => (asked[era === "modern" ? "subscriptions/listen" : "GET"] ?? 0) > 0);
+    const { http, asked, most, stream } = await slowLists(server);
+    await using toolport = await connectListening(era, { mcpServers: { it: http.entry } }, (opened) => {
+      stream.opened = opened;
+    });
     const before = { ...asked };
     const changed: string[] = [];
     toolport.on("listsChanged", ({ lists }) => changed.push(...lists));
@@ -130,18 +133,15 @@ test("a list that fails after the last change is read again", async () => {
   const warnings: string[] = [];
   toolport.on("warning", ({ message }) => warnings.push(message));
   const listening = () => toolport.snapshot().tools.map(({ sourceName }) => sourceName);
-  // The notification stream may open after connect().
-  await waitFor(async () => {
-    await server.update(family("tools", "new"));
-    return listening().includes("new");
-  });
+  await server.update(family("tools", "new"));
+  await waitFor(() => listening().includes("new"));
   failures = 2;
   await server.update(family("tools", "last"));
   await waitFor(() => listening().includes("last"), { timeoutMs: 15_000 });
   expect(failures).toBe(0);
   expect(warnings).toEqual([
-    expect.stringContaining("The changed list of tools could not be read"),
-    expect.stringContaining("The changed list of tools could not be read"),
+    expect.stringContaining("The list of tools could not be read again"),
+    expect.stringContaining("The list of tools could not be read again"),
   ]);
   expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "ready" });
 });

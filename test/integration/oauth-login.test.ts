@@ -150,7 +150,8 @@ test("DPoP tokens: every request carries a new proof, also after a refresh and f
 });
 
 test("the second start from SQLite needs no login and no extra request", async () => {
-  await using plain = createTestServer({ tools: { whoami: { handler: () => "anonymous" } } });
+  const tools = { whoami: { handler: () => "anonymous" } };
+  await using plain = createTestServer({ tools, capabilities: { tools: {} } });
   await using bench = await startOAuthBench();
   const http = await plain.http();
   using place = makeSqlitePlace();

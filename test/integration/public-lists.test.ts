@@ -1,8 +1,9 @@
 /** `cacheScope: "public"` lists are read for one user and used for all; other lists are per user. */
 import { createToolport, memoryStore } from "toolport";
-import { createTestServer } from "toolport/testing";
+import { createTestServer, type TestServerDefinition } from "toolport/testing";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { type JsonRpcMethods, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { lateServer, nextChange, STREAM } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 
 interface Scene {
@@ -52,46 +53,49 @@ test("a public list is read once for all users, and again when it expires", asyn
 });
 
 describe("with the server of the SDK", () => {
-  const open = (era: "legacy" | "modern") =>
-    createTestServer({
-      era,
-      tools: { one: { handler: () => "" } },
-      cacheHints: { "tools/list": { ttlMs: 60_000, cacheScope: "public" } },
-    });
+  const PUBLIC: TestServerDefinition = {
+    tools: { one: { handler: () => "" } },
+    cacheHints: { "tools/list": { ttlMs: 60_000, cacheScope: "public" } },
+  };
 
   test.each([
     ["modern", 1],
     ["legacy", 3],
   ] as const)("three users of a %s server read its list %i times", async (era, times) => {
-    await using server = open(era);
-    let lists = 0;
-    const http = await server.http({
-      async intercept(request) {
-        if (request.method === "POST" && (await request.clone().text()).includes('"tools/list"')) lists += 1;
-        return undefined;
-      },
-    });
-    await using toolport = createToolport({ mcpServers: { s: http.entry } });
+    await using late = await lateServer({ ...PUBLIC, era });
+    // A list that arrives before the stream is open would be read again.
+    late.hold(STREAM[era]);
+    await using toolport = createToolport({ mcpServers: { s: { url: late.url } } });
     for (const user of ["ada", "grace", "joan"]) expect(await names(as(toolport, user))).toEqual(["one"]);
-    expect(lists).toBe(times);
+    expect(late.count("tools/list")).toBe(times);
   });
 
   test("a changed list is not shared with the next user", async () => {
-    await using server = open("modern");
+    await using server = createTestServer({ ...PUBLIC, era: "modern" });
     const http = await server.http();
     await using toolport = createToolport({ mcpServers: { s: http.entry } });
     const ada = as(toolport, "ada");
     await ada.tools();
-    let isChanged = false;
-    ada.on("listsChanged", () => {
-      isChanged = true;
-    });
-    // The client does not learn when its subscription is open, so the server says it until it is.
-    await waitFor(async () => {
-      await server.update({ tools: { two: { handler: () => "" } } });
-      return isChanged;
-    });
+    const changed = nextChange(ada);
+    await server.update({ tools: { two: { handler: () => "" } } });
+    await changed;
     expect(await names(as(toolport, "grace"))).toEqual(["two"]);
+  });
+
+  test("a user of a shared list gets the new one when another user reads it", async () => {
+    await using late = await lateServer({ ...PUBLIC, era: "modern" });
+    late.hold("subscriptions/listen");
+    await using toolport = createToolport({ mcpServers: { s: { url: late.url } } });
+    const [ada, grace] = [as(toolport, "ada"), as(toolport, "grace")];
+    expect(await names(ada)).toEqual(["one"]);
+    expect(await names(grace)).toEqual(["one"]);
+    expect(late.count("tools/list")).toBe(1);
+    await late.server.update({ tools: { two: { handler: () => "" } } });
+    const changed = nextChange(grace);
+    await ada.refresh("s");
+    await changed;
+    expect(await names(grace)).toEqual(["two"]);
+    expect(late.count("tools/list")).toBe(3);
   });
 });
 

@@ -74,7 +74,8 @@ it("every built module has line breaks", () => {
   const long = modules.filter((name) =>
     readFileSync(join(root, "dist", name), "utf8")
       .split("\n")
-      .some((line) => line.length > LONGEST_LINE),
+      // A list of names throws nothing, so it is never part of the output of an error.
+      .some((line) => line.length > LONGEST_LINE && !line.startsWith("export {")),
   );
   expect(modules.length).toBeGreaterThan(50);
   expect(long).toEqual([]);

@@ -1,16 +1,17 @@
 /** Provides the lists of a port when a gateway needs them, and listens for changes while a client does. */
 import type { Catalog } from "../../catalog/catalog.js";
 import type { InternedLists } from "../../catalog/interned-lists.js";
-import { listNameOf, OnDemandLists } from "../../catalog/on-demand-lists.js";
+import { OnDemandLists } from "../../catalog/on-demand-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ConnectionPool } from "../../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
-import type { ListName } from "../../protocol/change-watch.js";
+import { type ListName, listNameOf } from "../../protocol/change-watch.js";
+import { LIST_KEYS } from "../../protocol/list-reads.js";
 import type { Session } from "../../protocol/session.js";
-import { fullJitterMs } from "../../util/backoff.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { SharedParts } from "../shared-parts.js";
+import { MissingLists } from "./missing-lists.js";
 
 /** Options of `port.need`. */
 export interface NeedOptions {
@@ -45,8 +46,12 @@ const FIRST_LIST_MS = 10_000;
 const UNWATCHED_MS = 30_000;
 /** A server that failed is not tried again by every request. */
 const REST_MS = 5_000;
-/** Bounds of the pause between attempts to reach a failed server while a client listens. */
-const RETRY = { baseMs: 2_000, maxMs: 30_000 };
+
+interface Reading {
+  read: Promise<boolean>;
+  /** When the list was requested, in the order of `OnDemandLists`. Infinity before that. */
+  begunAt: number;
+}
 
 export class PortLists {
   /** Reads single lists. */
@@ -55,16 +60,16 @@ export class PortLists {
   #listeners = 0;
   /** Ends listening, by session. */
   #streams: Map<Session, Promise<() => void>> | undefined;
-  /** Reads under way, by list and server. */
-  #reading: Map<string, Promise<boolean>> | undefined;
+  /** Ends following the shared lists, by server. */
+  #following: Map<string, () => void> | undefined;
+  /** Reads under way, by list and server, and when they began. */
+  #reading: Map<string, Reading> | undefined;
   /** Servers that a request has waited for in vain. */
   #late: Set<string> | undefined;
   /** When a server could not be reached (`performance.now()`). */
   #failedAt: Map<string, number> | undefined;
-  /** Lists that could not be read while a client listens. */
-  #missing: Map<string, { readonly server: string; readonly key: ListKey }> | undefined;
-  #retries = 0;
-  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** While a client listens, the lists of failed servers are tried again. */
+  #missing: MissingLists | undefined;
 
   /** @param interned equal lists of different users are kept once */
   constructor(port: ListsHost, interned: InternedLists) {
@@ -95,29 +100,35 @@ export class PortLists {
 
   /**
    * Makes a list of one server known. Undefined if it is known and fresh; else resolves with whether it was read. Concurrent
-   * callers share one read. Never rejects.
+   * callers share one read, unless the list has changed since it began. Never rejects.
    */
   provide(server: string, key: ListKey): Promise<boolean> | undefined {
     const { pool, parts, isLean } = this.#port;
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
     const cache = config.cache ?? parts.settings.cache;
-    const maxAgeMs = this.#isWatched(server) ? Number.POSITIVE_INFINITY : UNWATCHED_MS;
+    const maxAgeMs = this.#isWatched(server, key) ? Number.POSITIVE_INFINITY : UNWATCHED_MS;
     if (isLean && this.onDemand.isFresh(server, key, { cache, maxAgeMs })) return undefined;
     const id = `${key} ${server}`;
     this.#reading ??= new Map();
     const running = this.#reading.get(id);
-    if (running !== undefined) return running;
-    const reading = this.#provide(config, key).finally(() => this.#reading?.delete(id));
+    if (running !== undefined && !this.onDemand.isOutdated(server, key, running.begunAt)) return running.read;
+    const reading: Reading = { read: Promise.resolve(false), begunAt: Number.POSITIVE_INFINITY };
+    const onRequest = () => {
+      reading.begunAt = this.onDemand.now;
+    };
+    reading.read = this.#provide(config, key, onRequest).finally(() => {
+      if (this.#reading?.get(id) === reading) this.#reading.delete(id);
+    });
     this.#reading.set(id, reading);
-    return reading;
+    return reading.read;
   }
 
   /** Listens for changes until the returned function is called. */
   listen(): () => void {
     this.#listeners += 1;
     if (this.#listeners === 1 && this.#port.isLean)
-      for (const { session } of this.#port.pool.created()) if (session !== undefined) this.#open(session);
+      for (const name of this.#port.pool.names) this.#watch(name);
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -131,13 +142,16 @@ export class PortLists {
   connected(session: Session): void {
     const { onDemand } = this;
     onDemand.attach(session);
+    const { server } = session;
+    let isFirst = true;
+    session.onListGap((keys) => {
+      this.#verify(server, isFirst ? this.#own(server, keys) : keys);
+      isFirst = false;
+    });
     if (this.#listeners === 0) return;
     this.#open(session);
     // Changes may have been missed before.
-    for (const key of onDemand.knownOf(session.server)) {
-      onDemand.outdate(session.server, listNameOf(key));
-      void this.provide(session.server, key);
-    }
+    this.#verify(server, this.#own(server, LIST_KEYS));
   }
 
   /** A server was added or removed. */
@@ -155,17 +169,48 @@ export class PortLists {
 
   /** Stops listening, and clears the timer. */
   close(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#missing?.close();
     this.#missing = undefined;
     for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
     this.#streams = undefined;
+    for (const stop of this.#following?.values() ?? []) stop();
+    this.#following = undefined;
   }
 
-  /** True if the server reports changes of its lists to this port now. */
-  #isWatched(server: string): boolean {
+  /** True if the server reports changes of this list to this port now. */
+  #isWatched(server: string, key: ListKey): boolean {
     const session = this.#port.pool.peek(server)?.session;
-    return session !== undefined && this.#streams?.has(session) === true;
+    return session !== undefined && this.#streams?.has(session) === true && session.isReporting(key);
+  }
+
+  /** Begins to notice changes of the lists of a server. */
+  #watch(server: string): void {
+    const session = this.#port.pool.peek(server)?.session;
+    if (session !== undefined) this.#open(session);
+    else this.#verify(server, this.#own(server, LIST_KEYS));
+    if (LIST_KEYS.some((key) => this.onDemand.isShared(server, key))) this.#follow(server);
+  }
+
+  /** Without lists of other users: the server allows their use for some time, and they are followed. */
+  #own(server: string, keys: readonly ListKey[]): ListKey[] {
+    return keys.filter((key) => !this.onDemand.isShared(server, key));
+  }
+
+  /** Changes of these lists may have been missed: those that are known are read again, at once while a client listens. */
+  #verify(server: string, keys: readonly ListKey[]): void {
+    const known = this.onDemand.knownOf(server).filter((key) => keys.includes(key));
+    for (const key of known) this.onDemand.outdate(server, key);
+    if (this.#listeners > 0) for (const key of known) void this.provide(server, key);
+  }
+
+  /** Notices when a list that was read for another user is replaced. */
+  #follow(server: string): void {
+    if (this.#listeners === 0 || this.#following?.has(server)) return;
+    this.#following ??= new Map();
+    this.#following.set(
+      server,
+      this.onDemand.onReplaced(server, (key) => this.#verify(server, [key])),
+    );
   }
 
   #open(session: Session): void {
@@ -175,16 +220,19 @@ export class PortLists {
     void session.closed.then(() => this.#streams?.delete(session));
   }
 
-  async #provide(config: ServerConfig, key: ListKey): Promise<boolean> {
+  async #provide(config: ServerConfig, key: ListKey, onRequest: () => void): Promise<boolean> {
     const { isLean } = this.#port;
     const { name } = config;
     try {
-      if (isLean && (await this.onDemand.usePublic(config, key))) return true;
+      if (isLean && (await this.onDemand.usePublic(config, key))) {
+        this.#follow(name);
+        return true;
+      }
       if (this.#isResting(name)) return await this.#fallBack(config, key);
-      if (isLean) await this.#read(name, key);
+      if (isLean) await this.#read(name, key, onRequest);
       else await this.#bringUp(name);
       this.#failedAt?.delete(name);
-      this.#missing?.delete(`${key} ${name}`);
+      this.#missing?.delete(name, key);
       return true;
     } catch {
       // The state of the connection contains the error, and the events have reported it.
@@ -194,9 +242,10 @@ export class PortLists {
     }
   }
 
-  async #read(name: string, key: ListKey): Promise<void> {
+  async #read(name: string, key: ListKey, onRequest: () => void): Promise<void> {
     const { pool, parts } = this.#port;
     const read = async (session: Session) => {
+      onRequest();
       // With a scan, other lists must be known before their entries are used.
       const keys: readonly ListKey[] =
         parts.settings.scan === undefined ? [key] : ["tools", "resources", "resourceTemplates", "prompts"];
@@ -217,7 +266,7 @@ export class PortLists {
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
   async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
     const { catalog, pool } = this.#port;
-    this.#tryLater(config.name, key);
+    if (this.#listeners > 0) this.#tried().add(config.name, key);
     try {
       await this.#restore(config.name, key);
       if (key === "tools" && catalog.needsStandIn(config)) {
@@ -276,26 +325,13 @@ export class PortLists {
     });
   }
 
-  /** While a client listens, failed servers are tried again. */
-  #tryLater(server: string, key: ListKey): void {
-    if (this.#listeners === 0) return;
-    this.#missing ??= new Map();
-    this.#missing.set(`${key} ${server}`, { server, key });
-    if (this.#timer !== undefined) return;
-    this.#retries += 1;
-    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
-    this.#timer = setTimeout(() => {
-      this.#timer = undefined;
-      const missing = [...(this.#missing?.values() ?? [])];
-      this.#missing = undefined;
-      for (const { server: name, key: list } of missing)
-        void this.provide(name, list)?.then((isRead) => {
-          if (!isRead) return;
-          this.#retries = 0;
-          this.#emit(name, [listNameOf(list)]);
-        });
-    }, waitMs);
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+  #tried(): MissingLists {
+    this.#missing ??= new MissingLists({
+      restMs: REST_MS,
+      read: (server, key) => this.provide(server, key),
+      onRead: (server, key) => this.#emit(server, [listNameOf(key)]),
+    });
+    return this.#missing;
   }
 
   #emit(server: string, lists: readonly ListName[]): void {

@@ -10,7 +10,15 @@ import { isForModel } from "../../model/tool-ui.js";
 import type { SharedParts } from "../shared-parts.js";
 import { createArtifactTool, readArtifactInfo } from "./artifact-tool.js";
 import { type DeferredHost, DeferredView } from "./deferred-view.js";
-import { assertOwnNames, callOwnTool, type OwnTool, type OwnToolFamily, toOwnInfo } from "./own-tools.js";
+import {
+  assertOwnNames,
+  callOwnTool,
+  type ItemRules,
+  type OwnTool,
+  type OwnToolFamily,
+  type RuledTool,
+  toOwnInfo,
+} from "./own-tools.js";
 import { createPromptTools } from "./prompt-tools.js";
 import { createResourceTools } from "./resource-tools.js";
 
@@ -95,6 +103,27 @@ export class OwnToolSet {
   ): Promise<ToolResult> | undefined {
     const tool = this.#find(name);
     return tool && callOwnTool(this.#port, tool, { args, options });
+  }
+
+  /** True for a tool that {@link callUnder} can call. */
+  isRuled(name: string): boolean {
+    return this.#findRuled(name) !== undefined;
+  }
+
+  /** Calls an own tool that shows its caller only what the rules allow. Undefined if the name is not that of such a tool. */
+  callUnder(
+    rules: ItemRules,
+    { name, args }: { name: string; args: Readonly<Record<string, unknown>> },
+    options: CallToolOptions,
+  ): Promise<ToolResult> | undefined {
+    const tool = this.#findRuled(name);
+    const call: OwnTool["call"] = (...given) => tool!.callUnder(rules, ...given);
+    return tool && callOwnTool(this.#port, { ...tool, call }, { args, options });
+  }
+
+  #findRuled(name: string): RuledTool | undefined {
+    const tool = this.#find(name);
+    return tool !== undefined && "callUnder" in tool ? (tool as RuledTool) : undefined;
   }
 
   #find(name: string): OwnTool | undefined {

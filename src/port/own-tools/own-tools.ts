@@ -35,6 +35,43 @@ export interface OwnTool {
   ): Promise<string | ToolResult> | string | ToolResult;
 }
 
+/** A resource, a template or a prompt that an own tool shows or reads, as its server names it. */
+export type OwnToolItem = { readonly server: string } & (
+  | { readonly prompt: string; readonly args?: Readonly<Record<string, string>> | undefined }
+  | { readonly uri: string; readonly isTemplate?: boolean | undefined }
+);
+
+/** What the caller of an own tool may see and read. A gateway with a policy sets it for each call. */
+export interface ItemRules {
+  /** For each item, whether a list may show it. */
+  areShown(items: readonly OwnToolItem[]): Promise<readonly boolean[]>;
+  /** Rejects if the item may not be read. */
+  check(item: OwnToolItem): Promise<void>;
+}
+
+/** An own tool that obeys rules for its caller. */
+export interface RuledTool extends OwnTool {
+  /** @param rules undefined: everything is allowed */
+  callUnder(rules: ItemRules | undefined, ...given: Parameters<OwnTool["call"]>): ReturnType<OwnTool["call"]>;
+}
+
+/** Creates a tool that obeys rules for its caller. */
+export const ruledTool = (tool: Omit<RuledTool, "call">): RuledTool => ({
+  ...tool,
+  call: (args, options) => tool.callUnder(undefined, args, options),
+});
+
+/** Those of the entries that the rules show. */
+export async function shownOnly<Entry>(
+  rules: ItemRules | undefined,
+  entries: readonly Entry[],
+  itemOf: (entry: Entry) => OwnToolItem,
+): Promise<readonly Entry[]> {
+  if (rules === undefined || entries.length === 0) return entries;
+  const areShown = await rules.areShown(entries.map(itemOf));
+  return entries.filter((_, index) => areShown[index]);
+}
+
 /** Tools of one option. */
 export interface OwnToolFamily {
   /** The option of the port that creates them. */
@@ -143,10 +180,17 @@ export class ExposedServers {
     return this.names().every((name) => servers.includes(name));
   }
 
-  /** The server that the model names, or a message for the model. If the name is missing and only one server fits, it is that one. */
-  choose(given: unknown, candidates: readonly string[]): { server: string } | { problem: string } {
-    const names = this.names();
-    if (typeof given === "string" && names.includes(given)) return { server: given };
+  /**
+   * The server that the model names, or a message for the model. If the name is missing and only one server fits, it is that one.
+   *
+   * @param names for the message. @default all
+   */
+  choose(
+    given: unknown,
+    candidates: readonly string[],
+    names: readonly string[] = this.names(),
+  ): { server: string } | { problem: string } {
+    if (typeof given === "string" && this.has(given)) return { server: given };
     const [only, ...others] = new Set(candidates);
     const isMissing = given === undefined || given === null || given === "";
     if (isMissing && only !== undefined && others.length === 0) return { server: only };

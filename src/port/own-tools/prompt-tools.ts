@@ -5,9 +5,12 @@ import { ToolCallError } from "../../errors/tool-call-error.js";
 import { getPrompt } from "../get-prompt.js";
 import {
   ExposedServers,
-  type OwnTool,
+  type ItemRules,
   type OwnToolFamily,
   type OwnToolHost,
+  type RuledTool,
+  ruledTool,
+  shownOnly,
   textResult,
 } from "./own-tools.js";
 import { accessOf, waitOf } from "./resource-tools.js";
@@ -50,17 +53,17 @@ export function createPromptTools(
 const textOf = (value: unknown): string | null =>
   typeof value === "string" ? sanitiseText(value).text : null;
 
-function listTool(port: OwnToolHost, servers: ExposedServers, { list = {} }: PromptToolsOptions): OwnTool {
-  return {
+function listTool(port: OwnToolHost, servers: ExposedServers, { list = {} }: PromptToolsOptions): RuledTool {
+  return ruledTool({
     name: list.name ?? LIST_NAME,
     description:
       list.description ??
       "Lists all prompts of all connected servers: prepared instructions for a task. Returns a JSON array; a prompt is " +
         "identified by mcpServer and name together.",
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
-    async call(_args, options) {
+    async callUnder(rules, _args, options) {
       await port.bringUp(port.pool.all(), waitOf(options));
-      const known = port.catalog.prompts().filter(({ server }) => servers.has(server));
+      const known = await promptsOf(port, servers, rules);
       return JSON.stringify(
         known.map(({ server, name, description, arguments: args = [] }) => ({
           mcpServer: server,
@@ -74,16 +77,24 @@ function listTool(port: OwnToolHost, servers: ExposedServers, { list = {} }: Pro
         })),
       );
     },
-  };
+  });
 }
+
+/** The prompts that the caller may see. */
+const promptsOf = ({ catalog }: OwnToolHost, servers: ExposedServers, rules: ItemRules | undefined) =>
+  shownOnly(
+    rules,
+    catalog.prompts().filter(({ server }) => servers.has(server)),
+    ({ server, name }) => ({ server, prompt: name }),
+  );
 
 function getTool(
   port: OwnToolHost,
   servers: ExposedServers,
   { list = {}, get = {} }: PromptToolsOptions,
-): OwnTool {
+): RuledTool {
   const listName = list.name ?? LIST_NAME;
-  return {
+  return ruledTool({
     name: get.name ?? GET_NAME,
     description:
       get.description ??
@@ -102,27 +113,26 @@ function getTool(
       required: ["mcpServer", "name"],
       additionalProperties: false,
     }),
-    async call({ mcpServer, name, arguments: given }, options) {
+    async callUnder(rules, { mcpServer, name, arguments: given }, options) {
       if (typeof name !== "string" || name === "")
         return textResult("name must be the name of a prompt", true);
       await port.bringUp(port.pool.all(), waitOf(options));
-      const known = port.catalog.prompts().filter(({ server }) => servers.has(server));
+      const known = await promptsOf(port, servers, rules);
       const owners = known.flatMap((prompt) => (prompt.name === name ? [prompt.server] : []));
-      const chosen = servers.choose(mcpServer, owners);
+      const shown = rules && [...new Set(known.map((prompt) => prompt.server))];
+      const chosen = servers.choose(mcpServer, owners, shown);
       if ("problem" in chosen) return textResult(chosen.problem, true);
       const { server } = chosen;
+      const args = readTexts(given);
+      await rules?.check({ server, prompt: name, args });
       try {
-        const { messages } = await getPrompt(
-          port,
-          { server, name, args: readTexts(given) },
-          accessOf(options),
-        );
+        const { messages } = await getPrompt(port, { server, name, args }, accessOf(options));
         return JSON.stringify(messages);
       } catch (error) {
         if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS")
           return textResult(`${error.what}.`, true);
         if (!(error instanceof CatalogError) || error.code !== "PROMPT_NOT_FOUND") throw error;
-        const { suggestions } = error;
+        const suggestions = error.suggestions.filter((each) => known.some((prompt) => prompt.name === each));
         const hint =
           suggestions.length > 0
             ? `Did you mean ${suggestions.join(" or ")}?`
@@ -130,7 +140,7 @@ function getTool(
         return textResult(`The server ${server} has no prompt ${JSON.stringify(name)}. ${hint}`, true);
       }
     },
-  };
+  });
 }
 
 /** Arguments of prompts are strings, but models may pass other values. */

@@ -12,6 +12,10 @@ import {
   type OwnTool,
   type OwnToolFamily,
   type OwnToolHost,
+  type OwnToolItem,
+  type RuledTool,
+  ruledTool,
+  shownOnly,
   textResult,
 } from "./own-tools.js";
 
@@ -129,19 +133,23 @@ function listed({ catalog }: OwnToolHost, servers: ExposedServers): ListedResour
   );
 }
 
-function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): OwnTool {
+function listTool(access: ResourceAccess, { list = {} }: ResourceToolsOptions): RuledTool {
   const { name = LIST_NAME, present = JSON.stringify } = list;
   const description =
     list.description ??
     "Lists all resources of all connected servers: documents and data that can be read. Returns a JSON array; " +
       "a resource is identified by mcpServer and uri together. Where uri is null, fill in the variables of uriTemplate.";
-  return {
+  return ruledTool({
     name,
     description,
     inputSchema: Object.freeze({ type: "object", properties: {}, additionalProperties: false }),
-    call: async (_args, options) => present(await access.list(waitOf(options))),
-  };
+    callUnder: async (rules, _args, options) =>
+      present(await shownOnly(rules, await access.list(waitOf(options)), itemOf)),
+  });
 }
+
+const itemOf = ({ mcpServer: server, uri, uriTemplate }: ListedResource): OwnToolItem =>
+  uri === null ? { server, uri: uriTemplate ?? "", isTemplate: true } : { server, uri };
 
 function readTool(
   port: OwnToolHost,
@@ -150,11 +158,11 @@ function readTool(
     servers,
     options,
   }: { access: ResourceAccess; servers: ExposedServers; options: ResourceToolsOptions },
-): OwnTool {
+): RuledTool {
   const { read = {}, list = {} } = options;
   const { name = READ_NAME, present = presentContents } = read;
   const listName = list.name ?? LIST_NAME;
-  return {
+  return ruledTool({
     name,
     ...(read.name === undefined && { aliases: [READ_ALIAS] }),
     description:
@@ -169,15 +177,17 @@ function readTool(
       required: ["mcpServer", "uri"],
       additionalProperties: false,
     }),
-    async call({ mcpServer, uri }, callOptions) {
+    async callUnder(rules, { mcpServer, uri }, callOptions) {
       if (typeof uri !== "string" || uri === "")
         return textResult("uri must be the address of a resource", true);
       await port.bringUp(port.pool.all(), waitOf(callOptions));
-      const all = listed(port, servers);
+      const all = await shownOnly(rules, listed(port, servers), itemOf);
       const owners = all.flatMap((resource) => (resource.uri === uri ? [resource.mcpServer] : []));
-      const chosen = servers.choose(mcpServer, owners);
+      const shown = rules && [...new Set(all.map((resource) => resource.mcpServer))];
+      const chosen = servers.choose(mcpServer, owners, shown);
       if ("problem" in chosen) return textResult(chosen.problem, true);
       const { server } = chosen;
+      await rules?.check({ server, uri });
       try {
         const contents = await access.read(server, uri, accessOf(callOptions));
         return await present(contents, { server, uri });
@@ -187,7 +197,7 @@ function readTool(
         return textResult(notThere(server, uri, { ofServer, listName }), true);
       }
     },
-  };
+  });
 }
 
 function notThere(

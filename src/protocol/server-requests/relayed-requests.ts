@@ -11,6 +11,8 @@ const none = createServerRequests({ report() {} });
 export interface RelayedRequests extends ServerRequests {
   /** Call before a connection is opened for a request. */
   opensFor(relay: Relay): void;
+  /** @param client answers a question for the new roots. @default such questions are refused */
+  rootsChanged(client?: Relay): Promise<void>;
 }
 
 /** @param capabilities those that the clients declared */
@@ -33,7 +35,8 @@ export function createRelayedRequests(capabilities: Relay["capabilities"]): Rela
         },
       };
     },
-    async rootsChanged() {
+    async rootsChanged(client) {
+      shared.changedRoots = client;
       // Ignore failures: the channel handles a broken connection.
       const notify = (channel: RequestChannel) =>
         channel.notify("notifications/roots/list_changed").catch(() => {});
