@@ -3,7 +3,7 @@ import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
 import type { LazyAbort } from "../util/lazy-abort.js";
-import type { ClientResponse, Envelope, Fields } from "./message.js";
+import { type ClientResponse, type Envelope, type Fields, isFields } from "./message.js";
 
 /** A client as the gateway knows it during one request. */
 export interface GatewayClient {
@@ -51,6 +51,9 @@ export interface OpenStream {
 
 /** Capabilities that concern requests of servers. */
 const ASKED = ["elicitation", "sampling", "roots"] as const;
+
+/** Whether the client reports changes of its roots. */
+export const reportsRoots = ({ roots }: Fields): boolean => isFields(roots) && roots["listChanged"] === true;
 
 /** What a client without a stream can still do: nothing that a server would ask for. */
 export function withoutQuestions(capabilities: Fields): Fields {

@@ -15,8 +15,9 @@ const CAPABILITIES = {
   completions: {},
 } as const;
 
-export function initialize({ request, user, client }: RequestContext): string {
-  const instructions = instructionsOf(user.port);
+export function initialize(context: RequestContext): string {
+  const { request, user, client } = context;
+  const instructions = instructionsOf(context);
   return resultText(client, {
     protocolVersion: negotiateLegacy(request.params["protocolVersion"]),
     capabilities: { ...CAPABILITIES, logging: {}, ...offered(user.port, "tasks") },
@@ -25,8 +26,9 @@ export function initialize({ request, user, client }: RequestContext): string {
   });
 }
 
-export function discover({ user, client }: RequestContext): string {
-  const instructions = instructionsOf(user.port);
+export function discover(context: RequestContext): string {
+  const { user, client } = context;
+  const instructions = instructionsOf(context);
   const result = {
     supportedVersions: [...MODERN_VERSIONS],
     capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
@@ -47,11 +49,11 @@ function offered(port: Port, capability: "tasks" | "extensions"): Fields {
   return Object.keys(found).length === 0 ? {} : { [capability]: found };
 }
 
-/** The instructions of connected servers, headed by their names. */
-function instructionsOf(port: Port): string {
-  const sections = port.pool.all().flatMap(({ name, session }) => {
+/** The instructions of connected servers that the user may see, headed by their names. */
+function instructionsOf({ parts, user, client }: RequestContext): string {
+  const sections = user.port.pool.all().flatMap(({ name, session }) => {
     const text = session?.instructions?.trim();
-    return text ? [`## ${name}\n\n${text}`] : [];
+    return text && parts.showsServer(client, name) ? [`## ${name}\n\n${text}`] : [];
   });
   return sections.join("\n\n").slice(0, MAX_INSTRUCTIONS);
 }

@@ -12,6 +12,7 @@ import type { ClientRequest } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
 import { errorText, responseText, resultText } from "./results.js";
 import { listen } from "./streams/listen.js";
+import { subscribe } from "./streams/subscribe.js";
 
 /** Returns the JSON of the result. */
 type Handler = (context: RequestContext) => JsonText | Promise<JsonText>;
@@ -100,19 +101,5 @@ async function setLevel({ request, client, parts }: RequestContext): Promise<str
   const { level } = request.params;
   if (!isLogLevel(level)) throw invalidParams("The level is not valid");
   if (client.session !== undefined) await parts.sessions.update(client.session, { logLevel: level });
-  return resultText(client, {});
-}
-
-const MAX_SUBSCRIPTIONS = 1_000;
-
-/** The stream of the client, here or on another replica, watches what the session names. */
-async function subscribe({ request, client, parts }: RequestContext, isWanted: boolean): Promise<string> {
-  const { uri } = request.params;
-  if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
-  if (client.session === undefined) return resultText(client, {});
-  const { subscriptions = [] } = parts.sessions.stateOf(client.session);
-  const others = subscriptions.filter((each) => each !== uri);
-  if (isWanted && others.length >= MAX_SUBSCRIPTIONS) throw invalidParams("Too many subscriptions");
-  await parts.sessions.update(client.session, { subscriptions: isWanted ? [...others, uri] : others });
   return resultText(client, {});
 }

@@ -9,12 +9,13 @@ import type { PolicyOption } from "./policy/create-policy.js";
 export interface GatewayOptions extends GatewayUserOptions {
   /**
    * Host names that requests may name, without port. Protects local gateways from pages that rebind a domain to this machine.
-   * @default those of `url`, and the loopback names if there is no `url`
+   * Replaces the default.
+   * @default the loopback names (`localhost`, `127.0.0.1`, `[::1]`), and the host of `url` if it is given
    */
   allowedHosts?: readonly string[];
   /** Origins of web pages that may send requests, e.g. `https://app.example.com`. @default none */
   allowedOrigins?: readonly string[];
-  /** Names of the servers whose tools a user sees. @default all servers */
+  /** Names of the servers that a user may use: of the others there is no tool, prompt or resource. @default all servers */
   servers?: (principal: string | undefined) => readonly string[] | undefined;
   /** Only these tools, by the rules of `only` of `createToolport`. @default all tools */
   only?: readonly string[];

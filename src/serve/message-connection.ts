@@ -7,6 +7,7 @@ import {
   type GatewayClient,
   modernClient,
   type OpenStream,
+  reportsRoots,
 } from "./client.js";
 import { serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
@@ -65,6 +66,7 @@ export class MessageConnection {
       const { method, params } = message.notification;
       if (method === "notifications/cancelled") this.#cancel(params["requestId"]);
       if (method === "notifications/initialized") this.#openFeed();
+      if (method === "notifications/progress") this.#parts.questions.progress(params, this.#principal);
       if (method === "notifications/roots/list_changed") await this.#rootsChanged();
     } catch (error) {
       this.#parts.report(error);
@@ -184,10 +186,10 @@ export class MessageConnection {
     this.#open.get(JSON.stringify(id))?.abort(new Error("The client cancelled the request"));
   }
 
-  /** Legacy servers that this client has called may ask for the new roots at once. */
+  /** Legacy servers that this client has called may ask for the new roots, once. */
   async #rootsChanged(): Promise<void> {
     const { capabilities, capabilityKey } = this.#handshake;
-    if (!isFields(capabilities["roots"])) return;
+    if (!reportsRoots(capabilities)) return;
     const user = this.#parts.users.peek(this.#principal);
     await user?.port.variants.rootsChanged(capabilityKey, async ({ method, params }, signal) =>
       resultOf(await this.#ask(method, params, AbortSignal.any([signal, this.#closed.signal]))),

@@ -4,6 +4,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import type { Relay } from "../protocol/relay.js";
 import type { LazyAbort } from "../util/lazy-abort.js";
 import type { Connect } from "./auth/connect.js";
+import type { OpenTasks } from "./calls/open-tasks.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
 import type { Exchange, GatewayClient } from "./client.js";
@@ -24,6 +25,7 @@ export interface GatewayParts {
   readonly notes: SharedNotes;
   readonly questions: Questions;
   readonly parked: ParkedCalls<OpenCall>;
+  readonly tasks: OpenTasks;
   readonly feeds: Feeds;
   readonly users: Users;
   readonly sessions: Sessions;
@@ -33,12 +35,16 @@ export interface GatewayParts {
   /** Pages on which users log in at servers. Undefined without users. */
   readonly connect: Connect | undefined;
   readonly stateTtlMs: number;
+  /** All clients see the same: requests need no credential, and nothing decides by user. */
+  readonly isSameForAll: boolean;
   /** Whether `baggage` of clients is passed on. */
   readonly baggage: boolean;
   /** Receives one event for each request. */
   readonly audit: ((event: ServedEvent) => void) | undefined;
   /** Whether a user may see the tools of a server at all. */
   offers(principal: string | undefined, tool: ToolInfo): boolean;
+  /** False if the policy or `servers` hides the whole server from the user. Asks neither servers nor outside engines. */
+  showsServer(client: Pick<GatewayClient, "principal" | "scopes">, server: string): boolean;
   /** Whether the store can be reached. */
   isReady(): Promise<boolean>;
   report(error: unknown): void;

@@ -65,8 +65,8 @@ export function callResultText(
   if (kept === undefined) return resultText(client, fields, undefined, resultType);
   const { content: _, ...others } = fields;
   const text = resultText(client, others, undefined, resultType);
-  const bytes = typeof kept === "string" ? encodeJson(kept) : kept;
-  return new JsonPieces(['{"content":', bytes, text === "{}" ? "}" : `,${text.slice(1)}`]);
+  const pieces = typeof kept === "string" ? [encodeJson(kept)] : kept;
+  return new JsonPieces(['{"content":', ...pieces, text === "{}" ? "}" : `,${text.slice(1)}`]);
 }
 
 /** The values of the server take precedence. */

@@ -2,17 +2,21 @@
 import { compileFilter } from "../catalog/filters/filters.js";
 import type { GatewayAccess } from "../port/gateway-access.js";
 import { keepTexts } from "../util/kept-texts.js";
+import { parseBytesInParts, parseTextInParts } from "../util/parse-in-parts.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { createConnect } from "./auth/connect.js";
 import { createUpstreamLogins } from "./auth/upstream-logins.js";
+import { OpenTasks } from "./calls/open-tasks.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
 import { openGatewayCode } from "./code/gateway-code.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
+import { createServerRule } from "./policy/hides-server.js";
+import { createServerPolicy } from "./policy/server-policy.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
 import { createSeal } from "./replicas/seal.js";
@@ -60,7 +64,13 @@ export async function startGateway(
   const sessions = new Sessions(seal, notes);
   const feeds = new Feeds(access, report);
   const parked: GatewayParts["parked"] = new ParkedCalls(options.parkMs ?? 600_000);
-  const policy = options.policy === undefined ? undefined : createPolicy(options.policy, settings.logger);
+  const isServed = (principal: string | undefined, server: string): boolean =>
+    options.servers?.(principal)?.includes(server) ?? true;
+  const policies = [
+    ...(options.servers === undefined ? [] : [createServerPolicy(isServed)]),
+    ...(options.policy === undefined ? [] : [options.policy].flat()),
+  ];
+  const policy = policies.length === 0 ? undefined : createPolicy(policies, settings.logger);
   policy?.onChange(() => feeds.changedForAll());
   const audit =
     options.audit === undefined
@@ -70,8 +80,9 @@ export async function startGateway(
           replica: mailbox.replica,
           logger: settings.logger,
         });
-  const stopKeeping = keepTexts();
+  const stopKeeping = keepTexts({ parseTextInParts, parseBytesInParts });
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
+  const hidesServer = createServerRule(policies);
   const parts: GatewayParts = {
     seal,
     notes,
@@ -80,6 +91,7 @@ export async function startGateway(
     sessions,
     feeds,
     parked,
+    tasks: new OpenTasks(),
     policy,
     code,
     questions: new Questions(mailbox, seal),
@@ -95,12 +107,11 @@ export async function startGateway(
       }),
     audit: audit && ((event) => audit.record(auditEntry(event))),
     stateTtlMs: options.stateTtlMs ?? 600_000,
+    isSameForAll: !options.auth && policy === undefined,
     baggage: options.baggage ?? false,
-    offers: (principal, tool) => {
-      const servers = options.servers?.(principal);
-      if (servers !== undefined && !servers.includes(tool.server)) return false;
-      return isWanted({ name: tool.server }, tool) === undefined;
-    },
+    offers: (principal, tool) =>
+      isServed(principal, tool.server) && isWanted({ name: tool.server }, tool) === undefined,
+    showsServer: ({ principal, scopes }, server) => !hidesServer({ principal, scopes, server }),
     async isReady() {
       const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);
       return withDeadline(reading, { timeoutMs: READY_MS, onTimeout: () => new Error("late") }).catch(

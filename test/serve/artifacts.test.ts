@@ -39,11 +39,11 @@ it("is not listed without the option, and works for none of the clients", async 
   expect(textOf(await client.callTool({ name: "s__rows", arguments: {} }))).not.toContain("read_artifact");
 });
 
-it("under a policy: own results only, and no other own tools", async () => {
+it("under a policy: own results only", async () => {
   await using server = openServer();
   const policy = await readPolicy({ default: "deny", rules: [{ effect: "allow", tool: "rows" }] });
   await using scene = await openGateway(
-    { mcpServers: { s: server.memory() }, maxResultBytes, resourcesAsTools: true },
+    { mcpServers: { s: server.memory() }, maxResultBytes },
     {
       policy,
       auth: {

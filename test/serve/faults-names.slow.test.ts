@@ -151,7 +151,6 @@ describe("G14 a server changes its tools", () => {
     });
     await client.listen({ toolsListChanged: true });
     await client.listTools();
-    calm.requests.length = 0;
     const startedAt = performance.now();
     for (let round = 1; round <= 300; round += 1) await stormy.update({ tools: changed(String(round)) });
     // The last change is always reported.
@@ -162,6 +161,8 @@ describe("G14 a server changes its tools", () => {
     await waitFor(() => noticedAt.length > 0, { label: "a notice" });
     const seconds = (performance.now() - startedAt) / 1_000;
     expect(noticedAt.length).toBeLessThanOrEqual(Math.ceil(seconds) + 1);
-    expect(calm.methods()).toEqual([]);
+    // A list that arrived before its stream of changes was open is read once more. The storm causes no reads.
+    for (const method of ["tools/list", "resources/list", "resources/templates/list", "prompts/list"])
+      expect(calm.methods().filter((each) => each === method).length, method).toBeLessThanOrEqual(2);
   });
 });

@@ -1,6 +1,7 @@
 /** Large results and long lists through a gateway: nothing is lost or added. */
+import type { CallInterceptor, ToolResult } from "toolport";
 import { createTestServer } from "toolport/testing";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { readPolicy } from "../../src/serve/policy/read-policy.js";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 
@@ -76,5 +77,53 @@ describe.each(["modern", "legacy"] as const)("a %s server", (era) => {
     } while (cursor !== undefined);
     const shown = fillers.map(([name]) => name as string).filter((name) => !/^tool_[234]/.test(name));
     expect(names).toEqual(["files__large", ...shown.map((name) => `files__${name}`)]);
+  });
+});
+
+const large = "x".repeat(100_000);
+
+/** A gateway in front of one server that returns a large text, over stdio or HTTP. */
+async function openLarge(via: "stdio" | "http", interceptor?: CallInterceptor): Promise<GatewayScene> {
+  const server = createTestServer({ tools: { large: { inputSchema, handler: () => large } } });
+  onTestFinished(() => server.close());
+  const entry = via === "http" ? { url: (await server.http()).url } : (await server.stdio()).entry;
+  const interceptors = interceptor === undefined ? [] : [interceptor];
+  const scene = await openGateway({ mcpServers: { files: entry }, interceptors, maxResultBytes: 1_000_000 });
+  onTestFinished(() => scene[Symbol.asyncDispose]());
+  return scene;
+}
+
+const textOf = async (scene: GatewayScene): Promise<unknown> => {
+  const client = await scene.client("modern");
+  const { content } = await client.callTool({ name: "files__large", arguments: {} });
+  return (content as { text?: unknown }[])[0]?.text;
+};
+
+describe.each(["stdio", "http"] as const)("a large text over %s", (via) => {
+  it("can be read by an interceptor", async () => {
+    const seen: ToolResult[] = [];
+    const scene = await openLarge(via, (next) => async (call) => {
+      const result = await next(call);
+      seen.push(result);
+      return result;
+    });
+    expect(await textOf(scene)).toBe(large);
+    expect(seen[0]?.text).toBe(large);
+    expect({ ...seen[0]?.content[0] }).toEqual({ type: "text", text: large });
+    expect(structuredClone(seen[0]?.content)).toEqual([{ type: "text", text: large }]);
+  });
+
+  it("can be replaced by an interceptor, by a copy or in place", async () => {
+    const copied = await openLarge(via, (next) => async (call) => {
+      const result = await next(call);
+      return { ...result, content: [{ type: "text", text: `copy of ${result.text.length}` }] };
+    });
+    expect(await textOf(copied)).toBe("copy of 100000");
+    const changed = await openLarge(via, (next) => async (call) => {
+      const result = await next(call);
+      Object.assign(result.content[0]!, { text: "changed" });
+      return result;
+    });
+    expect(await textOf(changed)).toBe("changed");
   });
 });

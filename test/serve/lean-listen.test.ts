@@ -1,8 +1,9 @@
 /** A lean port listens for changes only while a client does. */
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { createToolport, type Toolport } from "../../src/index.js";
 import { gatewayAccess } from "../../src/port/gateway-access.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
+import { startListenServer } from "./support/listen-server.js";
 
 const nextChange = (toolport: Toolport) =>
   new Promise<{ server: string; lists: readonly string[] }>((resolve) => {
@@ -53,3 +54,24 @@ for (const era of ["modern", "legacy"] as const) {
     await again;
   });
 }
+
+test("a list that changes while it is read is read again", async () => {
+  let answer = (_list: object) => {};
+  const first = new Promise<object>((resolve) => {
+    answer = resolve;
+  });
+  const tool = (name: string) => ({ name, inputSchema: { type: "object" } });
+  const server = await startListenServer((read) => (read === 1 ? first : { tools: [tool("new")] }));
+  onTestFinished(() => server.close());
+  await using toolport = createToolport({ mcpServers: { one: server.entry } });
+  const port = gatewayAccess(toolport).portOf("ada");
+  port.listen();
+  const needed = port.need("tools", PATIENT);
+  const changed = nextChange(toolport);
+  (await server.opened)("notifications/tools/list_changed");
+  await changed;
+  answer({ tools: [tool("old")] });
+  await needed;
+  await port.need("tools", PATIENT);
+  expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["one__new"]);
+});

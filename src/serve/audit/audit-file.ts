@@ -11,10 +11,12 @@ export interface AuditFileOptions {
   /** Lines that wait may have this many bytes. */
   readonly maxBufferBytes: number;
   readonly onError: (message: string, cause: unknown) => void;
+  readonly onWarning: (message: string) => void;
   /** Everything that waited is written. */
   readonly onDrained: () => void;
 }
 
+const EVERYONE = 0o007;
 const RETRY_MS = 1_000;
 /** How often to check whether the file was renamed, as programs that rotate logs do. */
 const CHECK_MS = 1_000;
@@ -44,12 +46,23 @@ export class AuditFile {
     this.#path = path;
     this.#options = options;
     this.#descriptor = openForAppend(fs, path);
+    this.#checkAccess();
   }
 
   /** @throws ConfigError if the file cannot be written */
   static async open(path: string, options: AuditFileOptions): Promise<AuditFile> {
     const fs = await import("node:fs");
     return new AuditFile(fs, path, options);
+  }
+
+  /** The group may read on purpose, for a program that ships logs, so permissions stay as they are. */
+  #checkAccess(): void {
+    const stats = this.#fs.fstatSync(this.#descriptor);
+    // On Windows Node reports neither owner nor mode.
+    if (process.getuid === undefined || !stats.isFile() || (stats.mode & EVERYONE) === 0) return;
+    this.#options.onWarning(
+      `Every user of this machine can access the audit log ${this.#path}. To change that: chmod o-rwx ${this.#path}`,
+    );
   }
 
   /** The last complete line, and whether an incomplete one of a process that was killed follows it. */

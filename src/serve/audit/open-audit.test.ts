@@ -1,5 +1,5 @@
 /** The audit log: what it says about requests, and files that are renamed, full, cut off or missing. */
-import { readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { chmodSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -195,4 +195,21 @@ describe("a file", () => {
       expect(report.lostRequests).toBeGreaterThan(5);
     },
   );
+});
+
+describe("a file that existed before", () => {
+  it.skipIf(process.platform === "win32").each([
+    [0o644, 1],
+    [0o640, 0],
+    [0o600, 0],
+  ])("keeps mode %o, with %i warnings", async (mode, count) => {
+    writeFileSync(file, "");
+    chmodSync(file, mode);
+    const audit = await open(file);
+    audit.record(ENTRY);
+    await audit.close();
+    expect(statSync(file).mode & 0o777).toBe(mode);
+    expect(warn).toHaveBeenCalledTimes(count);
+    if (count > 0) expect(warn.mock.lastCall?.[0]).toContain(`chmod o-rwx ${file}`);
+  });
 });

@@ -9,7 +9,11 @@ import { AuditFile } from "./audit-file.js";
 
 /** Where a gateway writes what happened. */
 export interface AuditOptions {
-  /** Lines are appended to this file, which only its owner can read. One file for each replica. @default none */
+  /**
+   * Lines are appended to this file. A new one can be read by its owner only; one that exists keeps its permissions, with a warning
+   * if every user can access it. One file for each replica.
+   * @default none
+   */
   readonly file?: string;
   /** Called with every line. An error is logged and changes nothing. @default none */
   readonly onEvent?: (event: AuditEvent) => unknown;
@@ -79,6 +83,7 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
           fsyncMs,
           maxBufferBytes,
           onError: warn,
+          onWarning: (message) => warn(message, undefined),
           onDrained: () => {
             if (lost === 0) return;
             const count = lost;

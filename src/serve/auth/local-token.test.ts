@@ -1,5 +1,5 @@
 /** The local token: one file, one token, one reader. */
-import { chmod, mkdtemp, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
+import { chmod, mkdir, mkdtemp, readdir, readFile, rm, stat, symlink, writeFile } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { beforeEach, describe, expect, it } from "vitest";
@@ -45,10 +45,34 @@ describe("the local token", () => {
     },
   );
 
-  it("is not read through a link", async () => {
-    const path = join(folder, "serve-token");
-    load(join(folder, "other"));
-    await symlink(join(folder, "other"), path);
-    expect(() => load(path)).toThrow("symbolic link");
+  it("is read through links, as a secret of Kubernetes is mounted", async () => {
+    await mkdir(join(folder, "..2026"));
+    await writeFile(join(folder, "..2026", "token"), `${"a".repeat(40)}\n`, { mode: 0o400 });
+    await symlink("..2026", join(folder, "..data"));
+    await symlink(join("..data", "token"), join(folder, "token"));
+    expect(load(join(folder, "token"))).toEqual({ token: "a".repeat(40), isNew: false });
+    expect(warnings).toEqual([]);
+  });
+
+  it("keeps the permissions of a file behind a link, with a warning", async () => {
+    const file = join(folder, "other");
+    const { token } = load(file);
+    await chmod(file, 0o644);
+    await symlink(file, join(folder, "token"));
+    expect(load(join(folder, "token")).token).toBe(token);
+    expect((await stat(file)).mode & 0o777).toBe(0o644);
+    expect(warnings).toEqual([expect.stringContaining("defaultMode: 0400")]);
+  });
+
+  it("is not created through a link", async () => {
+    const path = join(folder, "token");
+    await symlink(join(folder, "missing"), path);
+    expect(() => load(path)).toThrow(/token file .* is a link to a file that does not exist/);
+    expect(await readdir(folder)).toEqual(["token"]);
+  });
+
+  it("is not read from anything but a file", async () => {
+    await symlink(folder, join(folder, "token"));
+    expect(() => load(join(folder, "token"))).toThrow("is not a file");
   });
 });

@@ -6,6 +6,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Relay } from "../../protocol/relay.js";
 import { attachAbort } from "../../util/attach-abort.js";
+import { forgetText } from "../../util/kept-texts.js";
 import { LazyAbort, toSignal } from "../../util/lazy-abort.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
@@ -19,11 +20,13 @@ import { callResultText, resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { type AllowedCall, type DecidedCall, decideCall, fallbackRule } from "./decide-call.js";
+import { findForCall } from "./find-for-call.js";
 import { callOwnTool } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { sealTaskIds } from "./task-ids.js";
+import { createTaskProgress, noteTask, type TaskProgress } from "./task-progress.js";
 
 interface WantedCall {
   readonly name: string;
@@ -113,7 +116,7 @@ function resolveAndRun(
   const entry = port.catalog.entry(name);
   if (entry !== undefined) return decideAndRun(context, entry, args, plan);
   const { signal } = context.exchange;
-  return port.findForCall(name, { signal }).then((found) => decideAndRun(context, found, args, plan));
+  return findForCall(context, name, signal).then((found) => decideAndRun(context, found, args, plan));
 }
 
 /** With code mode there are only its tools, and those that begin a login. */
@@ -168,14 +171,18 @@ function run(
   const task =
     client.era === "legacy" && isFields(request.params["task"]) ? request.params["task"] : undefined;
   const inputResponses = isAnswer ? wanted.inputResponses : undefined;
+  const progress = task && createTaskProgress(context);
   return runParkable(context, {
     identity: identityOf(wanted),
     inputResponses,
     run(abort, answer) {
       const requestState = round?.kind === "server" ? round.state : undefined;
       const mayUse = fallbackRule(context, args, isApproved);
-      const relay = createRelay(context, { inputResponses, requestState, task, answer, mayUse });
-      const onProgress = progressOf(context);
+      const progressUntil = progress?.until;
+      const relay = createRelay(context, {
+        ...{ inputResponses, requestState, task, progressUntil, answer, mayUse },
+      });
+      const onProgress = progress?.report ?? progressOf(context);
       // Fields are added one by one: spreading objects takes longer.
       const options: CallToolOptions = {
         meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
@@ -184,10 +191,17 @@ function run(
       else options.signal = abort;
       if (onProgress !== undefined) options.onProgress = onProgress;
       if (isExact) options.checkArguments = "strict";
-      return user.port.run(entry, args, options, { relay }).then((result) => outcomeOf(result, relay));
+      return user.port.run(entry, args, options, { relay }).then((result) => {
+        // An interceptor may have changed the content in place.
+        if (user.port.parts.settings.interceptors.length > 0) forgetText(relay.raw?.["content"]);
+        return outcomeOf(result, relay);
+      });
     },
-    finish: (waiting, outcome) => finish(waiting, outcome, wanted),
-    fail: (waiting, error) => fail(waiting, error, wanted),
+    finish: (waiting, outcome) => finish(waiting, outcome, wanted, progress),
+    fail(waiting, error) {
+      progress?.stop();
+      return fail(waiting, error, wanted);
+    },
   });
 }
 
@@ -220,6 +234,7 @@ function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   wanted: WantedCall,
+  progress: TaskProgress | undefined,
 ): JsonText | Promise<JsonText> {
   const { client, facts } = context;
   facts.server = server;
@@ -233,6 +248,7 @@ function finish(
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
   const sealed = sealTaskIds(context, server, fields);
+  if (context.request.params["task"] !== undefined) noteTask(context, { server, fields, sealed }, progress);
   if (!hasUris(sealed)) return callResultText(client, sealed, resultType);
   return withPublicUris(context, server, sealed).then((renamed) =>
     callResultText(client, renamed, resultType),

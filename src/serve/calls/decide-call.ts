@@ -8,6 +8,7 @@ import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { resultOf } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
+import { showArguments } from "./shown-arguments.js";
 
 interface ApprovalParts {
   readonly round: NextRound | undefined;
@@ -20,7 +21,7 @@ interface ApprovalParts {
 
 /** Key of the question in `inputRequests`. */
 const APPROVAL = "approval";
-const MAX_SHOWN = 2_000;
+const MAX_REASON = 500;
 
 /** The end of a call that must not run or waits for an approval; else whether its arguments must stay as they are. */
 export type DecidedCall = { readonly answer: string } | AllowedCall;
@@ -54,7 +55,7 @@ export function decideCall(
     if (decision.effect === "deny") return { answer: refused(context, decision) };
     if (decision.effect === "allow") return { isExact: decision.readsArguments === true, isApproved: false };
     // A person who approves has read the arguments too.
-    return approve(context, decision, { ...approval, tool: info.name, args }).then((answer) =>
+    return approve(context, decision, { ...approval, info, args }).then((answer) =>
       answer === undefined ? { isExact: true, isApproved: true } : { answer },
     );
   };
@@ -82,7 +83,7 @@ export function fallbackRule(
 async function approve(
   context: RequestContext,
   decision: PolicyDecision,
-  { round, wanted, tool, args }: ApprovalParts & { tool: string; args: Fields },
+  { round, wanted, info, args }: ApprovalParts & { info: CatalogEntry["info"]; args: Fields },
 ): Promise<string | undefined> {
   const { client, exchange, facts } = context;
   if (round?.kind === "approval")
@@ -90,7 +91,7 @@ async function approve(
   // Later rounds and logins belong to a call that was approved before.
   if (round !== undefined) return undefined;
   if (!takesForms(client.capabilities)) return refused(context, decision);
-  const params = question(tool, args, decision.reason);
+  const params = question(info, args, decision.reason);
   if (client.era === "legacy") {
     if (exchange.ask === undefined) return refused(context, decision);
     const answer = resultOf(await exchange.ask("elicitation/create", params, exchange.signal));
@@ -105,15 +106,23 @@ async function approve(
 const takesForms = ({ elicitation }: Fields): boolean =>
   isFields(elicitation) && (elicitation["form"] !== undefined || Object.keys(elicitation).length === 0);
 
-const question = (tool: string, args: Fields, reason: string | undefined) => ({
-  mode: "form",
-  message: `Allow ${tool} with these arguments?${reason === undefined ? "" : ` ${reason}`}\n${JSON.stringify(args).slice(0, MAX_SHOWN)}`,
-  requestedSchema: {
-    type: "object",
-    properties: { allow: { type: "boolean", title: "Allow this call", default: false } },
-    required: ["allow"],
-  },
-});
+function question({ name, inputSchema }: CatalogEntry["info"], args: Fields, reason = "") {
+  const { text, isShortened } = showArguments(args, inputSchema["properties"]);
+  const why = reason.length > MAX_REASON ? `${reason.slice(0, MAX_REASON)}…` : reason;
+  const lines = [`Allow ${name} with these arguments? ${why}`.trimEnd()];
+  // Before the arguments, because a client may show only the beginning.
+  if (isShortened)
+    lines.push("They are too long to show in full: notes such as (+90 characters) say what is missing.");
+  return {
+    mode: "form",
+    message: [...lines, text].join("\n"),
+    requestedSchema: {
+      type: "object",
+      properties: { allow: { type: "boolean", title: "Allow this call", default: false } },
+      required: ["allow"],
+    },
+  };
+}
 
 const saysYes = (answer: unknown): boolean =>
   isFields(answer) &&

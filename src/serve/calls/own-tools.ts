@@ -6,11 +6,15 @@ import {
 } from "../../catalog/search/deferred-tools.js";
 import { searchAnswer } from "../../catalog/search/search-answer.js";
 import { firstMatches } from "../../catalog/search/search-index.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
 import type { Fields } from "../message.js";
+import type { Policy } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
+import { refusalOfRead } from "./check-read.js";
 
 /** Search results are filtered afterwards, so more are searched than are shown. */
 const MAX_FOUND = 10_000;
@@ -19,11 +23,13 @@ const MAX_FOUND = 10_000;
 const WITH_POLICY: readonly string[] = [SEARCH_TOOLS_NAME, CALL_TOOL_NAME, READ_ARTIFACT_NAME];
 
 /**
- * Whether a gateway offers an own tool. With a policy only those above are: the others read resources and prompts in ways that the
- * policy cannot see, and clients of a gateway have `resources/read` and `prompts/get`.
+ * Whether a gateway offers an own tool. With a policy only those above are, and those that ask the policy about the resources and
+ * prompts that they read. What a function of the program reads for its tools does not show who called them.
  */
-export const offersOwnTool = ({ parts }: Pick<RequestContext, "parts">, name: string): boolean =>
-  parts.policy === undefined || WITH_POLICY.includes(name);
+export const offersOwnTool = (
+  { parts, user }: Pick<RequestContext, "parts" | "user">,
+  name: string,
+): boolean => parts.policy === undefined || WITH_POLICY.includes(name) || user.port.own.isRuled(name);
 
 /** Undefined if it is no own tool, or one that is not offered. */
 export function callOwnTool(
@@ -36,7 +42,46 @@ export function callOwnTool(
   if (!offersOwnTool(context, name)) return undefined;
   if (name === SEARCH_TOOLS_NAME && port.own.targetOf(name, args) === undefined)
     return searchTools(context, args);
-  return port.own.call(name, args, { signal });
+  if (context.parts.policy === undefined || WITH_POLICY.includes(name))
+    return port.own.call(name, args, { signal });
+  return port.own.callUnder(itemRules(context, context.parts.policy), { name, args }, { signal });
+}
+
+/** What the policy lets the client see and read. */
+function itemRules(context: RequestContext, policy: Policy): ItemRules {
+  const { principal, scopes } = context.client;
+  return {
+    async areShown(items) {
+      const decisions = await policy.decideAll(
+        items.map((item) => ({
+          ...{ principal, scopes, method: listMethod(item), server: item.server },
+          ...("prompt" in item ? { prompt: item.prompt } : { uri: item.uri }),
+        })),
+      );
+      return decisions.map(({ effect }) => effect !== "deny");
+    },
+    async check(item) {
+      const { server } = item;
+      context.facts.server = server;
+      const read =
+        "prompt" in item
+          ? { method: "prompts/get", server, prompt: item.prompt, args: item.args }
+          : { method: "resources/read", server, uri: item.uri };
+      const reason = await refusalOfRead(context, read);
+      if (reason !== undefined)
+        throw new ToolCallError({
+          code: "REFUSED",
+          what: `The gateway refused this call: ${reason}`,
+          server,
+          outcome: "unsent",
+        });
+    },
+  };
+}
+
+function listMethod(item: OwnToolItem): string {
+  if ("prompt" in item) return "prompts/list";
+  return item.isTemplate ? "resources/templates/list" : "resources/list";
 }
 
 async function searchTools(context: RequestContext, args: Fields): Promise<ToolResult> {

@@ -1,16 +1,27 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
 import { StateError } from "../../errors/state-error.js";
+import { TokenBucket } from "../../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
-import { type ClientResponse, isFields } from "../message.js";
+import { type ClientResponse, type Fields, isFields, RESERVED_META } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
 
 const PURPOSE = "question";
+/** Reports that a server gets of one answer. More are dropped. */
+const PROGRESS_LIMIT = { capacity: 100, perSecond: 100 };
+
+interface AnswerProgress {
+  readonly principal: string | undefined;
+  readonly onProgress: (params: Fields) => void;
+  readonly bucket: TokenBucket;
+}
 
 export class Questions {
   readonly #mailbox: Mailbox;
   readonly #seal: Pick<Seal, "seal" | "openFresh">;
   #count = 0;
+  /** Questions whose server wants to know the progress of the answer, by the token that the client got. */
+  readonly #progress = new Map<string, AnswerProgress>();
 
   constructor(mailbox: Mailbox, seal: Pick<Seal, "seal" | "openFresh">) {
     this.#mailbox = mailbox;
@@ -42,6 +53,29 @@ export class Questions {
       signal.addEventListener("abort", onAbort, { once: true });
       send(id);
     });
+  }
+
+  /** A token for the progress of an answer, valid until `stop()`. */
+  followProgress(
+    principal: string | undefined,
+    onProgress: (params: Fields) => void,
+  ): { readonly token: string; stop(): void } {
+    const token = crypto.randomUUID();
+    const bucket = new TokenBucket(PROGRESS_LIMIT);
+    this.#progress.set(token, { principal, onProgress, bucket });
+    return { token, stop: () => void this.#progress.delete(token) };
+  }
+
+  /** Takes the parameters of `notifications/progress`. Ignored unless this replica has asked this user. */
+  progress(params: Fields, principal: string | undefined): void {
+    const { progressToken, progress, _meta, ...rest } = params;
+    const known = this.#progress.get(String(progressToken));
+    if (known === undefined || known.principal !== principal || !Number.isFinite(progress)) return;
+    if (!known.bucket.take(1)) return;
+    const meta = Object.entries(isFields(_meta) ? _meta : {}).filter(
+      ([name]) => !name.startsWith(RESERVED_META),
+    );
+    known.onProgress({ ...rest, progress, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) });
   }
 
   /** Delivers an answer of a client, here or on the replica that asked. Throws if that replica is gone. */

@@ -1,22 +1,17 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { relayRequest } from "../../port/relay-request.js";
 import { toSignal } from "../../util/lazy-abort.js";
-import {
-  badState,
-  Fault,
-  INTERNAL_ERROR,
-  INVALID_PARAMS,
-  invalidParams,
-  MISSING_CAPABILITY,
-} from "../faults.js";
+import { badState, Fault, INVALID_PARAMS, invalidParams, MISSING_CAPABILITY } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import type { JsonText } from "../json-text.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
-import { isFields } from "../message.js";
+import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
+import { checkRead } from "./check-read.js";
+import type { TaskTarget } from "./open-tasks.js";
 import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
@@ -191,7 +186,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<Js
 async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  { identity, cache, taskId }: ServerRequest,
+  { identity, cache, taskId, params }: ServerRequest,
 ): Promise<JsonText> {
   const { client, facts } = context;
   if (resultType === "input_required") {
@@ -199,30 +194,36 @@ async function finish(
     const state = typeof requestState === "string" ? requestState : undefined;
     const round: NextRound = { kind: "server", server, state };
     facts.outcome = "waiting";
-    const sealed = { ...fields, requestState: sealRound(context, round, identity) };
+    const { ttlMs: _, cacheScope: __, ...question } = fields;
+    const sealed = { ...question, requestState: sealRound(context, round, identity) };
     return resultText(client, sealed, undefined, resultType);
   }
   facts.outcome = "ok";
+  if (taskId !== undefined) observeTask(context, { server, taskId: String(params["taskId"]) }, fields);
   const renamed = await withPublicUris(context, server, sealTaskIds(context, server, fields, taskId));
-  return resultText(client, renamed, cache);
+  if (cache === undefined || client.era === "legacy") return resultText(client, renamed);
+  return resultText(client, { ...renamed, ...stricterCache(context) }, cache);
 }
 
-/** Throws if the policy does not allow the request. There is no approval for reading. */
+/** The result of a task is its end. */
+function observeTask({ parts, user, request }: RequestContext, task: TaskTarget, { status }: Fields): void {
+  parts.tasks.observe(user, task, request.method === "tasks/result" ? "completed" : status);
+}
+
+/** What the server says about keeping the result holds, unless the result depends on answers of the client or on the user. */
+function stricterCache({ request, parts }: RequestContext): Partial<CachePolicy> {
+  const { inputResponses, requestState } = request.params;
+  if (inputResponses !== undefined || requestState !== undefined) return NOT_CACHED;
+  return parts.isSameForAll ? {} : { cacheScope: "private" };
+}
+
+/** Throws if the policy does not allow the request. */
 async function checkPolicy(
-  { parts, client, request, facts }: RequestContext,
+  context: RequestContext,
   { server, uri, prompt, params }: ServerRequest,
 ): Promise<void> {
-  if (parts.policy === undefined || (uri === undefined && prompt === undefined)) return;
-  const { principal, scopes } = client;
-  const { method } = request;
+  if (uri === undefined && prompt === undefined) return;
   const args = isFields(params["arguments"]) ? params["arguments"] : undefined;
-  const deciding = parts.policy.decide({ principal, scopes, method, server, uri, prompt, args });
-  const { effect, reason } = deciding instanceof Promise ? await deciding : deciding;
-  if (effect === "allow") return;
-  facts.outcome = "refused";
-  throw new Fault({
-    code: INTERNAL_ERROR,
-    message: `The gateway refused this request: ${reason ?? "the policy does not allow it"}`,
-    data: { code: "REFUSED", retryable: false, outcome: "unsent" },
-  });
+  const { method } = context.request;
+  await checkRead(context, { method, server, uri, prompt, args });
 }

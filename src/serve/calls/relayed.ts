@@ -1,10 +1,10 @@
 /** The way of one request to a server: capabilities, log messages, progress and questions of the client who sent it. */
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { Relay } from "../../protocol/relay.js";
+import type { Relay, RelayedQuestion } from "../../protocol/relay.js";
 import { withoutQuestions } from "../client.js";
 import { HOPS_META_KEY } from "../hops.js";
-import { type Fields, isFields, metaOf, RESERVED_META } from "../message.js";
+import { type Fields, isFields, META, metaOf, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText } from "../results.js";
 import { resultOf } from "./parked-calls.js";
@@ -16,6 +16,7 @@ interface RelayInit {
   readonly inputResponses?: Fields | undefined;
   readonly requestState?: string | undefined;
   readonly task?: Fields | undefined;
+  readonly progressUntil?: AbortSignal | undefined;
   /** @default asks on the stream of the request */
   readonly answer?: AskClient | undefined;
   /** @default every fallback server may get the call */
@@ -39,6 +40,7 @@ export function createRelay(context: RequestContext, init: RelayInit = {}): Rela
     inputResponses: init.inputResponses,
     requestState: init.requestState,
     task: init.task,
+    progressUntil: init.progressUntil,
     mayUse: init.mayUse,
     answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
   };
@@ -60,13 +62,32 @@ export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
 
 /** Sends the question to a legacy client on the stream of its request. */
 async function askOnStream(
-  { exchange }: RequestContext,
-  { method, params }: { method: string; params?: Fields | undefined },
+  context: RequestContext,
+  { method, params, onProgress }: RelayedQuestion,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
+  const { exchange, parts, client } = context;
   if (exchange.ask === undefined)
     throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
-  return resultOf(await exchange.ask(method, params, signal));
+  const shown = withClientTask(context, params);
+  if (onProgress === undefined) return resultOf(await exchange.ask(method, shown, signal));
+  const { token, stop } = parts.questions.followProgress(client.principal, onProgress);
+  try {
+    const _meta = { ...(shown && metaOf(shown)), progressToken: token };
+    return resultOf(await exchange.ask(method, { ...shown, _meta }, signal));
+  } finally {
+    stop();
+  }
+}
+
+/** A question that names a task belongs to the request for its result, which has the client's id of the task. */
+function withClientTask({ request }: RequestContext, params: Fields | undefined): Fields | undefined {
+  const meta = params && metaOf(params);
+  if (meta?.[META.relatedTask] === undefined) return params;
+  const { [META.relatedTask]: _, ...others } = meta;
+  const { taskId } = request.params;
+  if (request.method !== "tasks/result") return { ...params, _meta: others };
+  return { ...params, _meta: { ...others, [META.relatedTask]: { taskId } } };
 }
 
 /** Passes progress on with the client's own token; undefined if the client wants none. */

@@ -2,12 +2,7 @@
 import { unknownTask } from "../faults.js";
 import { type Fields, isFields, META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
-
-/** A task of one server. */
-export interface TaskTarget {
-  readonly server: string;
-  readonly taskId: string;
-}
+import type { TaskTarget } from "./open-tasks.js";
 
 const PURPOSE = "task";
 

@@ -4,8 +4,10 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import { withoutProgressToken } from "../../protocol/ask-client.js";
 import { askForLogin } from "../calls/ask-for-login.js";
 import { decideCall, fallbackRule } from "../calls/decide-call.js";
+import { findForCall } from "../calls/find-for-call.js";
 import { callOwnTool } from "../calls/own-tools.js";
 import { type AskClient, createRelay, passedRequestMeta } from "../calls/relayed.js";
 import { capabilityKeyOf, onlyQuestions } from "../client.js";
@@ -61,7 +63,10 @@ function innerContext(outer: RequestContext, { name, args, signal, answer }: Inn
   const ask: RequestContext["exchange"]["ask"] =
     answer === undefined
       ? exchange.ask
-      : async (method, params, stop) => ({ id: request.id, result: await answer({ method, params }, stop) });
+      : async (method, params, stop) => ({
+          id: request.id,
+          result: await answer({ method, params: withoutProgressToken(params) }, stop),
+        });
   const wantsNoLogs = client.era === "modern" && client.logLevel === undefined;
   return {
     ...outer,
@@ -91,7 +96,7 @@ async function decideAndRun(
   const entry = port.catalog.entry(name);
   const own = entry === undefined ? callOwnTool(context, name, args) : undefined;
   if (own !== undefined) return own;
-  const { info, source } = entry ?? (await port.findForCall(name, { signal }));
+  const { info, source } = entry ?? (await findForCall(context, name, signal));
   Object.assign(facts, { server: info.server, tool: source.sourceName, definition: source.raw });
   if (!parts.offers(client.principal, info)) throw refusal(`There is no tool named ${name}`, info.server);
   const found = { info, source };

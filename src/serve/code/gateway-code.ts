@@ -17,7 +17,7 @@ export async function openGatewayCode(options: CodeModeOptions): Promise<Gateway
   const { EXECUTE_NAME, SEARCH_NAME } = await import("../../code/model-tools.js");
   // Checks the options: nothing is used of the port yet.
   createCodeMode({} as Toolport, options);
-  // One executor for all users: a program never shares a thread with another one, and only one spare thread waits.
+  // One executor for all users: a thread runs one program at a time, each in a VM of its own, and few unused threads wait.
   const executor = options.executor ?? (await loadExecutor(options.idleTimeoutMs));
   return {
     isOffered: (name) => name === EXECUTE_NAME || name === SEARCH_NAME,

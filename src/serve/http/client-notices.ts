@@ -1,9 +1,10 @@
 /**
- * Notifications of legacy sessions: a cancelled request, changed roots. The request, or the connection to the server, may belong to
- * another replica, so each becomes a note that all replicas read.
+ * Notifications of legacy sessions: a cancelled request, changed roots, progress of an answer. The request, or the connection to the
+ * server, may belong to another replica, so the first two become notes that all replicas read.
  */
 import type { Relay } from "../../protocol/relay.js";
 import { resultOf } from "../calls/parked-calls.js";
+import { reportsRoots } from "../client.js";
 import { invalidParams } from "../faults.js";
 import { type ClientNotification, type Fields, isFields, type RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
@@ -39,12 +40,13 @@ export class ClientNotices {
 
   /** Takes a notification of a session. Ignores all others. */
   async take({ method, params }: ClientNotification, session: OpenedSession, user: User): Promise<void> {
-    const { notes } = this.#parts;
+    const { notes, questions } = this.#parts;
     if (method === "notifications/roots/list_changed") {
-      if (!isFields(session.capabilities["roots"]) || !this.#mayNote(user)) return;
+      if (!reportsRoots(session.capabilities) || !this.#mayNote(user)) return;
       const value = { p: user.principal, k: session.capabilityKey };
       return notes.set(`${ROOTS}${session.key}`, value, NOTE_MS);
     }
+    if (method === "notifications/progress") return questions.progress(params, user.principal);
     if (method !== "notifications/cancelled") return;
     const { requestId } = params;
     if (typeof requestId !== "string" && typeof requestId !== "number")

@@ -3,7 +3,7 @@ import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
-import type { EventSink, HttpReply } from "./http-request.js";
+import { type EventSink, type Headers, type HttpReply, NO_HEADERS } from "./http-request.js";
 
 const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream",
@@ -33,9 +33,14 @@ export class EventStream implements OpenStream, Slotted {
   /** Most streams answer one call, and no code waits for their end. */
   #closed: { readonly promise: Promise<void>; readonly settle: () => void } | undefined;
   #isSettled = false;
+  #first: string;
 
-  constructor(reply: HttpReply, headers: Readonly<Record<string, string>> = {}) {
-    this.#sink = reply.open({ ...EVENT_STREAM_HEADERS, ...headers });
+  /** @param first is sent with the first event, because every write costs time, or by `flush` */
+  constructor(reply: HttpReply, headers: Headers, first = "") {
+    this.#sink = reply.open(
+      headers === NO_HEADERS ? EVENT_STREAM_HEADERS : { ...EVENT_STREAM_HEADERS, ...headers },
+    );
+    this.#first = first;
     this.#sink.onDrain(() => this.#drained());
     reply.onGone(() => this.#over());
     heartbeats.add(this);
@@ -57,9 +62,11 @@ export class EventStream implements OpenStream, Slotted {
     return this.#closed.promise;
   }
 
-  /** Sends the headers without an event, so that the client sees that the stream is open. */
+  /** Sends the headers and what comes first, so that the client sees that the stream is open. */
   flush(): void {
-    if (!this.#isEnded) this.#sink.flush();
+    if (this.#isEnded) return;
+    if (this.#first === "") this.#sink.flush();
+    else this.#write("");
   }
 
   /** Sends one message as an event. */
@@ -80,11 +87,6 @@ export class EventStream implements OpenStream, Slotted {
     this.#write("event: message\ndata: ");
     for (const piece of json.pieces) this.#write(piece);
     this.#write("\n\n");
-  }
-
-  /** Sends text that is not a message. */
-  comment(text: string): void {
-    if (!this.#isEnded && !this.#isStalled) this.#write(text);
   }
 
   /** Asks the holder to finish: `closed` resolves. */
@@ -120,7 +122,10 @@ export class EventStream implements OpenStream, Slotted {
   }
 
   #write(event: string | Uint8Array): void {
-    if (this.#sink.write(event)) return;
+    const first = this.#first;
+    this.#first = "";
+    if (typeof event !== "string" && first !== "") this.#sink.write(first);
+    if (this.#sink.write(typeof event === "string" ? first + event : event)) return;
     this.#isStalled = true;
     this.#stalledAt = performance.now();
   }

@@ -104,8 +104,8 @@ export class HttpExchange implements Exchange, TimedRequest {
     if (this.#stream === undefined) {
       const { reply, headers, parts, client, id, clock } = this.#given;
       clock.delete(this);
-      this.#stream = new EventStream(reply, headers);
-      if (this.#isPrimed) this.#stream.comment(primingEvent(parts, client, id!));
+      const first = this.#isPrimed ? primingEvent(parts, client.session!, id!) : "";
+      this.#stream = new EventStream(reply, headers, first);
     }
     return this.#stream;
   }

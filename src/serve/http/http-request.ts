@@ -6,6 +6,8 @@ export interface HttpRequest {
   readonly method: string;
   /** Path with query. */
   readonly target: string;
+  /** The same request at its whole path, if a framework has removed a prefix (`app.use("/mcp", …)` of Express). */
+  unmounted?(): HttpRequest | undefined;
   /** Undefined if the header is missing. */
   header(name: string): string | undefined;
   /** The body as text. Rejects with a `Fault` if it is too long. */

@@ -41,8 +41,12 @@ export class HttpRouter {
     const query = target.indexOf("?");
     const path = query === -1 ? target : target.slice(0, query);
     if (path === this.#path || path === `${this.#path}/`) return this.#endpoint.handle(request, reply);
-    return this.#other(request, reply, path);
+    const whole = this.#isKnown(path) ? undefined : request.unmounted?.();
+    return whole === undefined ? this.#other(request, reply, path) : this.handle(whole, reply);
   }
+
+  #isKnown = (path: string): boolean =>
+    path === "/healthz" || path === "/readyz" || path.startsWith("/.well-known/") || this.#isPage(path);
 
   async #other(request: HttpRequest, reply: HttpReply, path: string): Promise<void> {
     if (path === "/healthz") return reply.send(200, TEXT, "ok");

@@ -28,9 +28,9 @@ export function openNewsStream(
   } finally {
     users.leave(owner);
   }
-  const stream = new EventStream(reply, headers);
-  stream.comment(": open\n\n");
-  if (first !== undefined) stream.send(first);
+  const stream = new EventStream(reply, headers, ": open\n\n");
+  if (first === undefined) stream.flush();
+  else stream.send(first);
   const { key } = session;
   const stopFeed = openLegacyFeed(parts, owner, {
     client: () => legacyClient(user, { ...session, session: key, logLevel: sessions.stateOf(key).logLevel }),

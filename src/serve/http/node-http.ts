@@ -1,22 +1,27 @@
 /** Serves requests of Node's HTTP server without web streams, which cost three times as much. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { Fault, INVALID_REQUEST } from "../faults.js";
+import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import { JsonPieces, type JsonText } from "../json-text.js";
 import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
 
 export class NodeRequest implements HttpRequest {
+  readonly target: string;
   readonly #message: IncomingMessage;
 
-  constructor(message: IncomingMessage) {
+  constructor(message: IncomingMessage, target = message.url ?? "/") {
     this.#message = message;
+    this.target = target;
   }
 
   get method(): string {
     return this.#message.method ?? "GET";
   }
 
-  get target(): string {
-    return this.#message.url ?? "/";
+  unmounted(): NodeRequest | undefined {
+    const { originalUrl } = this.#message as { originalUrl?: unknown };
+    return typeof originalUrl === "string" && originalUrl !== this.target
+      ? new NodeRequest(this.#message, originalUrl)
+      : undefined;
   }
 
   header(name: string): string | undefined {
@@ -28,8 +33,10 @@ export class NodeRequest implements HttpRequest {
     const message = this.#message;
     // Adapters such as Express parse the body before.
     const parsed = (message as { body?: unknown }).body;
-    if (parsed !== undefined)
-      return Promise.resolve(typeof parsed === "string" ? parsed : JSON.stringify(parsed));
+    if (parsed !== undefined && !isPlaceholder(parsed, message)) return Promise.resolve(toText(parsed));
+    // No event would follow.
+    if (message.readableEnded) return Promise.reject(bodyRead());
+    if (message.destroyed) return Promise.reject(cutBody());
     if (Number(message.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
     return new Promise((resolve, reject) => {
       let bytes = 0;
@@ -64,6 +71,28 @@ export class NodeRequest implements HttpRequest {
     return new Request(new URL(this.target, `http://${host}`), { method: this.method, headers: list });
   }
 }
+
+function toText(parsed: unknown): string {
+  if (typeof parsed === "string") return parsed;
+  return parsed instanceof Uint8Array ? new TextDecoder().decode(parsed) : JSON.stringify(parsed);
+}
+
+/** Parsers of Express 4 set an empty object for bodies that they leave to others. */
+const isPlaceholder = (parsed: unknown, message: IncomingMessage): boolean =>
+  !message.readableDidRead &&
+  typeof parsed === "object" &&
+  parsed !== null &&
+  Object.getPrototypeOf(parsed) === Object.prototype &&
+  Object.keys(parsed).length === 0;
+
+/** A mistake in the program around the gateway, such as a Fastify route. */
+const bodyRead = (): Fault =>
+  new Fault({
+    code: INTERNAL_ERROR,
+    message:
+      "The body was read before the gateway got the request. Pass the parsed body on: gateway.node(Object.assign(request.raw, { body: request.body }), reply.raw)",
+    status: 500,
+  });
 
 const cutBody = (): Fault => new Fault({ code: INVALID_REQUEST, message: "The body was cut", status: 400 });
 

@@ -4,7 +4,8 @@ import { badCursor } from "../faults.js";
 import { encodeJson, JsonPieces, type JsonText } from "../json-text.js";
 import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
-import { listText, NOT_CACHED } from "../results.js";
+import { listText } from "../results.js";
+import { listCache } from "./list-cache.js";
 import { entriesOf, type ListEntry, type ListKey } from "./list-entries.js";
 
 const MAX_PAGE_ENTRIES = 200;
@@ -16,7 +17,7 @@ const CHUNK = MAX_PAGE_ENTRIES + 1;
 export async function listPage(context: RequestContext, list: ListKey): Promise<JsonText> {
   const { parts, user, client, request } = context;
   const { cursor } = request.params;
-  const after = cursor === undefined ? undefined : await openCursor(context, list, cursor);
+  const opened = cursor === undefined ? undefined : await openCursor(context, list, cursor);
   await user.port.need(list, { signal: context.exchange.signal });
   const programTools = list === "tools" ? await parts.code?.open(context).tools() : undefined;
   const entries = await entriesOf(user.port, list, programTools);
@@ -25,7 +26,7 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
   let chars = 0;
   let hasMore = false;
   // Only as many entries as the page needs are decided about: a list may have a hundred thousand.
-  for (let from = firstAfter(entries, after); from < entries.length && !hasMore; from += CHUNK) {
+  for (let from = firstAfter(entries, opened?.key); from < entries.length && !hasMore; from += CHUNK) {
     for (const entry of await visibleEntries(context, list, entries.slice(from, from + CHUNK))) {
       const { text } = entry;
       hasMore = page.length === MAX_PAGE_ENTRIES || (page.length > 0 && chars + text.length > MAX_PAGE_CHARS);
@@ -34,10 +35,17 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
       chars += text.length;
     }
   }
+  // All pages have the scope of the first one, unless the list has become private since.
+  const cache = listCache(user.port, list, parts.isSameForAll && opened?.isPublic !== false);
   const nextCursor = hasMore
-    ? parts.seal.seal("cursor", { l: list, p: client.principal, k: page.at(-1)!.key })
+    ? parts.seal.seal("cursor", {
+        l: list,
+        p: client.principal,
+        k: page.at(-1)!.key,
+        ...(cache.cacheScope === "public" && { s: true }),
+      })
     : undefined;
-  return listText(client, { key: list, entries: pageText(page), nextCursor, cache: NOT_CACHED });
+  return listText(client, { key: list, entries: pageText(page), nextCursor, cache });
 }
 
 /** Pages by their first entry. Users who see the same tools share them. */
@@ -78,7 +86,7 @@ async function visibleEntries(
   const offered =
     list === "tools"
       ? entries.filter(({ server, source, name }) => {
-          if (server === "") return parts.code !== undefined || offersOwnTool({ parts }, name);
+          if (server === "") return parts.code !== undefined || offersOwnTool({ parts, user }, name);
           const info = user.port.catalog.entry(name)?.info;
           // The tool that begins a login is no tool of the server.
           return parts.offers(principal, info ?? { server, name, sourceName: source, inputSchema: {} });
@@ -102,12 +110,19 @@ async function visibleEntries(
 /** How the policy calls what a list contains. */
 const FIELDS = { tools: "tool", prompts: "prompt", resources: "uri", resourceTemplates: "uri" } as const;
 
+interface Cursor {
+  /** Of the last entry before the page. */
+  readonly key: string;
+  /** All pages before were public. */
+  readonly isPublic: boolean;
+}
+
 async function openCursor(
   { parts, client }: RequestContext,
   list: ListKey,
   cursor: unknown,
-): Promise<string> {
+): Promise<Cursor> {
   const opened = typeof cursor === "string" ? await parts.seal.openFresh("cursor", cursor) : undefined;
   if (!isFields(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
-  return opened["k"] as string;
+  return { key: opened["k"] as string, isPublic: opened["s"] === true };
 }

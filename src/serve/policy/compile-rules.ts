@@ -1,6 +1,7 @@
 /** Turns the rules of a policy into one function that decides about a request. */
 import { parseJson } from "../../util/json.js";
 import { type ArgumentsMatcher, compileArguments, type RegexCompiler } from "./argument-conditions.js";
+import { WHOLE_SERVER } from "./hides-server.js";
 import { ALLOW, type PolicyDecision, type PolicyRequest } from "./policy.js";
 import type { PolicyDocument, PolicyRule, TextPattern, UserPattern } from "./policy-document.js";
 import { compileText, type TextMatcher } from "./text-pattern.js";
@@ -49,10 +50,11 @@ export function compileRules(
 
   return (request) => {
     // A list shows what some arguments may be allowed to do. Every other request is decided with the arguments it has.
-    const isListing = request.method.endsWith("/list");
+    const isWhole = request.method === WHOLE_SERVER;
+    const isListing = isWhole || request.method.endsWith("/list");
     let readsArguments = false;
     for (const rule of rulesOf(request.server)) {
-      if (!concerns(rule, request)) continue;
+      if (isWhole ? !concernsSome(rule, request) : !concerns(rule, request)) continue;
       if (rule.args === undefined) return readsArguments ? rule.decisionByArguments : rule.decision;
       if (isListing) {
         if (rule.decision.effect !== "deny") return rule.decision;
@@ -70,6 +72,21 @@ function concerns(rule: CompiledRule, { tool, prompt, uri, principal, scopes }: 
   if (rule.tool !== undefined && (tool === undefined || !rule.tool(tool))) return false;
   if (rule.prompt !== undefined && (prompt === undefined || !rule.prompt(prompt))) return false;
   if (rule.resource !== undefined && (uri === undefined || !rule.resource(uri))) return false;
+  return isFor(rule, { principal, scopes });
+}
+
+/** Whether the rule decides if the user may see some part of a server. A denied part says nothing about the others. */
+function concernsSome(rule: CompiledRule, { principal, scopes }: PolicyRequest): boolean {
+  const namesPart = rule.tool !== undefined || rule.prompt !== undefined || rule.resource !== undefined;
+  if (namesPart && rule.decision.effect === "deny") return false;
+  return isFor(rule, { principal, scopes });
+}
+
+/** Whether the rule is for this user. */
+function isFor(
+  rule: CompiledRule,
+  { principal, scopes }: Pick<PolicyRequest, "principal" | "scopes">,
+): boolean {
   if (rule.user !== undefined && !rule.user(principal ?? "")) return false;
   return rule.scope === undefined || (scopes?.some(rule.scope) ?? false);
 }

@@ -22,11 +22,11 @@ export interface ArgumentTest {
   readonly min?: number;
   /** Largest number. */
   readonly max?: number;
-  /** Upper and lower case are the same in `glob` and `regex`. @default false */
+  /** Upper and lower case are the same in the `glob` and the `regex` beside it. @default false */
   readonly ignoreCase?: boolean;
   /** Whether the pointer finds a value. `false` matches arguments without it. */
   readonly present?: boolean;
-  /** Holds for values for which this does not hold. */
+  /** Holds for values for which this does not hold. It may not contain `present` and `match`. */
   readonly not?: ArgumentCondition;
   /**
    * If the pointer finds several values: how many must match.

@@ -46,7 +46,10 @@ export interface PolicyDecision {
  * ```
  */
 export interface Policy {
-  /** Decides about one request. For a method that ends in `/list`: whether some arguments could be allowed. */
+  /**
+   * Decides about one request. For a method that ends in `/list`: whether some arguments could be allowed. For `server/discover`:
+   * whether something of the server could be allowed.
+   */
   decide(request: PolicyRequest): PolicyDecision | Promise<PolicyDecision>;
   /** Decides about the entries of a list, in their order. */
   decideAll(

@@ -52,6 +52,31 @@ describe("a policy with a mistake", () => {
     ["a bound that is text", withCondition({ "/n": { max: "5" } }), "must be a number"],
     ["a pattern with look-ahead", withCondition({ "/n": { regex: "a(?=b)" } }), "RE2"],
     ["a pattern inside not", withCondition({ "/n": { not: { regex: "(" } } }), "not.regex: is not a pattern"],
+    [
+      "presence inside not",
+      withCondition({ "/n": { not: { present: true } } }),
+      'policy.rules[0].args./n.not.present: has no effect inside "not": write "present": false beside the pointer',
+    ],
+    ["absence inside not", withCondition({ "/n": { not: { present: false } } }), '"present": true'],
+    [
+      "presence in nested not",
+      withCondition({ "/n": { not: { not: { present: true, min: 1 } } } }),
+      "not.not",
+    ],
+    ["match inside not", withCondition({ "/n": { not: { glob: "a", match: "every" } } }), 'beside "not"'],
+    [
+      "a condition inside not without a test",
+      withCondition({ "/n": { not: { match: "some" } } }),
+      "must have one",
+    ],
+    ["a condition without a test", withCondition({ "/n": { match: "some" } }), "must have one of glob"],
+    [
+      "case of an exact text",
+      withCondition({ "/n": { equals: "A", ignoreCase: true } }),
+      "has no effect without",
+    ],
+    ["case beside not", withCondition({ "/n": { not: "a*", ignoreCase: true } }), "has no effect without"],
+    ["an empty range", withCondition({ "/n": { min: 2, max: 1 } }), 'is larger than "max"'],
   ])("is rejected: %s", async (_, source, message) => {
     expect((await failureOf(source)).message).toContain(message);
   });

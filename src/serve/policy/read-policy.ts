@@ -3,6 +3,7 @@ import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
 import { EntryReader, isRecord } from "../../config/entry-reader.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { type RegexCompiler, readPointer } from "./argument-conditions.js";
+import { checkCondition, checkPattern, type Findings } from "./check-condition.js";
 import { compileRules } from "./compile-rules.js";
 import {
   decideEach,
@@ -17,20 +18,7 @@ const EFFECTS: readonly PolicyEffect[] = ["allow", "deny", "approve"];
 const DOCUMENT_FIELDS = ["$schema", "default", "rules"];
 const PATTERN_FIELDS = ["server", "tool", "prompt", "resource", "user", "scope"] as const;
 const RULE_FIELDS = ["effect", ...PATTERN_FIELDS, "args", "reason"];
-const TEST_FIELDS: readonly (keyof ArgumentTest)[] = [
-  "glob",
-  "regex",
-  "equals",
-  "min",
-  "max",
-  "ignoreCase",
-  "present",
-  "not",
-  "match",
-];
 const MAX_RULES = 10_000;
-/** Depth of `not` in `not`. */
-const MAX_NESTED = 16;
 
 export interface ReadPolicyOptions {
   /** The file that the text comes from; named in errors. @default none */
@@ -123,12 +111,6 @@ function readDocument(root: unknown, issues: ConfigIssues, patterns: Set<string>
   };
 }
 
-interface Findings {
-  readonly issues: ConfigIssues;
-  /** Every regular expression. */
-  readonly patterns: Set<string>;
-}
-
 function readRule(value: unknown, path: ConfigPath, findings: Findings): PolicyRule {
   const { issues } = findings;
   if (!isRecord(value)) {
@@ -154,22 +136,6 @@ function readRule(value: unknown, path: ConfigPath, findings: Findings): PolicyR
   return { ...(value as unknown as PolicyRule), effect: effect ?? "deny" };
 }
 
-/** A text or a list of texts; for users also an object. Empty ones would never apply, so they are mistakes. */
-function checkPattern(reader: EntryReader, field: string): void {
-  const value = reader.raw(field);
-  if (field === "user" && isRecord(value)) {
-    const inner = reader.inner(field)!;
-    inner.rejectUnknown(["issuer", "subject"]);
-    if (inner.keys.length === 0) reader.report(field, 'must have "issuer" or "subject"');
-    for (const part of ["issuer", "subject"]) checkPattern(inner, part);
-  } else if (Array.isArray(value)) {
-    if (value.length === 0) reader.report(field, "must not be empty");
-    for (const [index, item] of value.entries())
-      if (typeof item !== "string" || item === "")
-        reader.report([field, index], "must be a text that is not empty");
-  } else reader.text(field);
-}
-
 function checkArguments(reader: EntryReader, path: ConfigPath, findings: Findings): void {
   const inner = reader.inner("args");
   if (inner === undefined) return;
@@ -182,41 +148,6 @@ function checkArguments(reader: EntryReader, path: ConfigPath, findings: Finding
       );
     checkCondition(inner.raw(pointer), { path: [...path, pointer], findings, depth: 0 });
   }
-}
-
-interface Place {
-  readonly path: ConfigPath;
-  readonly findings: Findings;
-  readonly depth: number;
-}
-
-function checkCondition(value: unknown, { path, findings, depth }: Place): void {
-  const { issues, patterns } = findings;
-  if (typeof value === "string" || typeof value === "boolean" || value === null) return;
-  if (typeof value === "number" && Number.isFinite(value)) return;
-  if (!isRecord(value)) return issues.add(path, "must be a text, a number, true, false, null or an object");
-  if (depth > MAX_NESTED) return issues.add(path, "is nested too deeply");
-  const reader = new EntryReader(value, path, issues);
-  reader.rejectUnknown(TEST_FIELDS);
-  if (reader.keys.length === 0) issues.add(path, `must have one of ${TEST_FIELDS.join(", ")}`);
-  checkPattern(reader, "glob");
-  const regex = reader.text("regex");
-  if (regex !== undefined) patterns.add(regex);
-  for (const bound of ["min", "max"]) {
-    const number = reader.raw(bound);
-    if (number !== undefined && (typeof number !== "number" || !Number.isFinite(number)))
-      reader.report(bound, "must be a number");
-  }
-  const equals = reader.raw("equals");
-  if (typeof equals === "object" && equals !== null)
-    reader.report("equals", "must be a text, a number, true, false or null");
-  reader.flag("ignoreCase");
-  reader.flag("present");
-  reader.choice("match", ["every", "some"]);
-  if (reader.raw("present") === false && reader.keys.length > 1)
-    reader.report("present", "is false, so no other condition can hold");
-  if (reader.has("not"))
-    checkCondition(reader.raw("not"), { path: [...path, "not"], findings, depth: depth + 1 });
 }
 
 /** Compiles every pattern, to report those that cannot be used. */

@@ -173,8 +173,11 @@ function decrypt(bytes: Buffer, key: KeyObject): unknown {
 function isExpired(value: unknown): boolean {
   if (typeof value !== "object" || value === null) return false;
   const { exp } = value as { exp?: unknown };
-  return typeof exp === "number" && exp + CLOCK_SKEW_MS < Date.now();
+  return typeof exp === "number" && isPast(exp);
 }
+
+/** Whether a time that any replica has set is over. */
+export const isPast = (expiresAt: number): boolean => expiresAt + CLOCK_SKEW_MS < Date.now();
 
 function createIvs(): () => Buffer {
   const pool = Buffer.alloc(POOLED_IVS * IV_BYTES);

@@ -10,6 +10,10 @@ import type { GatewayUser } from "../users.js";
 export interface FeedListener {
   /** Other replicas may have sent lists to this client. */
   readonly usesReplicas: boolean;
+  /** The legacy session of the stream. */
+  readonly session?: string | undefined;
+  /** Sends a message to the client. */
+  send?(text: string): void;
   listChanged(list: ListName): void;
   /** A log message that belongs to no request. */
   log?(params: Fields): void;
@@ -102,6 +106,12 @@ export class Feeds {
       clearTimeout(added.timer);
       added.stop();
     };
+  }
+
+  /** Sends a message on one stream of a legacy session. Dropped if it has none on this replica. */
+  sendTo({ principal }: GatewayUser, session: string, text: string): void {
+    for (const listener of this.#feeds.get(principal)?.listeners ?? [])
+      if (listener.session === session) return listener.send?.(text);
   }
 
   /** A client has just got this list, so it needs no notice of it. */

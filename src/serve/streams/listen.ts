@@ -8,7 +8,7 @@ import { type Fields, isFields, META } from "../message.js";
 import type { GatewayParts, RequestContext } from "../request-context.js";
 import { notificationText, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
-import { WatchedResources } from "./watched-resources.js";
+import { readRule, WatchedResources } from "./watched-resources.js";
 
 const FILTERS = {
   tools: "toolsListChanged",
@@ -38,7 +38,10 @@ export async function listen(context: RequestContext): Promise<string> {
     if (early === undefined) stream.send(text);
     else early.push(text);
   };
-  const watched = new WatchedResources(user.port, (uri) => send("notifications/resources/updated", { uri }));
+  const watched = new WatchedResources(user.port, {
+    mayRead: readRule(parts, () => client),
+    onUpdate: (uri) => send("notifications/resources/updated", { uri }),
+  });
   const stream: OpenStream = exchange.hold();
   const lists = listsOf(wanted);
   // Before the resources: a later change of what the port listens for would open the streams of its servers anew.
@@ -48,6 +51,7 @@ export async function listen(context: RequestContext): Promise<string> {
       if (lists.has(list)) send(`notifications/${list}/list_changed`);
     },
   });
+  const stopChecking = parts.policy?.onChange(() => watched.recheck());
   try {
     const honored = await honor(wanted, watched, { lists, signal: exchange.signal });
     stream.send(toText("notifications/subscriptions/acknowledged", { notifications: honored }));
@@ -55,6 +59,7 @@ export async function listen(context: RequestContext): Promise<string> {
     early = undefined;
     if (Object.keys(honored).length > 0) await stream.closed;
   } finally {
+    stopChecking?.();
     stop();
     watched.close();
     letGo();
@@ -78,6 +83,8 @@ async function honor(
     ? uris.filter((uri) => typeof uri === "string").slice(0, MAX_WATCHED)
     : [];
   const granted = asked.length === 0 ? [] : await watched.set(asked, signal);
+  // What was not acknowledged is not watched later, whatever new rules say.
+  if (granted.length < asked.length) await watched.set(granted, signal);
   return {
     ...Object.fromEntries([...lists].map((list) => [FILTERS[list], true])),
     ...(granted.length > 0 && { resourceSubscriptions: granted }),
@@ -100,28 +107,37 @@ export function openLegacyFeed(
   { client, send, usesReplicas }: LegacyFeed,
 ): () => void {
   const { session } = client();
-  const watched = new WatchedResources(user.port, (uri) =>
-    send(notificationText("notifications/resources/updated", { uri })),
-  );
+  const watched = new WatchedResources(user.port, {
+    mayRead: readRule(parts, client),
+    onUpdate: (uri) => send(notificationText("notifications/resources/updated", { uri })),
+  });
   const sync = () => {
     if (session !== undefined) void watched.set(parts.sessions.stateOf(session).subscriptions ?? []);
   };
   const stopFeed = parts.feeds.add(user, {
     usesReplicas,
+    session,
+    send,
     listChanged: (list) => send(notificationText(`notifications/${list}/list_changed`)),
     log(params) {
       const level = client().logLevel ?? "info";
       if (isAtLeast(params["level"], level)) send(notificationText("notifications/message", params));
     },
     passOn({ server, method, params }) {
-      send(notificationText(method, sealTaskIds({ parts, client: client() }, server, params)));
+      const task = { server, taskId: String(params["taskId"]) };
+      const known = parts.tasks.idOf(user, task);
+      send(notificationText(method, sealTaskIds({ parts, client: client() }, server, params, known)));
+      // Later, because other streams of the user need the id too.
+      if (known !== undefined) queueMicrotask(() => parts.tasks.observe(user, task, params["status"]));
     },
   });
   const stopWatching = parts.sessions.onChange((changed) => {
     if (changed === session) sync();
   });
+  const stopChecking = parts.policy?.onChange(() => watched.recheck());
   sync();
   return () => {
+    stopChecking?.();
     stopWatching();
     stopFeed();
     watched.close();

@@ -1,55 +1,111 @@
 /** The resources that one stream watches. */
 import type { Port } from "../../port/port.js";
+import { refusalOfRead } from "../calls/check-read.js";
+import type { GatewayClient } from "../client.js";
 import { resourceNames } from "../lists/list-entries.js";
+import type { ResourceTarget } from "../lists/resource-names.js";
+import type { GatewayParts } from "../request-context.js";
+
+/** A resource that the client has asked for. */
+interface Watch {
+  /** Undefined if the resource does not exist. */
+  readonly target?: ResourceTarget | undefined;
+  /** The policy does not let the client read the resource. The server has no subscription. */
+  readonly isRefused?: boolean | undefined;
+  /** Ends the subscription. Undefined if there is none. */
+  readonly stop?: (() => Promise<void>) | undefined;
+}
+
+const REFUSED: Watch = { isRefused: true };
+
+/** What a stream does with its resources. */
+interface WatchOptions {
+  /** Whether the client may read the resource now. */
+  readonly mayRead: (target: ResourceTarget) => Promise<boolean>;
+  /** Receives the URI that the client sees. */
+  readonly onUpdate: (uri: string) => void;
+}
 
 /** Subscribes to resources by the URIs that clients see. */
 export class WatchedResources {
   readonly #port: Port;
-  readonly #onUpdate: (uri: string) => void;
-  readonly #ends = new Map<string, Promise<(() => Promise<void>) | undefined>>();
+  readonly #options: WatchOptions;
+  readonly #watches = new Map<string, Promise<Watch>>();
 
-  /** @param onUpdate receives the URI that the client sees */
-  constructor(port: Port, onUpdate: (uri: string) => void) {
+  constructor(port: Port, options: WatchOptions) {
     this.#port = port;
-    this.#onUpdate = onUpdate;
+    this.#options = options;
   }
 
-  /** Watches exactly these resources. Resolves with those that the servers grant; never rejects. */
+  /** Watches exactly these resources. Resolves with those that the policy and the servers grant; never rejects. */
   async set(uris: readonly string[], signal?: AbortSignal): Promise<string[]> {
     const wanted = new Set(uris);
-    for (const [uri, end] of this.#ends)
+    for (const [uri, watch] of this.#watches)
       if (!wanted.has(uri)) {
-        this.#ends.delete(uri);
-        void end.then((stop) => stop?.());
+        this.#watches.delete(uri);
+        end(watch);
       }
     const granted = await Promise.all(
       [...wanted].map(async (uri) => {
-        let end = this.#ends.get(uri);
-        if (end === undefined) {
-          end = this.#watch(uri, signal);
-          this.#ends.set(uri, end);
+        let watch = this.#watches.get(uri);
+        if (watch === undefined) {
+          watch = this.#watch(uri, signal);
+          this.#watches.set(uri, watch);
         }
-        return (await end) === undefined ? [] : [uri];
+        return (await watch).stop === undefined ? [] : [uri];
       }),
     );
     return granted.flat();
   }
 
-  close(): void {
-    for (const end of this.#ends.values()) void end.then((stop) => stop?.());
-    this.#ends.clear();
+  /** The rules have changed: ends what the client may not read any more, and begins what it may read now. */
+  recheck(): void {
+    for (const [uri, before] of this.#watches) this.#watches.set(uri, this.#again(uri, before));
   }
 
-  async #watch(uri: string, signal: AbortSignal | undefined): Promise<(() => Promise<void>) | undefined> {
+  close(): void {
+    for (const watch of this.#watches.values()) end(watch);
+    this.#watches.clear();
+  }
+
+  async #again(uri: string, before: Promise<Watch>): Promise<Watch> {
+    const known = await before;
+    if (known.isRefused) return this.#watch(uri, undefined);
+    const { target, stop } = known;
+    if (target === undefined || stop === undefined || (await this.#options.mayRead(target))) return known;
+    end(before);
+    return REFUSED;
+  }
+
+  async #watch(uri: string, signal: AbortSignal | undefined): Promise<Watch> {
+    const { mayRead, onUpdate } = this.#options;
     try {
       const names = await resourceNames(this.#port, { signal });
-      const { server, uri: source } = names.resolve(uri);
-      const listener = (update: { readonly uri: string }) =>
-        this.#onUpdate(update.uri === source ? uri : names.toPublic(server, update.uri));
-      return await this.#port.subscriptions.add({ server, uri: source, listener }, { signal });
+      const target = names.resolve(uri);
+      if (!(await mayRead(target))) return REFUSED;
+      const { server, uri: source } = target;
+      const listener = async (update: { readonly uri: string }) => {
+        // The update may be about a resource below this one, and rules may have changed.
+        if (!(await mayRead({ server, uri: update.uri }))) return;
+        onUpdate(update.uri === source ? uri : names.toPublic(server, update.uri));
+      };
+      const stop = await this.#port.subscriptions.add({ server, uri: source, listener }, { signal });
+      return { target, stop };
     } catch {
       // The resource does not exist, or its server offers no subscription: the client is not promised any update.
-      return undefined;
+      return {};
     }
   }
 }
+
+function end(watch: Promise<Watch>): void {
+  void watch.then(({ stop }) => stop?.());
+}
+
+/** Asks the policy as it is asked when the client reads the resource. */
+export const readRule =
+  (parts: Pick<GatewayParts, "policy">, client: () => Pick<GatewayClient, "principal" | "scopes">) =>
+  async (target: ResourceTarget): Promise<boolean> =>
+    parts.policy === undefined ||
+    (await refusalOfRead({ parts, client: client(), facts: {} }, { method: "resources/read", ...target })) ===
+      undefined;

@@ -1,0 +1,127 @@
+/** Clients of a gateway learn of changes that its servers made while no stream reported them. */
+import type { Client } from "@modelcontextprotocol/client";
+import { createLinkedTransports, createToolport } from "toolport";
+import type { GatewayOptions } from "toolport/serve";
+import { describe, expect, test } from "vitest";
+import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { followWire, lateServer, nextChange, STREAM } from "../support/late-listening.js";
+import { openGateway } from "./gateway-scene.js";
+import { PATIENT } from "./support/counting-server.js";
+
+const tool = { handler: () => "ok" };
+const ERAS = ["modern", "legacy"] as const;
+const GATEWAYS: readonly [string, GatewayOptions][] = [
+  ["without users", { auth: false }],
+  ["with users", { auth: { verify: () => ({ principal: "ada" }) } }],
+];
+
+const nextNotice = (client: Client) =>
+  new Promise<void>((resolve) => {
+    client.setNotificationHandler("notifications/tools/list_changed", () => resolve());
+  });
+
+const namesOf = async (client: Client) => (await client.listTools()).tools.map(({ name }) => name);
+
+describe.each(GATEWAYS)("a gateway %s", (_name, options) => {
+  test.each(ERAS)("tells its client of a change before the stream of a %s server was open", async (era) => {
+    await using late = await lateServer({ era, tools: { old: tool } });
+    late.hold(STREAM[era]);
+    await using scene = await openGateway({ mcpServers: { up: { url: late.url } } }, options);
+    const client = await scene.client("modern");
+    const noticed = nextNotice(client);
+    await client.listen({ toolsListChanged: true });
+    const requested = late.next(STREAM[era]);
+    expect(await namesOf(client)).toEqual(["up__old"]);
+    await requested;
+    await late.server.update({ tools: { new: tool } });
+    late.release(STREAM[era]);
+    await noticed;
+    expect(await namesOf(client)).toEqual(["up__new"]);
+  });
+});
+
+describe("G32 a gateway with users", () => {
+  const options = GATEWAYS[1]![1];
+
+  test.each(ERAS)("tells a client of changes of a %s server before it listened", async (era) => {
+    await using late = await lateServer({ era, tools: { old: tool } });
+    await using scene = await openGateway({ mcpServers: { up: { url: late.url } } }, options);
+    const client = await scene.client("modern");
+    expect(await namesOf(client)).toEqual(["up__old"]);
+    await late.server.update({ tools: { new: tool } });
+    const noticed = nextNotice(client);
+    await client.listen({ toolsListChanged: true });
+    await noticed;
+    expect(await namesOf(client)).toEqual(["up__new"]);
+  });
+
+  test("tells a client of changes while its connections were closed", async () => {
+    await using late = await lateServer({ era: "modern", tools: { old: tool } });
+    await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
+    const access = gatewayAccess(toolport);
+    const port = access.portOf("ada");
+    await port.need("tools", PATIENT);
+    access.rest(0);
+    expect(port.pool.created()).toEqual([]);
+    await late.server.update({ tools: { new: tool } });
+    const changed = nextChange(toolport);
+    port.listen();
+    expect(await changed).toMatchObject({ server: "up", lists: ["tools"] });
+    expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["up__new"]);
+  });
+
+  test("reads a list once that arrives after the stream is open", async () => {
+    await using late = await lateServer({ era: "modern", tools: { old: tool } });
+    await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
+    const port = gatewayAccess(toolport).portOf("ada");
+    const { acknowledged } = followWire(toolport);
+    late.hold("tools/list");
+    port.listen();
+    const listing = port.need("tools", PATIENT);
+    await acknowledged;
+    late.release("tools/list");
+    await listing;
+    const changed = nextChange(toolport);
+    await late.server.update({ tools: { new: tool } });
+    await changed;
+    await port.need("tools", PATIENT);
+    expect(late.count("tools/list")).toBe(2);
+    expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["up__new"]);
+  });
+
+  test("reads a list again that changed while it was read", async () => {
+    const { transport, counts } = changesWhileRead();
+    await using toolport = createToolport({ mcpServers: { up: { transport, protocol: "legacy" } } });
+    const port = gatewayAccess(toolport).portOf("ada");
+    await port.need("tools", PATIENT);
+    expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["up__old"]);
+    await port.need("tools", PATIENT);
+    expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["up__new"]);
+    await port.need("tools", PATIENT);
+    expect(counts.lists).toBe(2);
+  });
+});
+
+/** A server that reports a change after it has read its list, and before it sends it. */
+function changesWhileRead() {
+  const counts = { lists: 0 };
+  const transport = async () => {
+    const [client, server] = createLinkedTransports();
+    const say = (message: object) => server.send({ jsonrpc: "2.0", ...message } as never);
+    server.onmessage = async (message) => {
+      const { id, method } = message as { id?: number; method?: string };
+      if (id === undefined) return;
+      const capabilities = { tools: { listChanged: true } };
+      const serverInfo = { name: "hasty", version: "1" };
+      if (method === "initialize")
+        return say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } });
+      counts.lists += 1;
+      const tools = [{ name: counts.lists === 1 ? "old" : "new", inputSchema: { type: "object" } }];
+      if (counts.lists === 1) await say({ method: "notifications/tools/list_changed" });
+      return say({ id, result: { tools } });
+    };
+    await server.start();
+    return client;
+  };
+  return { transport, counts };
+}
