@@ -15,8 +15,9 @@ interface StatePathInput {
   readonly home?: string;
 }
 
+export const STATE_VARIABLE = "TOOLPORT_STATE";
 /** `TOOLPORT_STATE=off` is the same as `--no-state`. */
-const OFF = "off";
+export const STATE_OFF = "off";
 
 /** `--state`, else `TOOLPORT_STATE`, else a file in the user's state directory. Undefined: state in memory. */
 export function statePath({
@@ -29,8 +30,8 @@ export function statePath({
 }: StatePathInput): string | undefined {
   if (isOff) return undefined;
   if (flag !== undefined) return resolve(cwd, flag);
-  const variable = env["TOOLPORT_STATE"];
-  if (variable === OFF) return undefined;
+  const variable = env[STATE_VARIABLE];
+  if (variable === STATE_OFF) return undefined;
   if (variable) return resolve(cwd, variable);
   return join(stateFolder({ env, platform, home }), "toolport", "state.db");
 }

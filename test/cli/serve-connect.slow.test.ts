@@ -1,6 +1,6 @@
 /** `toolport serve --connect-client`: a user of the issuer connects an own account of a server on the pages of the gateway. */
 import { createToolport } from "toolport";
-import { expect, test } from "vitest";
+import { expect, onTestFinished, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
@@ -27,8 +27,9 @@ class GatewayBrowser {
   }
 }
 
-test("a user logs in at the issuer, then at the server, and can use its tools", async () => {
-  using sandbox = createSandbox();
+/** A gateway for users of an issuer, with a server that needs a login of its own. */
+async function openGateway() {
+  const sandbox = createSandbox();
   const origin = `http://127.0.0.1:${await freePort()}`;
   const gateway = {
     client_id: "gateway",
@@ -36,30 +37,47 @@ test("a user logs in at the issuer, then at the server, and can use its tools", 
     redirect_uris: [`${origin}/connect/login`],
     application_type: "native" as const,
   };
-  await using vault = await startOAuthBench();
-  await using issuer = await startOAuthBench({ clients: [gateway], signedResource: `${origin}/mcp` });
+  const vault = await startOAuthBench();
+  const issuer = await startOAuthBench({ clients: [gateway], signedResource: `${origin}/mcp` });
   await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { vault: { url: vault.url } } });
   const options = ["--http", new URL(origin).host, "--url", `${origin}/mcp`, "--issuer", issuer.issuer];
-  await using served = await startServe(sandbox, [...options, "--connect-client", "gateway"], {
+  const served = await startServe(sandbox, [...options, "--connect-client", "gateway"], {
     TOOLPORT_CONNECT_SECRET: gateway.client_secret,
   });
+  onTestFinished(async () => {
+    await served[Symbol.asyncDispose]();
+    await Promise.all([issuer, vault].map((bench) => bench[Symbol.asyncDispose]()));
+    sandbox[Symbol.dispose]();
+  });
+  return { origin, vault, issuer, served, secret: gateway.client_secret };
+}
 
-  // The user's own client gets a token for the gateway from the issuer.
+/** The user's own client, with a token for the gateway from the issuer, and the link of the tool that begins a login. */
+async function openClient({ origin, issuer, served }: Awaited<ReturnType<typeof openGateway>>, user: string) {
   const entry = { url: served.url, oauth: { scopes: ["tools:read"] } };
-  await using client = createToolport({ mcpServers: { gateway: entry }, callbackUrl: CALLBACK });
+  const client = createToolport({ mcpServers: { gateway: entry }, callbackUrl: CALLBACK });
+  onTestFinished(() => client.close());
   const { servers } = await client.connect();
   const authUrl = servers["gateway"]?.authUrl ?? "";
   expect(new URL(authUrl).origin).toBe(issuer.issuer);
-  const back = await logIn(authUrl, "ada");
+  const back = await logIn(authUrl, user);
   await client.finishAuth("gateway", back.searchParams);
-
-  const names = async () => (await client.tools()).map(({ name }) => name);
+  const names = async () => {
+    await client.refresh("gateway");
+    return (await client.tools()).map(({ name }) => name);
+  };
   // Until the user has an account there, the server has only a tool that offers the login.
   expect(await names()).toEqual(["gateway__vault__sign_in"]);
   const asked = await client.callTool("gateway__vault__sign_in", {});
   const link = new RegExp(`${origin}/connect/[^\\s"]+`).exec(asked.text)?.[0] ?? "";
   expect(link).not.toBe("");
+  return { client, names, link };
+}
 
+test("a user logs in at the issuer, then at the server, and can use its tools", async () => {
+  const gateway = await openGateway();
+  const { issuer, vault, served, secret } = gateway;
+  const { client, names, link } = await openClient(gateway, "ada");
   const browser = new GatewayBrowser();
   const atIssuer = await browser.open(link);
   expect(new URL(atIssuer.location).origin).toBe(issuer.issuer);
@@ -68,8 +86,17 @@ test("a user logs in at the issuer, then at the server, and can use its tools", 
   const connected = await browser.open(await logIn(atVault.location, "ada-at-vault"));
   expect(connected.status).toBe(200);
 
-  await client.refresh("gateway");
   expect(await names()).toContain("gateway__vault__whoami");
   expect((await client.callTool("gateway__vault__whoami", {})).text).toBe("ada-at-vault");
-  expect(served.stdout() + served.stderr()).not.toContain(gateway.client_secret);
+  expect(served.stdout() + served.stderr()).not.toContain(secret);
+});
+
+test("a link that another user opens leads to no login at the server", async () => {
+  const gateway = await openGateway();
+  const { names, link } = await openClient(gateway, "ada");
+  const browser = new GatewayBrowser();
+  const atIssuer = await browser.open(link);
+  const refused = await browser.open(await logIn(atIssuer.location, "bob"));
+  expect(refused).toEqual({ status: 403, location: "" });
+  expect(await names()).toEqual(["gateway__vault__sign_in"]);
 });

@@ -146,3 +146,16 @@ test("an audit log that cannot be written stops the start", async () => {
   );
   expect({ code, stderr }).toEqual({ code: 2, stderr: expect.stringContaining("no/such/folder") });
 });
+
+test("a policy that breaks while the gateway runs is one line of stderr that names the problem", async () => {
+  using sandbox = createSandbox();
+  await configureServers(sandbox, { lean: [] });
+  const policy = await sandbox.write("project/policy.json", { default: "allow", rules: [] });
+  await using served = await startServe(sandbox, ["--http", "0", "--no-token", "--policy", policy]);
+  await sandbox.write("project/policy.json", { default: "allow", rules: [{ effect: "alow" }] });
+  const line = await waitFor(() => /^.*cannot be used.*$/m.exec(served.stderr())?.[0], {
+    label: "the warning",
+  });
+  expect(line).toContain("policy.rules[0].effect: must be one of");
+  expect(line).not.toContain("\\n");
+});

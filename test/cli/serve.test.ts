@@ -93,7 +93,7 @@ const URL_ERRORS: readonly [args: string, exitCode: number, message: RegExp][] =
   ["--url https://a.example", 1, /--url needs --http/],
   ["--http 0 --audience a", 1, /--audience needs --issuer/],
   ["--http 0 --issuer https://a.example --no-token", 1, /--issuer and --no-token/],
-  ["--http 0 --issuer https://a.example", 2, /audience/],
+  ["--http 0 --issuer https://a.example", 2, /--issuer needs --url or --audience/],
   ["--http 0 --connect-client me --issuer https://a.example", 1, /--connect-client needs --issuer and --url/],
   ["--http 0 --drain-ms soon", 1, /--drain-ms requires/],
   ["--http 0 --no-state", 2, /no place for the token/],

@@ -137,10 +137,12 @@ function loggerOf(context: CommandContext): Logger {
   const details = (message: string) => {
     if (context.isVerbose) context.info(message, "dim");
   };
+  // A warning is one line; that of a broken policy lists each problem on a line of its own.
+  const warn = (message: string) => context.warn(message.replaceAll(/\n\s*/g, " "));
   return {
     debug: () => {},
     info: details,
-    warn: (message) => context.warn(message),
-    error: (message) => context.warn(message),
+    warn,
+    error: warn,
   };
 }

@@ -1,11 +1,13 @@
 /** `toolport serve --print-config <client>`: the entry with which a client uses this gateway. */
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
+import { KEY_VARIABLE } from "../../state/stores/configured-keys.js";
 import { VERSION } from "../../util/version.js";
 import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../exit-codes.js";
+import { STATE_OFF, STATE_VARIABLE } from "../state-path.js";
 import { CLIENT_FORMATS, type ClientTarget } from "./config-clients.js";
 import { reachableHost, type ServeSettings } from "./read-serve-settings.js";
 import type { ConfigClient } from "./serve-option-table.js";
@@ -16,14 +18,13 @@ const STORE_VARIABLE = "TOOLPORT_STORE";
 /** The variable with the token of a gateway over HTTP. */
 export const TOKEN_VARIABLE = "TOOLPORT_SERVE_TOKEN";
 
-/** @param tokenFile where the token of this gateway is; undefined if it needs none */
 export async function printConfig(
   client: ConfigClient,
   invocation: Invocation,
   { settings, context, tokenFile }: PrintParts,
 ): Promise<number> {
   const format = CLIENT_FORMATS[client];
-  const target = targetOf(invocation, settings, context, tokenFile !== undefined);
+  const target = targetOf(invocation, settings, context);
   if (target.kind === "http" && !format.hasHttp)
     throw new CliError({
       code: "NOT_SUPPORTED",
@@ -35,7 +36,7 @@ export async function printConfig(
     throw new CliError({
       code: "NOT_SUPPORTED",
       exitCode: EXIT.configuration,
-      message: `The file of ${format.title} cannot refer to variables, so it would contain the password of the store. Use a URL without a password, or no --store`,
+      message: `The file of ${format.title} cannot refer to variables, so it would contain the secret in ${target.variables.join(" and ")}. Use state that needs none`,
       next: `toolport serve --print-config ${client}`,
     });
   const text = await format.write(SERVER_NAME, target);
@@ -46,14 +47,15 @@ export async function printConfig(
   }
   context.print(text);
   context.info(`For ${format.title}: ${format.file}`, "dim");
-  if (target.kind === "http" && target.tokenVariable !== undefined)
+  if (target.kind === "http" && target.tokenVariable !== undefined) {
+    const place = tokenFile ?? `${TOKEN_VARIABLE} of the gateway`;
     context.info(
       client === "vscode"
-        ? `VS Code asks for the token, which is in ${tokenFile}`
-        : `Set ${TOKEN_VARIABLE} for ${format.title} to the token in ${tokenFile}`,
+        ? `VS Code asks for the token, which is in ${place}`
+        : `Set ${TOKEN_VARIABLE} for ${format.title} to the token in ${place}`,
       "dim",
     );
-  else if (variables.length > 0)
+  } else if (variables.length > 0)
     context.info(`Set ${variables.join(", ")} for ${format.title}; the file only refers to it`, "dim");
   return EXIT.ok;
 }
@@ -61,16 +63,12 @@ export async function printConfig(
 interface PrintParts {
   readonly settings: ServeSettings;
   readonly context: CommandContext;
+  /** Where the token of a gateway over HTTP is. Undefined if it needs none, or has it from its environment. */
   readonly tokenFile: string | undefined;
 }
 
-function targetOf(
-  invocation: Invocation,
-  settings: ServeSettings,
-  context: CommandContext,
-  needsToken: boolean,
-): ClientTarget {
-  const { http, url } = settings;
+function targetOf(invocation: Invocation, settings: ServeSettings, context: CommandContext): ClientTarget {
+  const { http, url, issuer, noToken } = settings;
   if (http === undefined && url === undefined) return programTarget(invocation, settings, context);
   if (url === undefined && http?.port === 0)
     throw new CliError({
@@ -78,6 +76,7 @@ function targetOf(
       next: "toolport serve --http 8080 --print-config cursor",
     });
   const address = url ?? `http://${reachableHost(http!.host)}:${http!.port}${settings.path}`;
+  const needsToken = issuer === undefined && !noToken;
   return { kind: "http", url: address, tokenVariable: needsToken ? TOKEN_VARIABLE : undefined };
 }
 
@@ -88,29 +87,38 @@ function programTarget(
   { cwd, env }: CommandContext,
 ): ClientTarget {
   const { command, args } = ownCommand(env);
-  const { store } = settings;
+  const { store, drainMs } = settings;
   const isSecret = store !== undefined && hasPassword(store);
   const option = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
-  const state = textOption(invocation, "state");
+  const flag = (name: string) => (flagOption(invocation, name) ? [`--${name}`] : []);
   const words = [
     ...textsOption(invocation, "config").flatMap((path) => ["--config", resolve(cwd, path)]),
-    ...option("--state", state === undefined ? undefined : resolve(cwd, state)),
-    ...(flagOption(invocation, "no-state") ? ["--no-state"] : []),
+    ...stateWords(invocation, { cwd, env }),
+    ...option("--timeout", textOption(invocation, "timeout")),
     ...option("--servers", settings.servers?.join(",")),
     ...option("--store", isSecret ? undefined : store),
-    ...(settings.noPrefix ? ["--no-prefix"] : []),
-    ...(settings.readOnly ? ["--read-only"] : []),
-    ...(settings.code ? ["--code"] : []),
+    ...["no-prefix", "read-only", "code"].flatMap(flag),
     ...option("--policy", settings.policy),
     ...option("--audit", settings.audit),
-    ...(flagOption(invocation, "yes") ? ["--yes"] : []),
+    ...option("--drain-ms", drainMs?.toString()),
+    ...["yes", "quiet", "verbose"].flatMap(flag),
   ];
   return {
     kind: "stdio",
     command,
     args: [...args, "serve", ...words],
-    variables: isSecret ? [STORE_VARIABLE] : [],
+    variables: [...(isSecret ? [STORE_VARIABLE] : []), ...(env[KEY_VARIABLE] ? [KEY_VARIABLE] : [])],
   };
+}
+
+/** The state of this shell. A client does not have its variables, and would use other state. */
+function stateWords(invocation: Invocation, { cwd, env }: Pick<CommandContext, "cwd" | "env">): string[] {
+  if (flagOption(invocation, "no-state")) return ["--no-state"];
+  const given = textOption(invocation, "state");
+  if (given !== undefined) return ["--state", resolve(cwd, given)];
+  const variable = env[STATE_VARIABLE];
+  if (variable === STATE_OFF) return ["--no-state"];
+  return variable ? ["--state", resolve(cwd, variable)] : [];
 }
 
 /** Absolute paths, because programs with windows have another PATH than a shell. The cache of npx is no place to rely on. */

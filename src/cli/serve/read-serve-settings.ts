@@ -108,6 +108,12 @@ function checkAuthorization(settings: ServeSettings): void {
   if (audience.length > 0 && issuer === undefined) throw usage("--audience needs --issuer");
   if (connectClient !== undefined && (issuer === undefined || url === undefined))
     throw usage("--connect-client needs --issuer and --url");
+  if (issuer !== undefined && url === undefined && audience.length === 0)
+    throw new CliError({
+      exitCode: EXIT.configuration,
+      message: "--issuer needs --url or --audience: a token must be made for this gateway",
+      next: "toolport serve --http <port> --issuer <address> --url <address of the gateway>",
+    });
   if (noToken && http !== undefined && !http.isLoopback)
     throw new CliError({
       code: "PUBLIC_WITHOUT_AUTHORIZATION",

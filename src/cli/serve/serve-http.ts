@@ -28,6 +28,8 @@ import {
 const KEEP_ALIVE_MS = 75_000;
 /** The secret of the client of `--connect-client`. */
 const CONNECT_SECRET_VARIABLE = "TOOLPORT_CONNECT_SECRET";
+/** As in `auth.token` of `createGateway`. */
+const MIN_TOKEN_LENGTH = 32;
 const FLUSH_MS = 1_000;
 const POLL_MS = 20;
 
@@ -78,8 +80,18 @@ export function readCredentials(
     context.warn("Every program on this machine can use the gateway, because of --no-token");
     return { auth: false };
   }
-  if (tokenFile === undefined) return { auth: { token: context.env[TOKEN_VARIABLE] ?? "" } };
+  if (tokenFile === undefined) return { auth: { token: readTokenVariable(context) } };
   return { auth: { token: loadLocalToken(tokenFile, context.warn).token }, tokenFile };
+}
+
+function readTokenVariable({ env }: CommandContext): string {
+  const token = env[TOKEN_VARIABLE] ?? "";
+  if (token.length >= MIN_TOKEN_LENGTH) return token;
+  throw new CliError({
+    exitCode: EXIT.configuration,
+    message: `${TOKEN_VARIABLE} must have at least ${MIN_TOKEN_LENGTH} characters`,
+    next: `export ${TOKEN_VARIABLE}=$(openssl rand -hex 32)`,
+  });
 }
 
 /** Where logins at upstream servers return to, if users can log in through this gateway. */

@@ -19,6 +19,11 @@ export function readKeyFile(
   onWarning: ((warning: StoreWarning) => void) | undefined,
 ): string[] | undefined {
   if (inspectPrivateFile(path, onWarning) === undefined) return undefined;
+  return readKeyLines(path);
+}
+
+/** Its lines without comments. Checks nothing. */
+export function readKeyLines(path: string): string[] {
   const lines = readFileSync(path, "utf8").split("\n");
   return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
 }
