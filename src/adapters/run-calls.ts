@@ -3,6 +3,7 @@
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { SuspensionError } from "../errors/suspension-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
@@ -200,10 +201,9 @@ async function answerCall(
     if (isSearch(call)) return await answerSearch(call, context);
     if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
       throw notOffered(call.name, [...byName.keys()]);
-    const read = readArguments(call.args);
-    if ("problem" in read) return { call, parts: [textPart(read.problem)], isError: true };
+    const given = readArguments(call, tool);
     const derived = tool && derivedSchemaOf(tool, lastTarget(tool, targets));
-    const args = derived?.unwrap(read.args) ?? read.args;
+    const args = derived?.unwrap(given) ?? given;
     const sent = callOptions(options, call.id);
     const result =
       suspend === undefined
@@ -225,9 +225,7 @@ async function answerCall(
 }
 
 async function answerSearch(call: RequestedCall, { toolport, options }: CallContext): Promise<CallOutcome> {
-  const read = readArguments(call.args);
-  if ("problem" in read) return { call, parts: [textPart(read.problem)], isError: true };
-  const found = await searchDeferred(toolport, read.args, options);
+  const found = await searchDeferred(toolport, readArguments(call, undefined), options);
   return { call, parts: [], isError: false, found };
 }
 
@@ -252,18 +250,29 @@ function callOptions(options: AnyRunOptions, id: string | undefined): CallToolOp
   return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
 }
 
-function readArguments(given: unknown): { args: Record<string, unknown> } | { problem: string } {
-  let args: unknown = given ?? {};
-  if (typeof args === "string") {
+/** Throws `INVALID_ARGUMENTS` if they are not an object. */
+function readArguments({ name, args }: RequestedCall, tool: ToolInfo | undefined): Record<string, unknown> {
+  let given: unknown = args ?? {};
+  let problem = "are not a JSON object";
+  if (typeof given === "string") {
     try {
-      args = args.trim() === "" ? {} : JSON.parse(args);
+      given = given.trim() === "" ? {} : JSON.parse(given);
     } catch (error) {
-      return { problem: `The arguments are not valid JSON: ${(error as Error).message}` };
+      given = undefined;
+      problem = `are not valid JSON: ${(error as Error).message}`;
     }
   }
-  if (typeof args === "object" && args !== null && !Array.isArray(args))
-    return { args: args as Record<string, unknown> };
-  return { problem: "The arguments must be a JSON object" };
+  if (typeof given === "object" && given !== null && !Array.isArray(given))
+    return given as Record<string, unknown>;
+  throw new ToolCallError({
+    code: "INVALID_ARGUMENTS",
+    server: tool?.server,
+    tool: tool?.sourceName ?? name,
+    what: `Nothing was sent: the arguments ${problem}`,
+    next: "Correct them and call again",
+    outcome: "unsent",
+    issues: [{ path: "$", message: problem }],
+  });
 }
 
 const notOffered = (name: string, offered: readonly string[]): CatalogError =>

@@ -270,11 +270,12 @@ describe("notifications of servers", () => {
       });
       await client.getTools();
       expect(reported).toEqual(["initialized app true"]);
-      // The subscription of a modern server opens slightly later.
-      await waitFor(async () => {
-        await server.update({ tools: { fresh: { handler: () => "new" } }, resources: {}, prompts: {} });
-        return reported.includes("tools") && reported.includes("resources") && reported.includes("prompts");
+      await server.update({
+        tools: { fresh: { handler: () => "new" } },
+        resources: { "app://fresh": { text: "new" } },
+        prompts: { fresh: { get: () => "new" } },
       });
+      await waitFor(() => ["tools", "resources", "prompts"].every((list) => reported.includes(list)));
       expect(names).toEqual(["fresh"]);
     },
   );

@@ -195,7 +195,7 @@ test("client: a failed search is reported, and the other calls have their result
     { ...failed, call_id: "s2" },
     { type: "function_call_output", call_id: "c1", output: '{"sum":2}' },
   ]);
-  expect(errors).toEqual(["tool_search TOOL_NOT_FOUND"]);
+  expect(errors.toSorted()).toEqual(["tool_search INVALID_ARGUMENTS", "tool_search TOOL_NOT_FOUND"]);
 });
 
 test("client: an abort ends the run", async () => {

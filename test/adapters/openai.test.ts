@@ -161,21 +161,36 @@ test("bad JSON, a call of another kind and the old function_call are answered to
     type: "function",
     function: { name: "math__add", arguments: text },
   });
-  const answers = await runOpenAIToolCalls(workshop.toolport, {
+  const reported: string[] = [];
+  const message = {
     tool_calls: [
       call("1", '{"a": 1,'),
       call("2", "[1, 2]"),
       { id: "3", type: "custom" },
       call("4", '{"a":1,"b":1}'),
     ],
+  };
+  const answers = await runOpenAIToolCalls(workshop.toolport, message, {
+    onError: ({ code, outcome }, { id }) => reported.push(`${id} ${code} ${outcome}`),
   });
+  expect(reported.toSorted()).toEqual([
+    "1 INVALID_ARGUMENTS unsent",
+    "2 INVALID_ARGUMENTS unsent",
+    "3 TOOL_NOT_FOUND unsent",
+  ]);
   expect(answers).toEqual([
     {
       role: "tool",
       tool_call_id: "1",
-      content: expect.stringMatching(/^Error: The arguments are not valid JSON: /),
+      content: expect.stringMatching(
+        /^Error: \[math\/add\] Nothing was sent: the arguments are not valid JSON: /,
+      ),
     },
-    { role: "tool", tool_call_id: "2", content: "Error: The arguments must be a JSON object" },
+    {
+      role: "tool",
+      tool_call_id: "2",
+      content: expect.stringContaining("Nothing was sent: the arguments are not a JSON object"),
+    },
     { role: "tool", tool_call_id: "3", content: expect.stringContaining("TOOL_NOT_FOUND") },
     { role: "tool", tool_call_id: "4", content: '{"sum":2}' },
   ]);
