@@ -10,7 +10,7 @@ import { sleep } from "../process-figures.mjs";
 
 const SERVER = fileURLToPath(new URL("../server.cjs", import.meta.url));
 const MARK = "TOOLPORT_BENCH_CONTENDER";
-/** Unit of the CPU times in /proc. */
+/** Unit of the CPU times in `/proc/<pid>/stat`. */
 const TICK_MS = 10;
 
 /** The benchmark's server as a stdio entry. */
@@ -74,10 +74,24 @@ function markedProcesses(mark, { withServers = false } = {}) {
     });
 }
 
+/** The CPU time of a process. The kernel counts nanoseconds for each thread, and only ticks for the process. */
 function cpuOf(pid) {
+  const threads = listFolder(`/proc/${pid}/task`).map((thread) =>
+    readText(`/proc/${pid}/task/${thread}/schedstat`),
+  );
+  if (threads.some((text) => text !== ""))
+    return threads.reduce((sum, text) => sum + Number(text.split(" ")[0]) / 1e6, 0);
   // The name of the program, in parentheses, may contain blanks.
   const fields = readText(`/proc/${pid}/stat`).split(") ").at(-1).split(" ");
   return (Number(fields[11]) + Number(fields[12])) * TICK_MS;
+}
+
+function listFolder(path) {
+  try {
+    return readdirSync(path);
+  } catch {
+    return [];
+  }
 }
 
 /** Empty for a process that has ended, or belongs to another user. */

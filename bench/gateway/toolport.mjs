@@ -37,15 +37,17 @@ const gateway = createGateway(toolport, {
 });
 
 /** The least that serves `fetch` handlers on Node. */
-async function serveFetch(request, response) {
+function serveFetch(request, response) {
   const chunks = [];
-  for await (const chunk of request) chunks.push(chunk);
-  const url = `http://${request.headers.host}${request.url}`;
-  const { method, headers } = request;
-  const body = chunks.length === 0 ? undefined : Buffer.concat(chunks);
-  const answer = await gateway.fetch(new Request(url, { method, headers, body }));
-  response.writeHead(answer.status, Object.fromEntries(answer.headers));
-  response.end(Buffer.from(await answer.arrayBuffer()));
+  request.on("data", (chunk) => chunks.push(chunk));
+  request.on("end", async () => {
+    const url = `http://${request.headers.host}${request.url}`;
+    const { method, headers } = request;
+    const body = chunks.length === 0 ? undefined : Buffer.concat(chunks);
+    const answer = await gateway.fetch(new Request(url, { method, headers, body }));
+    response.writeHead(answer.status, Object.fromEntries(answer.headers));
+    response.end(Buffer.from(await answer.arrayBuffer()));
+  });
 }
 
 const handlers = { node: (request, response) => gateway.node(request, response), fetch: serveFetch };

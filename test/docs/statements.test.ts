@@ -78,7 +78,11 @@ test("docs/telemetry.md lists every span, attribute and histogram, and no other"
 });
 
 test("docs/users.md: every user has sockets of their own", async () => {
-  await using server = createTestServer({ tools: { hello: { handler: () => "hello" } } });
+  // A server that reports no changes is read once.
+  await using server = createTestServer({
+    tools: { hello: { handler: () => "hello" } },
+    capabilities: { tools: {} },
+  });
   const http = await server.http();
   await using toolport = createToolport({ mcpServers: { web: http.entry } });
   const ada = toolport.as("ada");

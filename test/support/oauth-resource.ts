@@ -49,7 +49,9 @@ const whoSchema = fromJsonSchema<{ text?: string }>({
 });
 
 function buildServer(calls: Map<string, number>): McpServer {
-  const server = new McpServer({ name: "protected", version: "1.0.0" }, { capabilities: { tools: {} } });
+  // It reports no changes, so its list is read once and the number of requests is known.
+  const capabilities = { tools: { listChanged: false } };
+  const server = new McpServer({ name: "protected", version: "1.0.0" }, { capabilities });
   for (const name of ["whoami", "erase"]) {
     server.registerTool(name, { description: "Says who asks.", inputSchema: whoSchema }, (_args, ctx) => {
       const user = ctx.http?.req?.headers.get("x-checked-user") ?? "unknown";

@@ -4,7 +4,21 @@
  */
 import { execFile, spawn } from "node:child_process";
 import { once } from "node:events";
-import { copyFileSync, existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import {
+  chownSync,
+  closeSync,
+  copyFileSync,
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  openSync,
+  readSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { promisify } from "node:util";
@@ -14,6 +28,7 @@ import { waitFor } from "./wait-for.js";
 
 const run = promisify(execFile);
 const program = findProgram("podman");
+const MAX_OUTPUT = 64 * 1_024 * 1_024;
 
 export const LEAN_IMAGE = "localhost/toolport-lean";
 
@@ -24,12 +39,33 @@ export interface Container {
 }
 
 export interface PodmanEngine extends AsyncDisposable {
+  /** Runs a command of Podman and returns what it prints. */
+  podman(...args: readonly string[]): Promise<string>;
+  /** All that a container has printed. It needs a log driver. */
+  logs(container: string): Promise<string>;
+  /** Imports an image that consists of these files. Programs bring the libraries they are linked to. */
+  importImage(image: LocalImage): Promise<void>;
   /** Serves its API on a socket, like a daemon. */
   serve(): Promise<AsyncDisposable & { readonly url: string }>;
   /** Containers in any state. */
   containers(): Promise<Container[]>;
   /** Host processes of this engine and its containers. */
   processes(): Promise<string[]>;
+}
+
+/** An image that is made of files of this machine. */
+export interface LocalImage {
+  readonly name: string;
+  /** Source by path in the image. Folders are copied with all they contain. */
+  readonly files: Readonly<Record<string, string>>;
+  /** Contents by path in the image. */
+  readonly texts?: Readonly<Record<string, string>>;
+  /** Targets of symbolic links by path in the image. */
+  readonly links?: Readonly<Record<string, string>>;
+  /** Folders by path in the image, with the user and group that own them. */
+  readonly folders?: Readonly<Record<string, number>>;
+  /** Instructions of a container file, e.g. `ENTRYPOINT`. */
+  readonly changes?: readonly string[];
 }
 
 /** The engine, or the reason why it cannot be used; the skipped suite shows the reason in its name. */
@@ -49,7 +85,12 @@ export async function openPodman(): Promise<FoundPodman> {
   });
   const engine = createEngine(program, folder, restore);
   try {
-    await buildImage(program, folder);
+    writeSettings(folder);
+    await engine.importImage({
+      name: LEAN_IMAGE,
+      files: { "/bin/node": process.execPath, "/app/server.mjs": LEAN_SERVER },
+      changes: ['ENTRYPOINT ["/bin/node","/app/server.mjs"]'],
+    });
     await run(program, ["run", "--rm", "--init", LEAN_IMAGE, "--exit=0"]);
     return { engine };
   } catch (error) {
@@ -67,6 +108,12 @@ function createEngine(podman: string, folder: string, restore: () => void): Podm
   };
   return {
     processes,
+    podman: async (...args) => (await run(podman, args, { maxBuffer: MAX_OUTPUT })).stdout,
+    async logs(container) {
+      const { stdout, stderr } = await run(podman, ["logs", container], { maxBuffer: MAX_OUTPUT });
+      return stdout + stderr;
+    },
+    importImage: (image) => importImage(podman, folder, image),
     async serve() {
       const socket = join(folder, "api.sock");
       const url = `unix://${socket}`;
@@ -111,22 +158,43 @@ function setEnvironment(values: Readonly<Record<string, string>>): () => void {
   };
 }
 
-async function buildImage(podman: string, folder: string): Promise<void> {
-  writeSettings(folder);
+async function importImage(
+  podman: string,
+  folder: string,
+  { name, files, texts = {}, links = {}, folders = {}, changes = [] }: LocalImage,
+): Promise<void> {
   const root = join(folder, "root");
-  const add = (from: string, to: string) => {
-    mkdirSync(dirname(join(root, to)), { recursive: true });
-    copyFileSync(from, join(root, to));
+  const place = (path: string): string => {
+    mkdirSync(dirname(join(root, path)), { recursive: true });
+    return join(root, path);
   };
-  add(process.execPath, "/bin/node");
-  add(LEAN_SERVER, "/app/server.mjs");
-  const { stdout: libraries } = await run("ldd", [process.execPath]);
-  for (const [path] of libraries.matchAll(/(?<=\s)\/\S+/g)) add(path, path);
+  for (const [path, from] of Object.entries(files)) {
+    cpSync(from, place(path), { recursive: true, dereference: true });
+    if (!isProgram(from)) continue;
+    const { stdout: libraries } = await run("ldd", [from]);
+    for (const [library] of libraries.matchAll(/(?<=\s)\/\S+/g)) copyFileSync(library, place(library));
+  }
+  for (const [path, text] of Object.entries(texts)) writeFileSync(place(path), text);
+  for (const [path, target] of Object.entries(links)) symlinkSync(target, place(path));
+  for (const [path, owner] of Object.entries(folders)) {
+    mkdirSync(place(path), { recursive: true });
+    chownSync(join(root, path), owner, owner);
+  }
   const archive = join(folder, "image.tar");
   await run("tar", ["-C", root, "-cf", archive, "."]);
-  const entrypoint = 'ENTRYPOINT ["/bin/node","/app/server.mjs"]';
-  await run(podman, ["import", "--quiet", "--change", entrypoint, archive, LEAN_IMAGE]);
+  const options = changes.flatMap((change) => ["--change", change]);
+  await run(podman, ["import", "--quiet", ...options, archive, name]);
   for (const path of [root, archive]) rmSync(path, { recursive: true });
+}
+
+/** True for a file in the format of Linux programs. */
+function isProgram(path: string): boolean {
+  if (!statSync(path).isFile()) return false;
+  const file = openSync(path, "r");
+  const start = Buffer.alloc(4);
+  readSync(file, start);
+  closeSync(file);
+  return start.toString("latin1") === "\x7fELF";
 }
 
 /** No network, no journal, small limits, and all files in the folder. */
