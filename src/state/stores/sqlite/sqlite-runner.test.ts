@@ -1,5 +1,8 @@
 /** Failures contain the reason of SQLite, with every driver. */
+import { mkdtempSync, rmSync } from "node:fs";
 import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
 import type { SqliteDatabase, SqliteDriver } from "./sqlite-driver.js";
 import { createSqliteRunner } from "./sqlite-runner.js";
@@ -7,6 +10,7 @@ import { createSqliteRunner } from "./sqlite-runner.js";
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
   DatabaseSync: SqliteDriver;
 };
+const BUSY = 5;
 const READ_ONLY = 8;
 const CONSTRAINT_UNIQUE = 2067;
 
@@ -25,4 +29,35 @@ test("a statement that returns rows fails with SQLite's code", () => {
   database.exec("PRAGMA query_only = 1");
   expect(() => sql.transaction(insert)).toThrow(expect.objectContaining({ errcode: READ_ONLY }));
   expect(sql.all("SELECT x FROM t")).toEqual([{ x: 1 }]);
+});
+
+test("a lock that ends before the reason is read counts as a lock", () => {
+  const directory = mkdtempSync(join(tmpdir(), "toolport-runner-"));
+  const writer = new DatabaseSync(join(directory, "a.db"));
+  const reader = new DatabaseSync(join(directory, "a.db"));
+  try {
+    reader.exec("PRAGMA busy_timeout = 0");
+    writer.exec("CREATE TABLE t (x)");
+    const prepare = (text: string) => {
+      const statement = reader.prepare(text);
+      const all = (...bindings: never[]) => {
+        try {
+          return statement.all(...bindings);
+        } catch (error) {
+          writer.exec("COMMIT");
+          throw error;
+        }
+      };
+      return { all, get: (...bindings: never[]) => statement.get(...bindings) };
+    };
+    const sql = createSqliteRunner({ prepare, exec: reader.exec, close: reader.close } as SqliteDatabase);
+    // Prepares the statement, which would fail with the reason.
+    expect(sql.all("SELECT x FROM t")).toEqual([]);
+    writer.exec("BEGIN EXCLUSIVE");
+    expect(() => sql.all("SELECT x FROM t")).toThrow(expect.objectContaining({ errcode: BUSY }));
+  } finally {
+    reader.close();
+    writer.close();
+    rmSync(directory, { recursive: true });
+  }
 });

@@ -2,6 +2,8 @@
 import type { SqlRunner } from "../../sql-runner.js";
 import type { SqliteDatabase, SqliteStatement } from "./sqlite-driver.js";
 
+const BUSY = 5;
+
 const hasCode = (error: unknown): boolean => (error as { errcode?: unknown }).errcode !== undefined;
 
 export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
@@ -26,10 +28,12 @@ export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
       try {
         return statement.all(...bindings) as Record<string, unknown>[];
       } catch (error) {
+        if (hasCode(error)) throw error;
         // @photostructure/sqlite reports the reason only with `get`. The failed statement changed nothing and fails again; if it
         // succeeds, it is a read, or a step of a transaction that is rolled back now.
-        if (!hasCode(error)) statement.get(...bindings);
-        throw error;
+        statement.get(...bindings);
+        // It succeeded, so another connection has released its lock in between.
+        throw Object.assign(error as Error, { errcode: BUSY });
       }
     },
     transaction(steps) {
