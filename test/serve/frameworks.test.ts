@@ -1,40 +1,55 @@
-/** `gateway.node` in frameworks that have read the body or changed the path of a request. */
-import { createServer, type IncomingMessage, type RequestListener } from "node:http";
-import type { AddressInfo } from "node:net";
+/** The routes of the guide in the real frameworks, which read the body or change the path of a request first. */
+import type { IncomingMessage, RequestListener } from "node:http";
 import { text } from "node:stream/consumers";
-import { createToolport } from "toolport";
-import { createGateway, type Gateway } from "toolport/serve";
-import { createTestServer } from "toolport/testing";
+import { getRequestListener } from "@hono/node-server";
+import express from "express";
+import { Hono } from "hono";
+import type { Gateway } from "toolport/serve";
 import { describe, expect, it } from "vitest";
+import { describeFramework, PONG, ping, type Routes } from "./support/framework-suite.js";
 
-const PING = JSON.stringify({ jsonrpc: "2.0", id: 1, method: "ping" });
+const toGateway =
+  (gateway: Gateway): express.RequestHandler =>
+  (request, response) =>
+    gateway.node(request, response);
 
-/** Sends a ping to a server with these routes. */
-async function ping(routes: (gateway: Gateway) => RequestListener, path = "/mcp") {
-  await using upstream = createTestServer({ tools: {} });
-  const toolport = createToolport({ mcpServers: { one: upstream.memory() } });
-  const gateway = createGateway(toolport, { auth: false });
-  const server = createServer(routes(gateway)).listen(0, "127.0.0.1");
-  await new Promise((resolve) => server.once("listening", resolve));
-  try {
-    const response = await fetch(`http://127.0.0.1:${(server.address() as AddressInfo).port}${path}`, {
-      method: "POST",
-      headers: { "content-type": "application/json", accept: "application/json, text/event-stream" },
-      body: PING,
-      signal: AbortSignal.timeout(10_000),
-    });
-    return { status: response.status, body: await response.text() };
-  } finally {
-    server.closeAllConnections();
-    server.close();
-    await gateway.close();
-    await toolport.close();
-  }
-}
+const parsed =
+  (parser: express.RequestHandler): Routes =>
+  (gateway) =>
+    express().use(parser).all("/mcp", toGateway(gateway));
 
-const OK = { status: 200, body: expect.stringContaining('"result":{}') };
+describeFramework("Express", (gateway) => express().all("/mcp", toGateway(gateway)));
+describeFramework("Express with app.use", (gateway) => express().use("/mcp", toGateway(gateway)));
+describeFramework("Express after express.json()", parsed(express.json()));
+describeFramework("Express after express.text()", parsed(express.text({ type: "*/*" })));
+describeFramework("Express after express.raw()", parsed(express.raw({ type: "*/*" })));
+describeFramework("Express after a parser of forms", parsed(express.urlencoded()));
+describeFramework("Hono", (gateway) => {
+  const app = new Hono().all("/mcp", (context) => gateway.fetch(context.req.raw));
+  return getRequestListener(app.fetch);
+});
 
-describe("a body that was read before", () => {
+describe("a path that Express has shortened", () => {
+  const mounted =
+    (prefix: string): Routes =>
+    (gateway) =>
+      express().use(prefix, toGateway(gateway));
+
+  it.each([
+    ["/mcp", "/mcp?a=b"],
+    ["/api", "/api/mcp"],
+    ["/", "/mcp"],
+  ])("by %s", async (prefix, path) => {
+    expect(await ping(mounted(prefix), path)).toEqual(PONG);
+  });
+
+  it("is known for the other paths of the gateway", async () => {
+    expect(await ping(mounted("/healthz"), "/healthz")).toEqual({ status: 200, body: "ok" });
+    expect(await ping(mounted("/other"), "/other/x")).toEqual({ status: 404, body: "Not found" });
+  });
+});
+
+describe("a body that a program has read before", () => {
   const reads = (pass: (request: IncomingMessage, body: string) => IncomingMessage) => (gateway: Gateway) => {
     const route: RequestListener = async (request, response) => {
       const body = await text(request);
@@ -56,38 +71,8 @@ describe("a body that was read before", () => {
     ["a Buffer", Buffer.from],
     ["a Uint8Array", (body) => new TextEncoder().encode(body)],
   ])("is passed on as %s", async (_, convert) => {
-    expect(await ping(reads((request, body) => Object.assign(request, { body: convert(body) })))).toEqual(OK);
-  });
-
-  it("is not an empty object that a parser sets for bodies of other types", async () => {
-    const routes = (gateway: Gateway): RequestListener => {
-      return (request, response) => gateway.node(Object.assign(request, { body: {} }), response);
-    };
-    expect(await ping(routes)).toEqual(OK);
-  });
-});
-
-describe("a path that a framework has shortened, as Express does", () => {
-  const strips = (prefix: string) => (gateway: Gateway) => {
-    const route: RequestListener = (request, response) => {
-      const originalUrl = request.url!;
-      const url = originalUrl.slice(prefix.length).replace(/^(?!\/)/, "/");
-      gateway.node(Object.assign(request, { originalUrl, url }), response);
-    };
-    return route;
-  };
-
-  it.each<[string, string, string]>([
-    ["not at all", "", "/mcp"],
-    ["by the whole path: app.use", "/mcp", "/mcp"],
-    ["by the whole path, with a query", "/mcp", "/mcp?a=b"],
-    ["by the path of a router", "/api", "/api/mcp"],
-  ])("%s", async (_, prefix, path) => {
-    expect(await ping(strips(prefix), path)).toEqual(OK);
-  });
-
-  it("is known for the other paths of the gateway", async () => {
-    expect(await ping(strips("/healthz"), "/healthz")).toEqual({ status: 200, body: "ok" });
-    expect(await ping(strips("/other"), "/other/x")).toEqual({ status: 404, body: "Not found" });
+    expect(await ping(reads((request, body) => Object.assign(request, { body: convert(body) })))).toEqual(
+      PONG,
+    );
   });
 });

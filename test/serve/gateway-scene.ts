@@ -1,5 +1,5 @@
 /** A gateway over HTTP with test servers behind it, and clients of both eras. */
-import { createServer, type Server } from "node:http";
+import { createServer, type RequestListener, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { Client, type ClientOptions, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
@@ -16,14 +16,19 @@ export interface GatewayScene extends AsyncDisposable {
 
 export const MODERN = { pin: "2026-07-28" } as const;
 
-/** Starts the gateway on a free port of the loopback interface. */
+/**
+ * Starts the gateway on a free port of the loopback interface.
+ *
+ * @param routes what serves the requests, such as a framework with a route to the gateway
+ */
 export async function openGateway(
   options: ToolportOptions,
   gatewayOptions: GatewayOptions = { auth: false },
+  routes: (gateway: Gateway) => RequestListener = (gateway) => gateway.node,
 ): Promise<GatewayScene> {
   const toolport = createToolport(options);
   const gateway = createGateway(toolport, gatewayOptions);
-  const server = createServer((request, response) => gateway.node(request, response));
+  const server = createServer(routes(gateway));
   await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
   const { port } = server.address() as AddressInfo;
   const url = `http://127.0.0.1:${port}/mcp`;
