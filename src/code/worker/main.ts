@@ -71,8 +71,10 @@ class RunningProgram {
   }
 
   async answer({ id, answer }: Extract<ToWorker, { type: "answer" }>): Promise<void> {
+    const vm = await this.#vm;
+    // Not before: a program that is being restored would report that it waits, as if it had this answer.
     this.#answered += 1;
-    await (await this.#vm).answer(id, answer);
+    await vm.answer(id, answer);
   }
 
   async snapshot(): Promise<void> {
@@ -89,11 +91,12 @@ class RunningProgram {
 
   /** The engine or the code around it failed. */
   fail(): void {
-    if (current === this)
-      this.#end({ error: crashed("The worker thread of the program failed"), cpuMs: this.#cpuMs });
+    this.#end({ error: crashed("The worker thread of the program failed"), cpuMs: this.#cpuMs });
   }
 
   #end(end: ProgramEnd): void {
+    // A second end would be that of the next program.
+    if (current !== this) return;
     this.#flush();
     this.#release();
     post({ type: "end", end });

@@ -25,6 +25,7 @@ interface Opened {
   readonly calls: ProgramCall[];
   readonly logs: string[];
   readonly waits: (readonly number[])[];
+  readonly ends: readonly ProgramEnd[];
   end(): ProgramEnd | undefined;
 }
 
@@ -34,7 +35,7 @@ async function open(
   { ready, thread }: { ready?: ReadyVm; thread?: ThreadState } = {},
 ): Promise<Opened> {
   const [calls, logs, waits]: [ProgramCall[], string[], (readonly number[])[]] = [[], [], []];
-  let ended: ProgramEnd | undefined;
+  const ends: ProgramEnd[] = [];
   const vm = await ProgramVm.start(
     { wasm, ready, thread },
     { source, tools: TOOLS, limits: LIMITS, ...more },
@@ -45,12 +46,10 @@ async function open(
       onLog: (line) => logs.push(line),
       onCut: () => {},
       onWait: (pending) => waits.push(pending),
-      onEnd: (end) => {
-        ended = end;
-      },
+      onEnd: (end) => ends.push(end),
     },
   );
-  return { vm, calls, logs, waits, end: () => ended };
+  return { vm, calls, logs, waits, ends, end: () => ends.at(-1) };
 }
 
 const resultOf = (end: ProgramEnd | undefined) => (end && "value" in end ? end.value : end);
@@ -153,6 +152,9 @@ test("a loop without end is interrupted, and the time is reported", async () => 
     "for (;;) {}",
     "for (;;) await null",
     "try { for (;;) {} } finally { for (;;) {} }",
+    // A promise catches the error of an interrupt.
+    "const again = () => new Promise(() => { for (;;); }).catch(again); await again()",
+    "const again = () => Promise.resolve({ get then() { for (;;); } }).catch(again); await again()",
   ]) {
     const end = (await open(source, { limits })).end();
     expect(errorOf(end), source).toMatchObject({ code: "CPU_LIMIT" });
@@ -260,6 +262,17 @@ test("an error after an image has the column of the TypeScript source", async ()
   await after.vm.answer(1, { value: "1" });
   expect(errorOf(after.end())).toMatchObject({ name: "TypeError", line: 2 });
   expect(errorOf(after.end())).toMatchObject({ column: expect.toSatisfy((column: number) => column > 25) });
+});
+
+test("answers that arrive while an error is described do not end the program again", async () => {
+  const source =
+    "const a: unknown = tools.calc.add(); const b: unknown = tools.calc.add(); await a; throw new Error('mine')";
+  const image = (await open(source)).vm.snapshot();
+  const { vm, ends } = await open(source, { image });
+  const answered = [1, 2].map((id) => vm.answer(id, { value: "1" }));
+  vm.stop();
+  await Promise.all(answered);
+  expect(ends.map(errorOf)).toMatchObject([{ code: "THROWN", message: "mine" }]);
 });
 
 describe("a VM that was made ready before its program came", () => {

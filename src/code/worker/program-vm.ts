@@ -59,6 +59,7 @@ export class ProgramVm {
   #usedMs: number;
   #busySince: number | undefined;
   #dueSince: number | undefined;
+  #isInterrupted = false;
   #hasEnded = false;
   #outputLeft: number;
   #outputMissing = 0;
@@ -212,7 +213,13 @@ export class ProgramVm {
     }
   }
 
-  readonly #interrupt = (): boolean => this.#inHost(() => this.#isDue());
+  /** A promise catches the error of an interrupt like any other: code that runs on nevertheless ends with an error of the worker. */
+  readonly #interrupt = (): boolean =>
+    this.#inHost(() => {
+      if (this.#isInterrupted) throw new Error("The program goes on after an interrupt");
+      this.#isInterrupted = this.#isDue();
+      return this.#isInterrupted;
+    });
 
   #isDue(): boolean {
     if (this.#dueSince === undefined && (this.#thread.isStopRequested || this.#isLate()))
@@ -299,7 +306,11 @@ export class ProgramVm {
     if (this.#dueSince !== undefined)
       return this.#end(this.#isLate() ? cpuLimit(this.#program.limits.cpuMs) : stopped());
     if (value !== undefined) return this.#endWith(value);
-    if (this.#thrown !== undefined) return this.#end(await this.#describe(this.#thrown));
+    if (this.#thrown !== undefined) {
+      // Answers that arrive meanwhile must not run the program again.
+      this.#hasEnded = true;
+      return this.#end(await this.#describe(this.#thrown));
+    }
     if (failure !== undefined) return this.#end(engineFailure(failure));
     if (this.#pending.size > 0) return this.#listener.onWait([...this.#pending]);
     // The guest reports every end, unless it has no memory left for that.
