@@ -74,6 +74,24 @@ describe("texts of large results", () => {
   });
 
   test.each([
+    ["in an escape", `{"result":{"\\u0063ontent":[],"other":{"content":[{"type":"text","text":"${big}"}]}}}`],
+    [
+      "with a space after it",
+      `{"result":{"content" :[],"isError":true},"x":{"content":[{"type":"text","text":"${big}"}]}}`,
+    ],
+    ["of a longer name", `{"result":{"content" :[],"a\\"content":[{"type":"text","text":"${big}"}]}}`],
+  ])("are not those of another field, if the server writes the key %s", (_, text) => {
+    const stop = keepTexts(parsers);
+    const bytes = new TextEncoder().encode(text);
+    const message = parseMessageText(text, bytes);
+    const deferred = parseMessageBytes([bytes], true);
+    stop();
+    expect(message).toEqual(JSON.parse(text));
+    expect(keptTextOf(contentOf(message))).toBeUndefined();
+    expect(deferred).toBeUndefined();
+  });
+
+  test.each([
     ["bytes, if all are ASCII", big, (bytes: Uint8Array) => bytes, true],
     ["text, if a character needs two bytes", `${big}é`, (bytes: Uint8Array) => bytes, false],
     ["text, if a byte is broken", `${big}?`, (bytes: Uint8Array) => broken(bytes), false],
@@ -142,6 +160,13 @@ describe("bytes of large results", () => {
     const content = contentOf(parse(messageOf({ content: [block(big)] }))) as { text: string }[];
     content[0]!.text = "new";
     expect(content).toEqual([block("new")]);
+  });
+
+  test("can be read from a frozen block", () => {
+    const content = contentOf(parse(messageOf({ content: [block(big)] }))) as { text: string }[];
+    Object.freeze(content[0]);
+    expect(content[0]!.text).toBe(big);
+    expect(content[0]!.text).toBe(big);
   });
 
   test.each([

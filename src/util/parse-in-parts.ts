@@ -17,6 +17,8 @@ export interface ResponseParts {
 /** The content begins, and ends, at most this far from the ends of the message. */
 const MAX_FRAME = 2_048;
 const CONTENT = '"content":';
+/** Stands for the content, or for a large string in it, until the rest is parsed. Servers do not know it. */
+const MARK = `toolport:${Math.random()}:`;
 
 /**
  * @param bytes what the text was decoded from
@@ -36,10 +38,11 @@ export function parseTextInParts(text: string, bytes: Uint8Array | undefined): R
 }
 
 function parseParts(before: string, json: string, after: string): ResponseParts | undefined {
-  const message = parseJson(`${before}[]${after}`);
+  const message = parseJson(`${before}["${MARK}"]${after}`);
   const { result } = Object(message) as { result?: unknown };
-  const { content: empty } = Object(result) as { content?: unknown };
-  if (!Array.isArray(empty) || empty.length > 0) return undefined;
+  const { content: marked } = Object(result) as { content?: unknown };
+  // The text that was found may be a field of another object: the name of a key can be written in several ways.
+  if (!Array.isArray(marked) || marked[0] !== MARK) return undefined;
   // White space, since strings contain none: it would end a line of stdio, or a line of an event.
   if (json.includes("\n") || json.includes("\r")) return undefined;
   const content = parseJson(json);
@@ -56,8 +59,6 @@ const LARGE_STRING = 8_192;
 const MAX_STRINGS = 64;
 /** Content of real results has about five. */
 const MAX_LEVELS = 32;
-/** Stands for a large string until the content is parsed. */
-const MARK = `toolport:${Math.random()}:`;
 
 /**
  * Does not decode large texts before they are read: a gateway passes most of them on unread. Needs Node.
@@ -133,11 +134,12 @@ function deferTexts(content: readonly unknown[], strings: readonly JsonString[])
 
 /** The text is decoded once, when it is read. */
 function deferText(block: object, read: JsonString): void {
-  const set = (value: unknown) =>
-    Object.defineProperty(block, "text", { value, enumerable: true, configurable: true, writable: true });
+  const toField = (value: unknown) => ({ value, enumerable: true, configurable: true, writable: true });
+  const set = (value: unknown) => Object.defineProperty(block, "text", toField(value));
   const get = () => {
     const value = read();
-    set(value);
+    // Does not throw if an interceptor has frozen the block.
+    Reflect.defineProperty(block, "text", toField(value));
     return value;
   };
   Object.defineProperty(block, "text", { get, set, enumerable: true, configurable: true });

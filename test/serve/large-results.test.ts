@@ -1,4 +1,5 @@
 /** Large results and long lists through a gateway: nothing is lost or added. */
+import { createServer } from "node:http";
 import type { CallInterceptor, ToolResult } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
@@ -125,5 +126,72 @@ describe.each(["stdio", "http"] as const)("a large text over %s", (via) => {
       return result;
     });
     expect(await textOf(changed)).toBe("changed");
+  });
+});
+
+describe("a result that an interceptor changes besides its texts", () => {
+  const parts = {
+    content: [{ type: "text", text: large }],
+    structuredContent: { secret: 1 },
+    _meta: { a: 1 },
+  };
+
+  async function changed(change: (result: ToolResult) => ToolResult): Promise<Record<string, unknown>> {
+    const server = createTestServer({ tools: { large: { inputSchema, handler: () => parts as never } } });
+    onTestFinished(() => server.close());
+    const { url } = await server.http();
+    const interceptors: CallInterceptor[] = [(next) => async (call) => change(await next(call))];
+    const scene = await openGateway({
+      mcpServers: { files: { url } },
+      interceptors,
+      maxResultBytes: 1_000_000,
+    });
+    onTestFinished(() => scene[Symbol.asyncDispose]());
+    return (await scene.client("legacy")).callTool({ name: "files__large", arguments: {} });
+  }
+
+  it("has its new fields", async () => {
+    const got = await changed((result) => ({ ...result, isError: true }));
+    expect(got).toMatchObject({ ...parts, isError: true });
+    expect((await changed((result) => ({ ...result, _meta: { b: 2 } })))["_meta"]).toEqual({ b: 2 });
+  });
+
+  it("has no field that was removed", async () => {
+    const got = await changed(({ structuredContent: _, _meta: __, ...rest }) => rest);
+    expect(got).toEqual({ content: parts.content, isError: false });
+  });
+});
+
+describe.each([
+  ["iso-2022-jp", "\u001b"],
+  ["shift_jis", "\u001c"],
+])("a large text in %s", (charset, byte) => {
+  it("is valid JSON, even if a byte of it is a control character", async () => {
+    const content = [{ type: "text", text: `${large}?` }];
+    const results: Record<string, unknown> = {
+      initialize: {
+        protocolVersion: "2025-06-18",
+        capabilities: { tools: {} },
+        serverInfo: { name: "a", version: "1" },
+      },
+      "tools/list": { tools: [{ name: "large", inputSchema }] },
+      "tools/call": { content },
+    };
+    const server = createServer(async (request, response) => {
+      const { id, method } = JSON.parse((await request.toArray()).join("") || "{}");
+      if (id === undefined) return void response.writeHead(request.method === "POST" ? 202 : 405).end();
+      const answer =
+        method in results ? { result: results[method] } : { error: { code: -32601, message: "no" } };
+      const json = JSON.stringify({ jsonrpc: "2.0", id, ...answer }).replace("x?", `x${byte}`);
+      response.writeHead(200, { "content-type": `application/json; charset=${charset}` }).end(json);
+    });
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    onTestFinished(() => void server.close());
+    const { port } = server.address() as { port: number };
+    const url = `http://127.0.0.1:${port}/`;
+    const scene = await openGateway({ mcpServers: { files: { url } }, maxResultBytes: 1_000_000 });
+    onTestFinished(() => scene[Symbol.asyncDispose]());
+    const text = (await textOf(scene)) as string;
+    expect(text.slice(0, -1)).toBe(large);
   });
 });

@@ -80,10 +80,14 @@ export class EventStream implements OpenStream, Slotted {
     if (this.#queuedChars > MAX_QUEUED_CHARS) this.cut();
   }
 
-  /** Sends a result. A large one is not copied into one text. */
+  /**
+   * Sends a result, which is the last event. A large one is not copied into one text. It does not count as waiting for a slow reader:
+   * `end` writes all that waits in any case.
+   */
   sendResult(json: JsonText): void {
-    if (typeof json === "string" || this.#isStalled) return this.send(String(json));
     if (this.#isEnded) return;
+    this.#writeQueue();
+    if (typeof json === "string") return this.#write(`event: message\ndata: ${json}\n\n`);
     this.#write("event: message\ndata: ");
     for (const piece of json.pieces) this.#write(piece);
     this.#write("\n\n");
@@ -104,7 +108,7 @@ export class EventStream implements OpenStream, Slotted {
 
   end(): void {
     if (this.#isEnded) return;
-    for (const event of this.#queue.splice(0)) this.#sink.write(event);
+    this.#writeQueue();
     this.#sink.end();
     this.#over();
   }
@@ -128,6 +132,12 @@ export class EventStream implements OpenStream, Slotted {
     if (this.#sink.write(typeof event === "string" ? first + event : event)) return;
     this.#isStalled = true;
     this.#stalledAt = performance.now();
+  }
+
+  /** Although the reader is slow. */
+  #writeQueue(): void {
+    this.#queuedChars = 0;
+    for (const event of this.#queue.splice(0)) this.#write(event);
   }
 
   #drained(): void {

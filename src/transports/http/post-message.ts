@@ -97,7 +97,7 @@ async function readJson(context: EndpointContext, { response, own, request }: Js
     throw error;
   }
   const contentType = response.headers.get("content-type");
-  const parsed = parseMessageBytes(pieces, isUtf8Body(contentType));
+  const parsed = isUtf8Body(contentType) ? parseMessageBytes(pieces, true) : undefined;
   const found = parsed === undefined ? undefined : findResponse(own.id, parsed);
   const message = found ?? parseJsonBody(context, { response, own }, join());
   if ("jsonrpc" in message) context.onMessage(message, own);
@@ -110,8 +110,11 @@ function parseJsonBody(
   { response, own }: Omit<JsonResponse, "request">,
   bytes: Uint8Array,
 ): JSONRPCMessage | readonly JSONRPCMessage[] {
-  const text = decodeText(bytes, response.headers.get("content-type"));
-  const body = text === undefined ? undefined : parseMessageText(text, bytes);
+  const contentType = response.headers.get("content-type");
+  const text = decodeText(bytes, contentType);
+  // In other character sets even ASCII may be decoded to other characters, so the bytes cannot be passed on.
+  const passable = isUtf8Body(contentType) ? bytes : undefined;
+  const body = text === undefined ? undefined : parseMessageText(text, passable);
   const message = body === undefined ? undefined : findResponse(own.id, body);
   if (message !== undefined) return message;
   const why =
