@@ -60,13 +60,15 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
     for (const [position, server] of servers.entries()) {
       if (position > 0 && !(await isAllowed({ call, errors, server: servers[position - 1]!, next: server })))
         break;
-      if (position > 0 && (await call.relay?.mayUse?.(server, name)) === false) continue;
+      const use = position === 0 || (await call.relay?.mayUse?.(server, name));
+      if (use === false) continue;
       const tool = position === 0 ? call.tool : await toolOf(server);
       if (tool === undefined) continue;
       const patient = position === servers.length - 1;
       try {
         const own = tool.definedBy === undefined ? tool : await ownTool({ ...call, patient });
-        return await next({ ...call, tool: own, target: resolve(own), patient });
+        const sent = use === "exact" ? unrepaired(call) : call;
+        return await next({ ...sent, tool: own, target: resolve(own), patient });
       } catch (error) {
         rethrowUnlessFallbackHelps(error, { call: { ...call, tool }, fallback, position, report });
         errors.push(error);
@@ -123,6 +125,13 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
     return (await beforeFallback?.(request)) !== false;
   }
 }
+
+/** The same call, whose arguments must stay as they are. The check for the server before may have repaired them. */
+const unrepaired = (call: ResolvedCall): ResolvedCall => ({
+  ...call,
+  options: { ...call.options, checkArguments: "strict" },
+  checked: undefined,
+});
 
 /** Throws the error again unless the next server may be asked. */
 function rethrowUnlessFallbackHelps(

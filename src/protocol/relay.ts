@@ -45,8 +45,8 @@ export interface Relay {
    * @param sent the same as the server sent them; identifies the message
    */
   onLog?(params: Fields, sent: Fields): void;
-  /** Whether a fallback server may get the call. @default every fallback server may */
-  readonly mayUse?: ((server: string, tool: string) => boolean | Promise<boolean>) | undefined;
+  /** Whether a fallback server may get the call. `"exact"`: with these arguments only, unrepaired. @default every fallback server may */
+  readonly mayUse?: ((server: string, tool: string) => FallbackUse | Promise<FallbackUse>) | undefined;
   /** Out: the result as the server sent it, without `resultType` if that is "complete". */
   raw?: Record<string, unknown>;
   /** Out: the server that answered; after a fallback, another one than that of the tool. */
@@ -56,6 +56,8 @@ export interface Relay {
   /** Out: the largest progress that was reported, so that a retry or a fallback server reports no smaller one. */
   progress?: number;
 }
+
+type FallbackUse = boolean | "exact";
 
 /** The request continues an earlier one, so it belongs to the server that was asked then. */
 export const continuesRound = (relay: Relay | undefined): boolean =>

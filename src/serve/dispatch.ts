@@ -90,6 +90,17 @@ export async function serveRequest(
   return served;
 }
 
+/** Requests of a user that are refused before they can be served, e.g. for an unknown session, are in the audit log too. */
+export function recordUnserved(
+  parts: Pick<GatewayParts, "audit">,
+  { principal }: Pick<GatewayClient, "principal">,
+  requests: readonly ClientRequest[],
+  error: unknown,
+): void {
+  const facts: RequestFacts = { outcome: "error", errorCode: toFault(error, "legacy").code };
+  for (const request of requests) parts.audit?.({ client: { principal }, request, facts, durationMs: 0 });
+}
+
 const failed = ({ id }: ClientRequest, fault: Fault): Served => ({
   text: errorText(id, fault),
   status: fault.status,

@@ -9,7 +9,7 @@ import {
   type OpenStream,
   reportsRoots,
 } from "./client.js";
-import { serveRequest } from "./dispatch.js";
+import { recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
@@ -101,6 +101,7 @@ export class MessageConnection {
     try {
       client = this.#clientOf(request);
     } catch (error) {
+      recordUnserved(this.#parts, { principal: this.#principal }, [request], error);
       if (!(error instanceof Fault)) throw error;
       return this.#write(errorText(request.id, error));
     }

@@ -136,6 +136,16 @@ export function readEnvelope(
   return { version, clientInfo, capabilities, logLevel: meta[META.logLevel] };
 }
 
+/** Throws if a request of a batch is not of a legacy revision. */
+export function checkBatch(requests: readonly ClientRequest[]): void {
+  if (requests.some((request) => readEnvelope(request, undefined, false) !== undefined))
+    throw new Fault({
+      code: INVALID_REQUEST,
+      message: "A batch must not contain requests of revision 2026-07-28",
+      status: 400,
+    });
+}
+
 const UNSUPPORTED_VERSION = -32022;
 
 export const unsupportedVersion = (requested: unknown): Fault =>

@@ -87,7 +87,7 @@ export interface RequestFacts {
 
 /** One served request. */
 export interface ServedEvent {
-  readonly client: GatewayClient;
+  readonly client: Pick<GatewayClient, "principal">;
   readonly request: ClientRequest;
   readonly facts: RequestFacts;
   readonly durationMs: number;
@@ -119,6 +119,8 @@ export interface Parkable {
 export interface OpenCall {
   readonly call: InterruptibleCall<CallOutcome>;
   readonly parkable: Parkable;
+  /** What the audit log says about the request that began it. */
+  readonly facts: RequestFacts;
   /** Ends the request. */
   readonly abandon: (reason: unknown) => void;
 }

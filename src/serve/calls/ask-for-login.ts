@@ -10,6 +10,14 @@ import { sealRound } from "./request-state.js";
 /** Key of the question in `inputRequests`. */
 const LOGIN = "login";
 
+/** The call that goes on afterwards. */
+interface WaitingCall {
+  /** What the next round must be about, too. */
+  readonly identity: unknown;
+  /** A person has approved the call. */
+  readonly isApproved: boolean;
+}
+
 /**
  * The result of a call that needs a login. The link leads to a page of the gateway, never to the authorization server: the page
  * proves who opens it. Throws `-32042` for clients of revision 2025-11-25. Undefined if the error has another cause.
@@ -17,7 +25,7 @@ const LOGIN = "login";
 export function askForLogin(
   context: RequestContext,
   error: AuthError,
-  identity: unknown,
+  { identity, isApproved }: WaitingCall,
 ): string | undefined {
   const { server } = error;
   if (error.code !== "AUTH_REQUIRED" || server === undefined) return undefined;
@@ -34,7 +42,7 @@ export function askForLogin(
   if (!takesUrls(context)) return resultText(client, toText(error, `${message}: ${url}`));
   if (client.era === "legacy")
     throw new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
-  const requestState = sealRound(context, { kind: "login", server }, identity);
+  const requestState = sealRound(context, { kind: "login", server, isApproved }, identity);
   const inputRequests = { [LOGIN]: { method: "elicitation/create", params: elicitation } };
   return resultText(client, { inputRequests, requestState }, undefined, "input_required");
 }
@@ -43,7 +51,11 @@ export function askForLogin(
  * The result of a call to a legacy server that wants pages to be visited first. Undefined if the error says nothing of the kind, or
  * if the client understands the error itself.
  */
-export function askForPages(context: RequestContext, error: unknown, identity: unknown): string | undefined {
+export function askForPages(
+  context: RequestContext,
+  error: unknown,
+  { identity, isApproved }: WaitingCall,
+): string | undefined {
   if (!(error instanceof ToolCallError) || error.rpcCode !== URL_REQUIRED) return undefined;
   const { client, facts } = context;
   const pages = pagesOf(error.data);
@@ -59,7 +71,7 @@ export function askForPages(context: RequestContext, error: unknown, identity: u
   const inputRequests = Object.fromEntries(
     pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
   );
-  const requestState = sealRound(context, { kind: "login", server }, identity);
+  const requestState = sealRound(context, { kind: "login", server, isApproved }, identity);
   return resultText(client, { inputRequests, requestState }, undefined, "input_required");
 }
 

@@ -3,7 +3,8 @@ import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ToolResult } from "../../execution/tool-result.js";
+import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
+import { missingTool } from "../../port/find-tool.js";
 import type { Relay } from "../../protocol/relay.js";
 import { attachAbort } from "../../util/attach-abort.js";
 import { forgetText } from "../../util/kept-texts.js";
@@ -13,7 +14,7 @@ import { isTooFar, nextHop } from "../hops.js";
 import type { JsonText } from "../json-text.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
-import { SIGN_IN, signInServer } from "../lists/sign-in.js";
+import { SIGN_IN, signInServer, signInTool } from "../lists/sign-in.js";
 import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { callResultText, resultText } from "../results.js";
@@ -21,7 +22,7 @@ import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { type AllowedCall, type DecidedCall, decideCall, fallbackRule } from "./decide-call.js";
 import { findForCall } from "./find-for-call.js";
-import { callOwnTool } from "./own-tools.js";
+import { callOwnTool, visibleTools } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
@@ -60,13 +61,11 @@ async function nextRound(context: RequestContext, wanted: WantedCall): Promise<J
 const identityOf = ({ name, args }: WantedCall): unknown => [name, args];
 
 /** A result that the model can read, or a question, or a JSON-RPC error that is thrown. */
-function fail(context: RequestContext, error: unknown, wanted: WantedCall): string {
+function fail(context: RequestContext, error: unknown, wanted: WantedCall, isApproved = false): string {
   const { client, facts } = context;
-  const identity = identityOf(wanted);
+  const call = { identity: identityOf(wanted), isApproved };
   const asked =
-    error instanceof AuthError
-      ? askForLogin(context, error, identity)
-      : askForPages(context, error, identity);
+    error instanceof AuthError ? askForLogin(context, error, call) : askForPages(context, error, call);
   if (asked !== undefined) return asked;
   facts.outcome ??= "error";
   facts.errorCode ??= error instanceof Fault ? error.code : toToolportError(error).code;
@@ -197,10 +196,10 @@ function run(
         return outcomeOf(result, relay);
       });
     },
-    finish: (waiting, outcome) => finish(waiting, outcome, wanted, progress),
+    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, isApproved, progress }),
     fail(waiting, error) {
       progress?.stop();
-      return fail(waiting, error, wanted);
+      return fail(waiting, error, wanted, isApproved);
     },
   });
 }
@@ -218,23 +217,40 @@ function outcomeOf(result: ToolResult, relay: Relay): CallOutcome {
   }
   if (raw !== undefined && isUnchanged(result, raw)) return { fields: raw, server };
   const made = resultFields(result);
-  return raw === undefined
-    ? { fields: made, server: result.server }
-    : { fields: { ...raw, ...made }, server };
+  if (raw === undefined) return { fields: made, server: result.server };
+  // What a step has removed must not come back.
+  const { structuredContent: _, _meta: __, ...others } = raw;
+  return { fields: { ...others, ...made }, server };
 }
 
-function isUnchanged({ content, structuredContent }: ToolResult, raw: Fields): boolean {
-  if (structuredContent !== raw["structuredContent"]) return false;
+function isUnchanged({ content, structuredContent, isError, _meta }: ToolResult, raw: Fields): boolean {
+  if (structuredContent !== raw["structuredContent"] || isError !== (raw["isError"] === true)) return false;
+  if (!isSameMeta(_meta, raw["_meta"])) return false;
   const given = raw["content"];
   if (!Array.isArray(given) || given.length !== content.length) return false;
   return content.every((block, index) => block === given[index]);
 }
 
+/** Apart from the mark of results that depend on input, which is not for clients. */
+function isSameMeta(meta: Fields | undefined, given: unknown): boolean {
+  if (meta === given) return true;
+  const one = meta ?? {};
+  const other = isFields(given) ? given : {};
+  return Object.keys({ ...one, ...other }).every(
+    (name) => name === INPUT_META_KEY || one[name] === other[name],
+  );
+}
+
+interface FinishedCall {
+  readonly wanted: WantedCall;
+  readonly isApproved: boolean;
+  readonly progress: TaskProgress | undefined;
+}
+
 function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  wanted: WantedCall,
-  progress: TaskProgress | undefined,
+  { wanted, isApproved, progress }: FinishedCall,
 ): JsonText | Promise<JsonText> {
   const { client, facts } = context;
   facts.server = server;
@@ -242,7 +258,7 @@ function finish(
     facts.outcome = "waiting";
     const { requestState } = fields;
     const state = typeof requestState === "string" ? requestState : undefined;
-    const round: NextRound = { kind: "server", server, state };
+    const round: NextRound = { kind: "server", server, state, isApproved };
     const sealed = { ...fields, requestState: sealRound(context, round, identityOf(wanted)) };
     return resultText(client, sealed, undefined, resultType);
   }
@@ -267,9 +283,13 @@ export async function withPublicUris(
 }
 
 /** Connects the server: without a login that fails with the error which asks for it. */
-async function signIn({ user, client, exchange, facts }: RequestContext, server: string): Promise<string> {
+async function signIn(context: RequestContext, server: string): Promise<string> {
+  const { user, client, exchange, facts } = context;
   facts.server = server;
   facts.tool = SIGN_IN;
+  const { name, inputSchema } = signInTool(server);
+  const [isShown] = await visibleTools(context, [{ server, name, sourceName: SIGN_IN, inputSchema }]);
+  if (!isShown) throw missingTool(name, []);
   await user.port.pool.require(server).acquire({ signal: exchange.signal });
   facts.outcome = "ok";
   return resultText(client, {

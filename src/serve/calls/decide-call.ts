@@ -74,9 +74,9 @@ export function fallbackRule(
     if (listed === undefined || !parts.offers(client.principal, listed)) return false;
     const { principal, scopes } = client;
     const decision = await policy?.decide({ principal, scopes, method: "tools/call", server, tool, args });
-    return (
-      decision === undefined || decision.effect === "allow" || (isApproved && decision.effect === "approve")
-    );
+    if (decision === undefined) return true;
+    const isAllowed = decision.effect === "allow" || (isApproved && decision.effect === "approve");
+    return isAllowed && (decision.readsArguments === true ? "exact" : true);
   };
 }
 
@@ -88,8 +88,8 @@ async function approve(
   const { client, exchange, facts } = context;
   if (round?.kind === "approval")
     return saysYes(wanted.inputResponses?.[APPROVAL]) ? undefined : refused(context, decision);
-  // Later rounds and logins belong to a call that was approved before.
-  if (round !== undefined) return undefined;
+  // Not every later round: the call may have needed a login before the policy could decide about it.
+  if (round !== undefined && round.kind !== "parked" && round.isApproved === true) return undefined;
   if (!takesForms(client.capabilities)) return refused(context, decision);
   const params = question(info, args, decision.reason);
   if (client.era === "legacy") {

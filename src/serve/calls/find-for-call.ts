@@ -1,6 +1,10 @@
-/** Finds the tool that a client names. The error for an unknown name suggests only tools that a list would show to the client. */
+/**
+ * Finds the tool that a client names. The error for an unknown name suggests only tools that a list would show to the client, and
+ * names no server that is hidden from it.
+ */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { CatalogError } from "../../errors/catalog-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
 import { missingTool } from "../../port/find-tool.js";
 import { suggest } from "../../util/suggest.js";
 import type { RequestContext } from "../request-context.js";
@@ -18,7 +22,12 @@ export async function findForCall(
   try {
     return await context.user.port.findForCall(name, { signal });
   } catch (error) {
-    if (!(error instanceof CatalogError) || error.suggestions.length === 0) throw error;
+    if (!ToolportError.isInstance(error)) throw error;
+    const { server } = error;
+    // The reason why such a server has no tools would name it, and a login would begin.
+    const isHidden = server !== undefined && !context.parts.showsServer(context.client, server);
+    const suggests = error instanceof CatalogError && error.suggestions.length > 0;
+    if (!isHidden && !suggests) throw error;
     throw missingTool(name, await suggestionsFor(context, name));
   }
 }

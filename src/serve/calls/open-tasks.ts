@@ -25,6 +25,8 @@ export class OpenTasks {
   begin(user: GatewayUser, target: TaskTarget, task: OpenTask): void {
     const tasks = this.#users.get(user) ?? new Map<string, OpenTask>();
     this.#users.set(user, tasks);
+    // A server may give two tasks the same id, by mistake or on purpose.
+    tasks.get(keyOf(target))?.stop?.();
     tasks.set(keyOf(target), task);
     for (const [oldest, { stop }] of tasks) {
       if (tasks.size <= MAX_TASKS) break;

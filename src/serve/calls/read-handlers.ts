@@ -1,7 +1,14 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { relayRequest } from "../../port/relay-request.js";
 import { toSignal } from "../../util/lazy-abort.js";
-import { badState, Fault, INVALID_PARAMS, invalidParams, MISSING_CAPABILITY } from "../faults.js";
+import {
+  badState,
+  Fault,
+  INVALID_PARAMS,
+  invalidParams,
+  MISSING_CAPABILITY,
+  unknownTask,
+} from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import type { JsonText } from "../json-text.js";
 import { resourceNames } from "../lists/list-entries.js";
@@ -112,6 +119,11 @@ export async function taskRequest(context: RequestContext): Promise<JsonText> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
   requireTasks(context.client);
   const { server, taskId } = await openTaskId(context, sealed);
+  const { parts, client, facts } = context;
+  if (!parts.showsServer(client, server)) {
+    Object.assign(facts, { server, outcome: "refused" });
+    throw unknownTask();
+  }
   return relay(context, { server, params: { ...rest, taskId }, identity: sealed, taskId: sealed as string });
 }
 
@@ -129,12 +141,13 @@ function requireTasks({ era, capabilities }: RequestContext["client"]): void {
   });
 }
 
-/** `tasks/list` of a legacy client: the tasks of all connected servers that list theirs. */
+/** `tasks/list` of a legacy client: the tasks of all connected servers that list theirs, and that the user may see. */
 export async function listTasks(context: RequestContext): Promise<string> {
-  const { user, exchange, client } = context;
+  const { user, exchange, client, parts } = context;
   const servers = user.port.pool
     .created()
-    .filter(({ session }) => session?.era === "legacy" && session.capabilities.tasks?.list !== undefined);
+    .filter(({ session }) => session?.era === "legacy" && session.capabilities.tasks?.list !== undefined)
+    .filter(({ name }) => parts.showsServer(client, name));
   const lists = await Promise.all(
     servers.map(async ({ name: server }) => {
       const sent = { server, method: "tasks/list", params: {} };

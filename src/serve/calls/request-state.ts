@@ -7,13 +7,18 @@ import type { RequestContext } from "../request-context.js";
 /** What continues with the next request of the client. */
 export type NextRound =
   /** The server gave this state, or none. */
-  | { readonly kind: "server"; readonly server: string; readonly state?: string | undefined }
+  | ({ readonly kind: "server"; readonly server: string; readonly state?: string | undefined } & Approved)
   /** A call is parked on a replica. */
   | { readonly kind: "parked"; readonly replica: string; readonly id: string }
   /** The user was asked for an approval of the gateway. */
   | { readonly kind: "approval" }
   /** The user had to log in to a server. */
-  | { readonly kind: "login"; readonly server: string };
+  | ({ readonly kind: "login"; readonly server: string } & Approved);
+
+interface Approved {
+  /** A person has approved the call before. */
+  readonly isApproved?: boolean | undefined;
+}
 
 const PURPOSE = "state";
 

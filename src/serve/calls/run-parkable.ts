@@ -8,14 +8,14 @@ import { badState, Fault, storeAway, toFault } from "../faults.js";
 import type { JsonText } from "../json-text.js";
 import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
-import type { CallOutcome, OpenCall, Parkable, RequestContext } from "../request-context.js";
+import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
 
 /** Not `async`, because each async function on the way of a plain call costs time. */
 export function runParkable(context: RequestContext, parkable: Parkable): Promise<JsonText> {
-  const { client, exchange } = context;
+  const { client, exchange, facts } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
     const failed = (error: unknown) => parkable.fail(context, error);
     return parkable.run(exchange.abort ?? exchange.signal, undefined).then((outcome) => {
@@ -32,7 +32,7 @@ export function runParkable(context: RequestContext, parkable: Parkable): Promis
   const answer: Relay["answer"] = ({ method, params }, signal) =>
     call.ask(method, params, signal) as Promise<Record<string, unknown>>;
   call.start(() => parkable.run(controller.signal, answer));
-  return nextStep(context, { call, parkable, abandon: (reason) => controller.abort(reason) });
+  return nextStep(context, { call, parkable, facts, abandon: (reason) => controller.abort(reason) });
 }
 
 async function nextStep(context: RequestContext, open: OpenCall): Promise<JsonText> {
@@ -81,9 +81,10 @@ function park(
 }
 
 /** What a replica replies to the one that got the answer. */
-type ParkedReply =
-  | { readonly text: string }
-  | { readonly fault: Pick<Fault, "code" | "message" | "data" | "status"> };
+type ParkedReply = {
+  /** For the audit log of the replica that has the request. */
+  readonly facts?: RequestFacts | undefined;
+} & ({ readonly text: string } | { readonly fault: Pick<Fault, "code" | "message" | "data" | "status"> });
 
 /** Brings answers to a parked request, here or on another replica. */
 export async function answerParked(
@@ -105,6 +106,7 @@ export async function answerParked(
     // The owner knows nothing of the call: it was answered before, or its time is over.
     throw error instanceof LetterError && error.code === "UNKNOWN_LETTER" ? badState() : lost(error);
   }
+  Object.assign(context.facts, reply.facts);
   if ("fault" in reply) throw new Fault(reply.fault);
   return reply.text;
 }
@@ -122,11 +124,12 @@ const lost = (error: unknown): Fault =>
   });
 
 async function answerForOther(context: RequestContext, id: string, answers: unknown): Promise<ParkedReply> {
+  const { facts } = context;
   try {
-    return { text: String(await answerHere(context, id, answers)) };
+    return { text: String(await answerHere(context, id, answers)), facts };
   } catch (error) {
     const { code, message, data, status } = toFault(error, context.client.era);
-    return { fault: { code, message, data, status } };
+    return { fault: { code, message, data, status }, facts };
   }
 }
 
@@ -134,6 +137,8 @@ async function answerForOther(context: RequestContext, id: string, answers: unkn
 async function answerHere(context: RequestContext, id: string, answers: unknown): Promise<JsonText> {
   const parked = context.parts.parked.take(id, context.client.principal);
   if (parked === undefined) throw badState();
+  const { server, tool, definition, args } = parked.open.facts;
+  Object.assign(context.facts, { server, tool, definition, args });
   const given = isFields(answers) ? answers : {};
   for (const [key, question] of Object.entries(parked.questions)) {
     const answer = given[key];

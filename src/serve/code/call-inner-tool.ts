@@ -125,11 +125,10 @@ const refusal = (what: string, server: string): ToolCallError =>
 
 /** The program gets the address of the page, because it cannot wait for a login. */
 function withLink(context: RequestContext, error: AuthError): AuthError {
-  const asked = askForLogin(
-    { ...context, client: { ...context.client, capabilities: {} } },
-    error,
-    undefined,
-  );
+  const asked = askForLogin({ ...context, client: { ...context.client, capabilities: {} } }, error, {
+    identity: undefined,
+    isApproved: false,
+  });
   if (asked === undefined) return error;
   const { code, server, outcome } = error;
   return new AuthError({ code, server, outcome, what: textIn(asked) });

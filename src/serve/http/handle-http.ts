@@ -5,11 +5,12 @@ import type { LazyAbort } from "../../util/lazy-abort.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
-import { type Served, serveRequest } from "../dispatch.js";
+import { recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
+  checkBatch,
   isFields,
   isLegacyVersion,
   negotiateLegacy,
@@ -141,6 +142,7 @@ export class HttpEndpoint {
     try {
       client = this.#clientOf(request, message, user);
     } catch (error) {
+      recordUnserved(this.#parts, user, [message], error);
       if (!(error instanceof Fault)) throw error;
       return sendFault(reply, error, { id: message.id, headers: cors });
     }
@@ -182,8 +184,18 @@ export class HttpEndpoint {
     reply: HttpReply,
     { messages, user, cors }: { messages: readonly ClientMessage[]; user: User; cors: Headers },
   ): Promise<void> {
-    const session = this.#sessionOf(request, user);
-    const client = this.#legacyClient(request, user, session);
+    const requests = messages.flatMap((message) => (message.kind === "request" ? [message.request] : []));
+    let client: GatewayClient;
+    // Whatever is wrong with a batch is found before its requests run.
+    try {
+      const session = this.#sessionOf(request, user);
+      client = this.#legacyClient(request, user, session);
+      checkBatch(requests);
+      for (const message of messages) await this.#take(message, session, user);
+    } catch (error) {
+      recordUnserved(this.#parts, user, requests, error);
+      throw error;
+    }
     const exchange = new HttpExchange({
       ...{ parts: this.#parts, request, reply, client, headers: cors },
       ...{ streams: this.#streams, clock: this.#clock, acceptsStream: acceptsStream(request) },
@@ -191,21 +203,9 @@ export class HttpEndpoint {
     this.#requests.begin();
     try {
       const answers = await Promise.all(
-        messages.map(async (message) => {
-          if (message.kind !== "request") {
-            await this.#take(message, session, user);
-            return [];
-          }
-          if (readEnvelope(message.request, undefined, false) !== undefined)
-            throw new Fault({
-              code: INVALID_REQUEST,
-              message: "A batch must not contain requests of revision 2026-07-28",
-              status: 400,
-            });
-          return [String((await this.#serve(client, exchange, message.request)).text)];
-        }),
+        requests.map(async (each) => String((await this.#serve(client, exchange, each)).text)),
       );
-      exchange.finish(`[${answers.flat().join(",")}]`, 200);
+      exchange.finish(`[${answers.join(",")}]`, 200);
     } finally {
       this.#awaitReader(reply, client);
     }
@@ -282,7 +282,7 @@ export class HttpEndpoint {
     throw new Fault({ code: -32001, message: "Session not found", status: 404 });
   }
 
-  /** A notification or a response of a client. */
+  /** A notification or a response of a client. Ignores a request. */
   async #take(message: ClientMessage, session: OpenedSession | undefined, user: User): Promise<void> {
     if (message.kind === "response") return this.#parts.questions.answer(message.response, user.principal);
     if (message.kind !== "notification" || session === undefined) return;

@@ -14,6 +14,8 @@ export interface FeedListener {
   readonly session?: string | undefined;
   /** Sends a message to the client. */
   send?(text: string): void;
+  /** False if the client may not see anything of this server. @default it may */
+  showsServer?(server: string): boolean;
   listChanged(list: ListName): void;
   /** A log message that belongs to no request. */
   log?(params: Fields): void;
@@ -57,7 +59,7 @@ export class Feeds {
         if (method === "notifications/message") queueMicrotask(() => this.#logged(principal, server, params));
         if (!PASSED_ON.has(method)) return;
         for (const listener of this.#feeds.get(principal)?.listeners ?? [])
-          listener.passOn?.({ server, method, params });
+          if (listener.showsServer?.(server) !== false) listener.passOn?.({ server, method, params });
       }),
     ];
   }
@@ -78,7 +80,8 @@ export class Feeds {
     const config = feed.user.port.pool.configOf(server);
     if (config === undefined) return;
     const shown = secretsOf(config).redactData(params) as Fields;
-    for (const listener of feed.listeners) listener.log?.(shown);
+    for (const listener of feed.listeners)
+      if (listener.showsServer?.(server) !== false) listener.log?.(shown);
   }
 
   /** Adds a stream of a user. Returns a function that removes it. */

@@ -117,6 +117,7 @@ export function openLegacyFeed(
   const stopFeed = parts.feeds.add(user, {
     usesReplicas,
     session,
+    showsServer: (server) => parts.showsServer(client(), server),
     send,
     listChanged: (list) => send(notificationText(`notifications/${list}/list_changed`)),
     log(params) {

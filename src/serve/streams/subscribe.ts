@@ -6,6 +6,8 @@ import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 
 const MAX_SUBSCRIPTIONS = 1_000;
+/** Of all URIs of a session together, because every replica keeps them. */
+const MAX_CHARS = 256 * 1024;
 
 /** The stream of the client, here or on another replica, watches what the session names. */
 export async function subscribe(context: RequestContext, isWanted: boolean): Promise<string> {
@@ -16,7 +18,9 @@ export async function subscribe(context: RequestContext, isWanted: boolean): Pro
   if (client.session === undefined) return resultText(client, {});
   const { subscriptions = [] } = parts.sessions.stateOf(client.session);
   const others = subscriptions.filter((each) => each !== uri);
-  if (isWanted && others.length >= MAX_SUBSCRIPTIONS) throw invalidParams("Too many subscriptions");
+  const chars = others.reduce((sum, each) => sum + each.length, uri.length);
+  if (isWanted && (others.length >= MAX_SUBSCRIPTIONS || chars > MAX_CHARS))
+    throw invalidParams("Too many subscriptions");
   await parts.sessions.update(client.session, { subscriptions: isWanted ? [...others, uri] : others });
   return resultText(client, {});
 }

@@ -1,0 +1,38 @@
+/** Requests of a user that are refused before they are served have a line in the audit log. */
+import type { AuditEvent } from "toolport/serve";
+import { createTestServer } from "toolport/testing";
+import { expect, test } from "vitest";
+import { openGateway } from "./gateway-scene.js";
+import { META, post, VERSIONS } from "./raw-client.js";
+
+const MODERN = { [META.version]: VERSIONS.modern, [META.capabilities]: {} };
+
+test("a forged session, a wrong envelope, and batches with them", async () => {
+  const events: AuditEvent[] = [];
+  await using up = createTestServer({ tools: { work: { handler: () => "worked" } } });
+  await using scene = await openGateway(
+    { mcpServers: { up: up.memory() } },
+    {
+      auth: { verify: () => ({ principal: "eve" }) },
+      audit: (event) => void (event.event === "request" && events.push(event)),
+    },
+  );
+  const call = { jsonrpc: "2.0", id: 1, method: "tools/call", params: { name: "up__work" } };
+  const forged = { headers: { "mcp-session-id": "forged" } };
+  const modern = { ...call, method: "tools/list", params: { _meta: MODERN } };
+  expect((await post(scene.url, call, forged)).status).toBe(404);
+  expect((await post(scene.url, modern)).status).toBe(400);
+  expect((await post(scene.url, [call, call], forged)).status).toBe(404);
+  expect((await post(scene.url, [call, modern])).status).toBe(400);
+  const lines = events.map(({ principal, method, outcome, code }) => [principal, method, outcome, code]);
+  const refused = (method: string, code: number) => ["eve", method, "error", code];
+  expect(lines).toEqual([
+    refused("tools/call", -32_001),
+    refused("tools/list", -32_020),
+    refused("tools/call", -32_001),
+    refused("tools/call", -32_001),
+    refused("tools/call", -32_600),
+    refused("tools/list", -32_600),
+  ]);
+  expect(up.calls).toEqual([]);
+});

@@ -1,0 +1,126 @@
+/** A legacy client gets neither tasks nor messages of a server that is hidden from its user. */
+import { createLinkedTransports } from "toolport";
+import { type GatewayOptions, readPolicy } from "toolport/serve";
+import { expect, onTestFinished, test } from "vitest";
+import { openGateway } from "./gateway-scene.js";
+import { post, type RpcMessage, readMessages, VERSIONS } from "./raw-client.js";
+
+interface Message {
+  readonly id?: string | number;
+  readonly method?: string;
+}
+
+const TASK = { taskId: "t1", status: "completed", createdAt: "2026-08-01T10:00:00Z", ttl: 60_000 };
+
+/** A server that has a task of an earlier call, and can send messages at any time. */
+function startServer(name: string) {
+  const results: Record<string, object> = {
+    initialize: {
+      protocolVersion: VERSIONS.legacy,
+      capabilities: { tools: {}, logging: {}, tasks: { list: {}, requests: { tools: { call: {} } } } },
+      serverInfo: { name, version: "1" },
+    },
+    "logging/setLevel": {},
+    "tools/list": { tools: [{ name: "work", inputSchema: { type: "object" } }] },
+    "tasks/list": { tasks: [{ ...TASK, statusMessage: `task of ${name}` }] },
+    "tasks/result": { content: [{ type: "text", text: `result of ${name}` }] },
+  };
+  const ends: ((message: object) => void)[] = [];
+  const transport = async () => {
+    const [client, end] = createLinkedTransports();
+    ends.push((message) => void end.send(message as never));
+    end.onmessage = (message) => {
+      const { id, method = "" } = message as Message;
+      const result = results[method];
+      const answer = result === undefined ? { error: { code: -32601, message: "?" } } : { result };
+      if (id !== undefined) void end.send({ jsonrpc: "2.0", id, ...answer } as never);
+    };
+    await end.start();
+    return client;
+  };
+  return {
+    entry: { transport, protocol: "legacy" as const },
+    notify: (method: string, params: object) => {
+      for (const send of ends) send({ jsonrpc: "2.0", method, params });
+    },
+  };
+}
+
+async function open(options: Partial<GatewayOptions>) {
+  const [shop, vault] = [startServer("shop"), startServer("vault")];
+  const scene = await openGateway({ mcpServers: { shop: shop.entry, vault: vault.entry } }, {
+    auth: false,
+    ...options,
+  } as GatewayOptions);
+  onTestFinished(() => scene[Symbol.asyncDispose]());
+  const hello = {
+    protocolVersion: VERSIONS.legacy,
+    capabilities: {},
+    clientInfo: { name: "c", version: "1" },
+  };
+  let id = 0;
+  let session: Record<string, string> = {};
+  const send = (method: string, params: object = {}) => {
+    id += 1;
+    return post(scene.url, { jsonrpc: "2.0", id, method, params }, { headers: session });
+  };
+  const { headers } = await send("initialize", hello);
+  session = { "mcp-session-id": headers.get("mcp-session-id")! };
+  // Connects the servers.
+  await send("tools/list");
+  return { shop, vault, scene, send, session };
+}
+
+const HIDING: [string, () => Promise<Partial<GatewayOptions>>][] = [
+  ["`servers`", async () => ({ servers: () => ["shop"] })],
+  [
+    "the policy",
+    async () => ({
+      policy: await readPolicy({ default: "allow", rules: [{ effect: "deny", server: "vault" }] }),
+    }),
+  ],
+];
+
+test.each(HIDING)("tasks, hidden by %s", async (_title, options) => {
+  const { send } = await open(await options());
+  const { last } = await send("tasks/list");
+  expect(last.result.tasks).toMatchObject([{ statusMessage: "task of shop" }]);
+});
+
+test("the result of a task, hidden later", async () => {
+  let servers = ["shop", "vault"];
+  const { send } = await open({ servers: () => servers });
+  const { tasks } = (await send("tasks/list")).last.result;
+  const ask = async () => (await send("tasks/result", { taskId: tasks[1].taskId })).last;
+  expect((await ask()).result).toMatchObject({ content: [{ text: "result of vault" }] });
+  servers = ["shop"];
+  expect((await ask()).error?.message).toContain("Unknown task");
+});
+
+test.each(HIDING)("log messages and news of tasks, hidden by %s", async (_title, options) => {
+  const { shop, vault, scene, session } = await open(await options());
+  const stop = new AbortController();
+  const seen: RpcMessage[] = [];
+  const stream = await fetch(scene.url, {
+    headers: { accept: "text/event-stream", ...session },
+    signal: stop.signal,
+  });
+  let arrived = () => {};
+  const both = new Promise<void>((resolve) => {
+    arrived = resolve;
+  });
+  const reading = readMessages(stream, (message) => {
+    seen.push(message);
+    if (JSON.stringify(message).includes("shop task")) arrived();
+  }).catch(() => {});
+  for (const [name, server] of Object.entries({ vault, shop })) {
+    server.notify("notifications/message", { level: "error", data: `${name} log` });
+    server.notify("notifications/tasks/status", { ...TASK, statusMessage: `${name} task` });
+  }
+  await both;
+  stop.abort();
+  await reading;
+  const text = JSON.stringify(seen);
+  expect(text).toContain("shop log");
+  expect(text).not.toContain("vault");
+});
