@@ -2,6 +2,7 @@
 import type { ServerConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { type ListName, listNameOf } from "../protocol/change-watch.js";
+import { LIST_KEYS } from "../protocol/list-reads.js";
 import type { Session } from "../protocol/session.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import { isStale } from "./freshness.js";
@@ -50,7 +51,8 @@ export class FullLists {
       this.#outdate(server, list);
       refresher.changed(list);
     });
-    let isFirstGap = true;
+    // A stream that is open already has reported its first gap.
+    let isFirstGap = !LIST_KEYS.some((key) => session.isReporting(key));
     const offGap = session.onListGap((keys) => {
       // The server allows the use of a shared list that is older than the stream. It is read again when it is replaced.
       for (const key of keys) if (!isFirstGap || !shared.has(key)) refresher.unsure(listNameOf(key));

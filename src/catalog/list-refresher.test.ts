@@ -61,6 +61,20 @@ test("a check of a list does not delay the change that follows it", async () => 
   expect(readings.map(({ at }) => at)).toEqual([50, 110]);
 });
 
+test("checks that follow each other have growing pauses, and a change does not wait for them", async () => {
+  const { refresher, readings } = setup({ same: () => ["tools"] });
+  for (let passed = 0; passed < 20_000; passed += 200) {
+    refresher.unsure("tools");
+    await vi.advanceTimersByTimeAsync(200);
+  }
+  expect(readings.length).toBeLessThan(10);
+  const last = readings.length;
+  refresher.changed("tools");
+  await vi.advanceTimersByTimeAsync(60);
+  expect(readings).toHaveLength(last + 1);
+  await vi.advanceTimersByTimeAsync(10_000);
+});
+
 test("reads simultaneous changes together, each list once", async () => {
   const { refresher, readings } = setup();
   for (const list of ["tools", "prompts", "tools", "resources", "tools"] as const) refresher.changed(list);

@@ -3,9 +3,9 @@ import type { ListName } from "../protocol/change-watch.js";
 
 /** Changes within this time are read together. */
 const GATHER_MS = 50;
-/** Minimum pause after a read; every recent read doubles it. */
+/** Minimum pause after a read; every recent read of the same reason doubles it. */
 const PAUSE_MS = 250;
-/** Maximum pause: while changes continue, the lists are never older than this. */
+/** Maximum pause: while changes or checks continue, the lists are never older than this. */
 const MAX_PAUSE_MS = 5_000;
 /** After this time, one recent read no longer counts. */
 const FORGET_MS = 5_000;
@@ -41,12 +41,13 @@ export class ListRefresher {
   /** Lists that changed, or may have, since they were last requested. */
   readonly #due = new Map<ListName, RereadReason>();
   #timer: ReturnType<typeof setTimeout> | undefined;
+  /** The timer is set, and no change was reported. */
+  #awaitsCheck = false;
   #isReading = false;
   #isClosed = false;
-  /** Recent reads that still count, and when they were counted. */
-  #recent = 0;
-  #countedAt = 0;
-  #endedAt = Number.NEGATIVE_INFINITY;
+  readonly #changes = new GrowingPause();
+  /** A server that closes its stream again and again makes its lists unsure as often. */
+  readonly #checks = new GrowingPause();
   #failures = 0;
 
   constructor(parts: ListRefresherParts) {
@@ -75,8 +76,14 @@ export class ListRefresher {
   }
 
   #schedule(): void {
-    if (this.#timer !== undefined || this.#isReading || this.#isClosed || this.#due.size === 0) return;
-    const pauseMs = this.#endedAt + this.#pauseMs() - performance.now();
+    if (this.#isReading || this.#isClosed || this.#due.size === 0) return;
+    const isCheck = ![...this.#due.values()].includes("changed");
+    if (this.#timer !== undefined && (isCheck || !this.#awaitsCheck)) return;
+    // A check right after a stream is open must not delay the first change that the stream reports.
+    clearTimeout(this.#timer);
+    this.#awaitsCheck = isCheck;
+    const [changeMs, checkMs] = [this.#changes.restMs(), this.#checks.restMs()];
+    const pauseMs = isCheck ? Math.max(changeMs, checkMs) : changeMs;
     this.#timer = setTimeout(() => void this.#run(), Math.max(GATHER_MS, pauseMs));
     // Timers are objects with unref() on Node, and numbers on Workers and in browsers.
     if (typeof this.#timer === "object") this.#timer.unref?.();
@@ -89,11 +96,8 @@ export class ListRefresher {
     this.#due.clear();
     const { failed, same } = await this.#parts.read(due);
     this.#isReading = false;
-    // A check right after a stream is open must not delay the first change that the stream reports.
-    if (failed.length > 0 || [...due.values()].includes("changed")) {
-      this.#recent += 1;
-      this.#endedAt = performance.now();
-    }
+    const isCheck = failed.length === 0 && ![...due.values()].includes("changed");
+    (isCheck ? this.#checks : this.#changes).begin();
     if (this.#isClosed) return;
     const read = [...due.keys()].filter((list) => !failed.includes(list) && !same.includes(list));
     if (read.length > 0) this.#parts.onRead(read);
@@ -110,13 +114,29 @@ export class ListRefresher {
       if (reason === "changed" || !this.#due.has(list)) this.#due.set(list, reason);
     }
   }
+}
 
-  #pauseMs(): number {
+/** The pause after a read, which every recent read doubles. */
+class GrowingPause {
+  /** Recent reads that still count, and when they were counted. */
+  #recent = 0;
+  #countedAt = 0;
+  #begunAt = Number.NEGATIVE_INFINITY;
+
+  /** A read has ended. */
+  begin(): void {
+    this.#recent += 1;
+    this.#begunAt = performance.now();
+  }
+
+  /** What is left of the pause; not positive if it is over. */
+  restMs(): number {
     const now = performance.now();
     if (this.#recent === 0) this.#countedAt = now;
     const forgotten = Math.min(this.#recent, Math.floor((now - this.#countedAt) / FORGET_MS));
     this.#recent -= forgotten;
     this.#countedAt += forgotten * FORGET_MS;
-    return this.#recent === 0 ? 0 : Math.min(PAUSE_MS * 2 ** (this.#recent - 1), MAX_PAUSE_MS);
+    const pauseMs = this.#recent === 0 ? 0 : Math.min(PAUSE_MS * 2 ** (this.#recent - 1), MAX_PAUSE_MS);
+    return this.#begunAt + pauseMs - now;
   }
 }

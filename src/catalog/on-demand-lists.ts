@@ -9,7 +9,7 @@ import { isStale } from "./freshness.js";
 import type { InternedLists } from "./interned-lists.js";
 import { exportParts, type Kept, NO_LISTS } from "./kept-lists.js";
 import { itemFindings, listFindings } from "./list-findings.js";
-import type { ListOptions } from "./list-pages.js";
+import type { ListOptions, PagedList } from "./list-pages.js";
 import { ListRefresher } from "./list-refresher.js";
 import { type Examined, examineOneList } from "./safety/examine-lists.js";
 import { type ListKey, type OneList, readOneList, usePublicList } from "./server-lists.js";
@@ -28,6 +28,8 @@ export class OnDemandLists {
   #turns = 0;
   /** When a change was reported, or may have been missed, by list and server. Reads that began before do not count. */
   #outdated: Map<string, { readonly turn: number; readonly at: number }> | undefined;
+  /** The list and server whose own reading is being shared. It replaces the list of another user here, too. */
+  #publishing: string | undefined;
 
   constructor(host: OnDemandHost, interned: InternedLists) {
     this.#host = host;
@@ -66,17 +68,31 @@ export class OnDemandLists {
     return !isStale({ readAt: part.readAt, ttlMs: part.ttlMs ?? maxAgeMs }, cache);
   }
 
-  /** Uses a public list of another user. False if there is none. */
-  async usePublic({ name, kind }: ServerConfig, key: ListKey): Promise<boolean> {
+  /** Uses a public list of another user. False if there is none, or if it was replaced in the meantime. */
+  async usePublic(config: ServerConfig, key: ListKey): Promise<boolean> {
+    const { name, kind } = config;
     const list = this.#host.options.publicLists.fresh(name, key);
     const outdatedAt = this.#outdated?.get(`${key} ${name}`)?.at ?? Number.NEGATIVE_INFINITY;
     if (list === undefined || list.readAt <= outdatedAt) return false;
-    const items = this.#interned.intern(key, list.items);
     this.#turns += 1;
-    const read = usePublicList(key, { ...list, items }, kind);
+    const read = this.#shared(key, list, kind);
     const turn = this.#turns;
     await this.#merge({ server: name, era: "modern", transport: kind }, { key, read, turn, isShared: true });
-    return true;
+    return !this.isReplaced(config, key);
+  }
+
+  /** Whether the known list was read for another user, and is not the one that users get now. */
+  isReplaced({ name, kind }: ServerConfig, key: ListKey): boolean {
+    if (!this.isShared(name, key)) return false;
+    const list = this.#host.options.publicLists.fresh(name, key);
+    return (
+      list === undefined || this.#shared(key, list, kind).lists[key] !== this.#host.kept(name)!.lists[key]
+    );
+  }
+
+  /** A public list of another user. Equal lists are the same object. */
+  #shared(key: ListKey, list: PagedList, transport: Session["transport"]): OneList {
+    return usePublicList(key, { ...list, items: this.#interned.intern(key, list.items) }, transport);
   }
 
   /** Reads a list from the server. */
@@ -90,7 +106,10 @@ export class OnDemandLists {
       timeoutMs: wait.timeoutMs ?? listTimeoutMs,
       intern: (items) => this.#interned.intern(key, items),
       onRead: (name, list) => {
-        if (!this.isOutdated(server, key, turn)) publicLists.keep(server, name, list);
+        if (this.isOutdated(server, key, turn)) return;
+        this.#publishing = `${key} ${server}`;
+        publicLists.keep(server, name, list);
+        this.#publishing = undefined;
       },
     };
     const read = await readOneList(session, key, options, (message) => onWarning(server, message));
@@ -121,7 +140,7 @@ export class OnDemandLists {
   /** Calls the listener when a list that was read for another user is replaced. Returns a function that ends it. */
   onReplaced(server: string, listener: (key: ListKey) => void): () => void {
     return this.#host.options.publicLists.onReplaced(server, (key) => {
-      if (this.isShared(server, key)) listener(key);
+      if (this.isShared(server, key) && this.#publishing !== `${key} ${server}`) listener(key);
     });
   }
 

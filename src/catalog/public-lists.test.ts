@@ -17,3 +17,16 @@ test("how long clients may keep a list is known in the process that read it, and
   expect(others.fresh(CONFIG, "tools", true)).toMatchObject({ items: [1] });
   expect(others.fresh(CONFIG, "tools", true)).not.toHaveProperty("keepMs");
 });
+
+test("a list that was requested before a later one, or before a change, is not shared", () => {
+  const lists = new PublicLists();
+  const now = Date.now();
+  lists.keep(CONFIG, "tools", { ...list(), items: ["new"], readAt: now - 10 });
+  lists.keep(CONFIG, "tools", { ...list(), items: ["old"], readAt: now - 20 });
+  expect(lists.fresh(CONFIG, "tools", true)).toMatchObject({ items: ["new"] });
+  lists.changed(CONFIG, "tools");
+  lists.keep(CONFIG, "tools", { ...list(), items: ["old"], readAt: now - 5 });
+  expect(lists.fresh(CONFIG, "tools", true)).toBeUndefined();
+  lists.keep(CONFIG, "tools", { ...list(), items: ["newest"] });
+  expect(lists.fresh(CONFIG, "tools", true)).toMatchObject({ items: ["newest"] });
+});

@@ -34,15 +34,21 @@ export class PublicLists {
   /** Fingerprints of the stored lists, by key: only the first of many users writes them. */
   readonly written = new Map<string, string>();
   readonly #lists = new Map<string, Map<ListKey, KnownList>>();
+  /** When the newest shared list was requested, or its change was reported, by list and server (epoch milliseconds). */
+  readonly #newest = new Map<string, number>();
   readonly #listeners = new Map<string, Set<(key: ListKey) => void>>();
 
   /** A list was read from the server itself. */
   keep(config: ServerConfig, key: ListKey, { isPublic, items, readAt, ttlMs, keepMs }: PagedList): void {
     const identity = configIdentity(config);
+    // A slow read of one user must not replace the later one of another user, or bring a changed list back.
+    if (readAt < (this.#newest.get(`${key} ${identity}`) ?? 0)) return;
     const before = this.#lists.get(identity)?.get(key);
     const isShared = isPublic && isShareable(config);
-    if (isShared) this.#of(config).set(key, { items, readAt, ttlMs, keepMs });
-    else this.#lists.get(identity)?.delete(key);
+    if (isShared) {
+      this.#newest.set(`${key} ${identity}`, readAt);
+      this.#of(config).set(key, { items, readAt, ttlMs, keepMs });
+    } else this.#lists.get(identity)?.delete(key);
     const listeners = this.#listeners.get(identity);
     if (before === undefined || listeners === undefined) return;
     if (!isShared || !isSameJson(before.items, items)) for (const listener of [...listeners]) listener(key);
@@ -83,8 +89,10 @@ export class PublicLists {
   changed(config: ServerConfig, list: ListName): void {
     const identity = configIdentity(config);
     for (const key of KEYS[list])
-      if (this.#lists.get(identity)?.delete(key))
+      if (this.#lists.get(identity)?.delete(key)) {
+        this.#newest.set(`${key} ${identity}`, Date.now());
         for (const listener of [...(this.#listeners.get(identity) ?? [])]) listener(key);
+      }
   }
 
   /** All public lists of a server. */
@@ -96,7 +104,9 @@ export class PublicLists {
   }
 
   forget(config: ServerConfig): void {
-    this.#lists.delete(configIdentity(config));
+    const identity = configIdentity(config);
+    this.#lists.delete(identity);
+    for (const key of Object.values(KEYS).flat()) this.#newest.delete(`${key} ${identity}`);
   }
 
   #of(config: ServerConfig): Map<ListKey, KnownList> {

@@ -46,7 +46,7 @@ export interface ChangeWatch {
    * Never rejects.
    */
   keepListening(): Promise<void>;
-  /** Undoes {@link keepListening}; subscriptions to resources stay. */
+  /** Undoes one call of {@link keepListening}; subscriptions to resources stay. */
   stopListening(): void;
   /**
    * Modern servers: adds a resource to the subscription. Resolves with whether the server grants it. Calls `onGap` whenever
@@ -69,7 +69,8 @@ export interface Subscribable {
 /** Must be called before the handshake, so that no notification is missed. */
 export function createChangeWatch(channel: RequestChannel): ChangeWatch {
   let server: Subscribable | undefined;
-  let isListening = false;
+  /** How many callers of `keepListening` have not stopped. */
+  let listening = 0;
   const listeners = new Set<(list: ListName) => void>();
   const gapListeners = new Set<(lists: readonly ListKey[]) => void>();
   const streamListeners = new Set<() => void>();
@@ -88,7 +89,7 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
   });
 
   const filter = (): ListenFilter => {
-    const capabilities = isListening ? server?.capabilities : undefined;
+    const capabilities = listening > 0 ? server?.capabilities : undefined;
     return {
       ...(capabilities?.tools?.listChanged && { toolsListChanged: true as const }),
       ...(capabilities?.resources?.listChanged && { resourcesListChanged: true as const }),
@@ -144,14 +145,12 @@ export function createChangeWatch(channel: RequestChannel): ChangeWatch {
     },
     recheck: () => reads.recheck(),
     keepListening() {
-      if (isListening) return Promise.resolve();
-      isListening = true;
-      return subscription.begin();
+      listening += 1;
+      return listening > 1 ? Promise.resolve() : subscription.begin();
     },
     stopListening() {
-      if (!isListening) return;
-      isListening = false;
-      subscription.narrow();
+      listening -= 1;
+      if (listening === 0) subscription.narrow();
     },
     async addResource(uri, onGap) {
       resources.set(uri, onGap);

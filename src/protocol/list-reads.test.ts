@@ -120,6 +120,19 @@ describe("a read that fails", () => {
     expect(gaps).toEqual([["tools"]]);
   });
 
+  test("is not reported again if the list was read again for a report", () => {
+    read("tools");
+    reads.streamRequested();
+    open(["tools"]);
+    expect(gaps).toEqual([["tools"]]);
+    reads.begin("tools").failed();
+    expect(gaps).toEqual([["tools"]]);
+    reads.streamLost();
+    reads.streamRequested();
+    open(["tools"]);
+    expect(gaps).toEqual([["tools"], ["tools"]]);
+  });
+
   test("without an earlier result is not repeated", () => {
     reads.streamRequested();
     const reading = reads.begin("tools");

@@ -28,6 +28,8 @@ interface Read {
 interface Coverage {
   readonly requestedAt: number;
   readonly openedAt: number;
+  /** Whether the list was reported since then. Who reads it again because of that also repeats reads that fail. */
+  isReported: boolean;
 }
 
 export class ListReads {
@@ -62,7 +64,8 @@ export class ListReads {
       failed: () => {
         const others = this.#of(list).filter((each) => each !== read);
         this.#reads.set(list, others);
-        if (others.length > 0) this.#report([list]);
+        // Reporting it once more would read a list that keeps failing again and again.
+        if (others.length > 0 && this.#covered.get(list)?.isReported === false) this.#report([list]);
       },
     };
   }
@@ -81,8 +84,8 @@ export class ListReads {
   streamOpened(lists: readonly ListKey[]): void {
     for (const list of this.#covered.keys()) if (!lists.includes(list)) this.#covered.delete(list);
     const added = lists.filter((list) => !this.#covered.has(list));
-    const coverage = { requestedAt: this.#requestedAt, openedAt: this.#openedAt };
-    for (const list of added) this.#covered.set(list, coverage);
+    const coverage = { requestedAt: this.#requestedAt, openedAt: this.#openedAt, isReported: false };
+    for (const list of added) this.#covered.set(list, { ...coverage });
     this.#report(added);
   }
 
@@ -102,6 +105,7 @@ export class ListReads {
 
   #report(lists: readonly ListKey[]): void {
     const old = lists.filter((list) => this.#covered.has(list) && !this.#isCurrent(list));
+    for (const list of old) this.#covered.get(list)!.isReported = true;
     if (old.length > 0) this.#onGap(old);
   }
 

@@ -230,6 +230,8 @@ async function connect(
   const requests = serverRequests.attach(channel, config.name);
   const watch = createChangeWatch(channel);
   transport.onstream = (state) => watch.streamChanged(state);
+  // Without it, the subscription of an aborted attempt to connect would be tried again for good.
+  void channel.closed.then(() => watch.close());
   const urlElicitations = createUrlElicitations(channel, requests.responder);
   // Do not start a process for a connection that was aborted in the meantime.
   options.signal.throwIfAborted();

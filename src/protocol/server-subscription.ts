@@ -143,7 +143,14 @@ export class ServerSubscription {
         this.#onRequested?.();
         // An error response is final: the server would reject the same filter again.
         if (typeof (error as { code?: unknown }).code === "number") this.#rejectWaiting(error);
-        if ((error as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND) return;
+        if (current !== undefined && (await isOver(current))) {
+          gap = true;
+          onLost();
+          current = undefined;
+        }
+        // A server that has accepted a subscription supports them: it only rejects this filter.
+        const isUnsupported = (error as { code?: unknown } | undefined)?.code === METHOD_NOT_FOUND;
+        if (isUnsupported && current === undefined) return;
         await this.#pause(attempt);
         continue;
       }

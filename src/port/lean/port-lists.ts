@@ -7,11 +7,11 @@ import type { ServerConfig } from "../../config/server-config.js";
 import type { ConnectionPool } from "../../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { type ListName, listNameOf } from "../../protocol/change-watch.js";
-import { LIST_KEYS } from "../../protocol/list-reads.js";
 import type { Session } from "../../protocol/session.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { SharedParts } from "../shared-parts.js";
 import { MissingLists } from "./missing-lists.js";
+import { WatchedLists } from "./watched-lists.js";
 
 /** Options of `port.need`. */
 export interface NeedOptions {
@@ -57,11 +57,7 @@ export class PortLists {
   /** Reads single lists. */
   readonly onDemand: OnDemandLists;
   readonly #port: ListsHost;
-  #listeners = 0;
-  /** Ends listening, by session. */
-  #streams: Map<Session, Promise<() => void>> | undefined;
-  /** Ends following the shared lists, by server. */
-  #following: Map<string, () => void> | undefined;
+  readonly #watched: WatchedLists;
   /** Reads under way, by list and server, and when they began. */
   #reading: Map<string, Reading> | undefined;
   /** Servers that a request has waited for in vain. */
@@ -75,10 +71,20 @@ export class PortLists {
   constructor(port: ListsHost, interned: InternedLists) {
     this.#port = port;
     this.onDemand = new OnDemandLists(port.catalog.host(), interned);
+    this.#watched = new WatchedLists({
+      onDemand: this.onDemand,
+      isLean: port.isLean,
+      pool: port.pool,
+      provide: (server, key) => this.provide(server, key),
+      onStop: () => {
+        this.#missing?.close();
+        this.#missing = undefined;
+      },
+    });
   }
 
   get isListening(): boolean {
-    return this.#listeners > 0;
+    return this.#watched.isListening;
   }
 
   /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
@@ -107,7 +113,7 @@ export class PortLists {
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
     const cache = config.cache ?? parts.settings.cache;
-    const maxAgeMs = this.#isWatched(server, key) ? Number.POSITIVE_INFINITY : UNWATCHED_MS;
+    const maxAgeMs = this.#watched.isWatched(server, key) ? Number.POSITIVE_INFINITY : UNWATCHED_MS;
     if (isLean && this.onDemand.isFresh(server, key, { cache, maxAgeMs })) return undefined;
     const id = `${key} ${server}`;
     this.#reading ??= new Map();
@@ -126,37 +132,18 @@ export class PortLists {
 
   /** Listens for changes until the returned function is called. */
   listen(): () => void {
-    this.#listeners += 1;
-    if (this.#listeners === 1 && this.#port.isLean)
-      for (const name of this.#port.pool.names) this.#watch(name);
-    let isOver = false;
-    return () => {
-      if (isOver) return;
-      isOver = true;
-      this.#listeners -= 1;
-      if (this.#listeners === 0) this.close();
-    };
+    return this.#watched.listen();
   }
 
   /** A lean connection was opened. */
   connected(session: Session): void {
-    const { onDemand } = this;
-    onDemand.attach(session);
-    const { server } = session;
-    let isFirst = true;
-    session.onListGap((keys) => {
-      this.#verify(server, isFirst ? this.#own(server, keys) : keys);
-      isFirst = false;
-    });
-    if (this.#listeners === 0) return;
-    this.#open(session);
-    // Changes may have been missed before.
-    this.#verify(server, this.#own(server, LIST_KEYS));
+    this.#watched.connected(session);
   }
 
   /** A server was added or removed. */
   serversChanged(server: string): void {
-    if (this.#listeners > 0) this.#emit(server, ["tools", "resources", "prompts"]);
+    this.#watched.serverChanged(server);
+    if (this.isListening) this.#emit(server, ["tools", "resources", "prompts"]);
   }
 
   /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
@@ -169,55 +156,7 @@ export class PortLists {
 
   /** Stops listening, and clears the timer. */
   close(): void {
-    this.#missing?.close();
-    this.#missing = undefined;
-    for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
-    this.#streams = undefined;
-    for (const stop of this.#following?.values() ?? []) stop();
-    this.#following = undefined;
-  }
-
-  /** True if the server reports changes of this list to this port now. */
-  #isWatched(server: string, key: ListKey): boolean {
-    const session = this.#port.pool.peek(server)?.session;
-    return session !== undefined && this.#streams?.has(session) === true && session.isReporting(key);
-  }
-
-  /** Begins to notice changes of the lists of a server. */
-  #watch(server: string): void {
-    const session = this.#port.pool.peek(server)?.session;
-    if (session !== undefined) this.#open(session);
-    else this.#verify(server, this.#own(server, LIST_KEYS));
-    if (LIST_KEYS.some((key) => this.onDemand.isShared(server, key))) this.#follow(server);
-  }
-
-  /** Without lists of other users: the server allows their use for some time, and they are followed. */
-  #own(server: string, keys: readonly ListKey[]): ListKey[] {
-    return keys.filter((key) => !this.onDemand.isShared(server, key));
-  }
-
-  /** Changes of these lists may have been missed: those that are known are read again, at once while a client listens. */
-  #verify(server: string, keys: readonly ListKey[]): void {
-    const known = this.onDemand.knownOf(server).filter((key) => keys.includes(key));
-    for (const key of known) this.onDemand.outdate(server, key);
-    if (this.#listeners > 0) for (const key of known) void this.provide(server, key);
-  }
-
-  /** Notices when a list that was read for another user is replaced. */
-  #follow(server: string): void {
-    if (this.#listeners === 0 || this.#following?.has(server)) return;
-    this.#following ??= new Map();
-    this.#following.set(
-      server,
-      this.onDemand.onReplaced(server, (key) => this.#verify(server, [key])),
-    );
-  }
-
-  #open(session: Session): void {
-    this.#streams ??= new Map();
-    if (this.#streams.has(session)) return;
-    this.#streams.set(session, session.listen());
-    void session.closed.then(() => this.#streams?.delete(session));
+    this.#watched.close();
   }
 
   async #provide(config: ServerConfig, key: ListKey, onRequest: () => void): Promise<boolean> {
@@ -225,7 +164,7 @@ export class PortLists {
     const { name } = config;
     try {
       if (isLean && (await this.onDemand.usePublic(config, key))) {
-        this.#follow(name);
+        this.#watched.follow(name);
         return true;
       }
       if (this.#isResting(name)) return await this.#fallBack(config, key);
@@ -266,7 +205,7 @@ export class PortLists {
   /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
   async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
     const { catalog, pool } = this.#port;
-    if (this.#listeners > 0) this.#tried().add(config.name, key);
+    if (this.isListening) this.#tried().add(config.name, key);
     try {
       await this.#restore(config.name, key);
       if (key === "tools" && catalog.needsStandIn(config)) {

@@ -149,7 +149,12 @@ export class ListeningStream {
     const isNeeded = this.#context.requests.isWaiting;
     // Back off if the server keeps closing a stream without sending events.
     const idle = isNeeded ? 0 : this.#idleEnds;
-    this.#timers.schedule(() => void this.open(attempt), {
+    const handle = this.#handle;
+    const reopen = () => {
+      // The stream may have been stopped and restarted in the meantime.
+      if (this.#handle === handle) void this.open(attempt);
+    };
+    this.#timers.schedule(reopen, {
       attempt: Math.max(attempt, idle),
       spreadMs: isNeeded ? 0 : SPREAD_MS,
     });

@@ -1,0 +1,82 @@
+/** Lists of other users that are used until a change may have been missed. */
+import { expect, onTestFinished, test, vi } from "vitest";
+import type { ListKey } from "../protocol/list-reads.js";
+import type { Session } from "../protocol/session.js";
+import type { CatalogOptions } from "./catalog-options.js";
+import { FullLists } from "./full-lists.js";
+import type { Kept } from "./kept-lists.js";
+import { NOT_EXAMINED } from "./safety/examine-lists.js";
+
+/** Lists of a user who gets the tools of another one, and the requests to the server. */
+function setup({ isOpen }: { isOpen: boolean }) {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const requests: string[] = [];
+  let gap = (_lists: readonly ListKey[]) => {};
+  const reading = { responded() {}, succeeded() {}, failed() {} };
+  const session = {
+    server: "s",
+    era: "modern",
+    transport: "stdio",
+    unproven: false,
+    capabilities: { tools: { listChanged: true } },
+    closed: new Promise(() => {}),
+    onListChanged: () => () => {},
+    onListGap: (listener: typeof gap) => {
+      gap = listener;
+      return () => {};
+    },
+    isReporting: () => isOpen,
+    beginRead: () => reading,
+    async request(method: string) {
+      requests.push(method);
+      return { tools: [] };
+    },
+  } as unknown as Session;
+  const items = [{ name: "shared", inputSchema: { type: "object" } }];
+  const options = {
+    listTimeoutMs: 1_000,
+    cache: true,
+    publicLists: {
+      fresh: () => ({ items, readAt: Date.now(), ttlMs: 60_000, isPublic: true }),
+      keep() {},
+      changed() {},
+      onReplaced: () => () => {},
+    },
+    onListsChanged() {},
+    onWarning() {},
+  } as unknown as CatalogOptions;
+  let kept: Kept | undefined;
+  const lists = new FullLists({
+    options,
+    kept: () => kept,
+    keep: (_server, given) => {
+      kept = given;
+    },
+    examine: async () => NOT_EXAMINED,
+  });
+  return {
+    requests,
+    load: () => lists.load(session, new AbortController().signal),
+    gap: async () => {
+      gap(["tools"]);
+      await vi.advanceTimersByTimeAsync(100);
+    },
+  };
+}
+
+test("a shared list is not read again when the stream opens, but after a loss", async () => {
+  const { load, gap, requests } = setup({ isOpen: false });
+  await load();
+  await gap();
+  expect(requests).toEqual([]);
+  await gap();
+  expect(requests).toEqual(["tools/list"]);
+});
+
+test("a shared list is read again after the first loss of a stream that was open before", async () => {
+  const { load, gap, requests } = setup({ isOpen: true });
+  await load();
+  await gap();
+  expect(requests).toEqual(["tools/list"]);
+});

@@ -1,0 +1,56 @@
+/** A subscription that is replaced by one with another filter. */
+import type { Client } from "@modelcontextprotocol/client";
+import { expect, onTestFinished, test, vi } from "vitest";
+import { type ListenFilter, ServerSubscription } from "./server-subscription.js";
+
+/** A subscription to lists, whose server accepts the first request and answers all others with the error. */
+async function setup(error: Error) {
+  vi.useFakeTimers();
+  onTestFinished(() => void vi.useRealTimers());
+  const events: string[] = [];
+  let filter: ListenFilter = { toolsListChanged: true };
+  let end = (_how: "remote") => {};
+  const closed = new Promise<"remote">((resolve) => {
+    end = resolve;
+  });
+  const accept = async (honoredFilter: ListenFilter) => ({ honoredFilter, closed, close: async () => {} });
+  const listen = vi.fn(accept).mockImplementationOnce(accept).mockRejectedValue(error);
+  const subscription = new ServerSubscription({
+    client: async () => ({ listen }) as unknown as Client,
+    filter: () => filter,
+    onRequest: () => void events.push("requested"),
+    onOpen: () => void events.push("open"),
+    onLost: () => void events.push("lost"),
+    onGap() {},
+  });
+  onTestFinished(() => subscription.close());
+  subscription.start();
+  await vi.advanceTimersByTimeAsync(0);
+  expect(events.splice(0)).toEqual(["requested", "open"]);
+  filter = { ...filter, resourceSubscriptions: ["test://a"] };
+  const granting = subscription.update();
+  granting.catch(() => {});
+  await vi.advanceTimersByTimeAsync(0);
+  return { events, listen, granting, end: () => end("remote") };
+}
+
+test("its loss is noticed while the server cannot be asked for another one", async () => {
+  const { events, end } = await setup(new Error("The server is down"));
+  end();
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(events).toContain("lost");
+});
+
+test("it goes on if the server does not support the other one", async () => {
+  const { events, listen, granting, end } = await setup(Object.assign(new Error("No"), { code: -32601 }));
+  await expect(granting).rejects.toThrow("No");
+  end();
+  listen.mockReset();
+  listen.mockImplementation(async (honoredFilter) => ({
+    honoredFilter,
+    closed: new Promise<"remote">(() => {}),
+    close: async () => {},
+  }));
+  await vi.advanceTimersByTimeAsync(5_000);
+  expect(events).toEqual(["requested", "requested", "lost", "open"]);
+});
