@@ -184,11 +184,15 @@ export const gateways = (via) =>
     toolport(`Toolport → ${via === "http" ? "HTTP" : via}, ${era}`, { via, era }),
   );
 
-export const fetchGateway = toolport("Toolport `fetch` → stdio, modern", {
-  via: "stdio",
-  era: "modern",
-  entry: "fetch",
-});
+/** `gateway.fetch` on Node: behind the usual adapter for `fetch` handlers, and with Node's own `Request` and `Response`. */
+export const fetchGateways = [
+  toolport("Toolport `fetch`, @hono/node-server → stdio, modern", {
+    via: "stdio",
+    era: "modern",
+    entry: "adapter",
+  }),
+  toolport("Toolport `fetch`, bare → stdio, modern", { via: "stdio", era: "modern", entry: "fetch" }),
+];
 
 export const PEERS = {
   stdio: [supergateway, mcpProxy("legacy"), mcpProxy("modern"), mcporter("stdio")],

@@ -1,7 +1,7 @@
 /** The measurements of the gateway's benchmark. Contenders of a row take turns, so a busy machine slows down all of them. */
 import { median } from "../process-figures.mjs";
 import { connectClient, sendMany } from "./client.mjs";
-import { FLOOR, fetchGateway, gateways, PEERS, toolport } from "./contenders.mjs";
+import { FLOOR, fetchGateways, gateways, PEERS, toolport } from "./contenders.mjs";
 
 const IN_FLIGHT = 32;
 const TEXT = "The quick brown fox jumps over the lazy dog";
@@ -10,8 +10,8 @@ const TEXT = "The quick brown fox jumps over the lazy dog";
 export const ROWS = {
   stdio: {
     title: "echo call → stdio",
-    contenders: [FLOOR.stdio, ...gateways("stdio"), fetchGateway, ...PEERS.stdio],
-    target: (contender) => (contender === fetchGateway ? 3 : 1.6),
+    contenders: [FLOOR.stdio, ...gateways("stdio"), ...fetchGateways, ...PEERS.stdio],
+    target: (contender) => (fetchGateways.includes(contender) ? 3 : 1.6),
     request: (client) => client.call("echo", { text: TEXT }),
     expected: TEXT,
     calls: 3_000,

@@ -5,6 +5,7 @@
  */
 import http from "node:http";
 import process from "node:process";
+import { getRequestListener } from "@hono/node-server";
 import { createToolport, memoryStore } from "../../dist/index.js";
 import { createGateway, readPolicy } from "../../dist/serve/index.js";
 
@@ -50,7 +51,11 @@ function serveFetch(request, response) {
   });
 }
 
-const handlers = { node: (request, response) => gateway.node(request, response), fetch: serveFetch };
+const handlers = {
+  node: (request, response) => gateway.node(request, response),
+  fetch: serveFetch,
+  adapter: getRequestListener((request) => gateway.fetch(request)),
+};
 const server = http.createServer({ keepAliveTimeout: 60_000 }, handlers[entry]);
 server.listen(0, "127.0.0.1", () => process.send({ port: server.address().port }));
 

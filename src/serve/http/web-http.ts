@@ -30,6 +30,9 @@ export class FetchRequest implements HttpRequest {
   }
 
   async body(maxBytes: number): Promise<string> {
+    const length = this.#request.headers.get("content-length");
+    // HTTP servers check the length. Some adapters for Node read a whole body in a fifth of the time that its stream takes.
+    if (length !== null && Number(length) <= maxBytes) return this.#whole(maxBytes);
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     const reader = this.#request.body?.getReader();
@@ -40,20 +43,30 @@ export class FetchRequest implements HttpRequest {
       bytes += value.byteLength;
       if (bytes > maxBytes) {
         await reader.cancel();
-        throw new Fault({
-          code: INVALID_REQUEST,
-          message: `The body is larger than ${maxBytes} bytes`,
-          status: 413,
-        });
+        throw tooLarge(maxBytes);
       }
       chunks.push(value);
     }
+  }
+
+  async #whole(maxBytes: number): Promise<string> {
+    const bytes = await this.#request.arrayBuffer();
+    // The program around the gateway has made a request whose header is wrong.
+    if (bytes.byteLength > maxBytes) throw tooLarge(maxBytes);
+    return decoder.decode(bytes);
   }
 
   toRequest(): Request {
     return this.#request;
   }
 }
+
+const tooLarge = (maxBytes: number): Fault =>
+  new Fault({
+    code: INVALID_REQUEST,
+    message: `The body is larger than ${maxBytes} bytes`,
+    status: 413,
+  });
 
 /** One for all requests: a decoder costs more than the text of a short body. */
 const decoder = new TextDecoder();
