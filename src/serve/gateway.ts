@@ -18,7 +18,7 @@ import { type RunningGateway, startGateway } from "./start-gateway.js";
 export interface Gateway {
   /** Serves a web request: Workers, Deno, Bun, Hono. */
   fetch(request: Request): Promise<Response>;
-  /** Serves a request of `node:http`, Express or Fastify. Three times as fast as `fetch` on Node. */
+  /** Serves a request of `node:http`, Express or Fastify. Needs less CPU than `fetch` on Node. */
   node(request: IncomingMessage, response: ServerResponse): void;
   /** Serves one client over standard input and output. Resolves when the client is gone and everything has ended. */
   stdio(): Promise<void>;
