@@ -32,12 +32,15 @@ export class EndpointStreams {
   listen(sendAfter?: Promise<void>): Promise<void> {
     return new Promise((resolve) => {
       let timer: ReturnType<typeof setTimeout> | undefined;
+      let isSettled = false;
       const startTimer = () => {
-        timer = setTimeout(resolve, OPENING_MS);
+        // The connection may have been closed before the handshake was over.
+        if (!isSettled) timer = setTimeout(resolve, OPENING_MS);
       };
       if (sendAfter === undefined) startTimer();
       else void sendAfter.then(startTimer);
       const settle = () => {
+        isSettled = true;
         clearTimeout(timer);
         resolve();
       };
