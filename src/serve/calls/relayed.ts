@@ -28,33 +28,60 @@ const DEFAULT_LEVEL = "info";
 
 /** The relay of a request. */
 export function createRelay(context: RequestContext, init: RelayInit = {}): Relay {
-  const { parts, client, exchange } = context;
-  const isModern = client.era === "modern";
-  const canAnswer = isModern || exchange.ask !== undefined;
-  const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
-  const relay: Writable<Relay> = {
-    capabilities: canAnswer ? client.capabilities : withoutQuestions(client.capabilities),
-    capabilityKey: canAnswer ? client.capabilityKey : "",
-    logLevel,
-    passesInput: isModern,
-    inputResponses: init.inputResponses,
-    requestState: init.requestState,
-    task: init.task,
-    progressUntil: init.progressUntil,
-    mayUse: init.mayUse,
-    answer: init.answer ?? ((question, signal) => askOnStream(context, question, signal)),
-  };
+  const { parts, client } = context;
+  const logLevel = client.logLevel ?? (client.era === "modern" ? undefined : DEFAULT_LEVEL);
   // Requests whose messages are read by no client need no place among the relayed calls of the connection.
-  if (logLevel !== undefined || parts.feeds.has(client.principal))
-    relay.onLog = (params, sent) => {
-      parts.feeds.delivered(sent);
-      if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
-        exchange.notify(notificationText("notifications/message", params));
-    };
-  return relay;
+  return logLevel !== undefined || parts.feeds.has(client.principal)
+    ? new LoggedRelay(context, init, logLevel)
+    : new ClientRelay(context, init, logLevel);
 }
 
-type Writable<Value> = { -readonly [Key in keyof Value]: Value[Key] };
+/** Has methods instead of functions of its own, which would make more objects of a call survive garbage collections. */
+class ClientRelay implements Relay {
+  readonly capabilities: Fields;
+  readonly capabilityKey: string;
+  readonly logLevel: LogLevel | undefined;
+  readonly passesInput: boolean;
+  readonly inputResponses: Fields | undefined;
+  readonly requestState: string | undefined;
+  readonly task: Fields | undefined;
+  readonly progressUntil: AbortSignal | undefined;
+  readonly mayUse: Relay["mayUse"];
+  protected readonly context: RequestContext;
+  readonly #answer: AskClient | undefined;
+
+  constructor(context: RequestContext, init: RelayInit, logLevel: LogLevel | undefined) {
+    const { client, exchange } = context;
+    const isModern = client.era === "modern";
+    const canAnswer = isModern || exchange.ask !== undefined;
+    this.capabilities = canAnswer ? client.capabilities : withoutQuestions(client.capabilities);
+    this.capabilityKey = canAnswer ? client.capabilityKey : "";
+    this.logLevel = logLevel;
+    this.passesInput = isModern;
+    this.inputResponses = init.inputResponses;
+    this.requestState = init.requestState;
+    this.task = init.task;
+    this.progressUntil = init.progressUntil;
+    this.mayUse = init.mayUse;
+    this.context = context;
+    this.#answer = init.answer;
+  }
+
+  answer(question: RelayedQuestion, signal: AbortSignal): Promise<Record<string, unknown>> {
+    return this.#answer === undefined
+      ? askOnStream(this.context, question, signal)
+      : this.#answer(question, signal);
+  }
+}
+
+class LoggedRelay extends ClientRelay {
+  onLog(params: Fields, sent: Fields): void {
+    const { parts, exchange } = this.context;
+    parts.feeds.delivered(sent);
+    if (this.logLevel !== undefined && isAtLeast(params["level"], this.logLevel))
+      exchange.notify(notificationText("notifications/message", params));
+  }
+}
 
 /** Whether a level is as severe as another one. */
 export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
