@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import { JsonPieces, type JsonText } from "../json-text.js";
 import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { bodyTooLarge } from "./refusals.js";
 
 export class NodeRequest implements HttpRequest {
   readonly target: string;
@@ -96,13 +97,8 @@ const bodyRead = (): Fault =>
 
 const cutBody = (): Fault => new Fault({ code: INVALID_REQUEST, message: "The body was cut", status: 400 });
 
-const tooLarge = (maxBytes: number): Fault =>
-  new Fault({
-    code: INVALID_REQUEST,
-    message: `The body is larger than ${maxBytes} bytes`,
-    status: 413,
-    headers: { connection: "close" },
-  });
+/** The rest of the body is not read, so the connection cannot be used again. */
+const tooLarge = (maxBytes: number): Fault => bodyTooLarge(maxBytes, { connection: "close" });
 
 const lengthOf = (pieces: readonly (string | Uint8Array)[]): number =>
   pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);

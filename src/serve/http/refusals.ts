@@ -1,5 +1,5 @@
 /** Responses to HTTP requests that are not served. */
-import type { Fault } from "../faults.js";
+import { Fault, INVALID_REQUEST } from "../faults.js";
 import type { RequestId } from "../message.js";
 import { errorText } from "../results.js";
 import type { Headers, HttpReply } from "./http-request.js";
@@ -19,3 +19,11 @@ export function sendFault(
 export function refuse(reply: HttpReply, status: number, message: string, headers: Headers = {}): void {
   reply.send(status, { ...headers, ...JSON_HEADERS }, errorText(null, { code: -32000, message }));
 }
+
+export const bodyTooLarge = (maxBytes: number, headers?: Headers): Fault =>
+  new Fault({
+    code: INVALID_REQUEST,
+    message: `The body is larger than ${maxBytes} bytes`,
+    status: 413,
+    headers,
+  });
