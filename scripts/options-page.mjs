@@ -141,8 +141,9 @@ ${table(["transport", "reconnect"], docs("CustomServerEntry"))}
 
 \`restart\` and \`reconnect\` are \`{ enabled, maxAttempts, delayMs }\`. By default they are enabled, without a limit of attempts (a
 process: 5 starts in 60 s). If a call waits for the server, Toolport reconnects at once. In the background it waits a random time, at
-first 0 to 1 s, later up to 60 s. \`delayMs\` is a fixed wait before the second and every further attempt. See
-[connections](connections.md#reconnecting).
+first 0 to 1 s, later up to 60 s. \`delayMs\` is a fixed wait before the second and every further attempt. \`maxAttempts\` is a maximum for
+reconnects in the background and for calls together; it is filled again after 60 s in \`ready\`. See
+[connections](connections.md#how-many-attempts).
 
 ## createToolport
 

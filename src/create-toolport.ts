@@ -69,7 +69,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
   let closing: Promise<void> | undefined;
 
   async function connectOne(connection: ServerConnection, wait: WaitOptions = {}) {
-    const [outcome] = await pool.connect([connection], wait);
+    const [outcome] = await pool.connect([connection], { ...wait, isRequested: true });
     if (wait.signal?.aborted) throw wait.signal.reason;
     if (outcome!.error === undefined) port.pipeline.targets.resetBreaker(connection.name);
     return reportOf(outcome!, catalog);
@@ -102,7 +102,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
       const opening = port.opened();
       if (opening !== undefined) await opening;
       const chosen = port.choose(servers).filter(({ config }) => config.enabled);
-      const outcomes = await pool.connect(chosen, wait);
+      const outcomes = await pool.connect(chosen, { ...wait, isRequested: true });
       if (port.isLean) await port.bringUp(chosen, wait);
       if (wait.signal?.aborted) throw wait.signal.reason;
       handleFailures(outcomes, settings.onServerError, parts.report);
@@ -274,7 +274,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
           const waiting = root.known(principal)?.pool.get(server);
           // An attempt that began before the login still ends in "authenticating"; `acquire` then tries the new tokens.
           waiting
-            ?.connect()
+            ?.connect({ isRequested: true })
             .catch(() => waiting.acquire())
             .catch(() => {});
         },

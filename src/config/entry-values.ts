@@ -8,7 +8,11 @@ export type ProtocolChoice = "auto" | "legacy" | { readonly pin: string };
 export interface ReconnectOptions {
   /** Reconnect automatically after a lost connection. @default true */
   enabled?: boolean;
-  /** Failed attempts in a row after which the server counts as failed. @default unlimited (stdio: 5 starts in 60 s) */
+  /**
+   * How often the server may be connected again, in the background and for calls together. All attempts count, also those that
+   * succeed, until the server has been ready for 60 s. `connectServer(name)` and `connect()` begin again.
+   * @default unlimited (stdio, Docker: 5 starts in 60 s)
+   */
   maxAttempts?: number;
   /**
    * A fixed wait before the second and every further attempt. The first attempt is immediate if a call waits for the server.

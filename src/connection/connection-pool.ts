@@ -7,7 +7,7 @@ import type { RememberedEra } from "../protocol/era-memory.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { ConnectionParts } from "./connection-parts.js";
-import { ServerConnection, type WaitOptions } from "./server-connection.js";
+import { type ConnectOptions, ServerConnection } from "./server-connection.js";
 
 /**
  * High enough that the servers of one user all start at once and one that hangs delays no other; low enough that a
@@ -149,7 +149,7 @@ export class ConnectionPool {
   }
 
   /** Connects these servers at the same time. Never rejects. */
-  connect(connections: readonly ServerConnection[], options: WaitOptions = {}): Promise<ConnectOutcome[]> {
+  connect(connections: readonly ServerConnection[], options: ConnectOptions = {}): Promise<ConnectOutcome[]> {
     return mapConcurrently(connections, CONNECT_CONCURRENCY, async (connection) => {
       const startedAt = performance.now();
       const elapsed = () => Math.round(performance.now() - startedAt);

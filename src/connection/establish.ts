@@ -12,6 +12,8 @@ export interface EstablishOptions {
   parts: ConnectionParts;
   lastEra: RememberedEra | undefined;
   signal: AbortSignal;
+  /** Whether a server that ended at the probe of its era may be started again within this attempt. */
+  mayStartAgain: () => boolean;
   onConnected: (session: Session) => void;
   onDiscarded: (closing: Promise<void>) => void;
 }
@@ -65,6 +67,7 @@ async function attempt(
     liveTap: parts.liveTap?.(config),
     onNotification: (method, params) => parts.onNotification?.(config.name, method, params),
     onInvalidMessage: (error, source) => parts.onInvalidMessage?.(config.name, error, source),
+    mayStartAgain: options.mayStartAgain,
     onDiscarded: options.onDiscarded,
   }).catch((error: unknown) => {
     throw rpcCodeOf(error) === undefined ? error : rejected(error as ToolCallError);

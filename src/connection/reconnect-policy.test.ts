@@ -1,19 +1,10 @@
 /** When Toolport reconnects a lost server, and when it gives up. */
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { describe, expect, test } from "vitest";
 import type { ReconnectConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import {
-  Failures,
-  failuresAfter,
-  MAX_STARTS,
-  reasonToStop,
-  reconnectWaits,
-  restartLimitError,
-  START_WINDOW_MS,
-  StartBudget,
-} from "./reconnect-policy.js";
+import { MAX_STARTS, RestartBudget, reconnectWaits, START_WINDOW_MS } from "./reconnect-policy.js";
 
 const policy = (more: Partial<ReconnectConfig> = {}): ReconnectConfig => ({
   enabled: true,
@@ -75,107 +66,178 @@ describe("the delay in the background", () => {
   });
 });
 
-test("a call starts the first attempt at once; later attempts are a second apart", () => {
-  const pauses = [1, 2, 3, 50].map((attempt) => reconnectWaits(attempt, policy()).callPauseMs);
-  expect(pauses).toEqual([0, 1_000, 1_000, 1_000]);
+test("a call starts the first attempt at once; later attempts are 1, 2, then 4 s apart", () => {
+  const pauses = [1, 2, 3, 4, 5, 50].map((attempt) => reconnectWaits(attempt, policy()).callPauseMs);
+  expect(pauses).toEqual([0, 1_000, 2_000, 4_000, 4_000, 4_000]);
 });
 
-/** Several failures in a row. */
-function having(...errors: ToolportError[]): Failures {
-  const failures = new Failures();
-  for (const error of errors) failures.add(error);
-  return failures;
+/** A budget with a clock that the test advances. */
+function openBudget(
+  kind: "stdio" | "docker" | "http" | "sse" | "websocket",
+  more?: Partial<ReconnectConfig>,
+) {
+  let now = 0;
+  const budget = new RestartBudget({ name: "it", kind, reconnect: policy(more) }, () => now);
+  const take = () => budget.limit() === undefined && budget.take() > 0;
+  const advance = (ms: number) => {
+    now += ms;
+  };
+  return { budget, take, advance };
 }
 
+const stopAfter = (errors: ToolportError[]) => {
+  const { budget } = openBudget("http");
+  for (const error of errors) budget.failed(error);
+  return budget.stop();
+};
+
 describe("giving up", () => {
-  test("stores only the last two failures", () => {
-    const [first, second, third] = [lost(), lost(), lost()];
-    const { count, last, before } = having(first, second, third);
-    expect({ count, last, before }).toEqual({ count: 3, last: third, before: second });
-  });
-
   test("never happens by default", () => {
-    expect(reasonToStop(having(), policy())).toBeUndefined();
-    expect(reasonToStop(having(...Array.from({ length: 500 }, lost)), policy())).toBeUndefined();
-  });
-
-  test("happens after the configured number of attempts", () => {
-    expect(reasonToStop(having(lost(), lost()), policy({ maxAttempts: 3 }))).toBeUndefined();
-    expect(reasonToStop(having(lost(), lost(), lost()), policy({ maxAttempts: 3 }))).toContain("3");
+    const { budget, take } = openBudget("http");
+    for (let attempt = 1; attempt <= 500; attempt += 1) {
+      expect(take()).toBe(true);
+      budget.failed(lost());
+    }
+    expect(budget.stop()).toBeUndefined();
+    expect(budget.count).toBe(500);
   });
 
   test("happens after the same authorization error twice in a row", () => {
-    expect(reasonToStop(having(denied()), policy())).toBeUndefined();
-    expect(reasonToStop(having(denied(), lost(), denied()), policy())).toBeUndefined();
-    expect(reasonToStop(having(denied("ISSUER_MISMATCH"), denied()), policy())).toBeUndefined();
-    expect(reasonToStop(having(lost(), denied(), denied()), policy())).toContain("authorization");
+    expect(stopAfter([denied()])).toBeUndefined();
+    expect(stopAfter([denied(), lost(), denied()])).toBeUndefined();
+    expect(stopAfter([denied("ISSUER_MISMATCH"), denied()])).toBeUndefined();
+    const error = denied();
+    expect(stopAfter([lost(), denied(), error])).toMatchObject({ error });
+  });
+});
+
+describe("maxAttempts", () => {
+  test.each(["http", "sse", "websocket", "stdio", "docker"] as const)(
+    "is a maximum over %s, also of attempts that succeed",
+    (kind) => {
+      const { budget, take } = openBudget(kind, { maxAttempts: 3 });
+      budget.begin();
+      for (let attempt = 1; attempt <= 3; attempt += 1) {
+        expect(take()).toBe(true);
+        budget.lost(1_000, lost());
+      }
+      expect(take()).toBe(false);
+      expect(budget.stop()?.error).toMatchObject({ code: "RESTART_LIMIT", server: "it", outcome: "unsent" });
+    },
+  );
+
+  test("of 0 allows the first attempt only", () => {
+    const { budget, take } = openBudget("http", { maxAttempts: 0 });
+    expect(budget.begin()).toBe(1);
+    expect(take()).toBe(false);
   });
 
-  test("happens at the limit of starts", () => {
-    expect(reasonToStop(having(restartLimitError("it", lost())), policy())).toContain("too often");
+  test("is filled again after 60 s in ready, not before", () => {
+    const { budget, take } = openBudget("http", { maxAttempts: 1 });
+    expect(take()).toBe(true);
+    budget.lost(59_999, lost());
+    expect(take()).toBe(false);
+    budget.reset();
+    expect(take()).toBe(true);
+    budget.lost(60_000, lost());
+    expect(take()).toBe(true);
+    expect(take()).toBe(false);
+  });
+
+  test("counts the time before Toolport closed the connection, but not that before a loss", () => {
+    const { budget, take } = openBudget("http", { maxAttempts: 1 });
+    expect(take()).toBe(true);
+    budget.closed(40_000);
+    budget.begin();
+    expect(take()).toBe(false);
+    budget.lost(19_999, lost());
+    budget.closed(59_999);
+    expect(take()).toBe(false);
+    budget.closed(1);
+    expect(take()).toBe(true);
+  });
+
+  test.each([
+    ["stdio", "restart.maxAttempts", "started again once"],
+    ["http", "reconnect.maxAttempts", "connected again once"],
+  ] as const)("is named by the error over %s, with what to do", (kind, option, what) => {
+    const { budget, take } = openBudget(kind, { maxAttempts: 1 });
+    take();
+    const cause = lost();
+    budget.failed(cause);
+    const error = budget.limit()!;
+    expect(error).toMatchObject({ code: "RESTART_LIMIT", retryable: false, outcome: "unsent", cause });
+    for (const part of [option, what, "60 s", "It is gone", 'connectServer("it")'])
+      expect(error.message).toContain(part);
+  });
+
+  test("does not count the second half of an attempt that succeeds", () => {
+    const { budget, take } = openBudget("stdio", { maxAttempts: 1 });
+    budget.begin();
+    take();
+    budget.giveBack();
+    expect(take()).toBe(true);
   });
 });
 
 describe("starts of a process", () => {
-  test("are limited to five a minute", () => {
-    let now = 0;
-    const budget = new StartBudget(() => now);
-    for (let start = 0; start < MAX_STARTS; start += 1) {
-      expect(budget.spend()).toBe(true);
-      now += 1_000;
+  test("are limited to five a minute, the first included", () => {
+    const { budget, take, advance } = openBudget("stdio");
+    budget.begin();
+    for (let start = 2; start <= MAX_STARTS; start += 1) {
+      advance(1_000);
+      expect(take()).toBe(true);
     }
-    expect(budget.spend()).toBe(false);
+    expect(take()).toBe(false);
     // Rejected starts do not count: the first start expires after one minute.
-    now = START_WINDOW_MS - 1;
-    expect(budget.spend()).toBe(false);
-    now = START_WINDOW_MS;
-    expect(budget.spend()).toBe(true);
-    expect(budget.spend()).toBe(false);
+    advance(START_WINDOW_MS - 1_000 * (MAX_STARTS - 1) - 1);
+    expect(take()).toBe(false);
+    advance(1);
+    expect(take()).toBe(true);
+    expect(take()).toBe(false);
   });
 
-  test("start again from zero after a reset", () => {
-    const budget = new StartBudget(() => 0);
-    while (budget.spend());
+  test("do not include those that Toolport ended itself", () => {
+    const { budget, take } = openBudget("stdio");
+    for (let round = 0; round < 20; round += 1) {
+      budget.begin();
+      budget.closed(10);
+    }
+    expect(take()).toBe(true);
+  });
+
+  test("begin again after a reset", () => {
+    const { budget, take } = openBudget("docker");
+    while (take());
     budget.reset();
-    expect(budget.spend()).toBe(true);
+    expect(take()).toBe(true);
   });
-});
 
-test("the error of the limit contains the last exit of the process", () => {
-  const last = new ConnectionError({
-    code: "SPAWN_FAILED",
-    what: "It exited with code 3",
-    exitCode: 3,
-    stderrTail: "out of luck",
+  test("are not limited by time over a network", () => {
+    const { take } = openBudget("websocket");
+    expect(Array.from({ length: 100 }, take)).not.toContain(false);
   });
-  const error = restartLimitError("it", last);
-  expect(error).toMatchObject({
-    code: "RESTART_LIMIT",
-    server: "it",
-    exitCode: 3,
-    stderrTail: "out of luck",
+
+  test("the error of the limit contains the last exit of the process", () => {
+    const { budget, take } = openBudget("stdio");
+    while (take());
+    const limit = "The server was started 5 times within 60 s and ended every time";
+    expect(budget.limit()!.what).toBe(limit);
+    const last = new ConnectionError({
+      code: "SPAWN_FAILED",
+      what: "It exited with code 3",
+      exitCode: 3,
+      stderrTail: "out of luck",
+    });
+    budget.failed(last);
+    const error = budget.limit()!;
+    expect(error).toMatchObject({
+      code: "RESTART_LIMIT",
+      server: "it",
+      exitCode: 3,
+      stderrTail: "out of luck",
+    });
+    expect(error).toMatchObject({ retryable: false, outcome: "unsent", cause: last });
+    expect(error.message).toContain(`${limit}; last: It exited with code 3`);
   });
-  expect(error).toMatchObject({ retryable: false, outcome: "unsent", cause: last });
-  expect(error.message).toContain("It exited with code 3");
-  expect(restartLimitError("it", undefined).message).not.toContain("undefined");
-});
-
-describe("after a connection", () => {
-  afterEach(() => void vi.useRealTimers());
-
-  test("failures are reset if it was ready for 30 s", () => {
-    vi.useFakeTimers();
-    const readySince = performance.now();
-    const failures = having(lost());
-    vi.advanceTimersByTime(29_999);
-    expect(failuresAfter(readySince, failures)).toBe(failures);
-    vi.advanceTimersByTime(1);
-    expect(failuresAfter(readySince, failures).count).toBe(0);
-  });
-});
-
-test("a process may start five times in 60 s, and the error says so", () => {
-  expect([MAX_STARTS, START_WINDOW_MS]).toEqual([5, 60_000]);
-  const { what } = restartLimitError("it", undefined);
-  expect(what).toBe("The server was started 5 times within 60 s and ended every time");
 });

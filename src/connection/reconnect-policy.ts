@@ -1,4 +1,4 @@
-/** Decides when to reconnect and when to stop. Pure functions, so that the figures can be tested. */
+/** Decides when to reconnect and when to stop. */
 import type { ReconnectConfig, ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
@@ -8,11 +8,12 @@ import { fullJitterMs } from "../util/backoff.js";
 /** Starts of a process within the window before Toolport gives up. */
 export const MAX_STARTS = 5;
 export const START_WINDOW_MS = 60_000;
-/** A connection that lasts this long resets the count of attempts. */
-const HEALTHY_AFTER_MS = 30_000;
+/** Attempts count until the server has been ready for this long, the longest delay between two attempts. */
+export const STABLE_AFTER_MS = 60_000;
 
-/** Minimum time between two attempts that calls cause: otherwise every call to a dead server would start one. */
+/** Minimum time between two attempts that calls cause: otherwise every call to a dead server would start one. Doubles. */
 const CALL_PAUSE_MS = 1_000;
+const MAX_CALL_PAUSE_MS = 4_000;
 
 /** Delays before the next attempt. */
 export interface ReconnectWaits {
@@ -35,96 +36,163 @@ export function reconnectWaits(
     const jitterMs = fullJitterMs(attempt, { random });
     return { backgroundMs: delayMs === undefined ? jitterMs : Math.min(jitterMs, delayMs), callPauseMs: 0 };
   }
-  return { backgroundMs: delayMs ?? fullJitterMs(attempt, { random }), callPauseMs: CALL_PAUSE_MS };
+  return {
+    backgroundMs: delayMs ?? fullJitterMs(attempt, { random }),
+    callPauseMs: Math.min(CALL_PAUSE_MS * 2 ** (attempt - 2), MAX_CALL_PAUSE_MS),
+  };
 }
 
-/** Failures in a row: their number and the last two. Keeping all of them would leak memory with an unstable server. */
-export class Failures {
+/** Only processes are limited by time: connections over the network cost the host nothing. */
+const isProcess = ({ kind }: Pick<ServerConfig, "kind">): boolean => kind === "stdio" || kind === "docker";
+
+/**
+ * The attempts of one connection after a loss or a failure, in the background and for calls alike. They count, whether they
+ * succeed or not, until the server has been ready for `STABLE_AFTER_MS`, or until the program asks for the server by name.
+ */
+export class RestartBudget {
+  readonly #config: Pick<ServerConfig, "name" | "kind" | "reconnect">;
+  readonly #now: () => number;
   #count = 0;
+  /** The last two failures in a row. */
   #last: ToolportError | undefined;
   #before: ToolportError | undefined;
+  /** When processes were started, within the window. */
+  #starts: number[] = [];
+  /** How long the server has been ready since the last loss, without the connection that is open now. */
+  #readyMs = 0;
 
+  constructor(config: Pick<ServerConfig, "name" | "kind" | "reconnect">, now = () => performance.now()) {
+    this.#config = config;
+    this.#now = now;
+  }
+
+  /** Attempts that count. */
   get count(): number {
     return this.#count;
   }
 
+  /** The last failure that counts. */
   get last(): ToolportError | undefined {
     return this.#last;
   }
 
-  /** The failure before the last. */
-  get before(): ToolportError | undefined {
-    return this.#before;
+  /** The server may be tried again as if it had never failed. */
+  reset(): void {
+    this.#starts = [];
+    this.#refill();
   }
 
-  add(error: ToolportError): void {
+  #refill(): void {
+    this.#count = 0;
+    this.#last = undefined;
+    this.#before = undefined;
+    this.#readyMs = 0;
+  }
+
+  /** The next attempt follows no failure: it is always allowed and does not count. Returns its number. */
+  begin(): number {
+    this.#last = undefined;
+    this.#before = undefined;
+    this.#starts.push(this.#now());
+    return 1;
+  }
+
+  /** Counts one more attempt. Returns its number. The caller has checked the {@link limit}. */
+  take(): number {
+    this.#starts.push(this.#now());
     this.#count += 1;
+    return this.#count;
+  }
+
+  /** The last attempt was the second half of another one, and succeeded: it does not count. */
+  giveBack(): void {
+    this.#count = Math.max(0, this.#count - 1);
+  }
+
+  /** The error if no further attempt is allowed now. */
+  limit(): ConnectionError | undefined {
+    const { maxAttempts } = this.#config.reconnect;
+    if (maxAttempts !== undefined && this.#count >= maxAttempts)
+      return attemptsUsedUp(this.#config, { maxAttempts, last: this.#last });
+    if (!isProcess(this.#config)) return undefined;
+    const now = this.#now();
+    this.#starts = this.#starts.filter((at) => now - at < START_WINDOW_MS);
+    return this.#starts.length < MAX_STARTS ? undefined : startedTooOften(this.#config.name, this.#last);
+  }
+
+  /** Why Toolport stops trying, and the error of the calls that follow; undefined if there is a further attempt. */
+  stop(): { readonly reason: string; readonly error: ToolportError } | undefined {
+    const [last, before] = [this.#last, this.#before];
+    if (last instanceof AuthError && before instanceof AuthError && last.code === before.code)
+      return { reason: "authorization was refused twice in the same way", error: last };
+    const error = this.limit();
+    return error && { reason: "it was tried too often", error };
+  }
+
+  failed(error: ToolportError): void {
     this.#before = this.#last;
     this.#last = error;
   }
-}
 
-/** The failures that still count after a connection that was ready since `since` (`performance.now()`): none if it lasted long. */
-export const failuresAfter = (readySince: number, failures: Failures): Failures =>
-  performance.now() - readySince >= HEALTHY_AFTER_MS ? new Failures() : failures;
-
-/** Why there is no further attempt after these failures; undefined if there is one. */
-export function reasonToStop(
-  { count, last, before }: Failures,
-  { maxAttempts }: ReconnectConfig,
-): string | undefined {
-  if (last !== undefined && isRestartLimit(last)) return "it was started too often";
-  if (last instanceof AuthError && before instanceof AuthError && last.code === before.code) {
-    return "authorization was refused twice in the same way";
-  }
-  if (maxAttempts !== undefined && count >= maxAttempts) return `${maxAttempts} attempts failed`;
-  return undefined;
-}
-
-/** Limits how often a process is started. */
-/** Only processes are limited: connections over the network cost the host nothing. */
-export const isProcess = ({ kind }: Pick<ServerConfig, "kind">): boolean =>
-  kind === "stdio" || kind === "docker";
-
-export class StartBudget {
-  #starts: number[] = [];
-  readonly #now: () => number;
-
-  constructor(now: () => number = () => performance.now()) {
-    this.#now = now;
+  /** A connection is lost. */
+  lost(readyMs: number, error: ToolportError): void {
+    this.#wasReady(readyMs);
+    this.#readyMs = 0;
+    this.failed(error);
   }
 
-  /** Counts one more start, if it is allowed. */
-  spend(): boolean {
-    const now = this.#now();
-    this.#starts = this.#starts.filter((at) => now - at < START_WINDOW_MS);
-    if (this.#starts.length >= MAX_STARTS) return false;
-    this.#starts.push(now);
-    return true;
+  /** Toolport closed a connection, or gave up an attempt: the process did not end by itself. */
+  closed(readyMs: number): void {
+    this.#starts.pop();
+    this.#wasReady(readyMs);
   }
 
-  reset(): void {
-    this.#starts = [];
+  #wasReady(ms: number): void {
+    this.#readyMs += ms;
+    if (this.#readyMs >= STABLE_AFTER_MS) this.#refill();
   }
 }
 
-export const isRestartLimit = (error: ToolportError): boolean =>
-  error instanceof ConnectionError && error.code === "RESTART_LIMIT";
-
-/** The error of a process that exits repeatedly. */
-export function restartLimitError(server: string, last: ToolportError | undefined): ConnectionError {
+/** Keeps what the last failure of the process says. */
+function restartLimit(
+  server: string,
+  { what, next, last }: { what: string; next: string; last: ToolportError | undefined },
+): ConnectionError {
   const details = last instanceof ConnectionError ? last : undefined;
   return new ConnectionError({
     code: "RESTART_LIMIT",
     server,
-    what: `The server was started ${MAX_STARTS} times within ${START_WINDOW_MS / 1_000} s and ended every time${
-      last === undefined ? "" : `; last: ${last.what}`
-    }`,
-    next: "Fix the cause of the exits, then connect again",
+    what: last === undefined ? what : `${what}; last: ${last.what}`,
+    next,
     outcome: "unsent",
     exitCode: details?.exitCode,
     signal: details?.signal,
     stderrTail: details?.stderrTail,
     cause: last,
+  });
+}
+
+const connectYourself = (server: string): string =>
+  `Fix the cause, then call connectServer(${JSON.stringify(server)})`;
+
+function startedTooOften(server: string, last: ToolportError | undefined): ConnectionError {
+  const seconds = START_WINDOW_MS / 1_000;
+  return restartLimit(server, {
+    what: `The server was started ${MAX_STARTS} times within ${seconds} s and ended every time`,
+    next: `${connectYourself(server)}, or call again after ${seconds} s`,
+    last,
+  });
+}
+
+function attemptsUsedUp(
+  config: Pick<ServerConfig, "name" | "kind">,
+  { maxAttempts, last }: { maxAttempts: number; last: ToolportError | undefined },
+): ConnectionError {
+  const [option, done] = isProcess(config) ? ["restart", "started again"] : ["reconnect", "connected again"];
+  const times = maxAttempts === 1 ? "once" : `${maxAttempts} times`;
+  return restartLimit(config.name, {
+    what: `The server may be ${done} ${times} (${option}.maxAttempts) until it stays ready for ${STABLE_AFTER_MS / 1_000} s, and that is used up`,
+    next: connectYourself(config.name),
+    last,
   });
 }

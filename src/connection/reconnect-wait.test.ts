@@ -1,5 +1,6 @@
 /** What ends the delay before a reconnect, and when. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import { reconnectWaits } from "./reconnect-policy.js";
 import { ReconnectWait } from "./reconnect-wait.js";
 
 beforeEach(() => void vi.useFakeTimers());
@@ -75,4 +76,23 @@ test("an abort rejects it with its reason", async () => {
   // No delay is pending any more.
   wait.needed();
   wait.end();
+});
+
+test("a server whose connections are short is tried at most 30 times a minute, however many calls wait", async () => {
+  const wait = new ReconnectWait();
+  const policy = { enabled: true, maxAttempts: undefined, delayMs: undefined };
+  const ended = new AbortController();
+  let attempts = 0;
+  const calls = setInterval(() => wait.needed(), 10);
+  const trying = (async () => {
+    for (; attempts < 1_000; attempts += 1) {
+      await wait.start(reconnectWaits(attempts + 1, policy), ended.signal);
+    }
+  })().catch(() => {});
+  await vi.advanceTimersByTimeAsync(60_000);
+  clearInterval(calls);
+  ended.abort();
+  await trying;
+  expect(attempts).toBeGreaterThan(10);
+  expect(attempts).toBeLessThanOrEqual(30);
 });

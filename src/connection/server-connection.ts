@@ -18,20 +18,16 @@ import {
 import { Departures } from "./departures.js";
 import { type Established, establish } from "./establish.js";
 import { findLoss, mayBeReplacedAtOnce, PING_LIMIT_MS, waitForSign } from "./health-check.js";
-import {
-  Failures,
-  failuresAfter,
-  isProcess,
-  isRestartLimit,
-  reasonToStop,
-  reconnectWaits,
-  restartLimitError,
-  StartBudget,
-} from "./reconnect-policy.js";
+import { RestartBudget, reconnectWaits } from "./reconnect-policy.js";
 import { ReconnectWait } from "./reconnect-wait.js";
 import { Usage } from "./run-on-session.js";
 
 export type { WaitOptions };
+
+export interface ConnectOptions extends WaitOptions {
+  /** The program names this server, or a user has logged in: earlier attempts do not count. @default false */
+  isRequested?: boolean | undefined;
+}
 
 export class ServerConnection {
   readonly config: ServerConfig;
@@ -39,15 +35,13 @@ export class ServerConnection {
   /** The connection that took the place of this one. Calls that have not been sent yet use it. */
   replacement: ServerConnection | undefined;
   readonly #parts: ConnectionParts;
-  readonly #starts = new StartBudget();
+  readonly #budget: RestartBudget;
   readonly #departures = new Departures();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
   /** Number of callers that wait for `#opening`; undefined for a reconnect, which does not depend on callers. */
   #waiting: number | undefined;
   #ended = new AbortController();
-  /** Failures since the connection was last stable. */
-  #failures = new Failures();
   /** The last negotiated era, reused when the same process restarts. */
   lastEra: Established["era"];
   readonly #reconnectWait = new ReconnectWait();
@@ -59,6 +53,7 @@ export class ServerConnection {
   constructor(config: ServerConfig, parts: ConnectionParts, lastEra?: Established["era"]) {
     this.config = config;
     this.#parts = parts;
+    this.#budget = new RestartBudget(config);
     this.lastEra = lastEra;
     if (!config.enabled) this.#state = { status: "closed", by: "configuration" };
   }
@@ -81,15 +76,19 @@ export class ServerConnection {
     return this.replacement === undefined ? this : this.replacement.current;
   }
 
-  /** Connects the server, whatever its state. Concurrent callers share one attempt. */
-  connect(options: WaitOptions = {}): Promise<Session> {
+  /** Connects the server, if its budget of attempts allows it. Concurrent callers share one attempt. */
+  connect(options: ConnectOptions = {}): Promise<Session> {
     if (!this.config.enabled) return Promise.reject(serverDown(this.config));
     if (this.config.blocked !== undefined) return Promise.reject(serverBlocked(this.config));
     if (this.#state.status === "ready") return Promise.resolve(this.#state.session);
     if (options.signal?.aborted) return Promise.reject(options.signal.reason);
+    if (options.isRequested) this.#budget.reset();
     this.#reconnectWait.end();
     if (this.#opening === undefined) {
-      this.#startAnew();
+      const refusal = this.#refusal(options);
+      if (refusal !== undefined) return Promise.reject(refusal);
+      const isRetry = this.#state.status === "failed" && !options.isRequested;
+      this.#begin((signal) => this.#openOnce(isRetry, signal));
       this.#waiting = 0;
     }
     return this.#wait(options);
@@ -107,9 +106,6 @@ export class ServerConnection {
         if (this.#state.by !== "idleness") throw serverDown(this.config);
         return this.current.connect(options);
       case "failed":
-        // The caller asked for this server: connect once more, unless the process was restarted too often.
-        if (!this.#mayRestart(this.#state.error)) throw this.#state.error;
-        return this.connect(options);
       case "idle":
         return this.connect(options);
       default:
@@ -119,7 +115,8 @@ export class ServerConnection {
   }
 
   async #tryNewCredentials(error: ToolportError, options: WaitOptions): Promise<Session> {
-    if (await this.#parts.hasNewCredentials?.(this.name)) return this.connect(options);
+    if (await this.#parts.hasNewCredentials?.(this.name))
+      return this.connect({ ...options, isRequested: true });
     throw error;
   }
 
@@ -127,30 +124,33 @@ export class ServerConnection {
   #refuseToWait(): void {
     const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
     if (!isComingBack && this.#state.status !== "failed") return;
-    const error = errorOf(this.#state) ?? this.#failures.last;
-    if (this.#state.status === "failed" && this.#mayRestart(this.#state.error)) this.#startAnew();
+    const error = errorOf(this.#state) ?? this.#budget.last;
+    if (this.#opening === undefined && this.#refusal() === undefined)
+      this.#begin((signal) => this.#openOnce(true, signal));
     throw serverAway(this.name, error);
   }
 
-  #mayRestart(error: ToolportError): boolean {
-    return this.config.reconnect.enabled && !isRestartLimit(error);
-  }
-
-  /** Resets the counts of starts and failures. */
-  #startAnew(): void {
-    this.#starts.reset();
-    this.#failures = new Failures();
-    this.#begin((signal) => this.#openOnce(1, signal));
+  /** Why a failed server is not connected again. A program that names the server may always connect it. */
+  #refusal({ isRequested = false }: ConnectOptions = {}): ToolportError | undefined {
+    if (isRequested || this.#state.status !== "failed") return undefined;
+    return this.config.reconnect.enabled ? this.#budget.limit() : this.#state.error;
   }
 
   /** Replaces a session that cannot be used any more. Concurrent callers may report the same session. */
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
     this.#departures.retire(session);
-    this.#failures = failuresAfter(this.#state.since, this.#failures);
-    if (error instanceof AuthError) return this.#giveUp(error, "authorization is needed");
-    if (!this.config.reconnect.enabled) return this.#giveUp(error, "it was lost and may not be restarted");
+    this.#budget.lost(performance.now() - this.#state.since, error);
+    const stop = this.#stopAfter(error);
+    if (stop !== undefined) return this.#giveUp(stop.error, stop.reason);
     this.#begin((signal) => this.#reconnect(error, signal));
+  }
+
+  /** Why a lost server is not connected again in the background; undefined if it is. */
+  #stopAfter(error: ToolportError): { readonly reason: string; readonly error: ToolportError } | undefined {
+    if (error instanceof AuthError) return { reason: "authorization is needed", error };
+    if (!this.config.reconnect.enabled) return { reason: "it was lost and may not be restarted", error };
+    return this.#budget.stop();
   }
 
   /** The server refused the remembered era: forgets it, and opens a new session. */
@@ -178,7 +178,7 @@ export class ServerConnection {
   /** New calls wait while calls under way continue. After the last of them, the process is replaced. */
   async #replaceSilent(ready: ReadyState, loss: ToolportError, signal: AbortSignal): Promise<Session> {
     const { session } = ready;
-    const attempt = this.#failures.count + 1;
+    const attempt = this.#budget.count + 1;
     this.#move({ status: "reconnecting", attempt, retryAt: Date.now(), error: loss }, "it does not answer");
     const release = this.#departures.hold(session);
     try {
@@ -193,10 +193,11 @@ export class ServerConnection {
       release();
     }
     signal.throwIfAborted();
-    this.#failures = failuresAfter(ready.since, this.#failures);
-    if (this.config.reconnect.enabled) return this.#reconnect(loss, signal);
-    this.#giveUp(loss, "it was lost and may not be restarted");
-    throw loss;
+    this.#budget.lost(performance.now() - ready.since, loss);
+    const stop = this.#stopAfter(loss);
+    if (stop === undefined) return this.#reconnect(loss, signal);
+    this.#giveUp(stop.error, stop.reason);
+    throw stop.error;
   }
 
   /** Closes the connection. It stays closed until the program connects it (`request`), or until the next call (`idleness`). */
@@ -220,7 +221,9 @@ export class ServerConnection {
 
   /** Closes the session, and aborts an attempt to connect. */
   #stop(next: ConnectionState, reason: string): void {
-    const session = "session" in this.#state ? this.#state.session : undefined;
+    const state = this.#state;
+    const session = "session" in state ? state.session : undefined;
+    this.#budget.closed(state.status === "ready" ? performance.now() - state.since : 0);
     this.#move(next, reason);
     this.#ended.abort(serverDown(this.config));
     // The attempt may take a while to end; new callers must not wait for it.
@@ -257,18 +260,19 @@ export class ServerConnection {
       timeoutMs,
       onTimeout: () => {
         // During a further attempt, the cause of the loss is the previous error.
-        const cause = errorOf(this.#state) ?? this.#failures.last;
+        const cause = errorOf(this.#state) ?? this.#budget.last;
         return notReady(this.config, { timeoutMs, status: this.#state.status, cause });
       },
     }).finally(leave);
   }
 
-  async #openOnce(attempt: number, signal: AbortSignal): Promise<Session> {
+  async #openOnce(isRetry: boolean, signal: AbortSignal): Promise<Session> {
     try {
-      return await this.#open(attempt, signal);
+      return await this.#open(isRetry, signal);
     } catch (error) {
       if (signal.aborted) throw signal.reason;
       const failure = toToolportError(error, { server: this.name, phase: "connect" });
+      this.#budget.failed(failure);
       this.#giveUp(failure, "connecting failed");
       throw failure;
     }
@@ -277,7 +281,7 @@ export class ServerConnection {
   async #reconnect(lost: ToolportError, signal: AbortSignal): Promise<Session> {
     let error = lost;
     for (;;) {
-      const attempt = this.#failures.count + 1;
+      const attempt = this.#budget.count + 1;
       const waits = reconnectWaits(attempt, this.config.reconnect);
       const retryAt = Date.now() + waits.backgroundMs;
       this.#move({ status: "reconnecting", attempt, retryAt, error }, "the connection was lost");
@@ -286,26 +290,24 @@ export class ServerConnection {
       if (this.#waiters > 0) this.#reconnectWait.needed();
       await waiting;
       try {
-        const session = await this.#open(attempt, signal);
-        // Counted although it succeeded: until the connection is stable, the next loss must wait longer than this one.
-        this.#failures.add(error);
-        return session;
+        return await this.#open(true, signal);
       } catch (failure) {
         if (signal.aborted) throw signal.reason;
         error = toToolportError(failure, { server: this.name, phase: "connect" });
-        this.#failures.add(error);
-        const stop = reasonToStop(this.#failures, this.config.reconnect);
+        this.#budget.failed(error);
+        const stop = this.#budget.stop();
         if (stop !== undefined) {
-          this.#giveUp(error, stop);
-          throw error;
+          this.#giveUp(stop.error, stop.reason);
+          throw stop.error;
         }
       }
     }
   }
 
-  async #open(attempt: number, signal: AbortSignal): Promise<Session> {
-    if (isProcess(this.config) && !this.#starts.spend())
-      throw restartLimitError(this.name, this.#failures.last ?? errorOf(this.#state));
+  /** @param isRetry it follows a loss or a failure, and counts */
+  async #open(isRetry: boolean, signal: AbortSignal): Promise<Session> {
+    const attempt = isRetry ? this.#budget.take() : this.#budget.begin();
+    let startsAgain = false;
     this.#move({ status: "connecting", attempt }, attempt === 1 ? "connecting" : `attempt ${attempt}`);
     const established = await establish({
       config: this.config,
@@ -316,8 +318,15 @@ export class ServerConnection {
         this.#move({ status: "connected", session }, "handshake done");
         this.#move({ status: "discovering", session }, "reading its lists");
       },
+      mayStartAgain: () => {
+        startsAgain = this.#budget.limit() === undefined;
+        if (startsAgain) this.#budget.take();
+        return startsAgain || !isRetry;
+      },
       onDiscarded: (closing) => this.#departures.track(closing),
     });
+    // The server exits at an unknown request: that was no failure.
+    if (startsAgain) this.#budget.giveBack();
     const { session } = established;
     this.lastEra = established.era;
     if (signal.aborted) {

@@ -28,7 +28,7 @@ export function startUpkeep(
   return () => timers.forEach(clearInterval);
 }
 
-/** Pings a ready server, and tries to connect a failed one again. */
+/** Pings a ready server, and tries to connect a failed one again, which counts as an attempt. */
 async function checkHealth(connection: ServerConnection): Promise<void> {
   if (connection.state.status !== "failed") return connection.checkHealth();
   // The state of the connection contains the error.

@@ -28,11 +28,12 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
   const { catalog, pool } = port;
   const { signal } = wait;
   signal?.throwIfAborted();
+  const owners = ownersOf(port, name);
+  const failedBefore = owners.filter(hasFailed);
   const ending = new AbortController();
   const letGo = signal && onSharedAbort(signal, () => ending.abort(signal.reason));
   try {
     const allServers = port.bringUp(pool.all(), { ...wait, signal: signal && ending.signal });
-    const owners = ownersOf(port, name);
     if (owners.length > 0) {
       // Do not wait for other servers that are slow to connect.
       allServers.catch(() => {});
@@ -48,9 +49,17 @@ export async function findTool(port: ToolFinder, name: string, wait: WaitOptions
   const known = catalog.entry(name);
   if (known !== undefined) return known;
   throwWithheld(catalog, name);
-  const found = (await lookAgain(port, name, wait)) ?? (await askOwner(port, name, wait));
-  return found ?? throwMissing(catalog, name);
+  const found = await lookAgain(port, name, wait);
+  if (found !== undefined) return found;
+  // The server that owns the prefix may have the tool although its lists were never read.
+  const owner = owners.find((connection) => !catalog.knows(connection.name));
+  // It was tried for this call: one call causes one attempt.
+  if (owner?.state.status === "failed" && !failedBefore.includes(owner)) throw owner.state.error;
+  await owner?.acquire({ timeoutMs: port.parts.settings.timeoutMs, ...wait });
+  return catalog.entry(name) ?? throwMissing(catalog, name);
 }
+
+const hasFailed = ({ state }: ServerConnection): boolean => state.status === "failed";
 
 /** Throws if filters, pins or the scan withhold the tool. */
 function throwWithheld(catalog: Catalog, name: string): void {
@@ -94,22 +103,6 @@ export function ownerNames(
 
 const ownersOf = (port: ToolFinder, name: string): ServerConnection[] =>
   ownerNames(port, name).map((server) => port.pool.require(server));
-
-/**
- * The server that owns the prefix may have the tool although its lists were never read. Connects it, or throws the reason
- * why it cannot be connected.
- */
-async function askOwner(
-  port: ToolFinder,
-  name: string,
-  wait: WaitOptions,
-): Promise<CatalogEntry | undefined> {
-  const { catalog, parts } = port;
-  const owner = ownersOf(port, name).find((connection) => !catalog.knows(connection.name));
-  if (owner === undefined) return undefined;
-  await owner.acquire({ timeoutMs: parts.settings.timeoutMs, ...wait });
-  return catalog.entry(name);
-}
 
 /** Lists from an export or a store may be outdated: connects the servers that have not been connected yet. */
 async function lookAgain(

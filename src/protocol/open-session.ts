@@ -41,6 +41,8 @@ export interface OpenOptions {
   /** False: changes of lists are received only after `session.listen()`. @default true */
   listens?: boolean | undefined;
   timeoutMs: number;
+  /** Whether a server that ended at the probe of its era may be started again. @default yes */
+  mayStartAgain?: (() => boolean) | undefined;
   silenceMs?: number | undefined;
   signal: AbortSignal;
   /** Observes every message. Calls are slower with it. */
@@ -96,7 +98,7 @@ function identityFor({ config, identity }: OpenOptions): ClientIdentity {
   return { ...identity, capabilities: { ...identity.capabilities, ...more } };
 }
 
-function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
+function* attempts({ config, remembered, mayStartAgain }: OpenOptions): Generator<Attempt> {
   const pinned = config.protocol;
   const legacy: RememberedEra = { era: "legacy", at: 0 };
   if (config.kind === "http") {
@@ -114,7 +116,11 @@ function* attempts({ config, remembered }: OpenOptions): Generator<Attempt> {
     yield { config, remembered };
     // Some servers exit on an unknown request: start them again with `initialize`.
     if (remembered === undefined && pinned === "auto")
-      yield { config, remembered: legacy, after: endedOnProbe };
+      yield {
+        config,
+        remembered: legacy,
+        after: (error) => endedOnProbe(error) && mayStartAgain?.() !== false,
+      };
   }
 }
 

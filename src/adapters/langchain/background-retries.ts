@@ -1,4 +1,6 @@
 /** Retries servers that failed slowly in the background, so that later calls do not wait for them. */
+
+import type { ReconnectOptions } from "../../config/entry-values.js";
 import { AuthError } from "../../errors/auth-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
@@ -12,6 +14,13 @@ const TIMEOUTS = new Set(["CONNECT_TIMEOUT", "TIMEOUT"]);
 
 type Failures = Map<string, ToolportError>;
 
+interface Retry {
+  readonly port: Toolport;
+  readonly server: string;
+  readonly failures: Failures;
+  readonly maxAttempts: number;
+}
+
 export class BackgroundRetries {
   readonly #ended = new AbortController();
   /** Servers that are tried in the background, with their last error; every caller's port has its own connections. */
@@ -22,17 +31,22 @@ export class BackgroundRetries {
     return this.#failures.get(port)?.get(server);
   }
 
-  /** Retries a server in the background, if its failure was slow. */
-  note(port: Toolport, server: string, { error, ms }: Pick<ServerReport, "error" | "ms">): void {
+  /** Retries a server in the background, if its failure was slow and its entry allows it. */
+  note(
+    port: Toolport,
+    server: string,
+    { error, ms }: Pick<ServerReport, "error" | "ms">,
+    { enabled = true, maxAttempts = Number.POSITIVE_INFINITY }: ReconnectOptions = {},
+  ): void {
     // Another attempt would ask the user to log in again.
     if (error === undefined || error instanceof AuthError) return;
     if (ms < SLOW_MS && !TIMEOUTS.has(error.code)) return;
     const failures: Failures = this.#failures.get(port) ?? new Map();
     this.#failures.set(port, failures);
-    if (failures.has(server)) return;
+    if (failures.has(server) || !enabled) return;
     failures.set(server, error);
-    // Attempts end with success, when a login is required, or when the port closes.
-    this.#retry(port, server, failures)
+    // Attempts end with success, when they are used up, when a login is required, or when the port closes.
+    this.#retry({ port, server, failures, maxAttempts })
       .catch(() => {})
       .finally(() => failures.delete(server));
   }
@@ -42,9 +56,9 @@ export class BackgroundRetries {
     this.#ended.abort();
   }
 
-  async #retry(port: Toolport, server: string, failures: Failures): Promise<void> {
+  async #retry({ port, server, failures, maxAttempts }: Retry): Promise<void> {
     const { signal } = this.#ended;
-    for (let attempt = 1; ; attempt += 1) {
+    for (let attempt = 1; attempt <= maxAttempts; attempt += 1) {
       await pause(fullJitterMs(attempt), signal);
       const { servers } = await port.connect({ servers: [server], signal });
       const error = servers[server]?.error;

@@ -1,6 +1,7 @@
 /** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
+import type { ReconnectOptions } from "../../config/entry-values.js";
 import { createToolport } from "../../create-toolport.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
@@ -33,6 +34,15 @@ import { allWithheld, loadError } from "./withheld-tools.js";
 import { toZodError } from "./zod-error.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
+/** The option has two names, by transport. */
+const reconnectOptions = ({
+  restart,
+  reconnect,
+}: {
+  restart?: ReconnectOptions;
+  reconnect?: ReconnectOptions;
+}) => restart ?? reconnect;
+
 /** What a closed client creates again when it is used. */
 interface Opened {
   readonly toolport: Toolport;
@@ -262,11 +272,12 @@ export class MultiServerMCPClient implements AsyncDisposable {
         Object.assign(found, (await port.connect({ servers: servers.filter(isAsked) })).servers);
       }),
     );
+    const { config, entries } = this.#read;
     return servers.map((name) => {
       const port = this.#portOf(name, options);
       const report = found[name];
-      if (report !== undefined && this.#read.config.onConnectionError !== "throw")
-        retries.note(port, name, report);
+      if (report !== undefined && config.onConnectionError !== "throw")
+        retries.note(port, name, report, reconnectOptions(entries[name]!));
       return { name, error: report === undefined ? retries.errorOf(port, name) : report.error };
     });
   }

@@ -1,4 +1,5 @@
 /** Logins of users at upstream servers: starts and finishes them for the connect page. */
+import type { ConnectOptions } from "../../connection/server-connection.js";
 import { AuthError } from "../../errors/auth-error.js";
 
 /** What the connect page does at upstream servers. */
@@ -13,7 +14,7 @@ export interface UpstreamLogins {
 export interface LoginPort {
   opened(): Promise<void> | undefined;
   readonly pool: {
-    require(server: string): { connect(options: { timeoutMs: number }): Promise<unknown> };
+    require(server: string): { connect(options: ConnectOptions): Promise<unknown> };
   };
   readonly oauth: {
     loginUrl(server: string): Promise<string | undefined>;
@@ -30,7 +31,7 @@ export function createUpstreamLogins(portOf: (principal: string) => LoginPort): 
       const port = portOf(principal);
       await port.opened();
       try {
-        await port.pool.require(server).connect({ timeoutMs: CONNECT_MS });
+        await port.pool.require(server).connect({ timeoutMs: CONNECT_MS, isRequested: true });
       } catch (error) {
         if (error instanceof AuthError && error.authUrl !== undefined) return error.authUrl;
         throw error;
@@ -45,7 +46,7 @@ export function createUpstreamLogins(portOf: (principal: string) => LoginPort): 
       // Not awaited: the browser shows the outcome of the login. Calls see the outcome of the connection.
       port.pool
         .require(server)
-        .connect({ timeoutMs: CONNECT_MS })
+        .connect({ timeoutMs: CONNECT_MS, isRequested: true })
         .catch(() => {});
     },
   };
