@@ -26,7 +26,6 @@ const rpc =
 const TURNED_AWAY: Record<string, Script> = {
   "404": plain(404),
   "404 with a JSON-RPC error": rpc(-32_001, 404),
-  "401 without a challenge": plain(401),
 };
 
 /** The request may have run. */
@@ -91,7 +90,7 @@ for (const [how, refusal] of Object.entries(UNCLEAR)) {
   });
 }
 
-for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
+for (const how of ["404", "400", "-32600"]) {
   faultCase("N01", `${how} for every session: no loop`, async (harness) => {
     const { server, toolport } = await begin(harness, { ...TURNED_AWAY, ...UNCLEAR }[how]!);
     const { script } = server;
@@ -109,6 +108,33 @@ for (const how of ["404", "401 without a challenge", "400", "-32600"]) {
     expect(server.asked("initialize")).toBeLessThanOrEqual(10);
     expect(server.seen.length - before).toBeLessThanOrEqual(50);
   });
+}
+
+for (const [status, code, state] of [
+  [401, "AUTH_REQUIRED", "authenticating"],
+  [403, "FORBIDDEN", "ready"],
+] as const) {
+  faultCase(
+    "N01",
+    `${status} without a challenge is not about the session: no request is sent again`,
+    async (harness) => {
+      const { server, toolport } = await begin(harness, plain(status));
+      server.forget();
+      const before = server.seen.filter(({ method }) => method === "POST").length;
+      const calls = Array.from({ length: CALLS }, (_, index) =>
+        harness.fails(toolport.callTool("it__fine", {}, { idempotent: index % 2 === 0 }), {
+          code,
+          server: "it",
+          withinMs: BOUND_MS,
+        }),
+      );
+      for (const error of await Promise.all(calls))
+        expect(error).toMatchObject({ status, outcome: "unsent" });
+      expect(server.seen.filter(({ method }) => method === "POST").length - before).toBe(CALLS);
+      expect(server.asked("initialize")).toBe(1);
+      expect(toolport.snapshot().servers["it"]?.state).toBe(state);
+    },
+  );
 }
 
 faultCase("N01", "401 with a challenge that is not about the token", async (harness) => {

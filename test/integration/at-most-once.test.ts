@@ -91,14 +91,48 @@ async function callOver(
 const always = (reply: HttpReply): HttpReply[] => Array.from({ length: 9 }, () => reply);
 
 describe("an HTTP server with a session that refuses every send of a call", () => {
-  test.each([
-    [404, {}],
-    [401, {}],
-  ])("%i without a challenge: one new handshake, two sends", async (status, headers) => {
-    const { ended, sends } = await callOver(always({ runs: false, status, headers }));
+  test("404: one new handshake, two sends", async () => {
+    const { ended, sends } = await callOver(always({ runs: false, status: 404 }));
     expect(sends).toBe(2);
-    expect(ended).toMatchObject({ code: "SESSION_LOST", status, outcome: "unsent" });
+    expect(ended).toMatchObject({ code: "SESSION_LOST", status: 404, outcome: "unsent" });
   });
+
+  test.each([false, true])("401 without a challenge: one send (idempotent: %s)", async (idempotent) => {
+    const { ended, sends } = await callOver(always({ runs: false, status: 401 }), { idempotent });
+    expect(sends).toBe(1);
+    expect(ended).toMatchObject({ code: "AUTH_REQUIRED", status: 401, outcome: "unsent" });
+  });
+
+  test.each([
+    ["with", { "www-authenticate": "Bearer" }],
+    ["without", {}],
+  ] as const)(
+    "401 %s a challenge, and a provider with a new token: sent again once",
+    async (_how, headers) => {
+      let token = 1;
+      const server = await startRecordingHttp();
+      await using toolport = createToolport({
+        mcpServers: {
+          s: {
+            ...server.entry,
+            authProvider: {
+              token: async () => `token-${token}`,
+              onUnauthorized: async () => {
+                token += 1;
+              },
+            },
+          },
+        },
+      });
+      const refused = { runs: false, status: 401, headers };
+      expect((await toolport.callTool("s__bad", { key: "a", replies: [refused] })).text).toBe("a");
+      expect(server.sends("a")).toBe(2);
+      const error = await failure(toolport.callTool("s__bad", { key: "b", replies: always(refused) }));
+      expect(error).toMatchObject({ code: "AUTH_REQUIRED", outcome: "unsent" });
+      expect(server.sends("b")).toBe(2);
+      await server.close();
+    },
+  );
 
   test("404, although it runs the call each time: two executions at most", async () => {
     const { sends, executions } = await callOver(always({ runs: true, status: 404 }));

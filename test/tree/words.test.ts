@@ -5,7 +5,7 @@ import { basename, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { repositoryFiles, root } from "./source-files.js";
 
-const MAX_LINES = 350;
+const MAX_LINES = 700;
 const CODE = /\.(ts|mts|mjs|js)$/;
 const BINARY = /\.(png|jpg|gif|ico|woff2?|db|gz|wasm)$/;
 /** Written in two halves, so that this file does not contain what it forbids. */

@@ -7,7 +7,6 @@ import type { Resends } from "../resends.js";
 import { withUserHeaders } from "../user-headers.js";
 import type { AuthorizedSend, RequestToAuthorize } from "./credentials/authorized-send.js";
 import { lightResponse, toResponse } from "./network/fetch-response.js";
-import { sessionLost } from "./network/http-errors.js";
 import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
 import { bufferedBody, readShortBody } from "./network/response-body.js";
 import { AbortHandle, type WireClient, type WireResponse } from "./network/wire-client.js";
@@ -121,14 +120,13 @@ export class Endpoint {
     request: EndpointRequest,
     { headers, authorize }: { headers: Readonly<Record<string, string>>; authorize: AuthorizedSend },
   ): Promise<WireResponse> {
-    const { method, handle } = request;
+    const { handle } = request;
     let last: WireResponse | undefined;
     await authorize(new RequestInQuestion(url, request, headers["authorization"]), async (fields) => {
       handle.throwIfAborted();
       if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
       last = await this.#open(url, request, isEmpty(fields) ? headers : { ...headers, ...fields });
       if (last.status !== 401 && last.status !== 403) return lightResponse(last, url);
-      if (method === "POST" && is401WithoutChallenge(last, headers)) throw sessionLost(last.status);
       const bytes = await readShortBody(last);
       last = { ...last, body: bufferedBody(bytes) };
       return toResponse(last, bytes);
@@ -178,19 +176,4 @@ export function credentialsRefused(status: number): AuthError {
     status,
     outcome: "unsent",
   });
-}
-
-/**
- * A 401 should contain a challenge. Some servers send one without to say that the session is unknown. If the server does
- * require a token, it rejects the new handshake too, and that request has no session.
- */
-export function is401WithoutChallenge(
-  response: WireResponse,
-  sent: Readonly<Record<string, string>>,
-): boolean {
-  return (
-    response.status === 401 &&
-    sent["mcp-session-id"] !== undefined &&
-    !response.headers.has("www-authenticate")
-  );
 }

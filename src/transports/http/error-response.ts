@@ -2,7 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/json.js";
 import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
-import { type EndpointRequest, is401WithoutChallenge } from "./endpoint.js";
+import type { EndpointRequest } from "./endpoint.js";
 import { toResponse } from "./network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
 import { redirectError } from "./network/redirect.js";
@@ -32,7 +32,7 @@ export async function explainErrorResponse(
   if (status < 400 && request.sentTo !== undefined)
     throw redirectError(response, request.sentTo, request.method);
   const inSession = sent["mcp-session-id"] !== undefined;
-  if ((inSession && status === 404) || is401WithoutChallenge(response, sent)) throw sessionLost(status);
+  if (inSession && status === 404) throw sessionLost(status);
   const gone = inSession && (status === 400 || status === 410);
   const error = asRpcError(parseJson(decodeText(bytes, response.headers.get("content-type")) ?? ""));
   if (own !== undefined && error !== undefined && isErrorOfRequest(error, { status, gone, own }))
