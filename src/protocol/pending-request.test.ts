@@ -18,9 +18,9 @@ afterEach(() => {
 });
 
 /** A request whose outcome can be read at any time. */
-function start(limits: Partial<RequestLimits>) {
+function start(limits: Partial<RequestLimits>, { isUnsent = false } = {}) {
   const cancels: string[] = [];
-  const seen = { received: 0, silences: 0 };
+  const seen = { receivedAt: Number.NEGATIVE_INFINITY, silences: 0 };
   const request = new PendingRequest({
     id: "one",
     method: "tools/call",
@@ -31,10 +31,10 @@ function start(limits: Partial<RequestLimits>) {
       lastActivityAt: () => 0,
       redactError: (error) => error,
       redact: (text) => text,
-      received: () => seen.received,
+      lastReceivedAt: () => seen.receivedAt,
       cancel: (_id, why) => {
         cancels.push(why);
-        return false;
+        return isUnsent;
       },
       silent: () => {
         seen.silences += 1;
@@ -84,10 +84,41 @@ describe("the idle timeout", () => {
     const silent = start({});
     const answered = start({});
     const quiet = start({ quiet: true });
-    answered.seen.received += 1;
-    vi.advanceTimersByTime(1_000);
+    vi.advanceTimersByTime(1);
+    answered.seen.receivedAt = performance.now();
+    vi.advanceTimersByTime(999);
     await Promise.all([silent.settled, answered.settled, quiet.settled]);
     expect([silent, answered, quiet].map(({ seen }) => seen.silences)).toEqual([1, 0, 0]);
+  });
+
+  test("reports silence that began after a message arrived", async () => {
+    const { request, seen, settled } = start({});
+    vi.advanceTimersByTime(900);
+    request.progress({ progress: 1 });
+    seen.receivedAt = performance.now();
+    vi.advanceTimersByTime(1_000);
+    await settled;
+    expect(seen.silences).toBe(1);
+  });
+
+  test("reports silence for a request that could not be sent", async () => {
+    const { end, seen, settled } = start({}, { isUnsent: true });
+    vi.advanceTimersByTime(1_000);
+    await settled;
+    expect(end.error).toMatchObject({ code: "TIMEOUT", phase: "queue", outcome: "unsent" });
+    expect(seen.silences).toBe(1);
+  });
+
+  test.each([
+    ["TimeoutError", 1],
+    ["AbortError", 0],
+  ])("of the caller's own signal (%s) reports silence %d times", async (name, silences) => {
+    const caller = new AbortController();
+    const { seen, settled } = start({ signal: caller.signal });
+    vi.advanceTimersByTime(300);
+    caller.abort(new DOMException("Enough", name));
+    await settled;
+    expect(seen.silences).toBe(silences);
   });
 
   test("is extended once by the time in which the event loop was blocked", () => {

@@ -41,11 +41,11 @@ export interface RequestContext {
   redact(text: string): string;
   /** Removes secrets from a `ToolportError`. Returns any other value unchanged. */
   redactError<Value>(error: Value): Value;
-  /** Number of messages received on the connection so far. */
-  received(): number;
+  /** When the last message arrived on the connection (`performance.now()`). */
+  lastReceivedAt(): number;
   /** Cancels the request at the server. Returns true if the request was certainly never sent. */
   cancel(id: string, why: GiveUpReason): boolean;
-  /** Called when the request timed out and no message arrived while it waited. */
+  /** Called when the request timed out and no message had arrived for as long as its timeout. */
   silent(): void;
 }
 
@@ -78,7 +78,6 @@ export class PendingRequest implements TimedRequest {
   readonly #limits: RequestLimits;
   readonly #context: RequestContext;
   readonly #startedAt = performance.now();
-  readonly #receivedBefore: number;
   #lastProgressAt = this.#startedAt;
   /** Added to the timeouts because the event loop was blocked. */
   #extraMs = 0;
@@ -98,7 +97,6 @@ export class PendingRequest implements TimedRequest {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    this.#receivedBefore = context.received();
     context.clock.add(this);
     const { abort, signal } = limits;
     if (abort !== undefined) this.#stopListening = abort.onAbort(() => this.#abort(abort.reason));
@@ -109,6 +107,16 @@ export class PendingRequest implements TimedRequest {
   #abort(reason: unknown): void {
     this.#context.cancel(this.id, "abort");
     this.reject(reason);
+    // The caller's own time limit: `AbortSignal.timeout()`, or the `timeout` of a framework.
+    if ((reason as Error | null | undefined)?.name === "TimeoutError") this.#reportSilence();
+  }
+
+  /** A dead connection is noticed by the first request that times out on it, also one that could not be sent. */
+  #reportSilence(): void {
+    if (this.quiet) return;
+    const now = performance.now();
+    const waitedMs = Math.min(now - this.#startedAt, this.#limits.timeoutMs);
+    if (now - this.#context.lastReceivedAt() >= waitedMs) this.#context.silent();
   }
 
   /** The call that the request was sent for. */
@@ -201,24 +209,26 @@ export class PendingRequest implements TimedRequest {
   }
 
   expire(): void {
-    const method = this.#method;
     const limits = this.#limits;
     const total = performance.now() - this.#startedAt >= limits.maxTimeoutMs;
     const limitMs = Math.round(total ? limits.maxTimeoutMs : limits.timeoutMs);
-    if (this.#context.cancel(this.id, "timeout")) return this.reject(this.#neverSent(limitMs));
-    this.reject(
-      new ToolCallError({
-        code: "TIMEOUT",
-        server: this.#context.server,
-        what: `${method} was not answered within ${limitMs} ms`,
-        next: total
-          ? "Raise maxTimeoutMs if the work takes longer"
-          : "Raise timeoutMs, or let the server report progress",
-        retryable: true,
-        phase: method,
-      }),
-    );
-    if (!this.quiet && this.#receivedBefore === this.#context.received()) this.#context.silent();
+    const isUnsent = this.#context.cancel(this.id, "timeout");
+    this.reject(isUnsent ? this.#neverSent(limitMs) : this.#timedOut(limitMs, total));
+    this.#reportSilence();
+  }
+
+  #timedOut(limitMs: number, total: boolean): ToolCallError {
+    const method = this.#method;
+    return new ToolCallError({
+      code: "TIMEOUT",
+      server: this.#context.server,
+      what: `${method} was not answered within ${limitMs} ms`,
+      next: total
+        ? "Raise maxTimeoutMs if the work takes longer"
+        : "Raise timeoutMs, or let the server report progress",
+      retryable: true,
+      phase: method,
+    });
   }
 
   /** The request waited for a socket until the timeout. */

@@ -79,7 +79,7 @@ export class RequestChannel {
   adviceAfterLoss: string | undefined;
   /** The server sent an invalid message, a too large one, or a response to no open request. The connection stays open. */
   oninvalidmessage?: ((error: ConnectionError, source: InvalidMessageSource) => void) | undefined;
-  /** A request timed out and no message arrived while it waited. */
+  /** A request timed out and no message had arrived for as long as its timeout. */
   onsilence?: (() => void) | undefined;
 
   readonly #inner: ServerTransport;
@@ -93,6 +93,8 @@ export class RequestChannel {
   readonly #context: RequestContext;
   readonly #batches = new RequestBatches((id, error) => this.#fail(id, error));
   #received = 0;
+  /** When the last message arrived (`performance.now()`). */
+  #receivedAt = Number.NEGATIVE_INFINITY;
   #started: Promise<void> | undefined;
   #isClosed = false;
   /** Set by `drain()`: new requests are rejected. Called when the last open request settles. */
@@ -110,7 +112,7 @@ export class RequestChannel {
       lastActivityAt: () => this.lastActivityAt?.() ?? 0,
       redact: (text) => this.secrets?.foreign(text) ?? text,
       redactError: (error) => this.secrets?.redactError(error) ?? error,
-      received: () => this.#received,
+      lastReceivedAt: () => this.#receivedAt,
       cancel: (id, why) => this.#cancel(id, why),
       silent: () => this.onsilence?.(),
     };
@@ -134,7 +136,7 @@ export class RequestChannel {
     };
     inner.onclose = () => this.#onInnerClose();
     inner.ondiscard = ({ id, error }) => {
-      this.#received += 1;
+      this.#noteReceived();
       if (id === undefined) this.#failAll(error);
       else this.#fail(id, error);
     };
@@ -263,8 +265,13 @@ export class RequestChannel {
     return this.#inner.send(message, options);
   }
 
-  #receive(message: JSONRPCMessage, origin?: MessageOrigin): void {
+  #noteReceived(): void {
     this.#received += 1;
+    this.#receivedAt = performance.now();
+  }
+
+  #receive(message: JSONRPCMessage, origin?: MessageOrigin): void {
+    this.#noteReceived();
     this.tap?.("received", message);
     this.liveTap?.()?.("received", message);
     if (!("method" in message)) {

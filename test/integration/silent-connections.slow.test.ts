@@ -1,5 +1,6 @@
 /** A request that times out in silence is followed by a ping: a dead server gets a new connection, a busy one does not. */
 import { createToolport, type Toolport, type ToolportOptions } from "toolport";
+import { toLangChainTools } from "toolport/langchain";
 import { afterAll, describe, expect, test, vi } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
 import { failure } from "../support/failure.js";
@@ -300,4 +301,39 @@ test.concurrent("HTTP+SSE behind a router that drops its connections fails one c
   expect(await failure(toolport.callTool("it__slow", {}, SHORT))).toMatchObject({ code: "TIMEOUT" });
   await until("reconnecting");
   expect((await toolport.callTool("it__slow", {}, { timeoutMs: 5_000 })).text).toBe("done");
+});
+
+/** A legacy server behind a proxy, which makes its event stream half-open: neither side notices, and new connections work. */
+async function startHalfOpen() {
+  const server = await startSingleThreadServer("sse");
+  const proxy = await startTcpProxy(server.port);
+  open.push(server, proxy);
+  const it = { transport: "sse" as const, url: `http://127.0.0.1:${proxy.port}/sse` };
+  const toolport = createToolport({ mcpServers: { it }, retry: false });
+  open.push(toolport);
+  await toolport.connect();
+  return { proxy, toolport, ...watchStates(toolport) };
+}
+
+describe.concurrent("a half-open event stream is noticed by the first call that times out", () => {
+  test("by the signal of its caller", async () => {
+    const { proxy, toolport, until } = await startHalfOpen();
+    proxy.forget("silent");
+    const signal = AbortSignal.timeout(200);
+    expect(await failure(toolport.callTool("it__slow", {}, { signal }))).toMatchObject({
+      name: "TimeoutError",
+    });
+    await until("ready");
+    expect((await toolport.callTool("it__slow")).text).toBe("done");
+  });
+
+  test("through LangChain's timeout", async () => {
+    const { proxy, toolport, until } = await startHalfOpen();
+    const tools = await toLangChainTools(toolport);
+    const slow = tools.find(({ name }) => name === "it__slow")!;
+    proxy.forget("silent");
+    await failure(slow.invoke({}, { timeout: 200 }));
+    await until("ready");
+    expect(await slow.invoke({})).toBe("done");
+  });
 });
