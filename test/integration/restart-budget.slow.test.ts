@@ -104,7 +104,7 @@ describe("a process that always dies", () => {
     const entry = { ...processes.lean("--exit=4"), restart: { maxAttempts: 2 } };
     const { toolport } = open(entry, { healthCheck: { intervalMs: 20 } });
     await toolport.connect();
-    await waitFor(() => processes.pids().length === 3);
+    await waitFor(() => processes.pids().length === 3 && stateOf(toolport) === "failed");
     expect(await failure(toolport.callTool("it__pid"))).toMatchObject(LIMIT);
     expect(processes.pids()).toHaveLength(3);
     await toolport.close();
