@@ -1,7 +1,7 @@
 /**
  * Runs the official MCP conformance runner against Toolport's public API: `npm run conformance [-- <scenario>[@<version>] …]`.
- * The `auth/*` scenarios run twice: with Toolport's own OAuth, and with a user-supplied `authProvider` (`--own-provider` for these
- * alone).
+ * The `auth/*` scenarios run three times: with Toolport's own OAuth, with a user-supplied `authProvider` (`--own-provider` for these
+ * alone), and with one that keeps its `discoveryState()` (`--keeping-provider` for these alone).
  *
  * The runner needs Node 22, Toolport is tested on the Node that runs this script: so Node 22 and the runner are downloaded into
  * `.cache/` and are not in package.json. A scenario passes only if the runner says so and at least the expected
@@ -20,24 +20,40 @@ const SCENARIO_TIMEOUT_MS = 30_000;
 
 const client = fileURLToPath(new URL("../test/conformance/client.mjs", import.meta.url));
 
-const OWN_PROVIDER = "--own-provider";
+/** The runner and the client mostly wait for each other, so two runs fit on two cores. */
+const PARALLEL_RUNS = 2;
+
+/** Who handles the authorization of the `auth/*` scenarios in place of Toolport. `mode` is what the client is started with. */
+const PROVIDERS = [
+  { flag: "--own-provider", mode: "plain", title: "own provider" },
+  { flag: "--keeping-provider", mode: "keeps", title: "own provider, keeps its discovery state" },
+];
 
 const words = process.argv.slice(2);
-const chosen = choosePlan(words.filter((word) => word !== OWN_PROVIDER));
-const byOwnProvider = chosen
-  .filter(({ scenario }) => scenario.startsWith("auth/"))
-  .map((entry) => ({ ...entry, isOwn: true }));
-const plan = words.includes(OWN_PROVIDER) ? byOwnProvider : [...chosen, ...byOwnProvider];
+const chosen = choosePlan(words.filter((word) => !PROVIDERS.some(({ flag }) => flag === word)));
+const only = PROVIDERS.filter(({ flag }) => words.includes(flag));
+const plan = [
+  ...(only.length > 0 ? [] : chosen),
+  ...(only.length > 0 ? only : PROVIDERS).flatMap((provider) =>
+    chosen.filter(({ scenario }) => scenario.startsWith("auth/")).map((entry) => ({ ...entry, provider })),
+  ),
+];
 const isNewEnough = Number(process.versions.node.split(".")[0]) >= RUNNER_NODE_MAJOR;
 const node = isNewEnough ? process.execPath : await fetchNode(RUNNER_NODE_MAJOR);
 const runner = join(await fetchTool("conformance", RUNNER, RUNNER_VERSION), "dist", "index.js");
 const rows = [];
-for (const entry of plan) {
-  const row = await runScenario(entry);
-  rows.push(row);
-  console.log(`${row.verdict === "pass" ? "pass" : "FAIL"}  ${row.name}`);
-  if (row.verdict !== "pass") console.log(indent(row.problems.join("\n")));
-}
+const left = [...plan.entries()];
+await Promise.all(
+  Array.from({ length: PARALLEL_RUNS }, async () => {
+    for (let next = left.shift(); next !== undefined; next = left.shift()) {
+      const [index, entry] = next;
+      const row = await runScenario(entry);
+      rows[index] = row;
+      console.log(`${row.verdict === "pass" ? "pass" : "FAIL"}  ${row.name}`);
+      if (row.verdict !== "pass") console.log(indent(row.problems.join("\n")));
+    }
+  }),
+);
 printTable(rows);
 process.exitCode = rows.every((row) => row.verdict === "pass") ? 0 : 1;
 
@@ -54,15 +70,15 @@ function choosePlan(names) {
   });
 }
 
-async function runScenario({ scenario, specVersion, checks, ownProviderChecks = checks, isOwn = false }) {
-  const name = `${scenario}${specVersion ? ` @ ${specVersion}` : ""}${isOwn ? " (own provider)" : ""}`;
-  const expected = isOwn ? ownProviderChecks : checks;
+async function runScenario({ scenario, specVersion, checks, ownProviderChecks = checks, provider }) {
+  const name = `${scenario}${specVersion ? ` @ ${specVersion}` : ""}${provider ? ` (${provider.title})` : ""}`;
+  const expected = provider ? ownProviderChecks : checks;
   const results = join(cache, "conformance-results", name.replace(/[^\w.-]+/g, "_"));
   await rm(results, { recursive: true, force: true });
   const args = [runner, "client", "--scenario", scenario, "--output-dir", results];
   args.push("--command", `"${process.execPath}" "${client}"`, "--timeout", String(SCENARIO_TIMEOUT_MS));
   if (specVersion) args.push("--spec-version", specVersion);
-  const env = { ...process.env, TOOLPORT_CONFORMANCE_OWN_PROVIDER: isOwn ? "1" : "" };
+  const env = { ...process.env, TOOLPORT_CONFORMANCE_OWN_PROVIDER: provider?.mode ?? "" };
   const { code, output } = await run(node, args, { timeoutMs: SCENARIO_TIMEOUT_MS + 15_000, env });
 
   const { checks: made, stderr } = await readResults(results);

@@ -67,5 +67,5 @@ function providerFor(
 ): OAuthClientProvider {
   // Neither this process nor the provider has the discovery state: let the SDK discover again.
   if (login === undefined && provider.discoveryState === undefined) return provider;
-  return checkedProvider(provider, serverUrl, { discovery: login?.discovery });
+  return checkedProvider(provider, { serverUrl, discovery: login?.discovery });
 }

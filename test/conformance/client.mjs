@@ -45,10 +45,10 @@ const options = {
 };
 
 const isAuth = scenario.startsWith("auth/");
-const isOwn = process.env.TOOLPORT_CONFORMANCE_OWN_PROVIDER === "1";
+const ownProviderMode = process.env.TOOLPORT_CONFORMANCE_OWN_PROVIDER ?? "";
 const toolport = createToolport({
   mcpServers: { [SERVER]: { url, ...(isAuth && (await credentials())) } },
-  ...(isAuth && !isOwn && { callbackUrl: CALLBACK_URL }),
+  ...(isAuth && ownProviderMode === "" && { callbackUrl: CALLBACK_URL }),
   ...options[scenario],
 });
 try {
@@ -65,9 +65,9 @@ try {
 
 /** Toolport's own OAuth, or the provider of a user. */
 async function credentials() {
-  if (!isOwn) return { oauth: oauthOptions(scenario, context) };
+  if (ownProviderMode === "") return { oauth: oauthOptions(scenario, context) };
   const { ownProvider } = await import("./own-provider.mjs");
-  return { authProvider: ownProvider(scenario, context) };
+  return { authProvider: ownProvider(scenario, context, { keepsDiscovery: ownProviderMode === "keeps" }) };
 }
 
 /** The runner uses the server's tool names; Toolport prefixes them with the server name. */

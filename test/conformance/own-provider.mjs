@@ -21,7 +21,6 @@ class MemoryProvider {
   #client;
   #tokens;
   #verifier;
-  #discovered;
 
   constructor({ client_id, client_secret, issuer }) {
     if (client_id)
@@ -35,22 +34,15 @@ class MemoryProvider {
   tokens = () => this.#tokens;
   saveTokens(tokens) {
     this.#tokens = tokens;
-    // The server may name another authorization server next time.
-    this.#discovered = undefined;
   }
   redirectToAuthorization() {}
   saveCodeVerifier(verifier) {
     this.#verifier = verifier;
   }
   codeVerifier = () => this.#verifier;
-  discoveryState = () => this.#discovered;
-  saveDiscoveryState(state) {
-    this.#discovered = state;
-  }
   invalidateCredentials(scope) {
     if (scope === "all" || scope === "client") this.#client = undefined;
     if (scope === "all" || scope === "tokens") this.#tokens = undefined;
-    if (scope === "all" || scope === "discovery") this.#discovered = undefined;
   }
 }
 
@@ -77,8 +69,20 @@ class AssertionProvider extends MemoryProvider {
   }
 }
 
-/** The `authProvider` of the server's entry. */
-export function ownProvider(scenario, context) {
+/** The `authProvider` of the server's entry. With `keepsDiscovery` it never discovers an authorization server twice on its own. */
+export function ownProvider(scenario, context, { keepsDiscovery }) {
+  const provider = createProvider(scenario, context);
+  if (!keepsDiscovery) return provider;
+  let discovered;
+  return Object.assign(provider, {
+    discoveryState: () => discovered,
+    saveDiscoveryState: (state) => {
+      discovered = state;
+    },
+  });
+}
+
+function createProvider(scenario, context) {
   const { client_id: clientId, client_secret: clientSecret, issuer } = context;
   const client = {
     clientId,

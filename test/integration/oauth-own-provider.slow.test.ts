@@ -115,6 +115,32 @@ describe.each([
   });
 });
 
+test("a server that moved to another authorization server: the next login is there, with another client", async () => {
+  await using home = await startOAuthBench();
+  await using moved = await startOAuthBench({ signedResource: home.url });
+  const provider = new SavingProvider();
+  await using toolport = createToolport({
+    mcpServers: { vault: { url: home.url, authProvider: provider } },
+  });
+  await toolport.connect();
+  await toolport.finishAuth("vault", (await logIn(provider.opened[0]!)).searchParams);
+  const refreshToken = provider.saved!.refresh_token!;
+  const { client_id: client } = (await provider.clientInformation())!;
+  home.namedIssuers = [moved.issuer];
+  home.expireAccessTokens();
+  const error = await failure<AuthError>(toolport.callTool("vault__whoami"));
+  expect(error).toMatchObject({ code: "AUTH_REQUIRED" });
+  expect(error.authUrl).toContain(`${moved.issuer}/`);
+  expect(await provider.clientInformation()).not.toMatchObject({ client_id: client });
+  expect(provider.discoveryState()?.authorizationServerMetadata?.issuer).toBe(moved.issuer);
+  expect(home.countTokens("refresh_token")).toBe(0);
+  // The server does not know the tokens of the new one, so it asks again.
+  const back = await logIn(error.authUrl!);
+  expect(await toolport.finishAuth("vault", back.searchParams)).toMatchObject({ state: "authenticating" });
+  expect(moved.countTokens("authorization_code")).toBe(1);
+  expect([...moved.secrets.values()]).not.toContain(refreshToken);
+});
+
 test("the provider of each user finishes its own login", async () => {
   const providers = { ada: new Provider(), bob: new Provider() };
   await using toolport = createToolport({

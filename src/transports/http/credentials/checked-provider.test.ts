@@ -27,7 +27,10 @@ class Provider implements OAuthClientProvider {
   constructor(tokens?: Tokens) {
     this.#tokens = tokens;
   }
-  clientInformation = () => ({ client_id: "known", client_secret: "known-secret" });
+  clientInformation: OAuthClientProvider["clientInformation"] = () => ({
+    client_id: "known",
+    client_secret: "known-secret",
+  });
   tokens(): Tokens {
     return this.#tokens;
   }
@@ -150,5 +153,120 @@ describe("tokens without a recorded issuer", () => {
     refreshAt(evil);
     expect((await call(new Provider({ ...unstamped(), issuer: evil.origin }))).status).toBe(200);
     expect(evil.tokenRequests("refresh_token")).toHaveLength(1);
+  });
+});
+
+/** Saves its discovery state and its client, as programs with a database do. */
+class SavingProvider extends Provider {
+  client: Awaited<ReturnType<OAuthClientProvider["clientInformation"]>>;
+  override clientInformation = () => this.client;
+  saveClientInformation(client: NonNullable<typeof this.client>): void {
+    this.client = client;
+  }
+  saveDiscoveryState(state: OAuthDiscoveryState): void {
+    this.discovered = state;
+  }
+}
+
+describe("a discovery state that the provider saved", () => {
+  const stateOf = (server: FakeAuthorizationServer): OAuthDiscoveryState => ({
+    authorizationServerUrl: server.origin,
+    resourceMetadataUrl: fake.resourceMetadataUrl,
+    resourceMetadata: { resource: fake.mcpUrl.href, authorization_servers: [server.origin] },
+    authorizationServerMetadata: {
+      issuer: server.origin,
+      authorization_endpoint: `${server.origin}/authorize`,
+      token_endpoint: `${server.origin}/token`,
+      registration_endpoint: `${server.origin}/register`,
+      response_types_supported: ["code"],
+      code_challenge_methods_supported: ["S256"],
+    },
+  });
+  const savedAt = (server: FakeAuthorizationServer, tokens?: Tokens): SavingProvider => {
+    const provider = new SavingProvider(tokens);
+    provider.discovered = stateOf(server);
+    return provider;
+  };
+  const opensAt = (server: FakeAuthorizationServer) => [
+    expect.stringContaining(`${server.origin}/authorize?`),
+  ];
+
+  it("is read again if the metadata names another authorization server", async () => {
+    fake.resource = { authorization_servers: [evil.origin] };
+    const provider = savedAt(fake);
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual(opensAt(evil));
+    expect(provider.discovered?.authorizationServerMetadata?.issuer).toBe(evil.origin);
+    expect(provider.client).toMatchObject({ client_id: "client-1", issuer: evil.origin });
+    expect(fake.counts.register).toBe(0);
+  });
+
+  it("is read again if the challenge names other metadata", async () => {
+    const provider = savedAt(fake);
+    const elsewhere = "/.well-known/oauth-protected-resource/moved";
+    fake.resourceMetadataUrl = `${fake.origin}${elsewhere}`;
+    fake.script = ({ path }) =>
+      path === elsewhere
+        ? { body: { resource: fake.mcpUrl.href, authorization_servers: [evil.origin] } }
+        : undefined;
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual(opensAt(evil));
+    expect(provider.discovered?.resourceMetadataUrl).toBe(fake.resourceMetadataUrl);
+  });
+
+  it("is read again for the endpoints and scopes of the same authorization server", async () => {
+    const provider = savedAt(fake);
+    fake.metadata = { authorization_endpoint: `${fake.origin}/new-login` };
+    fake.resource = { scopes_supported: ["new"] };
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened[0]).toContain(`${fake.origin}/new-login?`);
+    expect(new URL(provider.opened[0]!).searchParams.get("scope")).toBe("new");
+  });
+
+  it("keeps its authorization server while the server still names it", async () => {
+    fake.resource = { authorization_servers: [evil.origin, fake.origin] };
+    const provider = savedAt(fake);
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual(opensAt(fake));
+    expect(evil.requests).toEqual([]);
+  });
+
+  it("is used as it is if the metadata cannot be read", async () => {
+    fake.script = ({ path }) => (path.startsWith("/.well-known/") ? { status: 503, body: {} } : undefined);
+    const provider = savedAt(fake);
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual(opensAt(fake));
+  });
+
+  it("is used as it is if the provider cannot save another one", async () => {
+    fake.resource = { authorization_servers: [evil.origin] };
+    const provider = new Provider();
+    provider.discovered = stateOf(fake);
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual(opensAt(fake));
+    expect(evil.requests).toEqual([]);
+  });
+
+  it("says which server issued tokens and a client that do not record it", async () => {
+    // The MCP server becomes its own authorization server, which may otherwise get such tokens.
+    const tokens = { access_token: "old", token_type: "Bearer", refresh_token: "refresh-secret" };
+    const provider = savedAt(evil, tokens);
+    provider.client = { client_id: "old-client", client_secret: "old-secret" };
+    await expect(call(provider)).rejects.toMatchObject({ code: "AUTH_REQUIRED" });
+    expect(provider.opened).toEqual(opensAt(fake));
+    expect(provider.client).toMatchObject({ client_id: "client-1", issuer: fake.origin });
+    expect(JSON.stringify(fake.requests)).not.toMatch(/refresh-secret|old-secret|old-client/);
+    expect(provider.tokens()).toEqual(tokens);
+  });
+
+  it("keeps a client that cannot register from the new authorization server, every time", async () => {
+    fake.resource = { authorization_servers: [evil.origin] };
+    const provider = savedAt(fake);
+    provider.client = { client_id: "known", client_secret: "known-secret" };
+    Object.defineProperty(provider, "saveClientInformation", { value: undefined });
+    for (const _ of [1, 2]) await expect(call(provider)).rejects.toMatchObject({ code: "ISSUER_MISMATCH" });
+    expect(provider.opened).toEqual([]);
+    expect(JSON.stringify(evil.requests)).not.toContain("known-secret");
+    expect(provider.discovered).toEqual(stateOf(fake));
   });
 });

@@ -4,47 +4,95 @@ import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprot
 import { canParseUrl } from "../../../util/can-parse-url.js";
 import { checkLoginPage, checkPkce } from "./login-page.js";
 
-export interface CheckOptions {
-  /** The discovery state of the started login, for a provider that does not save it. */
-  readonly discovery?: OAuthDiscoveryState | undefined;
+/** The MCP server, and where to read what it says about its authorization server. */
+interface Discovery {
+  readonly serverUrl: URL;
+  readonly fetch: typeof globalThis.fetch;
+  /** From the challenge of the rejected request. */
+  readonly resourceMetadataUrl?: URL | string | undefined;
+}
+
+interface StartOptions extends Discovery {
   /** Called before the user is redirected to the login page. */
   readonly onRedirect?: (url: URL, discovery: OAuthDiscoveryState | undefined) => void;
 }
 
+/** For a login that was started with this discovery state; undefined if only the provider knows it. */
+interface FinishOptions {
+  readonly serverUrl: URL;
+  readonly discovery: OAuthDiscoveryState | undefined;
+}
+
 /**
- * For one login or refresh by the SDK.
+ * For the SDK: to refresh tokens, to start a login, or to finish one.
  *
- * Tokens without a recorded issuer are withheld unless the authorization server and its token endpoint are both on the MCP
- * server's own origin. Any other address was named by the MCP server, and would receive a refresh token (with the client's
- * secret) that another server may have issued. The user logs in once more; the new tokens record their issuer.
+ * A rejected request may mean that the server has moved to another authorization server. So a discovery state that the provider
+ * saved is read again, except at the end of a login, where the code belongs to it. The new one is saved when a login begins or
+ * tokens are saved. A provider that cannot save it has fixed its authorization server.
+ *
+ * If the server has moved, tokens and a client without a recorded issuer are those of the former authorization server. Otherwise
+ * such tokens are withheld unless the authorization server and its token endpoint are both on the MCP server's own origin. Any
+ * other address was named by the MCP server, and would receive a refresh token (with the client's secret) that another server
+ * may have issued. The user logs in once more; the new tokens record their issuer.
  */
 export function checkedProvider(
   provider: OAuthClientProvider,
-  serverUrl: URL,
-  { discovery, onRedirect }: CheckOptions = {},
+  options: StartOptions | FinishOptions,
 ): OAuthClientProvider {
+  const { serverUrl } = options;
   let state: OAuthDiscoveryState | undefined;
+  let unsaved: OAuthDiscoveryState | undefined;
+  /** The authorization server that the MCP server no longer names. */
+  let formerIssuer: string | undefined;
+  const saveState = async () => {
+    const changed = unsaved;
+    unsaved = undefined;
+    if (changed !== undefined) await provider.saveDiscoveryState?.(changed);
+  };
+  const withIssuer = <Credentials extends { issuer?: string | undefined }>(credentials: Credentials) =>
+    formerIssuer === undefined || hasIssuer(credentials)
+      ? credentials
+      : { ...credentials, issuer: formerIssuer };
   const own: Partial<OAuthClientProvider> = {
     async discoveryState() {
-      state = (await provider.discoveryState?.()) ?? discovery;
+      if ("discovery" in options) {
+        state = options.discovery ?? (await provider.discoveryState?.());
+        return state;
+      }
+      state = await provider.discoveryState?.();
+      if (state === undefined || provider.saveDiscoveryState === undefined) return state;
+      const saved = state;
+      state = await discoverAgain(saved, options);
+      unsaved = state;
+      if (state.authorizationServerUrl !== saved.authorizationServerUrl)
+        formerIssuer = saved.authorizationServerMetadata?.issuer ?? saved.authorizationServerUrl;
       return state;
     },
     async saveDiscoveryState(discovered) {
       state = discovered;
-      await provider.saveDiscoveryState?.(discovered);
+      unsaved = discovered;
+    },
+    async clientInformation(context) {
+      const client = await provider.clientInformation(context);
+      return client && withIssuer(client);
     },
     async redirectToAuthorization(url) {
       await checkLoginPage(url.href, { serverUrl });
       const metadata = state?.authorizationServerMetadata;
       if (metadata !== undefined) checkPkce(metadata);
-      onRedirect?.(url, state);
+      await saveState();
+      if ("onRedirect" in options) options.onRedirect?.(url, state);
       await provider.redirectToAuthorization(url);
+    },
+    async saveTokens(tokens, context) {
+      await saveState();
+      await provider.saveTokens(tokens, context);
     },
     async tokens(context) {
       const tokens = await provider.tokens(context);
       // Without a context the tokens are for the MCP server itself.
-      // A database may return null for a field that was never stored; the SDK also treats that as unrecorded.
-      if (context === undefined || tokens === undefined || typeof tokens.issuer === "string") return tokens;
+      if (context === undefined || tokens === undefined || hasIssuer(tokens)) return tokens;
+      if (formerIssuer !== undefined) return withIssuer(tokens);
       const targets = [context.issuer, state?.authorizationServerMetadata?.token_endpoint ?? context.issuer];
       return targets.every((target) => isAt(serverUrl.origin, target)) ? tokens : undefined;
     },
@@ -58,6 +106,41 @@ export function checkedProvider(
       return typeof value === "function" ? value.bind(provider) : value;
     },
   });
+}
+
+/** A database may return null for a field that was never stored; the SDK also treats that as unrecorded. */
+const hasIssuer = ({ issuer }: { issuer?: unknown }): boolean => typeof issuer === "string";
+
+/** What the server and its authorization server say now; what they no longer say stays as it was saved. */
+async function discoverAgain(
+  saved: OAuthDiscoveryState,
+  { serverUrl, fetch, resourceMetadataUrl = saved.resourceMetadataUrl }: Discovery,
+): Promise<OAuthDiscoveryState> {
+  const { discoverAuthorizationServerMetadata, discoverOAuthProtectedResourceMetadata } = await import(
+    "@modelcontextprotocol/client"
+  );
+  const where = resourceMetadataUrl === undefined ? {} : { resourceMetadataUrl };
+  const resourceMetadata = await discoverOAuthProtectedResourceMetadata(serverUrl, where, fetch).catch(
+    () => undefined,
+  );
+  const named = resourceMetadata?.authorization_servers ?? [];
+  if (resourceMetadata === undefined || named.length === 0) return saved;
+  const isNamed = named.includes(saved.authorizationServerUrl);
+  const authorizationServerUrl = isNamed ? saved.authorizationServerUrl : named[0]!;
+  const former = isNamed ? saved.authorizationServerMetadata : undefined;
+  const metadata = await discoverAuthorizationServerMetadata(authorizationServerUrl, {
+    fetchFn: fetch,
+  }).catch((error: unknown) => {
+    if (former === undefined) throw error;
+    return undefined;
+  });
+  const authorizationServerMetadata = metadata ?? former;
+  return {
+    authorizationServerUrl,
+    resourceMetadata,
+    ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl: String(resourceMetadataUrl) }),
+    ...(authorizationServerMetadata !== undefined && { authorizationServerMetadata }),
+  };
 }
 
 function isAt(origin: string, url: string): boolean {

@@ -55,7 +55,10 @@ export async function logInByProvider(
 ): Promise<void> {
   const { auth } = await import("@modelcontextprotocol/client");
   const known = knownLogin(provider, serverUrl);
-  const checked = checkedProvider(provider, serverUrl, {
+  const checked = checkedProvider(provider, {
+    serverUrl,
+    fetch,
+    resourceMetadataUrl: challenge.resourceMetadataUrl,
     onRedirect: (authUrl, discovery) => {
       known.waiting = { ...challenge, authUrl, discovery };
     },

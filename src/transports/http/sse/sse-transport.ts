@@ -18,7 +18,7 @@ import type {
   TransportContext,
 } from "../../server-transport.js";
 import { checkedProvider } from "../credentials/checked-provider.js";
-import { isOAuth, type Provider, shareAuthorization } from "../credentials/provider-authorization.js";
+import { isOAuth, shareAuthorization } from "../credentials/provider-authorization.js";
 import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
 import { openWith } from "../network/fetch-client.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
@@ -88,7 +88,13 @@ class SseTransport implements ServerTransport {
           if (ToolportError.isInstance(error)) this.#failure ??= error;
         },
       }),
-      ...(provider === undefined ? {} : { authProvider: checked(provider, url) }),
+      ...(provider === undefined
+        ? {}
+        : {
+            authProvider: isOAuth(provider)
+              ? checkedProvider(provider, { serverUrl: url, fetch: guarded })
+              : provider,
+          }),
     });
     this.#inner.onmessage = (message: JSONRPCMessage) => this.onmessage?.(message);
     this.#inner.onerror = (error) => this.#onInnerError(error);
@@ -181,9 +187,6 @@ class SseTransport implements ServerTransport {
     return this.#failure ?? unreachable(error);
   }
 }
-
-const checked = (provider: Provider, url: URL) =>
-  isOAuth(provider) ? checkedProvider(provider, url) : provider;
 
 /** A plain `Error`, which the SDK throws if a message or an endpoint is not accepted. */
 const isPlain = (error: unknown): boolean =>
