@@ -222,6 +222,8 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
       const ready = pool.all().filter(({ session }) => session !== undefined);
       const connections = name === undefined ? ready : [pool.require(name)];
       await Promise.all(connections.map((connection) => port.reread(connection, wait)));
+      const names = new Set(connections.map((connection) => connection.name));
+      return catalog.tools().filter(({ server }) => names.has(server));
     },
     async disconnect(name) {
       const connections = port.choose(name === undefined ? undefined : [name]);

@@ -228,8 +228,17 @@ export interface Toolport extends AsyncDisposable {
   connectServer(name: string, options?: WaitOptions): Promise<ServerReport>;
   /** Reads the lists of a server again. */
   discover(name: string, options?: WaitOptions): Promise<ServerReport>;
-  /** Reads the lists of one server, or of all ready servers, again. */
-  refresh(name?: string, options?: WaitOptions): Promise<void>;
+  /**
+   * Reads the lists of one server, or of all ready servers, again. Returns the tools of these servers that pass the filters,
+   * including those that are deferred or for interfaces only.
+   *
+   * @example
+   * ```ts
+   * const tools = await toolport.refresh("weather");
+   * console.log(tools.map(({ name }) => name));
+   * ```
+   */
+  refresh(name?: string, options?: WaitOptions): Promise<ToolInfo[]>;
   /** Disconnects one server, or all. A server stays disconnected until you connect it. */
   disconnect(name?: string): Promise<void>;
   /** Pings a server and returns the round-trip time. */

@@ -112,7 +112,7 @@ export function createActions({
         await toolport.disconnect(server);
         return toReportView(await toolport.connectServer(server, { signal }));
       },
-      refresh: async (body, signal) => toolport.refresh(serverOf(body), { signal }),
+      refresh: async (body, signal) => void (await toolport.refresh(serverOf(body), { signal })),
       authorize: async (body, signal) => toReportView(await logins.authorize(serverOf(body), signal)),
       logOut: async (body) => toolport.logOut(textOf(body, "server")),
 

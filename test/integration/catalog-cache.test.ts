@@ -91,17 +91,32 @@ describe("without a change", () => {
     await using toolport = createToolport({ mcpServers: { s: server.entry } });
     await toolport.tools();
     server.names.push("two");
-    await toolport.refresh("s");
+    expect(namesOf(await toolport.refresh("s"))).toEqual(["s__one", "s__two"]);
     expect(await toolport.tools()).toHaveLength(2);
     server.names.push("three");
     expect(await toolport.discover("s")).toMatchObject({ state: "ready", toolCount: 3 });
     server.names.push("four");
-    await toolport.refresh();
+    expect(await toolport.refresh()).toEqual(await toolport.tools());
     expect(await toolport.tools()).toHaveLength(4);
     await toolport.disconnect("s");
     expect(await toolport.tools()).toHaveLength(4);
   });
+
+  test("refresh(name) returns the tools of this server that pass the filters, deferred ones too", async () => {
+    await using server = await countingServer();
+    await using other = await countingServer();
+    server.names.push("two", "three");
+    await using toolport = createToolport({
+      deferTools: true,
+      mcpServers: { s: { ...server.entry, except: ["two"] }, other: other.entry },
+    });
+    expect(namesOf(await toolport.refresh("s"))).toEqual(["s__one", "s__three"]);
+    await toolport.connect();
+    expect(namesOf(await toolport.refresh()).toSorted()).toEqual(["other__one", "s__one", "s__three"]);
+  });
 });
+
+const namesOf = (tools: readonly { name: string }[]): string[] => tools.map(({ name }) => name);
 
 describe.each(["memory", "stdio", "http"] as const)("list_changed over %s", (transport) => {
   test.each(["legacy", "modern"] as const)("%s: one reading, a new snapshot, one event", async (era) => {
