@@ -5,6 +5,7 @@ import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/config-error.js";
 import { readField } from "../errors/foreign-error.js";
 import { openInBrowser } from "../node/open-in-browser.js";
+import { checkStore } from "../state/custom-store.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { createActions } from "./actions.js";
@@ -84,7 +85,8 @@ export const CALLBACK_PATH = "/oauth/callback";
  * ```
  */
 export async function startConsole(options: ConsoleOptions): Promise<RunningConsole> {
-  const { toolport, store, sources = {}, port = 0, open = false, log = () => {}, pageFolder } = options;
+  const { toolport, sources = {}, port = 0, open = false, log = () => {}, pageFolder } = options;
+  const store = options.store === undefined ? undefined : checkStore(options.store, "store");
   const { answeredBy = "console" } = options;
   if (options.host !== undefined && options.host !== HOST) throw wrongHost();
   const files = await readPageFiles(pageFolder);

@@ -22,6 +22,7 @@ import { readWebAddress } from "../config/read-oauth.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { LOG_LEVELS } from "../model/log-levels.js";
+import { storeProblem, withStateErrors } from "../state/custom-store.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
@@ -163,9 +164,9 @@ function hasMethods(value: unknown, methods: readonly string[]): boolean {
 }
 
 function readStore(reader: EntryReader, key: string): Store | undefined {
-  const methods = ["get", "put", "delete", "list", "lease", "watch"];
-  if (!reader.has(key) || hasMethods(reader.raw(key), methods)) return reader.raw(key) as Store | undefined;
-  return reader.report(key, `must have the methods ${methods.join(", ")}`);
+  if (!reader.has(key)) return undefined;
+  const problem = storeProblem(reader.raw(key));
+  return problem === undefined ? withStateErrors(reader.raw(key) as Store) : reader.report(key, problem);
 }
 
 function readLogger(reader: EntryReader, key: string): Logger | undefined {

@@ -2,7 +2,7 @@
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { Store } from "../state/store.js";
+import { checkStore } from "../state/custom-store.js";
 import { systemFetch } from "../transports/create-transport.js";
 import { USER_AGENT } from "../transports/user-agent.js";
 import { callSafely } from "../util/call-safely.js";
@@ -191,7 +191,7 @@ function createCache(options: McpRegistryClientOptions, maxStaleMs: number): Res
   if (cache === false) return undefined;
   // Responses for one account must not reach another account with the same store.
   if (cache === true || headers !== undefined) return createMemoryCache();
-  return createStoreCache(cache satisfies Store, maxStaleMs);
+  return createStoreCache(checkStore(cache, "cache"), maxStaleMs);
 }
 
 const deletedQuery = ({ includeDeleted }: GetServerOptions): URLSearchParams =>

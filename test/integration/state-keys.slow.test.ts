@@ -125,6 +125,7 @@ test("without SQLite the error names the package to install", async () => {
     "state/stores",
     "state/stores/local",
     "state/stores/sqlite",
+    "config",
     "errors",
     "util",
   ]);

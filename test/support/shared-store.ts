@@ -34,6 +34,7 @@ export function storeSource({ withPackages = true, also = [] as readonly string[
   const source = transpileSource([
     ...also,
     "util",
+    "config",
     "errors",
     "state",
     "state/stores",

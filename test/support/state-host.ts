@@ -22,7 +22,7 @@ export interface StateHost {
 /** Transpiles the stores; `start` runs one host, with `prefix` in front of its command line. */
 export function createStateHosts() {
   const stores = ["local", "file", "sqlite"].map((name) => `state/stores/${name}`);
-  const source = transpileSource(["state", "state/stores", ...stores, "errors", "util"]);
+  const source = transpileSource(["state", "state/stores", ...stores, "config", "errors", "util"]);
   const folder = pathToFileURL(`${source.folder}/`).href;
   return {
     start: (args: readonly string[], prefix: readonly string[] = []): StateHost => {

@@ -1,5 +1,6 @@
 /** What an agent saves about its servers in addition to the port, in the same store. */
 import { StateError } from "../../errors/state-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 import { normaliseUrl } from "./to-server-entry.js";
@@ -92,7 +93,7 @@ export class ServerRecords {
     } catch (error) {
       // A missing key is an error, not an empty store.
       if (StateError.isInstance(error) && error.code === "KEY_MISMATCH") throw error;
-      warn(`The server records of an agent could not be ${what}: ${String(error)}`);
+      warn(`The server records of an agent could not be ${what}: ${toToolportError(error).message}`);
     }
   }
 }

@@ -1,4 +1,5 @@
 /** A store in the SQL storage of a Durable Object. Nothing here needs Node. */
+import { readUnchecked } from "../../../config/option-table.js";
 import { StateError } from "../../../errors/state-error.js";
 import type { Logger } from "../../../telemetry/logger.js";
 import { processWide } from "../../../util/process-wide.js";
@@ -10,6 +11,7 @@ import * as records from "../../sql-records.js";
 import type { SqlRunner } from "../../sql-runner.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { KEY_VARIABLE, type StoreKeys } from "../configured-keys.js";
+import { checkStoreArguments, hasMethods, needs } from "../store-arguments.js";
 
 /** The part of a Durable Object's `ctx.storage` that the store uses. */
 export interface DurableObjectSqlStorage {
@@ -48,8 +50,15 @@ const listeners = processWide(
  */
 export function durableObjectStore(
   storage: DurableObjectSqlStorage,
-  { key, logger = console }: DurableObjectStoreOptions = {},
+  options: DurableObjectStoreOptions = {},
 ): SealingStore {
+  checkStoreArguments({
+    of: "durableObjectStore()",
+    problem: storageProblem(storage),
+    options,
+    table: { key: readUnchecked, logger: readUnchecked },
+  });
+  const { key, logger = console } = options;
   const run = createRunner(storage);
   const backend = createDurableObjectBackend(storage, run);
   if (key === undefined) return createStore(backend, { sealer: createClearSealer(run, logger) });
@@ -67,6 +76,11 @@ export function durableObjectStore(
       return version;
     },
   };
+}
+
+function storageProblem(storage: unknown): string | undefined {
+  const isStorage = hasMethods(storage, ["transactionSync"]) && hasMethods(storage["sql"], ["exec"]);
+  return isStorage ? undefined : needs("`ctx.storage` of a Durable Object with SQLite", storage);
 }
 
 /** Without a key, secrets are stored unencrypted, unless others are already sealed: then the key is missing by mistake. */

@@ -1,9 +1,11 @@
 /** `toolport/postgres`: a store that many processes share. */
 import type { Pool } from "pg";
+import { readText, readUnchecked } from "../../../config/option-table.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import { configuredSealer, type StoreKeys } from "../configured-keys.js";
+import { checkStoreArguments } from "../store-arguments.js";
 import { createPostgresBackend } from "./postgres-backend.js";
-import { postgresAt, postgresOf } from "./postgres-source.js";
+import { postgresAt, postgresOf, postgresProblem } from "./postgres-source.js";
 
 export type { SealingStore } from "../../create-store.js";
 export type { StoreKeys } from "../configured-keys.js";
@@ -43,8 +45,15 @@ export interface PostgresStoreOptions {
  */
 export function postgresStore(
   urlOrPool: string | URL | Pool,
-  { key, schema, tablePrefix = "toolport_" }: PostgresStoreOptions = {},
+  options: PostgresStoreOptions = {},
 ): SealingStore {
+  checkStoreArguments({
+    of: "postgresStore()",
+    problem: postgresProblem(urlOrPool),
+    options,
+    table: { key: readUnchecked, schema: readText, tablePrefix: readUnchecked },
+  });
+  const { key, schema, tablePrefix = "toolport_" } = options;
   const source =
     typeof urlOrPool === "string" || urlOrPool instanceof URL
       ? postgresAt(String(urlOrPool))

@@ -2,10 +2,10 @@
 
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
-import { StateError } from "../../../errors/state-error.js";
-import { canParseUrl } from "../../../util/can-parse-url.js";
+import { isRecord } from "../../../config/entry-reader.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
+import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 
 /** Provides connections. */
 export interface PostgresSource {
@@ -203,15 +203,18 @@ export function postgresOf(pool: Pool): PostgresSource {
   };
 }
 
+/** What is wrong with the first argument of `postgresStore()`. */
+export function postgresProblem(value: unknown): string | undefined {
+  const expected = "a URL such as postgres://localhost/app, or a Pool of pg";
+  if (typeof value === "string" || value instanceof URL)
+    return hasScheme(String(value), ["postgres:", "postgresql:", "socket:"])
+      ? undefined
+      : `the address is not a PostgreSQL URL: this needs ${expected}`;
+  const isPool = hasMethods(value, ["connect", "on", "off"]) && isRecord(value["options"]);
+  return isPool ? undefined : needs(expected, value);
+}
+
 function placeOf(url: string): string {
-  const parsed = canParseUrl(url) ? new URL(url) : undefined;
-  if (parsed?.protocol === "socket:") return "PostgreSQL";
-  if (parsed === undefined || !["postgres:", "postgresql:"].includes(parsed.protocol)) {
-    throw new StateError({
-      code: "UNAVAILABLE",
-      what: "The address given to postgresStore() is not a PostgreSQL URL",
-      next: "Use a URL such as postgres://localhost/app, or a Pool of pg",
-    });
-  }
-  return parsed.host === "" ? "PostgreSQL" : `PostgreSQL at ${parsed.host}`;
+  const { protocol, host } = new URL(url);
+  return protocol === "socket:" || host === "" ? "PostgreSQL" : `PostgreSQL at ${host}`;
 }

@@ -1,8 +1,10 @@
 /** `toolport/redis`: a store that many processes share. */
+import { readText, readUnchecked } from "../../../config/option-table.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import { configuredSealer, type StoreKeys } from "../configured-keys.js";
+import { checkStoreArguments } from "../store-arguments.js";
 import { createRedisBackend } from "./redis-backend.js";
-import { type RedisClient, redisAt, redisOf } from "./redis-source.js";
+import { type RedisClient, redisAt, redisOf, redisProblem } from "./redis-source.js";
 
 export type { SealingStore } from "../../create-store.js";
 export type { StoreKeys } from "../configured-keys.js";
@@ -39,8 +41,15 @@ export interface RedisStoreOptions {
  */
 export function redisStore(
   urlOrClient: string | URL | RedisClient,
-  { key, prefix = "{toolport}:" }: RedisStoreOptions = {},
+  options: RedisStoreOptions = {},
 ): SealingStore {
+  checkStoreArguments({
+    of: "redisStore()",
+    problem: redisProblem(urlOrClient),
+    options,
+    table: { key: readUnchecked, prefix: readText },
+  });
+  const { key, prefix = "{toolport}:" } = options;
   const source =
     typeof urlOrClient === "string" || urlOrClient instanceof URL
       ? redisAt(String(urlOrClient))

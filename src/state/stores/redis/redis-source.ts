@@ -1,10 +1,10 @@
 /** The connections of a store to Redis: opened from a URL, or taken from the user's client. */
 
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { StateError } from "../../../errors/state-error.js";
-import { canParseUrl } from "../../../util/can-parse-url.js";
+import { isRecord } from "../../../config/entry-reader.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
+import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 
 /** The user's client: of one server, of sentinels, or of a cluster. */
 export type RedisClient = Redis | Cluster;
@@ -155,15 +155,18 @@ export function redisOf(client: RedisClient): RedisSource {
   };
 }
 
-function placeOf(url: string): string {
-  if (!url.includes("://")) return "Redis";
-  const parsed = canParseUrl(url) ? new URL(url) : undefined;
-  if (parsed === undefined || !["redis:", "rediss:"].includes(parsed.protocol)) {
-    throw new StateError({
-      code: "UNAVAILABLE",
-      what: "The address given to redisStore() is not a Redis URL",
-      next: "Use a URL such as redis://localhost:6379, or an ioredis client",
-    });
-  }
-  return `Redis at ${parsed.host || "localhost"}`;
+/** What is wrong with the first argument of `redisStore()`. */
+export function redisProblem(value: unknown): string | undefined {
+  if (value instanceof URL || (typeof value === "string" && value.includes("://")))
+    return hasScheme(String(value), ["redis:", "rediss:"])
+      ? undefined
+      : "the address is not a Redis URL: it must begin with redis:// or rediss://";
+  const isUsable =
+    typeof value === "string"
+      ? value.trim() !== ""
+      : hasMethods(value, ["on", "eval", "evalsha", "duplicate"]) && isRecord(value["options"]);
+  return isUsable ? undefined : needs("a URL such as redis://localhost:6379, or a client of ioredis", value);
 }
+
+const placeOf = (url: string): string =>
+  url.includes("://") ? `Redis at ${new URL(url).host || "localhost"}` : "Redis";

@@ -1,11 +1,13 @@
 /** A store in a file. */
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
+import { readFunction, readNumber, readUnchecked } from "../../../config/option-table.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import { createSealer } from "../../sealing.js";
 import type { StoreKeys } from "../configured-keys.js";
 import { loadLocalKeys } from "../local/local-keys.js";
 import { inspectPrivateFile } from "../local/private-file.js";
+import { checkStoreArguments, needs } from "../store-arguments.js";
 import type { StoreWarning } from "../store-warning.js";
 import { createSqliteBackend } from "./sqlite-backend.js";
 
@@ -34,9 +36,12 @@ export interface SqliteStoreOptions {
  * ```
  */
 export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}): SealingStore {
-  if (path === "" || path === ":memory:") {
-    throw new TypeError("sqliteStore needs the path of a file; leave out `store` to keep state in memory");
-  }
+  checkStoreArguments({
+    of: "sqliteStore()",
+    problem: pathProblem(path),
+    options,
+    table: { key: readUnchecked, busyTimeoutMs: readNumber({ min: 0 }), onWarning: readFunction },
+  });
   const { key, busyTimeoutMs = 5_000, onWarning } = options;
   const file = resolve(path instanceof URL ? fileURLToPath(path) : path);
   const backend = createSqliteBackend({ path: file, busyTimeoutMs, onWarning });
@@ -46,4 +51,13 @@ export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}
     return loadLocalKeys({ key, keyFile: `${file}.key`, onWarning });
   });
   return createStore(backend, { sealer });
+}
+
+function pathProblem(path: unknown): string | undefined {
+  const expected = "the path of a file";
+  if (path instanceof URL)
+    return path.protocol === "file:" ? undefined : `needs ${expected}, or a URL with file:`;
+  if (path === "" || path === ":memory:")
+    return `needs ${expected}; leave out \`store\` to keep state in memory`;
+  return typeof path === "string" ? undefined : needs(expected, path);
 }
