@@ -218,8 +218,8 @@ export interface Toolport extends AsyncDisposable {
   /** Adds a server without connecting it. */
   register(name: string, entry: ServerEntry): void;
   /**
-   * Disconnects a server and deletes everything saved about it: its entry, lists, pins, tasks and logins. On the plain port
-   * this applies to all users, on `as(…)` to that user. Tokens are deleted, but not revoked: call `logOut()` first to revoke them.
+   * Disconnects a server and deletes everything saved about it: its entry, lists, pins, tasks, suspended calls and logins.
+   * On the plain port this applies to all users, on `as(…)` to that user. Tokens are deleted, but not revoked: call `logOut()` first to revoke them.
    *
    * @param options `keepState`: delete only the entry, to add the server again with other options. Default: false
    */

@@ -9,7 +9,9 @@ import { eraKey } from "../../protocol/era-memory.js";
 import { serverIdentity, serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { SharedParts } from "../shared-parts.js";
+import { SuspensionRecords } from "../suspensions/suspension-records.js";
 import { ownKeyOfEarlier, publicKey } from "./saved-catalogs.js";
+import { SavedServers } from "./saved-servers.js";
 
 /** The part of a port that changes of its servers need. */
 export interface ServerHost {
@@ -54,7 +56,7 @@ export async function removeServer(
   if (isLast) publicLists.forget(config);
   const of = port.principal === undefined ? "everyone" : { principal: port.principal.name };
   try {
-    await forgetServer(settings.store, { config, of, isLast });
+    await forgetServer(settings.store, { config, of, isLast, warn });
   } catch (error) {
     warn(name, `Records of the removed server could not be deleted: ${toToolportError(error).message}`);
   }
@@ -102,14 +104,15 @@ interface ForgottenServer {
   readonly of: { readonly principal: string | undefined } | "everyone";
   /** No other entry has the same target, so shared records are deleted as well. */
   readonly isLast: boolean;
+  readonly warn: (server: string, message: string) => void;
 }
 
 /** Kinds of records by user and identity, except logins and tasks. */
 const KINDS = ["catalog", "discover", "pins"];
 
 /**
- * Deletes the lists, pins, tasks, logins and the remembered era of a server. `SavedServers` deletes the record of a server
- * that was added at run time, together with its entry.
+ * Deletes the lists, pins, tasks, suspended calls, logins and the remembered era of a server, and the records of users who added
+ * it at run time. The record of the port that removes it is deleted together with its entry.
  */
 async function forgetServer(store: Store, forgotten: ForgottenServer): Promise<void> {
   const { config, of, isLast } = forgotten;
@@ -118,14 +121,16 @@ async function forgetServer(store: Store, forgotten: ForgottenServer): Promise<v
   if (!isLast) return;
   await store.delete(eraKey(config));
   await store.delete(publicKey(config));
-  if (of === "everyone" && "url" in config) await forgetClients(store, config.url);
+  if ("url" in config) await forgetClients(store, config.url);
 }
 
 async function forgetOf(
   store: Store,
   principal: string | undefined,
-  { config, isLast }: ForgottenServer,
+  { config, of, isLast, warn }: ForgottenServer,
 ): Promise<void> {
+  if (of === "everyone") await new SavedServers(store, principal, warn).forgetSame(config);
+  await new SuspensionRecords(store, principal).forgetServer(serverIdentity(config));
   await deleteCredentials(store, { principal, identity: serverIdentity(config) });
   for (const kind of KINDS) await store.delete(serverKey(kind, principal, config));
   const tasks = `${serverKey("tasks", principal, config)}/`;
@@ -147,18 +152,24 @@ async function forgetOf(
 async function principalsOf(store: Store, config: ServerConfig): Promise<(string | undefined)[]> {
   const found = new Set<string>([""]);
   const identity = `/${serverIdentity(config)}`;
-  for (const kind of [...KINDS, "tasks", "oauth/tokens", "oauth/login"]) {
+  const name = `/${encodeURIComponent(config.name)}`;
+  for (const kind of [...KINDS, "tasks", "oauth/tokens", "oauth/login", "servers", "suspended"]) {
     for (const key of await store.list(`${kind}/`)) {
       const principal = key.slice(kind.length + 1, key.indexOf("/", kind.length + 1));
       const rest = key.slice(kind.length + 1 + principal.length);
-      if (rest === identity || rest.startsWith(`${identity}/`)) found.add(decodeURIComponent(principal));
+      const isOfServer = rest === identity || rest.startsWith(`${identity}/`);
+      // The keys of suspended calls do not contain the server.
+      if (isOfServer || kind === "suspended" || (kind === "servers" && rest === name))
+        found.add(decodeURIComponent(principal));
     }
   }
   return [...found].map((principal) => (principal === "" ? undefined : principal));
 }
 
-/** Deletes the OAuth client registrations for a URL. */
+/** Deletes the OAuth client registrations for a URL, unless another user or entry has a login there. */
 async function forgetClients(store: Store, url: string): Promise<void> {
+  for (const kind of ["oauth/tokens/", "oauth/login/"])
+    if ((await store.list(kind)).some((key) => key.endsWith(identifyUrl(url)))) return;
   for (const prefix of clientPrefixes)
     for (const key of await store.list(prefix))
       if (key.endsWith(`/${identifyUrl(url)}`)) await store.delete(key);

@@ -1,5 +1,6 @@
 /** Stores servers that were added at run time, for the next process. */
 
+import { configIdentity } from "../../config/config-identity.js";
 import { freezeConfig } from "../../config/config-view.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import type { ServerConfig } from "../../config/server-config.js";
@@ -57,6 +58,14 @@ export class SavedServers {
   async forget(name: string): Promise<void> {
     this.#known.delete(name);
     await this.#attempt(name, "deleted from the store", () => this.#store.delete(this.#key(name)));
+  }
+
+  /** Deletes the saved server of this name if it is the same one. */
+  async forgetSame(config: ServerConfig): Promise<void> {
+    const key = this.#key(config.name);
+    const saved = await this.#read(key);
+    if (typeof saved === "object" && configIdentity(saved.config) === configIdentity(config))
+      await this.#store.delete(key);
   }
 
   /** All saved servers that can be read. Incomplete ones are blocked, with the reason. */

@@ -180,6 +180,24 @@ export class SuspensionRecords {
     if (found?.record.state === "done") await this.#store.delete(found.key, { ifVersion: found.version });
   }
 
+  /** Deletes all calls of a removed server, whatever their state. `identity` is the result of `serverIdentity`. */
+  async forgetServer(identity: string): Promise<void> {
+    const keys = await this.#store.list(this.#prefix);
+    const records = await Promise.all(
+      keys.map(async (key) => {
+        // One that cannot be read does not say which server it belongs to.
+        const record = await this.#store.get(key).catch(() => undefined);
+        return { key, value: record?.value };
+      }),
+    );
+    const isOfServer = ({ value }: { value?: unknown }) =>
+      isSuspensionRecord(value) && value.identity === identity;
+    const calls = new Set(records.filter(isOfServer).map(({ key }) => key));
+    const leadsThere = (value: unknown) => isPointer(value) && calls.has(value.pointsTo);
+    for (const { key, value } of records)
+      if (calls.has(key) || leadsThere(value)) await this.#store.delete(key);
+  }
+
   /** Reads a record again. */
   reload({ key }: FoundRecord): Promise<FoundRecord | undefined> {
     return this.#read(key, "direct");
