@@ -5,10 +5,10 @@ import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
-import { type Fault, invalidParams, toFault, unknownMethod } from "./faults.js";
+import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
 import type { JsonText } from "./json-text.js";
 import { listPage } from "./lists/list-page.js";
-import type { ClientRequest } from "./message.js";
+import { type ClientRequest, isFields } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
 import { errorText, responseText, resultText } from "./results.js";
 import { listen } from "./streams/listen.js";
@@ -84,10 +84,19 @@ export async function serveRequest(
     const fault = toFault(error, client.era);
     facts.outcome ??= "error";
     facts.errorCode ??= fault.code;
+    if (fault.code === URL_REQUIRED) notePages(parts, client, fault.data);
     served = failed(request, fault);
   }
   parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
   return served;
+}
+
+/** The error of 2025-11-25 that sends the user to web pages of a server. */
+function notePages({ users, feeds }: GatewayParts, { principal }: GatewayClient, data: unknown): void {
+  const user = users.peek(principal);
+  const pages = isFields(data) ? data["elicitations"] : undefined;
+  if (user === undefined || !Array.isArray(pages)) return;
+  for (const page of pages) feeds.showsPage(user, page);
 }
 
 /** Requests of a user that are refused before they can be served, e.g. for an unknown session, are in the audit log too. */

@@ -28,6 +28,13 @@ function passedMeta(meta: unknown, keep?: string): Fields | undefined {
   return passed.length === 0 ? undefined : Object.fromEntries(passed.map((name) => [name, meta[name]]));
 }
 
+/** The parameters of a notification without what belongs to one connection. */
+export function passedParams(params: Fields): Fields {
+  const { _meta, ...rest } = params;
+  const meta = passedMeta(_meta);
+  return meta === _meta ? params : { ...rest, ...(meta && { _meta: meta }) };
+}
+
 /** The JSON text of a complete result. `fields` may be a raw result of a server. */
 export function resultText(
   { era }: Pick<GatewayClient, "era">,

@@ -9,9 +9,9 @@ import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { createConnect } from "./auth/connect.js";
 import { createUpstreamLogins } from "./auth/upstream-logins.js";
-import { OpenTasks } from "./calls/open-tasks.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
+import { UserTasks } from "./calls/user-tasks.js";
 import { openGatewayCode } from "./code/gateway-code.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
@@ -91,7 +91,7 @@ export async function startGateway(
     sessions,
     feeds,
     parked,
-    tasks: new OpenTasks(),
+    tasks: new UserTasks(store, report),
     policy,
     code,
     questions: new Questions(mailbox, seal),

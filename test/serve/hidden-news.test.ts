@@ -1,6 +1,6 @@
 /** A legacy client gets neither tasks nor messages of a server that is hidden from its user. */
 import { createLinkedTransports } from "toolport";
-import { type GatewayOptions, readPolicy } from "toolport/serve";
+import { type GatewayOptions, type Policy, readPolicy } from "toolport/serve";
 import { expect, onTestFinished, test } from "vitest";
 import { openGateway } from "./gateway-scene.js";
 import { post, type RpcMessage, readMessages, VERSIONS } from "./raw-client.js";
@@ -12,7 +12,7 @@ interface Message {
 
 const TASK = { taskId: "t1", status: "completed", createdAt: "2026-08-01T10:00:00Z", ttl: 60_000 };
 
-/** A server that has a task of an earlier call, and can send messages at any time. */
+/** A server whose tool begins a task, and that can send messages at any time. */
 function startServer(name: string) {
   const results: Record<string, object> = {
     initialize: {
@@ -22,7 +22,8 @@ function startServer(name: string) {
     },
     "logging/setLevel": {},
     "tools/list": { tools: [{ name: "work", inputSchema: { type: "object" } }] },
-    "tasks/list": { tasks: [{ ...TASK, statusMessage: `task of ${name}` }] },
+    "tools/call": { task: TASK },
+    "tasks/get": { ...TASK, statusMessage: `task of ${name}` },
     "tasks/result": { content: [{ type: "text", text: `result of ${name}` }] },
   };
   const ends: ((message: object) => void)[] = [];
@@ -68,37 +69,67 @@ async function open(options: Partial<GatewayOptions>) {
   session = { "mcp-session-id": headers.get("mcp-session-id")! };
   // Connects the servers.
   await send("tools/list");
-  return { shop, vault, scene, send, session };
+  const begin = async (server: string): Promise<string> => {
+    const params = { name: `${server}__work`, arguments: {}, task: { ttl: 60_000 } };
+    return (await send("tools/call", params)).last.result.task.taskId;
+  };
+  return { shop, vault, scene, send, session, begin };
 }
 
-const HIDING: [string, () => Promise<Partial<GatewayOptions>>][] = [
-  ["`servers`", async () => ({ servers: () => ["shop"] })],
+/** Hides `vault` as soon as `hide` is called. */
+const HIDING: [string, () => Promise<{ options: Partial<GatewayOptions>; hide(): void }>][] = [
+  [
+    "`servers`",
+    async () => {
+      let servers = ["shop", "vault"];
+      return {
+        options: { servers: () => servers },
+        hide() {
+          servers = ["shop"];
+        },
+      };
+    },
+  ],
   [
     "the policy",
-    async () => ({
-      policy: await readPolicy({ default: "allow", rules: [{ effect: "deny", server: "vault" }] }),
-    }),
+    async () => {
+      const hiding = await readPolicy({ default: "allow", rules: [{ effect: "deny", server: "vault" }] });
+      let rules = await readPolicy({ default: "allow", rules: [] });
+      const policy: Policy = {
+        decide: (request) => rules.decide(request),
+        decideAll: (requests) => rules.decideAll(requests),
+        onChange: () => () => {},
+        close() {},
+      };
+      return {
+        options: { policy },
+        hide() {
+          rules = hiding;
+        },
+      };
+    },
   ],
 ];
 
-test.each(HIDING)("tasks, hidden by %s", async (_title, options) => {
-  const { send } = await open(await options());
-  const { last } = await send("tasks/list");
-  expect(last.result.tasks).toMatchObject([{ statusMessage: "task of shop" }]);
-});
-
-test("the result of a task, hidden later", async () => {
-  let servers = ["shop", "vault"];
-  const { send } = await open({ servers: () => servers });
-  const { tasks } = (await send("tasks/list")).last.result;
-  const ask = async () => (await send("tasks/result", { taskId: tasks[1].taskId })).last;
+test.each(HIDING)("tasks, hidden by %s", async (_title, prepare) => {
+  const { options, hide } = await prepare();
+  const { send, begin } = await open(options);
+  const taskId = await begin("vault");
+  await begin("shop");
+  const list = async () => (await send("tasks/list")).last.result.tasks;
+  const ask = async () => (await send("tasks/result", { taskId })).last;
+  expect(await list()).toMatchObject([{ statusMessage: "task of vault" }, { statusMessage: "task of shop" }]);
   expect((await ask()).result).toMatchObject({ content: [{ text: "result of vault" }] });
-  servers = ["shop"];
+  hide();
+  expect(await list()).toMatchObject([{ statusMessage: "task of shop" }]);
   expect((await ask()).error?.message).toContain("Unknown task");
 });
 
-test.each(HIDING)("log messages and news of tasks, hidden by %s", async (_title, options) => {
-  const { shop, vault, scene, session } = await open(await options());
+test.each(HIDING)("log messages and news of tasks, hidden by %s", async (_title, prepare) => {
+  const { options, hide } = await prepare();
+  const { shop, vault, scene, session, begin } = await open(options);
+  for (const server of ["vault", "shop"]) await begin(server);
+  hide();
   const stop = new AbortController();
   const seen: RpcMessage[] = [];
   const stream = await fetch(scene.url, {

@@ -5,6 +5,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
 import { missingTool } from "../../port/find-tool.js";
+import type { Port } from "../../port/port.js";
 import type { Relay } from "../../protocol/relay.js";
 import { attachAbort } from "../../util/attach-abort.js";
 import { forgetText } from "../../util/kept-texts.js";
@@ -26,8 +27,7 @@ import { callOwnTool, visibleTools } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
-import { sealTaskIds } from "./task-ids.js";
-import { createTaskProgress, noteTask, type TaskProgress } from "./task-progress.js";
+import { beginTask, createTaskProgress, type TaskProgress, withClientTasks } from "./task-progress.js";
 
 interface WantedCall {
   readonly name: string;
@@ -196,7 +196,7 @@ function run(
         return outcomeOf(result, relay);
       });
     },
-    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, isApproved, progress }),
+    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, isApproved, progress, entry }),
     fail(waiting, error) {
       progress?.stop();
       return fail(waiting, error, wanted, isApproved);
@@ -245,14 +245,15 @@ interface FinishedCall {
   readonly wanted: WantedCall;
   readonly isApproved: boolean;
   readonly progress: TaskProgress | undefined;
+  readonly entry: CatalogEntry;
 }
 
 function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  { wanted, isApproved, progress }: FinishedCall,
+  { wanted, isApproved, progress, entry }: FinishedCall,
 ): JsonText | Promise<JsonText> {
-  const { client, facts } = context;
+  const { client, facts, user, request } = context;
   facts.server = server;
   if (resultType === "input_required") {
     facts.outcome = "waiting";
@@ -263,12 +264,20 @@ function finish(
     return resultText(client, sealed, undefined, resultType);
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
-  const sealed = sealTaskIds(context, server, fields);
-  if (context.request.params["task"] !== undefined) noteTask(context, { server, fields, sealed }, progress);
-  if (!hasUris(sealed)) return callResultText(client, sealed, resultType);
-  return withPublicUris(context, server, sealed).then((renamed) =>
-    callResultText(client, renamed, resultType),
-  );
+  const toText = (named: Fields): JsonText | Promise<JsonText> =>
+    hasUris(named)
+      ? withPublicUris(context, server, named).then((renamed) => callResultText(client, renamed, resultType))
+      : callResultText(client, named, resultType);
+  if (resultType !== "task" && request.params["task"] === undefined)
+    return toText(withClientTasks(context, server, fields));
+  const tool = toolAt(user.port, entry, server);
+  return beginTask(context, { server, tool, fields, resultType }, progress).then(toText);
+}
+
+/** The name of the tool at the server that answered, which may be a fallback server. */
+function toolAt({ pool }: Port, { info, source }: CatalogEntry, server: string): string {
+  if (server === info.server) return source.sourceName;
+  return pool.configOf(info.server)?.fallback?.tools[source.sourceName] ?? source.sourceName;
 }
 
 /** Links to resources lead to this server through the gateway. */

@@ -100,7 +100,7 @@ async function searchTools(context: RequestContext, args: Fields): Promise<ToolR
 
 /** For each tool: whether a list would show it to this user. */
 export async function visibleTools(
-  { parts, client }: RequestContext,
+  { parts, client }: Pick<RequestContext, "parts" | "client">,
   tools: readonly ToolInfo[],
 ): Promise<readonly boolean[]> {
   const { principal, scopes } = client;

@@ -1,7 +1,10 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import { relayRequest } from "../../port/relay-request.js";
 import { toSignal } from "../../util/lazy-abort.js";
+import { mapConcurrently } from "../../util/map-concurrently.js";
 import {
+  badCursor,
   badState,
   Fault,
   INVALID_PARAMS,
@@ -18,11 +21,12 @@ import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
 import { checkRead } from "./check-read.js";
-import type { TaskTarget } from "./open-tasks.js";
 import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
-import { openTaskId, sealTaskIds } from "./task-ids.js";
+import { openTask, visibleTasks } from "./task-ids.js";
+import { withClientTasks } from "./task-progress.js";
+import type { UserTask } from "./user-tasks.js";
 
 /** A request as its server understands it. */
 interface ServerRequest {
@@ -30,8 +34,8 @@ interface ServerRequest {
   readonly params: Record<string, unknown>;
   readonly uri?: string | undefined;
   readonly prompt?: string | undefined;
-  /** The client's id of the task that the request is about. */
-  readonly taskId?: string | undefined;
+  /** The task that the request is about. */
+  readonly task?: UserTask | undefined;
   /** What the request is about, for `requestState`. */
   readonly identity: unknown;
   readonly cache?: CachePolicy | undefined;
@@ -118,13 +122,17 @@ export async function complete(context: RequestContext): Promise<JsonText> {
 export async function taskRequest(context: RequestContext): Promise<JsonText> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
   requireTasks(context.client);
-  const { server, taskId } = await openTaskId(context, sealed);
-  const { parts, client, facts } = context;
-  if (!parts.showsServer(client, server)) {
-    Object.assign(facts, { server, outcome: "refused" });
+  const task = await openTask(context, sealed);
+  const { server, tool, taskId } = task;
+  const { parts, user, facts } = context;
+  // The rules may have changed since the tool was called.
+  const [isShown] = await visibleTasks(context, [task]);
+  if (!isShown) {
+    Object.assign(facts, { server, tool, outcome: "refused" });
     throw unknownTask();
   }
-  return relay(context, { server, params: { ...rest, taskId }, identity: sealed, taskId: sealed as string });
+  parts.tasks.remember(user, task);
+  return relay(context, { server, params: { ...rest, taskId }, identity: sealed, task });
 }
 
 const TASKS = "io.modelcontextprotocol/tasks";
@@ -141,32 +149,51 @@ function requireTasks({ era, capabilities }: RequestContext["client"]): void {
   });
 }
 
-/** `tasks/list` of a legacy client: the tasks of all connected servers that list theirs, and that the user may see. */
+/**
+ * `tasks/list` of a legacy client: the tasks that this user has begun through the gateway. The servers are asked about each, because their
+ * own lists may have the tasks of all users.
+ */
 export async function listTasks(context: RequestContext): Promise<string> {
-  const { user, exchange, client, parts } = context;
-  const servers = user.port.pool
-    .created()
-    .filter(({ session }) => session?.era === "legacy" && session.capabilities.tasks?.list !== undefined)
-    .filter(({ name }) => parts.showsServer(client, name));
-  const lists = await Promise.all(
-    servers.map(async ({ name: server }) => {
-      const sent = { server, method: "tasks/list", params: {} };
-      const way = createRelay(context);
-      // One server that fails hides only its own tasks.
-      const result = await relayRequest(user.port, sent, way, { signal: exchange.signal }).catch(() => ({}));
-      const { tasks } = sealTaskIds(context, server, result);
-      return Array.isArray(tasks) ? tasks : [];
-    }),
-  );
-  return resultText(client, { tasks: lists.flat() });
+  const { user, client, parts, request } = context;
+  // All tasks fit into one page.
+  if (request.params["cursor"] !== undefined) throw badCursor();
+  const { pool } = user.port;
+  const known = (await parts.tasks.list(user)).filter(({ server }) => pool.configOf(server) !== undefined);
+  const isShown = await visibleTasks(context, known);
+  const shown = known.filter((_, index) => isShown[index]);
+  const tasks = await mapConcurrently(shown, TASKS_AT_ONCE, (task) => currentTask(context, task));
+  return resultText(client, { tasks: tasks.flat() });
+}
+
+/** Requests about tasks at once, for one list. */
+const TASKS_AT_ONCE = 8;
+/** A server that needs longer is left out of the list. */
+const LIST_MS = 10_000;
+
+/** The task as its server describes it now. Nothing if the server does not know it any more, or fails. */
+async function currentTask(context: RequestContext, task: UserTask): Promise<Fields[]> {
+  const { user, exchange, parts } = context;
+  const { server, taskId, id } = task;
+  try {
+    const sent = { server, method: "tasks/get", params: { taskId } };
+    const limits = { signal: exchange.signal, timeoutMs: LIST_MS };
+    const { _meta, ...fields } = await relayRequest(user.port, sent, createRelay(context), limits);
+    parts.tasks.remember(user, task);
+    parts.tasks.observe(user, task, fields["status"]);
+    return [{ ...fields, taskId: id }];
+  } catch (error) {
+    if (error instanceof ToolCallError && error.rpcCode === INVALID_PARAMS)
+      await parts.tasks.forget(user, task).catch(parts.report);
+    return [];
+  }
 }
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
 async function relay(context: RequestContext, wanted: ServerRequest): Promise<JsonText> {
   const { request, user, parts, facts } = context;
-  const { server, params, uri, prompt, identity } = wanted;
+  const { server, params, uri, prompt, identity, task } = wanted;
   facts.server = server;
-  facts.tool = uri ?? prompt;
+  facts.tool = uri ?? prompt ?? task?.tool;
   await checkPolicy(context, wanted);
   const hops = nextHop(request.params);
   if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
@@ -199,7 +226,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<Js
 async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  { identity, cache, taskId, params }: ServerRequest,
+  { identity, cache, task }: ServerRequest,
 ): Promise<JsonText> {
   const { client, facts } = context;
   if (resultType === "input_required") {
@@ -212,14 +239,14 @@ async function finish(
     return resultText(client, sealed, undefined, resultType);
   }
   facts.outcome = "ok";
-  if (taskId !== undefined) observeTask(context, { server, taskId: String(params["taskId"]) }, fields);
-  const renamed = await withPublicUris(context, server, sealTaskIds(context, server, fields, taskId));
+  if (task !== undefined) observeTask(context, task, fields);
+  const renamed = await withPublicUris(context, server, withClientTasks(context, server, fields));
   if (cache === undefined || client.era === "legacy") return resultText(client, renamed);
   return resultText(client, { ...renamed, ...stricterCache(context) }, cache);
 }
 
 /** The result of a task is its end. */
-function observeTask({ parts, user, request }: RequestContext, task: TaskTarget, { status }: Fields): void {
+function observeTask({ parts, user, request }: RequestContext, task: UserTask, { status }: Fields): void {
   parts.tasks.observe(user, task, request.method === "tasks/result" ? "completed" : status);
 }
 

@@ -6,7 +6,7 @@ import { withoutQuestions } from "../client.js";
 import { HOPS_META_KEY } from "../hops.js";
 import { type Fields, isFields, META, metaOf, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
-import { notificationText } from "../results.js";
+import { notificationText, passedParams } from "../results.js";
 import { resultOf } from "./parked-calls.js";
 
 /** Asks the client. */
@@ -68,9 +68,10 @@ class ClientRelay implements Relay {
   }
 
   answer(question: RelayedQuestion, signal: AbortSignal): Promise<Record<string, unknown>> {
+    const asked = { ...question, params: withClientTask(this.context, question.params) };
     return this.#answer === undefined
-      ? askOnStream(this.context, question, signal)
-      : this.#answer(question, signal);
+      ? askOnStream(this.context, asked, signal)
+      : this.#answer(asked, signal);
   }
 }
 
@@ -79,7 +80,7 @@ class LoggedRelay extends ClientRelay {
     const { parts, exchange } = this.context;
     parts.feeds.delivered(sent);
     if (this.logLevel !== undefined && isAtLeast(params["level"], this.logLevel))
-      exchange.notify(notificationText("notifications/message", params));
+      exchange.notify(notificationText("notifications/message", passedParams(params)));
   }
 }
 
@@ -93,15 +94,15 @@ async function askOnStream(
   { method, params, onProgress }: RelayedQuestion,
   signal: AbortSignal,
 ): Promise<Record<string, unknown>> {
-  const { exchange, parts, client } = context;
+  const { exchange, parts, client, user } = context;
   if (exchange.ask === undefined)
     throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
-  const shown = withClientTask(context, params);
-  if (onProgress === undefined) return resultOf(await exchange.ask(method, shown, signal));
+  if (method === "elicitation/create") parts.feeds.showsPage(user, params);
+  if (onProgress === undefined) return resultOf(await exchange.ask(method, params, signal));
   const { token, stop } = parts.questions.followProgress(client.principal, onProgress);
   try {
-    const _meta = { ...(shown && metaOf(shown)), progressToken: token };
-    return resultOf(await exchange.ask(method, { ...shown, _meta }, signal));
+    const _meta = { ...(params && metaOf(params)), progressToken: token };
+    return resultOf(await exchange.ask(method, { ...params, _meta }, signal));
   } finally {
     stop();
   }
@@ -125,7 +126,7 @@ export function progressOf({
   const progressToken = metaOf(request.params)?.["progressToken"];
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
   return (progress) =>
-    exchange.notify(notificationText("notifications/progress", { progressToken, ...progress }));
+    exchange.notify(notificationText("notifications/progress", passedParams({ progressToken, ...progress })));
 }
 
 /** `_meta` of a request as servers get it: without what belongs to one connection. */

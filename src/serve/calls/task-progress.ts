@@ -2,9 +2,9 @@
 import type { Progress } from "../../protocol/pending-request.js";
 import { type Fields, isFields, metaOf } from "../message.js";
 import type { RequestContext } from "../request-context.js";
-import { notificationText } from "../results.js";
+import { notificationText, passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
-import { sealTaskIds } from "./task-ids.js";
+import { renameTasks, sealTask } from "./task-ids.js";
 
 /** The progress of a call that may become a task: on the stream of the call, and then on the client's stream for news. */
 export class TaskProgress {
@@ -15,7 +15,8 @@ export class TaskProgress {
   readonly #end = new AbortController();
   /** Undefined after the answer. */
   #notify: ((text: string) => void) | undefined;
-  #task: { readonly server: string; readonly id: string } | undefined;
+  /** The server of the task, after the answer. */
+  #server: string | undefined;
 
   constructor({ user, client, parts, exchange }: RequestContext, token: string | number) {
     this.#user = user;
@@ -34,18 +35,18 @@ export class TaskProgress {
     if (this.#end.signal.aborted) return;
     const { session } = this.#client;
     const params = { progressToken: this.#token, ...progress };
-    const task = this.#task;
-    if (task === undefined) return this.#notify?.(notificationText("notifications/progress", params));
-    const sealing = { parts: this.#parts, client: this.#client };
-    const shown = sealTaskIds(sealing, task.server, params, task.id);
-    const text = notificationText("notifications/progress", shown);
+    const server = this.#server;
+    if (server === undefined)
+      return this.#notify?.(notificationText("notifications/progress", passedParams(params)));
+    const idOf = (taskId: string) => this.#parts.tasks.find(this.#user, { server, taskId })?.id;
+    const text = notificationText("notifications/progress", renameTasks(params, idOf));
     if (session !== undefined) this.#parts.feeds.sendTo(this.#user, session, text);
   };
 
-  /** The call is answered with a task. @param id as the client knows it */
-  becomesTask(server: string, id: string): void {
+  /** The call is answered with a task. */
+  becomesTask(server: string): void {
     this.#notify = undefined;
-    this.#task = { server, id };
+    this.#server = server;
   }
 
   stop(): void {
@@ -63,24 +64,41 @@ export function createTaskProgress(context: RequestContext): TaskProgress | unde
   return new TaskProgress(context, progressToken);
 }
 
-/**
- * A call that asked for a task is answered.
- *
- * @param fields the result of the server
- * @param sealed the same with the ids that clients see
- */
-export function noteTask(
-  { parts, user, client }: RequestContext,
-  { server, fields, sealed }: { server: string; fields: Fields; sealed: Fields },
-  progress: TaskProgress | undefined,
-): void {
-  const { task: made } = fields;
-  const { task: shown } = sealed;
-  if (client.era !== "legacy" || !isFields(made) || !isFields(shown)) return progress?.stop();
-  const { taskId, status } = made;
-  const { taskId: id } = shown;
-  if (typeof taskId !== "string" || typeof id !== "string") return progress?.stop();
-  progress?.becomesTask(server, id);
-  parts.tasks.begin(user, { server, taskId }, { id, stop: progress && (() => progress.stop()) });
-  parts.tasks.observe(user, { server, taskId }, status);
+/** The answer to a call that may have become a task. */
+interface TaskAnswer {
+  readonly server: string;
+  /** The name of the tool at the server. */
+  readonly tool: string;
+  /** The result of the server. */
+  readonly fields: Fields;
+  readonly resultType: string | undefined;
 }
+
+/** A call that may become a task is answered. Returns the result with the ids that the client gets. */
+export async function beginTask(
+  context: RequestContext,
+  { server, tool, fields, resultType }: TaskAnswer,
+  progress: TaskProgress | undefined,
+): Promise<Fields> {
+  const { parts, user, client } = context;
+  const isModern = resultType === "task";
+  const made = isModern ? fields : client.era === "legacy" ? fields["task"] : undefined;
+  const taskId = isFields(made) ? made["taskId"] : undefined;
+  if (!isFields(made) || typeof taskId !== "string") progress?.stop();
+  else {
+    const task = sealTask(context, { server, tool, taskId });
+    progress?.becomesTask(server);
+    parts.tasks.add(user, task, progress && (() => progress.stop()));
+    parts.tasks.observe(user, task, made["status"]);
+    // Modern servers list no tasks, and their clients ask for no list.
+    if (!isModern) await parts.tasks.save(user, task, made["ttl"]);
+  }
+  return withClientTasks(context, server, fields);
+}
+
+/** A result with the ids of the tasks that the client has. */
+export const withClientTasks = (
+  { parts, user }: Pick<RequestContext, "parts" | "user">,
+  server: string,
+  fields: Fields,
+): Fields => renameTasks(fields, (taskId) => parts.tasks.find(user, { server, taskId })?.id);

@@ -3,7 +3,8 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { GatewayAccess } from "../../port/gateway-access.js";
 import type { ListName } from "../../protocol/change-watch.js";
 import { entriesOf, type ListEntry } from "../lists/list-entries.js";
-import type { Fields } from "../message.js";
+import { type Fields, isFields } from "../message.js";
+import { passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
 
 /** Receives the news of one stream. */
@@ -37,7 +38,11 @@ interface UserFeed {
 
 const LISTS: readonly ListName[] = ["tools", "prompts", "resources"];
 /** Notifications of legacy servers about one page or one task. */
-const PASSED_ON = new Set(["notifications/elicitation/complete", "notifications/tasks/status"]);
+const PAGE_DONE = "notifications/elicitation/complete";
+export const TASK_STATUS = "notifications/tasks/status";
+const PASSED_ON = new Set([PAGE_DONE, TASK_STATUS]);
+/** Pages of one user. Of more, the end of the oldest is not reported. */
+const MAX_PAGES = 64;
 /** A stream gets at most one notice of a kind in this time. */
 const NOTICE_MS = 1_000;
 /** Lists that are read together are compared together. */
@@ -48,6 +53,8 @@ export class Feeds {
   readonly #offs: (() => void)[];
   readonly #report: (error: unknown) => void;
   readonly #delivered = new WeakSet<Fields>();
+  /** Ids of the pages that servers have sent a user to. */
+  readonly #pages = new WeakMap<GatewayUser, Set<unknown>>();
 
   constructor(access: Pick<GatewayAccess, "on">, report: (error: unknown) => void) {
     this.#report = report;
@@ -58,7 +65,9 @@ export class Feeds {
         // The request to which a message belongs learns of it after this event.
         if (method === "notifications/message") queueMicrotask(() => this.#logged(principal, server, params));
         if (!PASSED_ON.has(method)) return;
-        for (const listener of this.#feeds.get(principal)?.listeners ?? [])
+        const feed = this.#feeds.get(principal);
+        if (feed === undefined || (method === PAGE_DONE && !this.#knowsPage(feed.user, params))) return;
+        for (const listener of feed.listeners)
           if (listener.showsServer?.(server) !== false) listener.passOn?.({ server, method, params });
       }),
     ];
@@ -74,12 +83,32 @@ export class Feeds {
     this.#delivered.add(params);
   }
 
+  /**
+   * The user is sent to a web page of a server, whose end the server reports. It may report the pages of all users to each of them.
+   *
+   * @param params of `elicitation/create`, or an entry of the error that demands a page
+   */
+  showsPage(user: GatewayUser, params: unknown): void {
+    const id = isFields(params) && params["mode"] === "url" ? params["elicitationId"] : undefined;
+    if (typeof id !== "string") return;
+    const pages = this.#pages.get(user) ?? new Set();
+    this.#pages.set(user, pages.add(id));
+    for (const oldest of pages) {
+      if (pages.size <= MAX_PAGES) break;
+      pages.delete(oldest);
+    }
+  }
+
+  #knowsPage(user: GatewayUser, { elicitationId }: Fields): boolean {
+    return this.#pages.get(user)?.has(elicitationId) === true;
+  }
+
   #logged(principal: string | undefined, server: string, params: Fields): void {
     const feed = this.#feeds.get(principal);
     if (feed === undefined || this.#delivered.has(params)) return;
     const config = feed.user.port.pool.configOf(server);
     if (config === undefined) return;
-    const shown = secretsOf(config).redactData(params) as Fields;
+    const shown = passedParams(secretsOf(config).redactData(params) as Fields);
     for (const listener of feed.listeners)
       if (listener.showsServer?.(server) !== false) listener.log?.(shown);
   }

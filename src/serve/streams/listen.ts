@@ -1,13 +1,14 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
 import type { ListName } from "../../protocol/change-watch.js";
 import { isAtLeast } from "../calls/relayed.js";
-import { sealTaskIds } from "../calls/task-ids.js";
+import { renameTasks, visibleTasks } from "../calls/task-ids.js";
 import type { GatewayClient, OpenStream } from "../client.js";
 import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";
 import { type Fields, isFields, META } from "../message.js";
 import type { GatewayParts, RequestContext } from "../request-context.js";
-import { notificationText, resultText } from "../results.js";
+import { notificationText, passedParams, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
+import { TASK_STATUS } from "./feeds.js";
 import { readRule, WatchedResources } from "./watched-resources.js";
 
 const FILTERS = {
@@ -125,11 +126,18 @@ export function openLegacyFeed(
       if (isAtLeast(params["level"], level)) send(notificationText("notifications/message", params));
     },
     passOn({ server, method, params }) {
-      const task = { server, taskId: String(params["taskId"]) };
-      const known = parts.tasks.idOf(user, task);
-      send(notificationText(method, sealTaskIds({ parts, client: client() }, server, params, known)));
-      // Later, because other streams of the user need the id too.
-      if (known !== undefined) queueMicrotask(() => parts.tasks.observe(user, task, params["status"]));
+      if (method !== TASK_STATUS) return send(notificationText(method, passedParams(params)));
+      const task = parts.tasks.find(user, { server, taskId: String(params["taskId"]) });
+      // A task of another user, or one that no client of this replica has begun or asked about.
+      if (task === undefined) return;
+      parts.tasks.observe(user, task, params["status"]);
+      const text = notificationText(
+        method,
+        renameTasks(params, () => task.id),
+      );
+      visibleTasks({ parts, user, client: client() }, [task])
+        .then(([isShown]) => isShown && send(text))
+        .catch(parts.report);
     },
   });
   const stopWatching = parts.sessions.onChange((changed) => {
