@@ -343,4 +343,34 @@ describe("a tool that is denied now", () => {
     await ada.seen(again);
     expect(JSON.stringify(ada.news)).not.toContain("status of ada 1");
   });
+
+  test("a call that waits for an answer gets none, and is cancelled at the server: here and on another replica", async () => {
+    const server = await openServer();
+    const store = memoryStore();
+    const policy = await changeable();
+    const first = await openScene(server, store, { policy });
+    const replicas = [first, await openScene(server, store, { policy }, first)];
+    for (const [index, replica] of replicas.entries()) {
+      await policy.deny(undefined);
+      const call = (scene: AttackScene, more: Fields = {}) =>
+        scene.modern(
+          "ada",
+          "tools/call",
+          { name: "up__ask", arguments: {}, ...more },
+          { capabilities: URLS },
+        );
+      const { requestState, inputRequests } = (await call(first)).last.result;
+      const [key] = Object.keys(inputRequests);
+      const more = { requestState, inputResponses: { [key!]: { action: "accept", content: {} } } };
+      await policy.deny("ask");
+      const { result } = (await call(replica, more)).last;
+      expect(result).toMatchObject({
+        isError: true,
+        _meta: { "toolport/error": { code: "REFUSED", retryable: false, outcome: "unknown" } },
+      });
+      expect(result.content[0].text).toContain("Not any more");
+      expect(server.answers.filter((answer) => answer["result"] !== undefined)).toEqual([]);
+      await expect.poll(() => server.cancelled.length).toBe(index + 1);
+    }
+  });
 });

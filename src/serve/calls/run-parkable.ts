@@ -3,6 +3,7 @@
  * later request of the client brings the answer, on this replica or another one.
  */
 import { StateError } from "../../errors/state-error.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
 import type { JsonText } from "../json-text.js";
@@ -65,7 +66,7 @@ function park(
   const onTaken = parts.mailbox.receive(
     id,
     (body, { signal }) =>
-      answerForOther({ ...context, exchange: silentExchange(signal), facts: {} }, id, body),
+      answerForOther({ ...context, exchange: silentExchange(signal), facts: {} }, id, body as ParkedAnswer),
     { principal },
   );
   parts.parked.add(id, { open, questions, principal, onTaken });
@@ -78,6 +79,13 @@ function park(
   const requestState = sealRound(context, round, open.parkable.identity);
   const fields = { inputRequests: Object.fromEntries(inputRequests), requestState };
   return resultText(client, fields, undefined, "input_required");
+}
+
+/** What the replica that got the answer sends to the one that has the call. */
+interface ParkedAnswer {
+  readonly answers: Fields;
+  /** Those of the client's token now. */
+  readonly scopes: readonly string[];
 }
 
 /** What a replica replies to the one that got the answer. */
@@ -94,10 +102,11 @@ export async function answerParked(
 ): Promise<JsonText> {
   const { parts, client, exchange } = context;
   if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
-  const { principal } = client;
+  const { principal, scopes } = client;
   let reply: ParkedReply;
   try {
-    reply = (await parts.mailbox.send(replica, id, answers, {
+    const body: ParkedAnswer = { answers, scopes };
+    reply = (await parts.mailbox.send(replica, id, body, {
       principal,
       signal: exchange.signal,
     })) as ParkedReply;
@@ -123,10 +132,15 @@ const lost = (error: unknown): Fault =>
     },
   });
 
-async function answerForOther(context: RequestContext, id: string, answers: unknown): Promise<ParkedReply> {
+async function answerForOther(
+  context: RequestContext,
+  id: string,
+  { answers, scopes }: ParkedAnswer,
+): Promise<ParkedReply> {
   const { facts } = context;
+  const client = { ...context.client, scopes };
   try {
-    return { text: String(await answerHere(context, id, answers)), facts };
+    return { text: String(await answerHere({ ...context, client }, id, answers)), facts };
   } catch (error) {
     const { code, message, data, status } = toFault(error, context.client.era);
     return { fault: { code, message, data, status }, facts };
@@ -134,18 +148,45 @@ async function answerForOther(context: RequestContext, id: string, answers: unkn
 }
 
 /** Continues a request that is parked on this replica. */
-async function answerHere(context: RequestContext, id: string, answers: unknown): Promise<JsonText> {
+async function answerHere(context: RequestContext, id: string, answers: Fields): Promise<JsonText> {
   const parked = context.parts.parked.take(id, context.client.principal);
   if (parked === undefined) throw badState();
   const { server, tool, definition, args } = parked.open.facts;
   Object.assign(context.facts, { server, tool, definition, args });
-  const given = isFields(answers) ? answers : {};
+  const refusal = await refusalNow(context);
+  if (refusal !== undefined) {
+    parked.open.abandon(refusal);
+    return parked.open.parkable.fail(context, refusal);
+  }
   for (const [key, question] of Object.entries(parked.questions)) {
-    const answer = given[key];
+    const answer = answers[key];
     if (isFields(answer)) question.answer(answer);
     else parked.open.call.askAgain(question);
   }
   return nextStep(context, parked.open);
+}
+
+/** The rules may have changed since the tool was called. What is read is decided about before its answer comes here. */
+async function refusalNow({
+  parts,
+  client,
+  request,
+  facts,
+}: RequestContext): Promise<ToolCallError | undefined> {
+  const { server, tool, args } = facts;
+  const { method } = request;
+  if (parts.policy === undefined || method !== "tools/call" || server === undefined) return undefined;
+  const { principal, scopes } = client;
+  const { effect, reason } = await parts.policy.decide({ principal, scopes, method, server, tool, args });
+  // An approval that a new rule demands would come too late: the call runs.
+  if (effect !== "deny") return undefined;
+  facts.outcome = "refused";
+  return new ToolCallError({
+    code: "REFUSED",
+    server,
+    what: `The gateway refused this call: ${reason ?? "the policy does not allow it"}`,
+    outcome: "unknown",
+  });
 }
 
 /** The way back to a replica that only waits for the result. */
