@@ -374,3 +374,41 @@ describe("a tool that is denied now", () => {
     }
   });
 });
+
+describe("G16 resources of a server that reports each change to all users", () => {
+  test("G16 updates reach those who have subscribed only", async () => {
+    const server = await openServer();
+    const { ada, bob } = await openUsers(server);
+    for (const [client, uri] of [
+      [ada, "shared://ada"],
+      [bob, "shared://bob"],
+    ] as const)
+      await client.request("resources/subscribe", { uri });
+    // The subscription of a client's stream opens in the background.
+    await expect
+      .poll(() => {
+        for (const uri of ["shared://ada", "shared://bob"])
+          server.broadcast("notifications/resources/updated", { uri });
+        return [ada, bob].map(({ news }) => news.length > 0);
+      })
+      .toEqual([true, true]);
+    expect(JSON.stringify(ada.news)).not.toContain("shared://bob");
+    expect(JSON.stringify(bob.news)).not.toContain("shared://ada");
+  });
+
+  test("a link in a result does not help to read what the policy denies", async () => {
+    const server = await openServer();
+    const policy = await readPolicy({
+      default: "allow",
+      rules: [{ effect: "deny", resource: "shared://bob" }],
+    });
+    const scene = await openScene(server, memoryStore(), { policy });
+    const ada = await openLegacy(scene, "ada");
+    const links: Fields[] = (await ada.call("link")).result.content;
+    const reads = await Promise.all(links.map(({ uri }) => ada.request("resources/read", { uri })));
+    expect(reads.map(({ result, error }) => result?.contents[0].text ?? error?.data?.["code"])).toEqual([
+      "content of shared://ada",
+      "REFUSED",
+    ]);
+  });
+});

@@ -15,6 +15,7 @@ type Fields = Readonly<Record<string, unknown>>;
 
 const RELATED = "io.modelcontextprotocol/related-task";
 const PAGE = 2;
+const RESOURCES = ["shared://ada", "shared://bob"];
 
 export interface SharedServer extends AsyncDisposable {
   readonly entry: { readonly url: string; readonly protocol: "legacy" };
@@ -77,6 +78,7 @@ export async function startSharedServer(): Promise<SharedServer> {
       ...{ taskId: job, task: { taskId: job, status: "completed" }, tasks: [{ taskId: job }] },
       _meta: { [RELATED]: { taskId: job } },
     }),
+    link: () => ({ content: RESOURCES.map((uri) => ({ type: "resource_link", uri, name: uri })) }),
     visit: ({ page }) => {
       const url = `https://example.com/${page}`;
       const elicitations = [{ mode: "url", message: "Visit", url, elicitationId: page }];
@@ -114,7 +116,7 @@ export async function startSharedServer(): Promise<SharedServer> {
     initialize: () => ({
       protocolVersion: "2025-11-25",
       capabilities: {
-        ...{ tools: {}, logging: {} },
+        ...{ tools: {}, logging: {}, resources: { subscribe: true } },
         tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
       },
       serverInfo: { name: "shared", version: "1" },
@@ -122,9 +124,21 @@ export async function startSharedServer(): Promise<SharedServer> {
     ping: () => ({}),
     "logging/setLevel": () => ({}),
     "tools/list": () => ({
-      tools: [tool("work", "required"), tool("report"), tool("visit"), tool("ask"), tool("log")],
+      tools: [
+        tool("work", "required"),
+        tool("report"),
+        tool("visit"),
+        tool("ask"),
+        tool("log"),
+        tool("link"),
+      ],
     }),
     "tools/call": ({ name, arguments: args }, response) => tools[String(name)]!(args as Fields, response),
+    "resources/list": () => ({ resources: RESOURCES.map((uri) => ({ uri, name: uri })) }),
+    "resources/templates/list": () => ({ resourceTemplates: [] }),
+    "resources/read": ({ uri }) => ({ contents: [{ uri, text: `content of ${uri}` }] }),
+    "resources/subscribe": () => ({}),
+    "resources/unsubscribe": () => ({}),
     "tasks/list": ({ cursor }) => {
       const from = Number(cursor ?? 0);
       const next = from + PAGE;
