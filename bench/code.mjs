@@ -244,7 +244,13 @@ async function measureLimits() {
 /** An image with 1,000 rows: made by one worker, continued and finished by another. */
 async function measureImage() {
   const executor = await createExecutor({ idleTimeoutMs: 30_000 });
-  const limits = { cpuMs: 10_000, memoryBytes: 64 << 20, outputBytes: 64_000, resultBytes: 256_000 };
+  const limits = {
+    calls: 100_000,
+    cpuMs: 10_000,
+    memoryBytes: 64 << 20,
+    outputBytes: 64_000,
+    resultBytes: 256_000,
+  };
   const source =
     "const rows = Array.from({ length: 1000 }, (_, id) => ({ id, name: 'row ' + id, tags: ['a', 'b'] }));\n" +
     "await tools.s.add({ a: 1 }); return rows.length";

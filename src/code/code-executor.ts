@@ -1,7 +1,9 @@
 /** Runs programs apart from the host: the interface between code mode and the engine that runs the code. */
 
-/** The limits that an executor enforces. The host enforces those on calls and on time. */
+/** The limits that an executor enforces. The host enforces the one on time. */
 export interface ExecutorLimits {
+  /** Number of calls. The host refuses more as well, but a program that makes thousands would keep it busy. */
+  readonly calls: number;
   readonly cpuMs: number;
   readonly memoryBytes: number;
   readonly outputBytes: number;
@@ -15,6 +17,8 @@ export interface CodeProgram {
   /** Members of the object `tools`: the functions of each server, by their names in programs. */
   readonly tools: Readonly<Record<string, readonly string[]>>;
   readonly limits: ExecutorLimits;
+  /** For whom the program runs. Owners share the threads evenly. @default all programs have one owner */
+  readonly owner?: string | undefined;
   /** Continue this image; made by `snapshot()` of an executor of the same kind. @default undefined: a new program */
   readonly image?: Uint8Array | undefined;
   /** Processor time that earlier parts of the program used. @default 0 */
@@ -51,6 +55,7 @@ export type ProgramEnd =
           | "MEMORY_LIMIT"
           | "RESULT_TOO_LARGE"
           | "STUCK"
+          | "OVERLOADED"
           | "CRASHED"
           | "STOPPED";
         /** For example `TypeError`. */

@@ -25,6 +25,23 @@ export interface CodeLimits {
   readonly resultBytes?: number | undefined;
 }
 
+/** What all programs of a code mode, or of a gateway, may use together. */
+export interface CodeCapacity {
+  /**
+   * Programs that run at the same time, each in a thread. A program that waits for its calls leaves its thread to others that want one,
+   * and the users of a gateway share the threads evenly.
+   * @default the number of processor cores + 2
+   */
+  readonly threads?: number | undefined;
+  /**
+   * Memory of the programs that run: their `limits.memoryBytes` together. Programs that wait without a thread may take half as much again.
+   * @default `threads` × 64 MiB
+   */
+  readonly memoryBytes?: number | undefined;
+  /** Programs that may wait for their first thread. More end with `OVERLOADED`. @default 1000 */
+  readonly waiting?: number | undefined;
+}
+
 /** Options of {@link createCodeMode}. */
 export interface CodeModeOptions extends Pick<ToolFilters, "only" | "except" | "filter"> {
   /**
@@ -36,6 +53,8 @@ export interface CodeModeOptions extends Pick<ToolFilters, "only" | "except" | "
   /** Most tokens of declarations that `discovery: "declare"` puts into the description. @default 4000 */
   readonly declareTokens?: number | undefined;
   readonly limits?: CodeLimits | undefined;
+  /** Not used with an `executor` of your own. */
+  readonly capacity?: CodeCapacity | undefined;
   /**
    * Runs the programs in place of Toolport's worker threads, for runtimes that have none.
    * @default worker threads of Node with `quickjs-wasi`
@@ -83,6 +102,7 @@ export type CodeErrorCode =
   | "CALL_LIMIT"
   | "RESULT_TOO_LARGE"
   | "STUCK"
+  | "OVERLOADED"
   | "CRASHED";
 
 /** The program failed. `message` is made for the model that wrote it. */

@@ -58,6 +58,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   const { only, except, filter, idleTimeoutMs = IDLE_TIMEOUT_MS } = options;
   const { discovery = "search", declareTokens = DECLARE_TOKENS } = options;
   const limits = readLimits(options.limits, DEFAULT_LIMITS);
+  checkNumbers("capacity", options.capacity, ["threads", "memoryBytes", "waiting"]);
   for (const [path, value] of Object.entries({ idleTimeoutMs, declareTokens }))
     if (!(value >= 0)) throw invalid([{ path, message: "must be a number from 0 on" }]);
   if (discovery !== "search" && discovery !== "declare")
@@ -70,7 +71,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   /** The worker threads are loaded with the first program. An installation that was mended is noticed by the next one. */
   function openExecutor(): Promise<CodeExecutor> {
     if (options.executor !== undefined) return Promise.resolve(options.executor);
-    executor ??= loadExecutor(idleTimeoutMs).catch((error: unknown) => {
+    executor ??= loadExecutor(options).catch((error: unknown) => {
       executor = undefined;
       throw error;
     });
@@ -195,15 +196,24 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
 }
 
 /** Loads the executor of this runtime. Throws a `ConfigError` if there is none, or its package is missing. */
-export async function loadExecutor(idleTimeoutMs: number = IDLE_TIMEOUT_MS): Promise<CodeExecutor> {
+export async function loadExecutor({
+  idleTimeoutMs = IDLE_TIMEOUT_MS,
+  capacity,
+}: Pick<CodeModeOptions, "idleTimeoutMs" | "capacity">): Promise<CodeExecutor> {
   const { createExecutor } = await import("#code-executor");
-  return createExecutor({ idleTimeoutMs });
+  return createExecutor({ idleTimeoutMs, capacity });
 }
 
 function readLimits(given: CodeLimits | undefined, defaults: RunLimits): RunLimits {
-  const names = Object.keys(DEFAULT_LIMITS);
+  checkNumbers("limits", given, Object.keys(DEFAULT_LIMITS));
+  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+  return { ...defaults, ...Object.fromEntries(set) };
+}
+
+/** Throws unless all fields have one of these names and are greater than 0. */
+function checkNumbers(option: string, given: object | undefined, names: readonly string[]): void {
   const issues = Object.entries(given ?? {}).flatMap(([name, value]): ConfigIssue[] => {
-    const path = `limits.${name}`;
+    const path = `${option}.${name}`;
     if (value === undefined) return [];
     if (!names.includes(name)) {
       const [closest] = suggest(name, names);
@@ -211,13 +221,11 @@ function readLimits(given: CodeLimits | undefined, defaults: RunLimits): RunLimi
     }
     if (typeof value !== "number" || !(value > 0))
       return [{ path, message: "must be a number greater than 0" }];
-    if (name === "memoryBytes" && value > MAX_MEMORY_BYTES)
+    if (path === "limits.memoryBytes" && value > MAX_MEMORY_BYTES)
       return [{ path, message: `must be at most ${MAX_MEMORY_BYTES}` }];
     return [];
   });
   if (issues.length > 0) throw invalid(issues);
-  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
-  return { ...defaults, ...Object.fromEntries(set) };
 }
 
 const invalid = (issues: readonly ConfigIssue[]): ConfigError =>

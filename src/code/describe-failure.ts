@@ -84,6 +84,8 @@ function adviceOn(failure: Failure, source: string, members: FailureFacts["membe
       return "Make fewer calls: use arguments that select more at once, or stop earlier.";
     case "RESULT_TOO_LARGE":
       return "Return less: select fields, count, or return the first items only.";
+    case "OVERLOADED":
+      return "Run the program again later.";
     case "STUCK":
       return "Await only calls of `tools`. There are no timers and no other input.";
     default:

@@ -12,6 +12,7 @@ export type {
 } from "./code-executor.js";
 export type {
   CodeCall,
+  CodeCapacity,
   CodeErrorCode,
   CodeFailure,
   CodeLimits,

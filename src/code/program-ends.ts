@@ -23,6 +23,19 @@ export const stopped = (): EndError => ({
 
 export const crashed = (message: string): EndError => ({ code: "CRASHED", name: "Error", message });
 
+export const overloaded = (waiting: number): EndError => ({
+  code: "OVERLOADED",
+  name: "Error",
+  message: `More than ${waiting} programs wait for their turn`,
+});
+
+/** A program that waits for its calls keeps its thread from the programs of others. */
+export const cannotLeave = (): EndError => ({
+  code: "MEMORY_LIMIT",
+  name: "Error",
+  message: "The program holds too much data to wait for its calls while other programs wait for their turn",
+});
+
 export const stuck = (): EndError => ({
   code: "STUCK",
   name: "Error",

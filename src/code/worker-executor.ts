@@ -1,34 +1,49 @@
 /**
  * Runs programs in worker threads of Node, with QuickJS inside. Chosen by the package's `#code-executor` conditions. Nothing of a program
  * runs on the thread of the host: it compiles QuickJS and never instantiates it. A thread runs one program at a time, each in a new VM.
+ * There are few threads: programs wait for one, and owners take turns.
  */
 import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
+import { availableParallelism } from "node:os";
 import { ConfigError } from "../errors/config-error.js";
 import { timerMs } from "../util/timers.js";
 import type { CodeExecutor, CodeProgram, ProgramHost, ProgramRun } from "./code-executor.js";
+import type { CodeCapacity } from "./code-mode.js";
+import { PooledProgram } from "./pooled-program.js";
+import { cannotLeave, overloaded } from "./program-ends.js";
 import { compileWasm } from "./when-quiet.js";
 import { GUEST_SOURCE } from "./worker/guest.js";
 import type { CompiledWasm } from "./worker/worker-messages.js";
 import { WorkerRun } from "./worker-run.js";
 import { WorkerThread } from "./worker-thread.js";
 
-/** More unused threads are not kept. */
-const MAX_IDLE_THREADS = 4;
+const MIB = 1024 * 1024;
+/** As much as one program may use by default. */
+const THREAD_MEMORY_BYTES = 64 * MIB;
+/** Largest image of one program that leaves its thread. */
+const MAX_IMAGE_BYTES = 16 * MIB;
+const MAX_WAITING = 1_000;
 
 export interface WorkerExecutorOptions {
   /** How long an unused worker is kept ready. */
   readonly idleTimeoutMs: number;
+  readonly capacity?: CodeCapacity | undefined;
 }
 
 /** Loads QuickJS. Throws a `ConfigError` if the package is missing. */
-export async function createExecutor({ idleTimeoutMs }: WorkerExecutorOptions): Promise<CodeExecutor> {
+export async function createExecutor({
+  idleTimeoutMs,
+  capacity = {},
+}: WorkerExecutorOptions): Promise<CodeExecutor> {
   const bytes = await readQuickJs();
   const wasm = await compileWasm(bytes);
   // An image holds the memory of the engine and the functions of the guest.
   const version = createHash("sha256").update(bytes).update(GUEST_SOURCE).digest("hex").slice(0, 32);
-  return new WorkerExecutor(wasm, { version, idleTimeoutMs });
+  const { threads = availableParallelism() + 2, waiting = MAX_WAITING } = capacity;
+  const { memoryBytes = threads * THREAD_MEMORY_BYTES } = capacity;
+  return new WorkerExecutor(wasm, { version, idleTimeoutMs, capacity: { threads, memoryBytes, waiting } });
 }
 
 async function readQuickJs(): Promise<Uint8Array<ArrayBuffer>> {
@@ -49,79 +64,196 @@ async function readQuickJs(): Promise<Uint8Array<ArrayBuffer>> {
 interface IdleThread {
   readonly thread: WorkerThread;
   readonly timer: ReturnType<typeof setTimeout>;
+  /** Of the program that it ran last. */
+  readonly memoryBytes: number;
+  /** Has a VM for the next program. */
+  isReady: boolean;
+}
+
+interface ExecutorSettings {
+  readonly version: string;
+  readonly idleTimeoutMs: number;
+  readonly capacity: { readonly [Key in keyof CodeCapacity]-?: number };
 }
 
 class WorkerExecutor implements CodeExecutor {
-  readonly version: string;
   readonly #wasm: CompiledWasm;
-  readonly #idleTimeoutMs: number;
-  readonly #running = new Set<WorkerRun>();
+  readonly #settings: ExecutorSettings;
+  /** All that have not ended, in the order of their start. */
+  readonly #programs = new Set<PooledProgram>();
+  /** All threads, until they are gone. */
+  readonly #threads = new Set<WorkerThread>();
   /** The one used last is at the end, and is taken first. */
   #idle: IdleThread[] = [];
   /** Threads that are about to end. */
   readonly #ending = new Set<Promise<unknown>>();
+  /** When an owner got a thread last. */
+  readonly #turns = new Map<string, number>();
+  #turn = 0;
   #isClosed = false;
 
-  constructor(wasm: CompiledWasm, { version, idleTimeoutMs }: { version: string; idleTimeoutMs: number }) {
+  constructor(wasm: CompiledWasm, settings: ExecutorSettings) {
     this.#wasm = wasm;
-    this.version = version;
-    this.#idleTimeoutMs = idleTimeoutMs;
+    this.#settings = settings;
+  }
+
+  get version(): string {
+    return this.#settings.version;
   }
 
   start(program: CodeProgram, host: ProgramHost): ProgramRun {
-    const { memoryBytes } = program.limits;
-    const thread = this.#take(memoryBytes) ?? new WorkerThread(this.#wasm, memoryBytes);
-    const run = new WorkerRun(thread, host, {
-      program,
-      onFree: () => {
-        thread.release();
-        this.#keep(thread, memoryBytes);
-      },
-      onLost: () => {
-        this.#replace(memoryBytes);
-        return this.#track(thread.endNow());
-      },
+    const started = new PooledProgram({ program, host, onChange: () => this.#schedule() });
+    this.#programs.add(started);
+    void started.ended.then(() => {
+      this.#programs.delete(started);
+      if (![...this.#programs].some(({ owner }) => owner === started.owner))
+        this.#turns.delete(started.owner);
+      this.#schedule();
     });
-    this.#running.add(run);
-    void run.ended.then(() => this.#running.delete(run));
-    return run;
+    this.#schedule();
+    this.#refuseExcess();
+    return started;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    await Promise.all([...this.#running].map((run) => run.stop()));
+    await Promise.all([...this.#programs].map((program) => program.stop()));
     for (const { thread } of [...this.#idle]) this.#drop(thread);
     await Promise.all(this.#ending);
   }
 
-  #take(memoryBytes: number): WorkerThread | undefined {
-    const fits = ({ thread }: IdleThread) => thread.memoryBytes >= memoryBytes && !thread.isLost;
-    const found = this.#idle.findLast(fits)?.thread;
-    if (found !== undefined) this.#forget(found);
+  /** Gives threads to the programs that want one. Called whenever something changes. */
+  #schedule(): void {
+    for (;;) {
+      const next = this.#next();
+      if (next === undefined) return this.#prepareIdle();
+      const thread = this.#threadFor(next);
+      if (thread === undefined) return this.#makeRoom(next);
+      this.#begin(next, thread);
+    }
+  }
+
+  #inState(state: PooledProgram["state"]): PooledProgram[] {
+    return [...this.#programs].filter((program) => program.state === state);
+  }
+
+  /** The first program of the owner with the fewest threads; of several, the one whose turn is longest ago. */
+  #next(): PooledProgram | undefined {
+    const threads = this.#countByOwner(({ hasThread }) => hasThread);
+    const rank = ({ owner }: PooledProgram) =>
+      [threads.get(owner) ?? 0, this.#turns.get(owner) ?? 0] as const;
+    let [next, ...others] = this.#inState("queued");
+    for (const other of others) {
+      const [[count, turn], [otherCount, otherTurn]] = [rank(next!), rank(other)];
+      if (otherCount < count || (otherCount === count && otherTurn < turn)) next = other;
+    }
+    return next;
+  }
+
+  #countByOwner(counts: (program: PooledProgram) => boolean): Map<string, number> {
+    const counted = new Map<string, number>();
+    for (const program of this.#programs)
+      if (counts(program)) counted.set(program.owner, (counted.get(program.owner) ?? 0) + 1);
+    return counted;
+  }
+
+  #threadFor({ limits: { memoryBytes } }: PooledProgram): WorkerThread | undefined {
+    const { capacity } = this.#settings;
+    const used = [...this.#programs]
+      .filter(({ hasThread }) => hasThread)
+      .map(({ limits }) => limits.memoryBytes);
+    const usedBytes = used.reduce((sum, bytes) => sum + bytes, 0);
+    if (used.length > 0 && usedBytes + memoryBytes > capacity.memoryBytes) return undefined;
+    for (const { thread } of this.#idle.filter((each) => each.thread.isLost)) this.#drop(thread);
+    const found = this.#idle.findLast(({ thread }) => thread.memoryBytes >= memoryBytes)?.thread;
+    if (found === undefined)
+      return this.#threads.size < capacity.threads ? this.#open(memoryBytes) : undefined;
+    this.#forget(found);
     return found;
   }
 
-  /** Makes the thread ready for a program like the last one. */
-  #keep(thread: WorkerThread, memoryBytes: number): void {
-    if (this.#isClosed || this.#idleTimeoutMs === 0 || this.#idle.length >= MAX_IDLE_THREADS)
-      return void this.#track(thread.end());
-    thread.send({ type: "prepare", memoryBytes });
-    const timer = setTimeout(() => this.#drop(thread), timerMs(this.#idleTimeoutMs));
+  /** Lets programs that wait for their calls leave their threads, as many as are wanted. */
+  #makeRoom(next: PooledProgram): void {
+    const { memoryBytes } = next.limits;
+    const small = this.#idle.find(({ thread }) => thread.memoryBytes < memoryBytes);
+    if (small !== undefined && this.#threads.size >= this.#settings.capacity.threads)
+      return this.#drop(small.thread);
+    let missing = this.#inState("queued").length - this.#inState("leaving").length - this.#ending.size;
+    for (const program of this.#inState("waiting")) {
+      if (missing <= 0) return;
+      if (program.isLarge) continue;
+      program.leave(this.#roomForImage(program.owner));
+      missing -= 1;
+    }
+    // Another owner would wait as long as the calls of programs that are too large to leave.
+    const isFirst = ![...this.#programs].some(({ hasThread, owner }) => hasThread && owner === next.owner);
+    if (missing > 0 && isFirst && this.#inState("running").length === 0)
+      void this.#inState("waiting")
+        .find(({ owner }) => owner !== next.owner)
+        ?.fail(cannotLeave());
+  }
+
+  /** The images may take half the memory of running programs, and those of one owner half of that. */
+  #roomForImage(owner: string): number {
+    const all = this.#settings.capacity.memoryBytes / 2;
+    const bytesOf = (programs: readonly PooledProgram[]) =>
+      programs.reduce((sum, { imageBytes }) => sum + imageBytes, 0);
+    const programs = [...this.#programs];
+    const own = bytesOf(programs.filter((program) => program.owner === owner));
+    return Math.min(MAX_IMAGE_BYTES, all - bytesOf(programs), all / 2 - own);
+  }
+
+  #begin(next: PooledProgram, thread: WorkerThread): void {
+    const { memoryBytes } = next.limits;
+    this.#turns.set(next.owner, ++this.#turn);
+    next.begin(
+      (program, host) =>
+        new WorkerRun(thread, host, {
+          program,
+          onFree: () => this.#free(thread, memoryBytes),
+          onLost: () => {
+            this.#replace(memoryBytes);
+            return this.#track(thread, thread.endNow());
+          },
+        }),
+    );
+  }
+
+  #open(memoryBytes: number): WorkerThread {
+    const thread = new WorkerThread(this.#wasm, memoryBytes);
+    this.#threads.add(thread);
+    return thread;
+  }
+
+  /** The thread has no program any more. What ended the program calls `#schedule`. */
+  #free(thread: WorkerThread, memoryBytes: number): void {
+    thread.release();
+    const { idleTimeoutMs } = this.#settings;
+    const isWanted = idleTimeoutMs > 0 || this.#inState("queued").length > 0;
+    if (this.#isClosed || !isWanted) return void this.#track(thread, thread.end());
+    const timer = setTimeout(() => this.#drop(thread), timerMs(idleTimeoutMs));
     timer.unref();
-    this.#idle.push({ thread, timer });
+    this.#idle.push({ thread, timer, memoryBytes, isReady: false });
+  }
+
+  /** Makes unused threads ready for programs like their last ones. */
+  #prepareIdle(): void {
+    for (const idle of this.#idle) {
+      if (!idle.isReady) idle.thread.send({ type: "prepare", memoryBytes: idle.memoryBytes });
+      idle.isReady = true;
+    }
   }
 
   /** A thread was lost: starts another one, so that the next program need not wait for that. */
   #replace(memoryBytes: number): void {
-    if (this.#isClosed || this.#idleTimeoutMs === 0 || this.#idle.length > 0) return;
-    const thread = new WorkerThread(this.#wasm, memoryBytes);
-    thread.release();
-    this.#keep(thread, memoryBytes);
+    const { idleTimeoutMs, capacity } = this.#settings;
+    const isFull = this.#idle.length > 0 || this.#threads.size >= capacity.threads;
+    if (!this.#isClosed && idleTimeoutMs > 0 && !isFull) this.#free(this.#open(memoryBytes), memoryBytes);
   }
 
   #drop(thread: WorkerThread): void {
     this.#forget(thread);
-    void this.#track(thread.end());
+    void this.#track(thread, thread.end());
   }
 
   #forget(thread: WorkerThread): void {
@@ -129,9 +261,24 @@ class WorkerExecutor implements CodeExecutor {
     this.#idle = this.#idle.filter((each) => each.thread !== thread);
   }
 
-  #track(end: Promise<void>): Promise<void> {
-    const ending = end.finally(() => this.#ending.delete(ending));
+  #track(thread: WorkerThread, end: Promise<void>): Promise<void> {
+    const ending = end.finally(() => {
+      this.#ending.delete(ending);
+      this.#threads.delete(thread);
+      this.#schedule();
+    });
     this.#ending.add(ending);
     return ending;
+  }
+
+  /** Refuses the newest program of the owner that has most in the queue. */
+  #refuseExcess(): void {
+    const { waiting } = this.#settings.capacity;
+    const isNew = (program: PooledProgram) => program.state === "queued" && !program.hasStarted;
+    const queued = [...this.#programs].filter(isNew);
+    if (queued.length <= waiting) return;
+    const counts = this.#countByOwner(isNew);
+    const most = Math.max(...counts.values());
+    void queued.findLast(({ owner }) => counts.get(owner) === most)?.fail(overloaded(waiting));
   }
 }

@@ -1,6 +1,6 @@
 /** A program that runs in a worker thread: passes messages, and ends the program at its limits. */
 import { atDeadline } from "./at-deadline.js";
-import type { CodeProgram, ProgramAnswer, ProgramEnd, ProgramHost, ProgramRun } from "./code-executor.js";
+import type { CodeProgram, ProgramAnswer, ProgramEnd, ProgramHost } from "./code-executor.js";
 import { cpuLimit, crashed, type EndError, memoryLimit, stopped, tooLarge } from "./program-ends.js";
 import type { FromWorker } from "./worker/worker-messages.js";
 import type { WorkerThread } from "./worker-thread.js";
@@ -17,11 +17,11 @@ export interface WorkerRunPlan {
 }
 
 interface ImageRequest {
-  resolve(image: { image: Uint8Array; cpuMs: number }): void;
+  resolve(image: { image: Uint8Array; cpuMs: number } | undefined): void;
   reject(error: Error): void;
 }
 
-export class WorkerRun implements ProgramRun {
+export class WorkerRun {
   readonly ended: Promise<ProgramEnd>;
   readonly #thread: WorkerThread;
   readonly #host: ProgramHost;
@@ -54,6 +54,11 @@ export class WorkerRun implements ProgramRun {
     this.#watch(START_MS, () => crashed("The program could not be started in time"));
   }
 
+  /** Processor time, as the program last reported it. */
+  get cpuMs(): number {
+    return this.#cpuMs;
+  }
+
   answer(id: number, answer: ProgramAnswer): void {
     if (this.#isOver) return;
     this.#answers += 1;
@@ -73,11 +78,14 @@ export class WorkerRun implements ProgramRun {
     await this.#gone;
   }
 
-  snapshot(): Promise<{ readonly image: Uint8Array; readonly cpuMs: number }> {
+  /** Ends a waiting program and returns its image. Undefined if it has more bytes than this: then the program goes on. */
+  snapshot(
+    maxBytes = Number.POSITIVE_INFINITY,
+  ): Promise<{ readonly image: Uint8Array; readonly cpuMs: number } | undefined> {
     if (this.#isOver) return Promise.reject(new Error("The program has ended"));
     return new Promise((resolve, reject) => {
       this.#image = { resolve, reject };
-      this.#thread.send({ type: "snapshot" });
+      this.#thread.send({ type: "snapshot", maxBytes });
     });
   }
 
@@ -102,10 +110,15 @@ export class WorkerRun implements ProgramRun {
         if (message.answered < this.#answers || this.#isStopping) return;
         this.#unwatch();
         return this.#host.onWait(message.pending);
-      case "image":
-        this.#image?.resolve({ image: message.image, cpuMs: message.cpuMs });
+      case "image": {
+        const { image, cpuMs } = message;
+        this.#image?.resolve(image && { image, cpuMs });
         this.#image = undefined;
-        return this.#free({ error: stopped(), cpuMs: message.cpuMs });
+        // The image counts what is left out, and the program reports it at its end.
+        this.#hasCut &&= image === undefined;
+        if (image !== undefined) this.#free({ error: stopped(), cpuMs });
+        return;
+      }
       case "end":
         this.#hasCut = false;
         return this.#free(message.end);

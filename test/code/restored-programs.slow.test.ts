@@ -3,7 +3,7 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 import type { CodeExecutor, CodeProgram, ProgramRun } from "../../src/code/code-executor.js";
 import { createExecutor } from "../../src/code/worker-executor.js";
 
-const limits = { cpuMs: 300, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
+const limits = { calls: 100, cpuMs: 300, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
 const tools = { s: ["one", "two"] };
 const ignored = { onCall() {}, onLog() {}, onWait() {} };
 

@@ -27,7 +27,7 @@ async function scene(use: (scene: Scene) => Promise<void>): Promise<void> {
   };
   await using server = createTestServer({ tools: { wait, one: { handler: () => "1" } } });
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
-  const code = createCodeMode(toolport, { limits: { cpuMs: 300 } });
+  const code = createCodeMode(toolport, { limits: { cpuMs: 1_000 } });
   const called = () =>
     new Promise<void>((resolve) => {
       onCall = resolve;

@@ -4,7 +4,7 @@
  */
 
 /** A function of these parameters: host functions by name, the members of `tools` as JSON, limits. Returns what the worker calls. */
-export const GUEST_SOURCE = `(function (send, write, finish, members, maxOutput, maxResult) {
+export const GUEST_SOURCE = `(function (send, write, finish, members, maxOutput, maxResult, maxCalls) {
 "use strict";
 const { stringify, parse } = JSON;
 const { apply, construct } = Reflect;
@@ -39,24 +39,38 @@ const here = () => {
   return typeof stack === "string" ? stack : "";
 };
 
-// Calls.
-let count = 0;
+// Calls. Those that the host would refuse never reach it.
+const MAX_ARGUMENTS = 1 << 20, MAX_SENT = 4 << 20;
+let count = 0, sent = 0;
 const pending = create(null);
 const failed = (error) => new NativePromise((_, reject) => reject(error));
 const toJson = (args) => {
   if (args === undefined) return undefined;
   const json = stringify(args);
   if (typeof json !== "string") throw new NativeTypeError("A tool takes one object with its arguments");
+  if (json.length > MAX_ARGUMENTS)
+    throw toolError("The arguments have " + json.length + " characters; the limit is " + MAX_ARGUMENTS + ".", "INVALID_ARGUMENTS");
   return json;
+};
+const take = (id) => {
+  const call = pending[id];
+  delete pending[id];
+  sent -= call.size;
+  return call;
 };
 const toTool = (server, tool) => {
   const run = (args) => {
     const stack = here();
     try {
       const json = toJson(args);
+      if (count >= maxCalls) throw toolError("A program may make " + maxCalls + " calls.", "CALL_LIMIT");
+      const size = json === undefined ? 0 : json.length;
+      if (sent + size > MAX_SENT)
+        throw toolError("The calls that run have too many arguments together. Await some of them first.", "INVALID_ARGUMENTS");
       const id = ++count;
+      sent += size;
       const answer = new NativePromise((resolve, reject) => {
-        pending[id] = { __proto__: null, resolve, reject, stack };
+        pending[id] = { __proto__: null, resolve, reject, stack, size };
       });
       send(id, server, tool, json, stack);
       return answer;
@@ -172,8 +186,7 @@ return freeze({
     }
   },
   answer(id, json) {
-    const { resolve, reject } = pending[id];
-    delete pending[id];
+    const { resolve, reject } = take(id);
     try {
       resolve(json === undefined ? undefined : parse(json));
     } catch (error) {
@@ -181,8 +194,7 @@ return freeze({
     }
   },
   fail(id, name, code, message) {
-    const { reject, stack } = pending[id];
-    delete pending[id];
+    const { reject, stack } = take(id);
     const error = toolError(message, code);
     define(error, "stack", stack);
     if (name !== "ToolError") define(error, "name", name);

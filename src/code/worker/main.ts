@@ -77,10 +77,11 @@ class RunningProgram {
     await vm.answer(id, answer);
   }
 
-  async snapshot(): Promise<void> {
+  async snapshot(maxBytes: number): Promise<void> {
     const vm = await this.#vm;
     if (current !== this) return;
     const image = vm.snapshot();
+    if (image.length > maxBytes) return post({ type: "image", image: undefined, cpuMs: vm.cpuMs });
     this.#release();
     host.postMessage({ type: "image", image, cpuMs: vm.cpuMs } satisfies FromWorker, [image.buffer]);
   }
@@ -134,7 +135,7 @@ async function handle(message: ToWorker): Promise<void> {
     case "answer":
       return current?.answer(message);
     case "snapshot":
-      return current?.snapshot();
+      return current?.snapshot(message.maxBytes);
     case "stop":
       return current?.stop();
   }

@@ -1,8 +1,11 @@
 /** Parses the program of a model as the body of an async function, without running it, and finds positions in it. */
-import { EvalFlags, JSException, type QuickJS } from "quickjs-wasi";
+import { createContext, Script } from "node:vm";
+import { JSException } from "quickjs-wasi";
 
 /** The name of the program in stack traces of the VM. */
-const FILE = "program";
+export const FILE = "program";
+/** Far more than models write. Parsers need many times the memory of the text. */
+const MAX_CHARACTERS = 256 * 1024;
 
 export interface Position {
   readonly line?: number | undefined;
@@ -11,6 +14,8 @@ export interface Position {
 
 export interface ProgramSyntaxError extends Position {
   readonly message: string;
+  /** The text is too large for a parser, so it is not read as TypeScript either. */
+  readonly isFinal?: boolean;
 }
 
 /** A program that is ready to run. */
@@ -37,11 +42,18 @@ const WRAPPERS = [
   (source: string) => `({ async _() {\n${source}\n} })`,
 ];
 
-function syntaxErrorOf(vm: QuickJS, source: string): ProgramSyntaxError | undefined {
+const NESTED: ProgramSyntaxError = { message: "The program is nested too deeply", isFinal: true };
+
+/** Compiles code in the VM, without running it. */
+export type Compile = (code: string) => void;
+
+function syntaxErrorOf(source: string, compile: Compile): ProgramSyntaxError | undefined {
   for (const wrap of WRAPPERS) {
     try {
-      vm.evalCode(wrap(source), FILE, EvalFlags.COMPILE_ONLY).dispose();
+      compile(wrap(source));
     } catch (error) {
+      // The stack of the thread was not enough for the parser.
+      if (error instanceof RangeError) return NESTED;
       if (!(error instanceof JSException)) throw error;
       const { message, stack = "" } = error;
       error.dispose();
@@ -58,16 +70,13 @@ function insideOf(source: string, { line, column }: Position): Position {
   return { line: lines.length, column: lines.at(-1)!.length + 1 };
 }
 
-/** Parses JavaScript, or TypeScript if that fails. `sucrase` is loaded only then. */
-export async function parseProgram(vm: QuickJS, source: string): Promise<ParsedProgram | ProgramSyntaxError> {
-  const plain = syntaxErrorOf(vm, source);
-  if (plain === undefined) return runnable(source, false);
-  const converted = await toJavaScript(source);
-  if (converted === undefined) return plain;
-  if ("message" in converted) return converted;
-  const error = syntaxErrorOf(vm, converted.code);
-  if (error === undefined) return runnable(converted.code, true);
-  return { message: error.message, ...originalPosition(converted.mappings, error) };
+export function parseJavaScript(source: string, compile: Compile): ParsedProgram | ProgramSyntaxError {
+  if (source.length > MAX_CHARACTERS)
+    return {
+      message: `The program has ${source.length} characters; the limit is ${MAX_CHARACTERS}`,
+      isFinal: true,
+    };
+  return syntaxErrorOf(source, compile) ?? runnable(source, false);
 }
 
 const runnable = (code: string, isTypeScript: boolean): ParsedProgram => ({
@@ -76,21 +85,43 @@ const runnable = (code: string, isTypeScript: boolean): ParsedProgram => ({
   isTypeScript,
 });
 
+/** Converts TypeScript. It is stopped after this time: some short texts keep the parser busy for hours. */
+export interface Converter {
+  readonly transform: typeof import("sucrase").transform;
+  readonly limitMs: number;
+}
+
+/** Undefined if the package is missing. */
+export async function loadSucrase(): Promise<Converter["transform"] | undefined> {
+  try {
+    return (await import("sucrase")).transform;
+  } catch {
+    return undefined;
+  }
+}
+
+/** Parses a text that is not JavaScript. Throws if the time is over: see `isTimeout`. */
+export function parseTypeScript(
+  source: string,
+  compile: Compile,
+  converter: Converter,
+): ParsedProgram | ProgramSyntaxError {
+  const converted = toJavaScript(source, converter);
+  if ("message" in converted) return converted;
+  const error = syntaxErrorOf(converted.code, compile);
+  if (error === undefined) return runnable(converted.code, true);
+  return { message: error.message, ...originalPosition(converted.mappings, error) };
+}
+
 interface Converted {
   readonly code: string;
   readonly mappings: string;
 }
 
-/** Removes types; lines stay where they are. Undefined if the package is missing. */
-async function toJavaScript(source: string): Promise<Converted | ProgramSyntaxError | undefined> {
-  let sucrase: typeof import("sucrase");
-  try {
-    sucrase = await import("sucrase");
-  } catch {
-    return undefined;
-  }
-  try {
-    const { code, sourceMap } = sucrase.transform(source, {
+/** Removes types; lines stay where they are. */
+function toJavaScript(source: string, { transform, limitMs }: Converter): Converted | ProgramSyntaxError {
+  const convert = () =>
+    transform(source, {
       transforms: ["typescript"],
       disableESTransforms: true,
       // Not removed silently: there are no modules.
@@ -98,20 +129,37 @@ async function toJavaScript(source: string): Promise<Converted | ProgramSyntaxEr
       filePath: FILE,
       sourceMapOptions: { compiledFilename: FILE },
     });
+  try {
+    const { code, sourceMap } = withTimeLimit(convert, limitMs);
     return { code, mappings: sourceMap?.mappings ?? "" };
   } catch (error) {
+    if (isTimeout(error)) throw error;
+    if (error instanceof RangeError) return NESTED;
     const { message, loc } = error as Error & { loc?: { line: number; column: number } };
     const what = message.replace(/^Error transforming program: /, "").replace(/ \(\d+:\d+\)$/, "");
     return { message: what, ...(loc && insideOf(source, loc)) };
   }
 }
 
+const caller = new Script("run()");
+
+/** V8 stops everything that a script of `node:vm` calls, in any context. */
+function withTimeLimit<Result>(run: () => Result, limitMs: number): Result {
+  return caller.runInContext(createContext({ run }), { timeout: Math.max(1, Math.ceil(limitMs)) }) as Result;
+}
+
+export const isTimeout = (error: unknown): boolean =>
+  (error as { code?: unknown } | undefined)?.code === "ERR_SCRIPT_EXECUTION_TIMEOUT";
+
 /** The position in the program as it was written, for a program that was converted. */
-export async function positionInSource(source: string, position: Position): Promise<Position> {
-  const converted = await toJavaScript(source);
-  return converted === undefined || "message" in converted
-    ? position
-    : originalPosition(converted.mappings, position);
+export function positionInSource(source: string, position: Position, converter: Converter): Position {
+  let converted: Converted | ProgramSyntaxError;
+  try {
+    converted = toJavaScript(source, converter);
+  } catch {
+    return position;
+  }
+  return "message" in converted ? position : originalPosition(converted.mappings, position);
 }
 
 const DIGITS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";

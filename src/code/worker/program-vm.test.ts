@@ -8,7 +8,7 @@ import { prepareVm, type ReadyVm } from "./ready-vm.js";
 import { ThreadState } from "./thread-state.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
-const LIMITS = { cpuMs: 5_000, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
+const LIMITS = { calls: 100, cpuMs: 5_000, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
 const TOOLS = { calc: ["add", "list"], files: ["read"] };
 
 let wasm: CompiledWasm;

@@ -1,9 +1,20 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
-import { type JSValueHandle, QuickJS } from "quickjs-wasi";
+import { EvalFlags, type JSValueHandle, QuickJS } from "quickjs-wasi";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
 import { cpuLimit, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
 import { engineFailure } from "./engine-failure.js";
-import { type Position, parseProgram, positionIn, positionInSource } from "./parse-program.js";
+import {
+  FILE,
+  isTimeout,
+  loadSucrase,
+  type ParsedProgram,
+  type Position,
+  type ProgramSyntaxError,
+  parseJavaScript,
+  parseTypeScript,
+  positionIn,
+  positionInSource,
+} from "./parse-program.js";
 import { type ImageHeader, readImage, writeImage } from "./program-image.js";
 import { createVm, type ReadyVm, vmOptions } from "./ready-vm.js";
 import { ThreadState } from "./thread-state.js";
@@ -98,17 +109,49 @@ export class ProgramVm {
     } catch (error) {
       return this.#end(engineFailure(error));
     }
-    const parsed = await parseProgram(this.#vm, this.#program.source);
+    this.#listener.onRunning();
+    let parsed: ParsedProgram | ProgramSyntaxError;
+    try {
+      parsed = await this.#parse();
+    } catch (error) {
+      return this.#end(isTimeout(error) ? cpuLimit(this.#program.limits.cpuMs) : engineFailure(error));
+    }
+    if (this.#thread.isStopRequested) return this.stop();
     if ("message" in parsed) {
       const { message, line, column } = parsed;
       return this.#end({ code: "SYNTAX", name: "SyntaxError", message, line, column });
     }
     this.#isTypeScript = parsed.isTypeScript;
-    if (this.#thread.isStopRequested) return this.stop();
-    this.#listener.onRunning();
     await this.#enter(() => {
       this.#main = this.#callGuest("run", this.#vm.evalCode(parsed.code, parsed.file));
     });
+  }
+
+  /** JavaScript, or TypeScript if that fails. `sucrase` is loaded only then. Both parsers use the time of the program. */
+  async #parse(): Promise<ParsedProgram | ProgramSyntaxError> {
+    const { source } = this.#program;
+    const compile = (code: string) =>
+      this.#inVm(() => this.#vm.evalCode(code, FILE, EvalFlags.COMPILE_ONLY).dispose());
+    const plain = this.#compute(() => parseJavaScript(source, compile));
+    if (!("message" in plain) || plain.isFinal) return plain;
+    const transform = await loadSucrase();
+    if (transform === undefined) return plain;
+    return this.#compute(() => parseTypeScript(source, compile, { transform, limitMs: this.#leftMs }));
+  }
+
+  get #leftMs(): number {
+    return this.#program.limits.cpuMs - this.cpuMs;
+  }
+
+  /** Runs code whose time counts as that of the program. */
+  #compute<Result>(run: () => Result): Result {
+    this.#busySince = performance.now();
+    try {
+      return run();
+    } finally {
+      this.#usedMs += performance.now() - this.#busySince;
+      this.#busySince = undefined;
+    }
   }
 
   /** Not part of the program's time. */
@@ -123,6 +166,7 @@ export class ProgramVm {
       vm.newString(members),
       vm.newNumber(limits.outputBytes),
       vm.newNumber(limits.resultBytes),
+      vm.newNumber(limits.calls),
     );
   }
 
@@ -289,15 +333,14 @@ export class ProgramVm {
   /** Runs code of the VM and everything that follows from it, then reports the state of the program. */
   async #enter(action: () => void): Promise<void> {
     let failure: unknown;
-    this.#busySince = performance.now();
     try {
-      action();
-      this.#inVm(() => this.#vm.executePendingJobs());
+      this.#compute(() => {
+        action();
+        this.#inVm(() => this.#vm.executePendingJobs());
+      });
     } catch (error) {
       failure = error;
     }
-    this.#usedMs += performance.now() - this.#busySince;
-    this.#busySince = undefined;
     await this.#report(failure);
   }
 
@@ -334,7 +377,12 @@ export class ProgramVm {
 
   async #positionOf(stack: string): Promise<Position> {
     const position = positionIn(stack);
-    return this.#isTypeScript ? positionInSource(this.#program.source, position) : position;
+    const transform = this.#isTypeScript ? await loadSucrase() : undefined;
+    if (transform === undefined) return position;
+    return positionInSource(this.#program.source, position, {
+      transform,
+      limitMs: this.#program.limits.cpuMs,
+    });
   }
 
   #end(error: EndError): void {

@@ -17,7 +17,7 @@ export type ToWorker =
   | { readonly type: "prepare"; readonly memoryBytes: number }
   | { readonly type: "start"; readonly program: CodeProgram }
   | { readonly type: "answer"; readonly id: number; readonly answer: ProgramAnswer }
-  | { readonly type: "snapshot" }
+  | { readonly type: "snapshot"; readonly maxBytes: number }
   /** For a program that waits. One that computes sees the state of the thread. */
   | { readonly type: "stop" };
 
@@ -35,6 +35,6 @@ export type FromWorker =
       readonly answered: number;
       readonly cpuMs: number;
     }
-  /** The program is over, as with `end`. */
-  | { readonly type: "image"; readonly image: Uint8Array; readonly cpuMs: number }
+  /** The program is over, as with `end`. Without an image, it was too large and the program goes on. */
+  | { readonly type: "image"; readonly image: Uint8Array | undefined; readonly cpuMs: number }
   | { readonly type: "end"; readonly end: ProgramEnd };

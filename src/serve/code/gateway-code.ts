@@ -1,5 +1,6 @@
 /** Code mode of a gateway: clients get `search` and `execute`, and their programs call the tools that the policy shows them. */
 import { compileFilter } from "../../catalog/filters/filters.js";
+import type { CodeExecutor } from "../../code/code-executor.js";
 import type { CodeModeOptions } from "../../code/code-mode.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { giveArtifacts } from "../../port/artifact-access.js";
@@ -17,11 +18,19 @@ export async function openGatewayCode(options: CodeModeOptions): Promise<Gateway
   const { EXECUTE_NAME, SEARCH_NAME } = await import("../../code/model-tools.js");
   // Checks the options: nothing is used of the port yet.
   createCodeMode({} as Toolport, options);
-  // One executor for all users: a thread runs one program at a time, each in a VM of its own, and few unused threads wait.
-  const executor = options.executor ?? (await loadExecutor(options.idleTimeoutMs));
+  // One executor for all users, so that they share its threads: each runs one program at a time, in a VM of its own.
+  const executor = options.executor ?? (await loadExecutor(options));
+  const executorFor = (owner: string | undefined): CodeExecutor => ({
+    version: executor.version,
+    start: (program, host) => executor.start({ ...program, owner }, host),
+  });
   return {
     isOffered: (name) => name === EXECUTE_NAME || name === SEARCH_NAME,
-    open: (context, answer) => createCodeMode(toolportOf(context, answer), { ...options, executor }),
+    open: (context, answer) =>
+      createCodeMode(toolportOf(context, answer), {
+        ...options,
+        executor: executorFor(context.client.principal),
+      }),
     async close() {
       // An executor of the program's own stays open.
       if (options.executor === undefined) await executor.close?.();
