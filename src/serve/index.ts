@@ -13,11 +13,12 @@ export type { TokenClaims } from "./auth/identity.js";
 export { createGateway, type Gateway } from "./gateway.js";
 export type { GatewayOptions } from "./gateway-options.js";
 export type { PolicyOption } from "./policy/create-policy.js";
-export type { Policy, PolicyDecision, PolicyEffect, PolicyRequest } from "./policy/policy.js";
+export type { Policy, PolicyDecision, PolicyRequest, ReadRules } from "./policy/policy.js";
 export type {
   ArgumentCondition,
   ArgumentTest,
   PolicyDocument,
+  PolicyEffect,
   PolicyRule,
   TextPattern,
   UserPattern,

@@ -30,6 +30,8 @@ export interface GatewayParts {
   readonly users: Users;
   readonly sessions: Sessions;
   readonly policy: Policy | undefined;
+  /** Whether the policy reads the URIs of resources, so that each may have one reading only. */
+  readsUris(): boolean;
   /** Set if clients call the tools in programs only. */
   readonly code: GatewayCode | undefined;
   /** Pages on which users log in at servers. Undefined without users. */

@@ -15,7 +15,7 @@ import { UserTasks } from "./calls/user-tasks.js";
 import { openGatewayCode } from "./code/gateway-code.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
-import { createServerRule } from "./policy/hides-server.js";
+import { createServerRule, readsUris } from "./policy/hides-server.js";
 import { createServerPolicy } from "./policy/server-policy.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
@@ -93,6 +93,7 @@ export async function startGateway(
     parked,
     tasks: new UserTasks(store, report),
     policy,
+    readsUris: () => options.policy !== undefined && readsUris(options.policy),
     code,
     questions: new Questions(mailbox, seal),
     connect:

@@ -45,8 +45,8 @@ export type OwnToolItem = { readonly server: string } & (
 export interface ItemRules {
   /** For each item, whether a list may show it. */
   areShown(items: readonly OwnToolItem[]): Promise<readonly boolean[]>;
-  /** Rejects if the item may not be read. */
-  check(item: OwnToolItem): Promise<void>;
+  /** Rejects if the item may not be read. Resolves with the item as its server gets it. */
+  check<Item extends OwnToolItem>(item: Item): Promise<Item>;
 }
 
 /** An own tool that obeys rules for its caller. */

@@ -187,9 +187,10 @@ function readTool(
       const chosen = servers.choose(mcpServer, owners, shown);
       if ("problem" in chosen) return textResult(chosen.problem, true);
       const { server } = chosen;
-      await rules?.check({ server, uri });
+      const wanted = { server, uri };
+      const sent = (await rules?.check(wanted)) ?? wanted;
       try {
-        const contents = await access.read(server, uri, accessOf(callOptions));
+        const contents = await access.read(server, sent.uri, accessOf(callOptions));
         return await present(contents, { server, uri });
       } catch (error) {
         if (!(error instanceof CatalogError) || error.code !== "RESOURCE_NOT_FOUND") throw error;

@@ -1,9 +1,13 @@
-/** Asks the policy about resources and prompts. */
+/** Finds the resources that clients name, and asks the policy about resources and prompts. */
 
 import type { GatewayClient } from "../client.js";
 import { Fault, INTERNAL_ERROR } from "../faults.js";
+import { resourceNames } from "../lists/list-entries.js";
+import type { ResourceTarget } from "../lists/resource-names.js";
 import type { PolicyRequest } from "../policy/policy.js";
+import { readUri } from "../policy/resource-uri.js";
 import type { GatewayParts, RequestFacts } from "../request-context.js";
+import type { GatewayUser } from "../users.js";
 
 /** What a client reads. */
 type Read = Pick<PolicyRequest, "method" | "server" | "uri" | "prompt" | "args">;
@@ -32,10 +36,48 @@ export async function refusalOfRead(
 /** Throws if the policy does not let the client read it. */
 export async function checkRead(context: ReadContext, read: Read): Promise<void> {
   const reason = await refusalOfRead(context, read);
-  if (reason === undefined) return;
-  throw new Fault({
+  if (reason !== undefined) throw refusedRead(reason);
+}
+
+export const refusedRead = (reason: string): Fault =>
+  new Fault({
     code: INTERNAL_ERROR,
     message: `The gateway refused this request: ${reason}`,
     data: { code: "REFUSED", retryable: false, outcome: "unsent" },
   });
+
+/** Why a resource that a policy decides about cannot be read by this URI. */
+export const refusalOfUri = (problem: string): string =>
+  `servers may read this URI in more than one way: ${problem}. Use the URI as a list shows it, or write it in its simplest form`;
+
+interface Locating {
+  readonly user: Pick<GatewayUser, "port">;
+  readonly parts: Pick<GatewayParts, "readsUris">;
+  readonly facts: RequestFacts;
+}
+
+/**
+ * The resource that a URI of a client leads to. With rules about resources it has the URI that the policy decides about, and that its server gets.
+ *
+ * @param isTemplate the URI may be a template that a server lists
+ * @throws Fault if servers may read the URI in more than one way, and none lists it
+ */
+export async function locateResource(
+  { user, parts, facts }: Locating,
+  uri: string,
+  { isTemplate = false, ...wait }: { isTemplate?: boolean; signal?: AbortSignal; limitMs?: number } = {},
+): Promise<ResourceTarget | undefined> {
+  if (!parts.readsUris()) {
+    const names = await resourceNames(user.port, wait);
+    return (isTemplate ? names.resolveTemplate(uri) : undefined) ?? names.find(uri);
+  }
+  const read = readUri(uri);
+  const needsLists = isTemplate || read.uri !== uri || read.problem !== undefined;
+  const names = await resourceNames(user.port, { ...wait, needsLists });
+  const found = isTemplate ? names.resolveDecidedTemplate(uri) : names.findDecided(uri);
+  if (found?.problem === undefined) return found;
+  facts.server = found.server;
+  facts.tool = found.uri;
+  facts.outcome = "refused";
+  throw refusedRead(refusalOfUri(found.problem));
 }

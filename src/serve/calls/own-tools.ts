@@ -11,10 +11,11 @@ import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js"
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
+import { resourceNames } from "../lists/list-entries.js";
 import type { Fields } from "../message.js";
-import type { Policy } from "../policy/policy.js";
+import type { Policy, PolicyRequest } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
-import { refusalOfRead } from "./check-read.js";
+import { refusalOfRead, refusalOfUri } from "./check-read.js";
 
 /** Search results are filtered afterwards, so more are searched than are shown. */
 const MAX_FOUND = 10_000;
@@ -63,20 +64,32 @@ function itemRules(context: RequestContext, policy: Policy): ItemRules {
     async check(item) {
       const { server } = item;
       context.facts.server = server;
-      const read =
-        "prompt" in item
-          ? { method: "prompts/get", server, prompt: item.prompt, args: item.args }
-          : { method: "resources/read", server, uri: item.uri };
-      const reason = await refusalOfRead(context, read);
-      if (reason !== undefined)
-        throw new ToolCallError({
+      const refuse = (reason: string) =>
+        new ToolCallError({
           code: "REFUSED",
           what: `The gateway refused this call: ${reason}`,
           server,
           outcome: "unsent",
         });
+      const { problem, ...read } = await toRead(context, item);
+      if (problem !== undefined) throw refuse(refusalOfUri(problem));
+      const reason = await refusalOfRead(context, read);
+      if (reason !== undefined) throw refuse(reason);
+      return read.uri === undefined ? item : { ...item, uri: read.uri };
     },
   };
+}
+
+/** What the policy decides about. */
+async function toRead(
+  { parts, user, exchange }: RequestContext,
+  item: OwnToolItem,
+): Promise<Omit<PolicyRequest, "principal" | "scopes"> & { readonly problem?: string | undefined }> {
+  const { server } = item;
+  if ("prompt" in item) return { method: "prompts/get", server, prompt: item.prompt, args: item.args };
+  if (!parts.readsUris()) return { method: "resources/read", server, uri: item.uri };
+  const names = await resourceNames(user.port, { signal: exchange.signal, needsLists: true });
+  return { method: "resources/read", ...names.toDecided({ server, uri: item.uri }) };
 }
 
 function listMethod(item: OwnToolItem): string {

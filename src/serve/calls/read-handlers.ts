@@ -14,13 +14,12 @@ import {
 } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import type { JsonText } from "../json-text.js";
-import { resourceNames } from "../lists/list-entries.js";
-import type { ResourceNames, ResourceTarget } from "../lists/resource-names.js";
+import type { ResourceTarget } from "../lists/resource-names.js";
 import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
-import { checkRead } from "./check-read.js";
+import { checkRead, locateResource } from "./check-read.js";
 import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
@@ -44,8 +43,7 @@ interface ServerRequest {
 export async function readResource(context: RequestContext): Promise<JsonText> {
   const { uri } = context.request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
-  const target = await findResource(context, (names) => names.find(uri));
-  if (target === undefined) throw unknownResource(uri);
+  const target = await findResource(context, uri);
   return relay(context, {
     server: target.server,
     params: { uri: target.uri },
@@ -75,12 +73,16 @@ const unknownResource = (uri: string): Fault =>
 
 /** Looks again after waiting for servers that are slow to connect. */
 async function findResource(
-  { user, exchange }: RequestContext,
-  find: (names: ResourceNames) => ResourceTarget | undefined,
-): Promise<ResourceTarget | undefined> {
-  const { signal } = exchange;
-  const found = find(await resourceNames(user.port, { signal }));
-  return found ?? find(await resourceNames(user.port, { signal, limitMs: PATIENT_MS }));
+  context: RequestContext,
+  uri: string,
+  isTemplate = false,
+): Promise<ResourceTarget> {
+  const { signal } = context.exchange;
+  const found =
+    (await locateResource(context, uri, { isTemplate, signal })) ??
+    (await locateResource(context, uri, { isTemplate, signal, limitMs: PATIENT_MS }));
+  if (found === undefined) throw unknownResource(uri);
+  return found;
 }
 
 async function findPrompt(
@@ -108,8 +110,7 @@ export async function complete(context: RequestContext): Promise<JsonText> {
     return relay(context, { server, params, prompt: source, identity: ref });
   }
   if (type !== "ref/resource" || typeof uri !== "string") throw invalidParams("The reference is not valid");
-  const target = await findResource(context, (names) => names.resolveTemplate(uri) ?? names.find(uri));
-  if (target === undefined) throw unknownResource(uri);
+  const target = await findResource(context, uri, true);
   return relay(context, {
     server: target.server,
     params: { ref: { ...ref, uri: target.uri }, ...rest },

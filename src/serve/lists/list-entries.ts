@@ -140,13 +140,18 @@ interface NameWait {
   readonly signal?: AbortSignal | undefined;
   /** How long to wait for servers that are not connected yet. */
   readonly limitMs?: number | undefined;
+  /** Whether it matters what a server lists, also if there is only one. @default false */
+  readonly needsLists?: boolean | undefined;
 }
 
 /** The names of all resources, after reading the lists that are not known yet. */
-export async function resourceNames(port: Port, wait: NameWait = {}): Promise<ResourceNames> {
+export async function resourceNames(
+  port: Port,
+  { needsLists = false, ...wait }: NameWait = {},
+): Promise<ResourceNames> {
   const servers = port.configs().map(({ name }) => name);
   // The scan may withhold a resource, which is known once the list is.
-  if (servers.length > 1 || port.parts.settings.scan !== undefined)
+  if (needsLists || servers.length > 1 || port.parts.settings.scan !== undefined)
     await Promise.all([port.need("resources", wait), port.need("resourceTemplates", wait)]);
   return knownNames(port, servers);
 }

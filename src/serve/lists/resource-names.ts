@@ -1,12 +1,18 @@
 /** The URIs of resources of many servers, so that each URI leads to one server. */
-import { Fault, INVALID_PARAMS } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
+import { readUri } from "../policy/resource-uri.js";
 import { matchesTemplate } from "./match-template.js";
 
 /** A resource of one server, by the URI that the server uses. */
 export interface ResourceTarget {
   readonly server: string;
   readonly uri: string;
+}
+
+/** A resource that a policy decides about. */
+export interface DecidedTarget extends ResourceTarget {
+  /** Why the server must not get it: its URI can be read in more than one way, and no list contains it. */
+  readonly problem?: string | undefined;
 }
 
 /** What the names are made of. */
@@ -16,6 +22,8 @@ export interface NamedResources {
   readonly resources: readonly { readonly server: string; readonly uri: string }[];
   readonly templates: readonly { readonly server: string; readonly uriTemplate: string }[];
 }
+
+const NOT_LISTED = "its server lists no such template";
 
 const SCHEME = "toolport:";
 
@@ -35,11 +43,36 @@ export class ResourceNames {
       if (!this.#templateOwners.has(uriTemplate)) this.#templateOwners.set(uriTemplate, server);
   }
 
-  /** Like {@link find}, but throws if there is none. */
-  resolve(uri: string): ResourceTarget {
+  /** The target as its server gets it when a policy decides: as the server lists it, else in normal form. */
+  toDecided(target: ResourceTarget): DecidedTarget {
+    if (this.#isListed(target)) return target;
+    const { uri, problem } = readUri(target.uri);
+    return { server: target.server, uri, problem };
+  }
+
+  /** Like {@link find}, with a policy. */
+  findDecided(uri: string): DecidedTarget | undefined {
     const found = this.find(uri);
-    if (found !== undefined) return found;
-    throw new Fault({ code: INVALID_PARAMS, message: "Resource not found", data: { uri } });
+    if (found !== undefined && (found.uri !== uri || this.#isListed(found))) return this.toDecided(found);
+    const { uri: normal, problem } = readUri(uri);
+    // Another server may own the normal form.
+    if (normal !== uri && problem === undefined) return this.findDecided(normal);
+    return found && { ...found, problem };
+  }
+
+  /** Like {@link resolveTemplate}, with a policy. A template that no server lists counts as a URI. */
+  resolveDecidedTemplate(template: string): DecidedTarget | undefined {
+    const found = this.resolveTemplate(template);
+    const isListed =
+      found !== undefined &&
+      this.#given.templates.some(
+        ({ server, uriTemplate }) => server === found.server && uriTemplate === found.uri,
+      );
+    if (isListed) return found;
+    const decided = this.findDecided(template);
+    return (
+      decided && { ...decided, problem: decided.problem ?? (/[{}]/.test(template) ? NOT_LISTED : undefined) }
+    );
   }
 
   /** The URI that clients see. */
@@ -71,6 +104,15 @@ export class ResourceNames {
     if (wrapped !== undefined) return wrapped;
     const owner = this.#owners.get(uri) ?? this.#only() ?? this.#byTemplate(uri);
     return owner === undefined ? undefined : { server: owner, uri };
+  }
+
+  #isListed({ server, uri }: ResourceTarget): boolean {
+    // The first server that lists it is its owner, and another one may list it too.
+    return (
+      this.#owners.get(uri) === server ||
+      (this.#owners.has(uri) &&
+        this.#given.resources.some((listed) => listed.server === server && listed.uri === uri))
+    );
   }
 
   #only(): string | undefined {

@@ -1,7 +1,6 @@
 /** Conditions on the arguments of a call, compiled from JSON pointers, globs, patterns and ranges. */
 
-import type { PolicyEffect } from "./policy.js";
-import type { ArgumentCondition, ArgumentTest } from "./policy-document.js";
+import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy-document.js";
 import { compileText, type TextMatcher } from "./text-pattern.js";
 
 export type ArgumentsMatcher = (args: Readonly<Record<string, unknown>>) => boolean;

@@ -2,8 +2,9 @@
 import { parseJson } from "../../util/json.js";
 import { type ArgumentsMatcher, compileArguments, type RegexCompiler } from "./argument-conditions.js";
 import { WHOLE_SERVER } from "./hides-server.js";
-import { ALLOW, type PolicyDecision, type PolicyRequest } from "./policy.js";
+import { ALLOW, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
 import type { PolicyDocument, PolicyRule, TextPattern, UserPattern } from "./policy-document.js";
+import { readingsOf } from "./resource-uri.js";
 import { compileText, type TextMatcher } from "./text-pattern.js";
 
 interface CompiledRule {
@@ -48,7 +49,7 @@ export function compileRules(
     return found;
   };
 
-  return (request) => {
+  const decide = (request: PolicyRequest): PolicyDecision => {
     // A list shows what some arguments may be allowed to do. Every other request is decided with the arguments it has.
     const isWhole = request.method === WHOLE_SERVER;
     const isListing = isWhole || request.method.endsWith("/list");
@@ -65,6 +66,8 @@ export function compileRules(
     }
     return readsArguments ? fallbackByArguments : fallback;
   };
+  return (request) =>
+    request.uri === undefined ? decide(request) : readingsOf(request).map(decide).reduce(stricter);
 }
 
 /** Whether everything but the arguments matches. */

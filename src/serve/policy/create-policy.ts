@@ -1,16 +1,13 @@
 /** One policy made of rules and outside engines: the strictest answer counts. */
 import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { ALLOW, type Policy, type PolicyDecision, type PolicyEffect, type PolicyRequest } from "./policy.js";
+import { ALLOW, type Policy, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
 import { enginePolicy, type PolicyEngine, type PolicyHook } from "./policy-engine.js";
 
 /** Rules that were read, an outside engine, or a function. Of several, the strictest answer counts. */
 export type PolicyOption = PolicyPart | readonly PolicyPart[];
 
 type PolicyPart = Policy | PolicyEngine | PolicyHook;
-
-/** How strict an effect is. */
-const RANK: Readonly<Record<PolicyEffect, number>> = { allow: 0, approve: 1, deny: 2 };
 
 /**
  * Joins the parts of a policy. A denied request is not passed on to the parts after the one that denied it.
@@ -77,13 +74,6 @@ function decideFrom(
     strictest = stricter(before, decision);
   }
   return strictest ?? ALLOW;
-}
-
-function stricter(before: PolicyDecision | undefined, decision: PolicyDecision): PolicyDecision {
-  if (before === undefined) return decision;
-  const chosen = RANK[decision.effect] > RANK[before.effect] ? decision : before;
-  const readsArguments = before.readsArguments === true || decision.readsArguments === true;
-  return readsArguments && chosen.readsArguments !== true ? { ...chosen, readsArguments } : chosen;
 }
 
 /** Each part sees only what the parts before it did not deny. */

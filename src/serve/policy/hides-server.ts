@@ -1,4 +1,4 @@
-/** Whether a policy hides a whole server from a user. */
+/** What a policy decides about as a whole: whether it hides a server from a user, and whether it reads the URIs of resources. */
 import type { PolicyOption } from "./create-policy.js";
 import type { Policy, PolicyRequest } from "./policy.js";
 
@@ -21,6 +21,13 @@ export function createServerRule(option: PolicyOption | undefined): (asked: Aske
       return !(decision instanceof Promise) && decision.effect === "deny";
     });
 }
+
+/** Whether decisions may differ with the URI of a resource. Rules without `resource` do not read it. */
+export const readsUris = (option: PolicyOption): boolean =>
+  ([option].flat() as readonly unknown[]).some((part) => {
+    const document = isRules(part) ? part.source?.().document : undefined;
+    return document === undefined || document.rules.some(({ resource }) => resource !== undefined);
+  });
 
 const isRules = (part: unknown): part is Policy =>
   typeof part === "object" && part !== null && "onChange" in part;

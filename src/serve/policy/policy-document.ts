@@ -1,5 +1,7 @@
 /** The policy file: rules, each with an effect and patterns. */
-import type { PolicyEffect } from "./policy.js";
+
+/** What happens to a request. `approve`: a person has to agree first. */
+export type PolicyEffect = "allow" | "deny" | "approve";
 
 /** Text with `*` (any characters, also none) and `?` (one character). A list matches if one of its patterns does. */
 export type TextPattern = string | readonly string[];

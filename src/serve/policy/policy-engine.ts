@@ -1,7 +1,9 @@
 /** An outside engine as a policy: OPA, Cedar or a function. It fails closed. */
 import { mapConcurrently } from "../../util/map-concurrently.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import { ALLOW, type Policy, type PolicyDecision, type PolicyEffect, type PolicyRequest } from "./policy.js";
+import { ALLOW, type Policy, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
+import type { PolicyEffect } from "./policy-document.js";
+import { readingsOf } from "./resource-uri.js";
 
 /** What an engine may answer. `true` allows, `false` denies. */
 export type PolicyAnswer = boolean | PolicyEffect | PolicyDecision;
@@ -99,21 +101,41 @@ export function enginePolicy(
     return requests.map(() => decision);
   };
 
+  const decideList = (requests: readonly PolicyRequest[]) => {
+    if (decideAll === undefined) return decideInTurn(decideOne, requests);
+    const context = new LazyContext();
+    try {
+      const answers = decideAll(requests, context);
+      if (!isThenable(answers)) return readAll(answers, requests);
+      return limited(answers, context).then(
+        (settled) => readAll(settled, requests),
+        (cause) => allFailed(requests, cause),
+      );
+    } catch (error) {
+      return allFailed(requests, error);
+    }
+  };
+
   return {
-    decide: decideOne,
+    decide(request) {
+      const readings = readingsOf(request);
+      if (readings.length === 1) return decideOne(readings[0]!);
+      const decisions = decideInTurn(decideOne, readings);
+      return decisions instanceof Promise
+        ? decisions.then((late) => late.reduce(stricter))
+        : decisions.reduce(stricter);
+    },
     decideAll(requests) {
-      if (decideAll === undefined) return decideInTurn(decideOne, requests);
-      const context = new LazyContext();
-      try {
-        const answers = decideAll(requests, context);
-        if (!isThenable(answers)) return readAll(answers, requests);
-        return limited(answers, context).then(
-          (settled) => readAll(settled, requests),
-          (cause) => allFailed(requests, cause),
-        );
-      } catch (error) {
-        return allFailed(requests, error);
-      }
+      const readings = requests.map(readingsOf);
+      const decisions = decideList(readings.flat());
+      const join = (each: readonly PolicyDecision[]) => {
+        let next = 0;
+        return readings.map(({ length }) => {
+          next += length;
+          return each.slice(next - length, next).reduce(stricter);
+        });
+      };
+      return decisions instanceof Promise ? decisions.then(join) : join(decisions);
     },
     onChange: () => () => {},
     close() {},

@@ -1,7 +1,6 @@
 /** What a gateway asks its policy, and what a policy answers. */
 
-/** What happens to a request. `approve`: a person has to agree first. */
-export type PolicyEffect = "allow" | "deny" | "approve";
+import type { PolicyDocument, PolicyEffect } from "./policy-document.js";
 
 /** One request of a client, or one entry of a list that the client asked for. */
 export interface PolicyRequest {
@@ -59,9 +58,31 @@ export interface Policy {
   onChange(listener: () => void): () => void;
   /** Stops watching. Decisions go on with the last rules. */
   close(): void;
+  /** The rules that decide now, if the policy is made of rules. A gateway checks whether they can apply to its servers. */
+  source?(): ReadRules;
+}
+
+/** The rules of a policy, and where they come from. */
+export interface ReadRules {
+  readonly document: PolicyDocument;
+  /** Names of servers that rules may name, whether the gateway has them or not. */
+  readonly knownServers: readonly string[];
+  /** The file and line of a part of the document. Undefined: it comes from no file. */
+  locate(path: readonly (string | number)[]): { readonly file: string; readonly line: number } | undefined;
 }
 
 export const ALLOW: PolicyDecision = Object.freeze({ effect: "allow" });
+
+/** How strict an effect is. */
+const RANK: Readonly<Record<PolicyEffect, number>> = { allow: 0, approve: 1, deny: 2 };
+
+/** Of two decisions about the same request, the stricter one. */
+export function stricter(before: PolicyDecision | undefined, decision: PolicyDecision): PolicyDecision {
+  if (before === undefined) return decision;
+  const chosen = RANK[decision.effect] > RANK[before.effect] ? decision : before;
+  const readsArguments = before.readsArguments === true || decision.readsArguments === true;
+  return readsArguments && chosen.readsArguments !== true ? { ...chosen, readsArguments } : chosen;
+}
 
 /** Decides about every request of a list. */
 export function decideEach(

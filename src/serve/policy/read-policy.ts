@@ -9,10 +9,16 @@ import {
   decideEach,
   type Policy,
   type PolicyDecision,
-  type PolicyEffect,
   type PolicyRequest,
+  type ReadRules,
 } from "./policy.js";
-import type { ArgumentCondition, ArgumentTest, PolicyDocument, PolicyRule } from "./policy-document.js";
+import type {
+  ArgumentCondition,
+  ArgumentTest,
+  PolicyDocument,
+  PolicyEffect,
+  PolicyRule,
+} from "./policy-document.js";
 
 const EFFECTS: readonly PolicyEffect[] = ["allow", "deny", "approve"];
 const DOCUMENT_FIELDS = ["$schema", "default", "rules"];
@@ -23,6 +29,12 @@ const MAX_RULES = 10_000;
 export interface ReadPolicyOptions {
   /** The file that the text comes from; named in errors. @default none */
   readonly file?: string | undefined;
+  /**
+   * Servers that rules may name although the gateway does not have them, because they are added later. A rule for any other
+   * server is an error when the gateway starts.
+   * @default none
+   */
+  readonly knownServers?: readonly string[] | undefined;
 }
 
 /**
@@ -41,39 +53,56 @@ export async function readPolicy(
   source: PolicyDocument | string,
   options: ReadPolicyOptions = {},
 ): Promise<Policy> {
-  const decide = await readRules(source, options);
+  const { decide, ...rules } = await readRules(source, options);
   return {
     decide,
     decideAll: (requests) => decideEach(decide, requests),
     onChange: () => () => {},
     close() {},
+    source: () => rules,
   };
 }
 
-/** Reads a policy into the function that decides. */
+/** Rules, and the function that decides by them. */
+export interface CompiledPolicy extends ReadRules {
+  readonly decide: (request: PolicyRequest) => PolicyDecision;
+}
+
 export async function readRules(
   source: PolicyDocument | string,
-  { file }: ReadPolicyOptions,
-): Promise<(request: PolicyRequest) => PolicyDecision> {
-  const { root, issues } = typeof source === "string" ? await parseText(source, file) : fromObject(source);
+  { file, knownServers = [] }: ReadPolicyOptions,
+): Promise<CompiledPolicy> {
+  const { root, issues, locate } =
+    typeof source === "string" ? await parseText(source, file) : fromObject(source);
   const patterns = new Set<string>();
   const document = readDocument(root, issues, patterns);
   const regex = patterns.size === 0 ? noRegex : await loadRegex();
   checkPatterns(document, regex, issues);
   throwIfAny(issues, file);
-  return compileRules(document, regex);
+  return { decide: compileRules(document, regex), document, knownServers, locate };
 }
 
-async function parseText(text: string, file = "policy"): Promise<{ root: unknown; issues: ConfigIssues }> {
+interface PolicyText {
+  readonly root: unknown;
+  readonly issues: ConfigIssues;
+  readonly locate: ReadRules["locate"];
+}
+
+async function parseText(text: string, file = "policy"): Promise<PolicyText> {
   const { parseJsonConfig } = await import("../../config/parse-json-config.js");
   const { root, duplicates, lineOf } = parseJsonConfig(file, text);
-  const issues = new ConfigIssues("policy", (path) => ({ file, line: lineOf(path) }));
+  const locate = (path: ConfigPath) => ({ file, line: lineOf(path) });
+  const issues = new ConfigIssues("policy", locate);
   for (const { path, firstLine } of duplicates)
     issues.add(path, `is given twice; the first one is on line ${firstLine}. Remove one of them`);
-  return { root, issues };
+  return { root, issues, locate };
 }
 
-const fromObject = (root: unknown) => ({ root, issues: new ConfigIssues("policy") });
+const fromObject = (root: unknown): PolicyText => ({
+  root,
+  issues: new ConfigIssues("policy"),
+  locate: () => undefined,
+});
 
 function throwIfAny({ list }: ConfigIssues, file: string | undefined): void {
   if (list.length === 0) return;

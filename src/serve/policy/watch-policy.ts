@@ -4,13 +4,19 @@ import type { Logger } from "../../telemetry/logger.js";
 import { Emitter } from "../../util/emitter.js";
 import { timerMs } from "../../util/timers.js";
 import { decideEach, type Policy } from "./policy.js";
-import { readRules } from "./read-policy.js";
+import { type CompiledPolicy, readRules } from "./read-policy.js";
 
 export interface WatchPolicyOptions {
   /** Gets a warning for every change that cannot be used. @default console */
   readonly logger?: Pick<Logger, "info" | "warn">;
   /** How often the file is checked for changes. @default 1000 */
   readonly pollMs?: number;
+  /**
+   * Servers that rules may name although the gateway does not have them, because they are added later. A rule for any other
+   * server is an error when the gateway starts, and a warning when the file changes.
+   * @default none
+   */
+  readonly knownServers?: readonly string[] | undefined;
 }
 
 /** The policy of a file. */
@@ -39,12 +45,13 @@ const MAX_BYTES = 16 * 2 ** 20;
  */
 export async function watchPolicy(
   file: string,
-  { logger = console, pollMs = 1_000 }: WatchPolicyOptions = {},
+  { logger = console, pollMs = 1_000, knownServers }: WatchPolicyOptions = {},
 ): Promise<WatchedPolicy> {
   const changes = new Emitter<{ change: undefined }>(() => ({
     report: (error) => logger.warn("A listener of a policy failed", error),
   }));
-  let { version, decide } = await readFile(file);
+  const options = { file, knownServers };
+  let { version, rules } = await readFile(options);
   let timer: ReturnType<typeof setTimeout> | undefined;
   let isClosed = false;
   let reading: Promise<boolean> = Promise.resolve(true);
@@ -54,11 +61,11 @@ export async function watchPolicy(
   const read = async (isForced: boolean): Promise<boolean> => {
     try {
       if (!isForced && (await versionOf(file)) === version) return warned === "";
-      const found = await readFile(file, (seen) => {
+      const found = await readFile(options, (seen) => {
         version = seen;
       });
       if (isClosed) return true;
-      ({ version, decide } = found);
+      ({ version, rules } = found);
       warned = "";
       logger.info(`The policy ${file} was read again`);
       changes.emit("change", undefined);
@@ -82,8 +89,9 @@ export async function watchPolicy(
   schedule();
 
   return {
-    decide: (request) => decide(request),
-    decideAll: (requests) => decideEach(decide, requests),
+    decide: (request) => rules.decide(request),
+    decideAll: (requests) => decideEach(rules.decide, requests),
+    source: () => rules,
     onChange: (listener) => changes.on("change", listener),
     reload: () => reload(true),
     close() {
@@ -94,20 +102,18 @@ export async function watchPolicy(
   };
 }
 
-type Rules = Awaited<ReturnType<typeof readRules>>;
-
 /** `onVersion` gets the version before the content is read: a change during the reading is then noticed later. */
 async function readFile(
-  file: string,
+  { file, knownServers }: { readonly file: string; readonly knownServers: readonly string[] | undefined },
   onVersion?: (version: string) => void,
-): Promise<{ version: string; decide: Rules }> {
+): Promise<{ version: string; rules: CompiledPolicy }> {
   const { readFile: readText } = await import("node:fs/promises");
   const version = await versionOf(file);
   onVersion?.(version);
   const text = await readText(file, "utf8").catch((cause: unknown) => {
     throw unreadable(file, cause);
   });
-  return { version, decide: await readRules(text.replace(/^\uFEFF/, ""), { file }) };
+  return { version, rules: await readRules(text.replace(/^\uFEFF/, ""), { file, knownServers }) };
 }
 
 /** Changes with every write and every replacement of the file. Follows links. */

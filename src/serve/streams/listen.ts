@@ -9,7 +9,7 @@ import type { GatewayParts, RequestContext } from "../request-context.js";
 import { notificationText, passedParams, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
 import { TASK_STATUS } from "./feeds.js";
-import { readRule, WatchedResources } from "./watched-resources.js";
+import { WatchedResources } from "./watched-resources.js";
 
 const FILTERS = {
   tools: "toolsListChanged",
@@ -39,8 +39,9 @@ export async function listen(context: RequestContext): Promise<string> {
     if (early === undefined) stream.send(text);
     else early.push(text);
   };
-  const watched = new WatchedResources(user.port, {
-    mayRead: readRule(parts, () => client),
+  const watched = new WatchedResources(user, {
+    parts,
+    client: () => client,
     onUpdate: (uri) => send("notifications/resources/updated", { uri }),
   });
   const stream: OpenStream = exchange.hold();
@@ -108,8 +109,9 @@ export function openLegacyFeed(
   { client, send, usesReplicas }: LegacyFeed,
 ): () => void {
   const { session } = client();
-  const watched = new WatchedResources(user.port, {
-    mayRead: readRule(parts, client),
+  const watched = new WatchedResources(user, {
+    parts,
+    client,
     onUpdate: (uri) => send(notificationText("notifications/resources/updated", { uri })),
   });
   const sync = () => {

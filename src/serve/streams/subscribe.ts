@@ -1,7 +1,6 @@
 /** `resources/subscribe` and `resources/unsubscribe` of a legacy client. */
-import { checkRead } from "../calls/check-read.js";
+import { checkRead, locateResource } from "../calls/check-read.js";
 import { invalidParams } from "../faults.js";
-import { resourceNames } from "../lists/list-entries.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 
@@ -27,8 +26,8 @@ export async function subscribe(context: RequestContext, isWanted: boolean): Pro
 
 /** Throws if the client may not read the resource. The stream decides later about one that is not known yet. */
 async function checkSubscription(context: RequestContext, uri: string): Promise<void> {
-  const { user, exchange, facts } = context;
-  const target = (await resourceNames(user.port, { signal: exchange.signal })).find(uri);
+  const { exchange, facts } = context;
+  const target = await locateResource(context, uri, { signal: exchange.signal });
   if (target === undefined) return;
   facts.server = target.server;
   facts.tool = target.uri;

@@ -1,10 +1,10 @@
 /** The resources that one stream watches. */
-import type { Port } from "../../port/port.js";
-import { refusalOfRead } from "../calls/check-read.js";
+import { locateResource, refusalOfRead } from "../calls/check-read.js";
 import type { GatewayClient } from "../client.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
 import type { GatewayParts } from "../request-context.js";
+import type { GatewayUser } from "../users.js";
 
 /** A resource that the client has asked for. */
 interface Watch {
@@ -20,20 +20,21 @@ const REFUSED: Watch = { isRefused: true };
 
 /** What a stream does with its resources. */
 interface WatchOptions {
-  /** Whether the client may read the resource now. */
-  readonly mayRead: (target: ResourceTarget) => Promise<boolean>;
+  readonly parts: Pick<GatewayParts, "policy" | "readsUris">;
+  /** As its credential is now. */
+  readonly client: () => Pick<GatewayClient, "principal" | "scopes">;
   /** Receives the URI that the client sees. */
   readonly onUpdate: (uri: string) => void;
 }
 
 /** Subscribes to resources by the URIs that clients see. */
 export class WatchedResources {
-  readonly #port: Port;
+  readonly #user: Pick<GatewayUser, "port">;
   readonly #options: WatchOptions;
   readonly #watches = new Map<string, Promise<Watch>>();
 
-  constructor(port: Port, options: WatchOptions) {
-    this.#port = port;
+  constructor(user: Pick<GatewayUser, "port">, options: WatchOptions) {
+    this.#user = user;
     this.#options = options;
   }
 
@@ -72,40 +73,42 @@ export class WatchedResources {
     const known = await before;
     if (known.isRefused) return this.#watch(uri, undefined);
     const { target, stop } = known;
-    if (target === undefined || stop === undefined || (await this.#options.mayRead(target))) return known;
+    if (target === undefined || stop === undefined || (await this.#mayRead(target))) return known;
     end(before);
     return REFUSED;
   }
 
   async #watch(uri: string, signal: AbortSignal | undefined): Promise<Watch> {
-    const { mayRead, onUpdate } = this.#options;
+    const { parts, onUpdate } = this.#options;
+    const { port } = this.#user;
     try {
-      const names = await resourceNames(this.#port, { signal });
-      const target = names.resolve(uri);
-      if (!(await mayRead(target))) return REFUSED;
+      const wait = signal === undefined ? {} : { signal };
+      const target = await locateResource({ user: this.#user, parts, facts: {} }, uri, wait);
+      if (target === undefined) return {};
+      if (!(await this.#mayRead(target))) return REFUSED;
       const { server, uri: source } = target;
+      const names = await resourceNames(port, wait);
       const listener = async (update: { readonly uri: string }) => {
         // The update may be about a resource below this one, and rules may have changed.
-        if (!(await mayRead({ server, uri: update.uri }))) return;
+        if (!(await this.#mayRead({ server, uri: update.uri }))) return;
         onUpdate(update.uri === source ? uri : names.toPublic(server, update.uri));
       };
-      const stop = await this.#port.subscriptions.add({ server, uri: source, listener }, { signal });
+      const stop = await port.subscriptions.add({ server, uri: source, listener }, { signal });
       return { target, stop };
     } catch {
-      // The resource does not exist, or its server offers no subscription: the client is not promised any update.
+      // The URI has two readings, or the server offers no subscription: the client is not promised any update.
       return {};
     }
+  }
+
+  /** Asks the policy as it is asked when the client reads the resource. */
+  async #mayRead({ server, uri }: ResourceTarget): Promise<boolean> {
+    const { parts, client } = this.#options;
+    const read = { method: "resources/read", server, uri };
+    return (await refusalOfRead({ parts, client: client(), facts: {} }, read)) === undefined;
   }
 }
 
 function end(watch: Promise<Watch>): void {
   void watch.then(({ stop }) => stop?.());
 }
-
-/** Asks the policy as it is asked when the client reads the resource. */
-export const readRule =
-  (parts: Pick<GatewayParts, "policy">, client: () => Pick<GatewayClient, "principal" | "scopes">) =>
-  async (target: ResourceTarget): Promise<boolean> =>
-    parts.policy === undefined ||
-    (await refusalOfRead({ parts, client: client(), facts: {} }, { method: "resources/read", ...target })) ===
-      undefined;
