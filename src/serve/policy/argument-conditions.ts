@@ -1,5 +1,6 @@
 /** Conditions on the arguments of a call, compiled from JSON pointers, globs, patterns and ranges. */
 
+import { readPath } from "./argument-path.js";
 import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy-document.js";
 import { compileText, type TextMatcher } from "./text-pattern.js";
 
@@ -10,7 +11,7 @@ export type RegexCompiler = (pattern: string, ignoreCase: boolean) => TextMatche
 
 type ValueMatcher = (value: unknown) => boolean;
 
-/** With more values or deeper arrays than this, a rule that allows does not apply, and every other rule does. */
+/** With more values or deeper arrays than this, or an unclear path, a rule that allows does not apply, and every other rule does. */
 const MAX_VALUES = 10_000;
 const MAX_DEPTH = 64;
 
@@ -21,6 +22,9 @@ interface Search {
   found: number;
   /** The answer is known: a match for "some", a mismatch for "every". */
   isDecided: boolean;
+  /** A value that can be read in more than one way. */
+  isUnclear: boolean;
+  readonly isPath: boolean;
 }
 
 /** Compiles all conditions of a rule. They all have to hold. */
@@ -55,12 +59,12 @@ function compileCondition(
   const matches = compileTest(condition, regex);
   const test = isTest(condition) ? condition : {};
   const isEvery = (test.match ?? (effect === "allow" ? "every" : "some")) === "every";
-  const { present } = test;
+  const { present, path: isPath = false } = test;
   return (args) => {
-    const search: Search = { steps, matches, isEvery, found: 0, isDecided: false };
+    const search: Search = { steps, matches, isEvery, found: 0, isDecided: false, isUnclear: false, isPath };
     visit(args, { step: 0, depth: 0 }, search);
     if (present === false) return search.found === 0;
-    if (search.found > MAX_VALUES) return effect !== "allow";
+    if (search.found > MAX_VALUES || search.isUnclear) return effect !== "allow";
     return search.found > 0 && search.isDecided !== isEvery;
   };
 }
@@ -91,13 +95,15 @@ function visit(value: unknown, { step, depth }: Place, search: Search): void {
 function visitAll(values: readonly unknown[], place: Place, search: Search): void {
   for (const value of values) {
     visit(value, place, search);
-    if (search.isDecided || search.found > MAX_VALUES) return;
+    if ((search.isDecided && !search.isPath) || search.found > MAX_VALUES || search.isUnclear) return;
   }
 }
 
 function test(value: unknown, search: Search): void {
   search.found++;
-  if (search.matches(value) !== search.isEvery) search.isDecided = true;
+  const read = search.isPath && typeof value === "string" ? readPath(value) : value;
+  if (read === undefined) search.isUnclear = true;
+  else if (search.matches(read) !== search.isEvery) search.isDecided = true;
 }
 
 const isTest = (condition: ArgumentCondition): condition is ArgumentTest =>

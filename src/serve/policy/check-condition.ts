@@ -1,7 +1,9 @@
 /** Checks the conditions of a policy. A condition that could never hold is a mistake: a rule that denies would be without effect. */
 import type { ConfigIssues, ConfigPath } from "../../config/config-issues.js";
 import { EntryReader, isRecord } from "../../config/entry-reader.js";
+import { problemOfPathPattern } from "./argument-path.js";
 import type { ArgumentTest } from "./policy-document.js";
+import { correctedPattern } from "./resource-uri.js";
 
 /** What a value must be. */
 const OPERATORS: readonly (keyof ArgumentTest)[] = [
@@ -13,7 +15,7 @@ const OPERATORS: readonly (keyof ArgumentTest)[] = [
   "present",
   "not",
 ];
-const TEST_FIELDS: readonly (keyof ArgumentTest)[] = [...OPERATORS, "ignoreCase", "match"];
+const TEST_FIELDS: readonly (keyof ArgumentTest)[] = [...OPERATORS, "ignoreCase", "match", "path"];
 /** Depth of `not` in `not`. */
 const MAX_NESTED = 16;
 
@@ -37,6 +39,19 @@ export function checkPattern(reader: EntryReader, field: string): void {
       if (typeof item !== "string" || item === "")
         reader.report([field, index], "must be a text that is not empty");
   } else reader.text(field);
+  if (field === "resource") checkUris(reader);
+}
+
+/** Another way to write a URI would match nothing. */
+function checkUris(reader: EntryReader): void {
+  for (const pattern of [reader.raw("resource")].flat()) {
+    const corrected = typeof pattern === "string" ? correctedPattern(pattern) : undefined;
+    if (corrected !== undefined)
+      reader.report(
+        "resource",
+        `is never the form that URIs are compared in: write ${JSON.stringify(corrected)}`,
+      );
+  }
 }
 
 interface Place {
@@ -65,6 +80,8 @@ export function checkCondition(value: unknown, { path, findings, depth }: Place)
     reader.report("equals", "must be a text, a number, true, false or null");
   reader.flag("ignoreCase");
   reader.flag("present");
+  reader.flag("path");
+  if (reader.raw("path") === true) checkPath(value as ArgumentTest, reader);
   reader.choice("match", ["every", "some"]);
   if (reader.raw("ignoreCase") === true && !reader.has("glob") && !reader.has("regex"))
     reader.report("ignoreCase", 'has no effect without "glob" or "regex" beside it');
@@ -85,6 +102,30 @@ function checkRange(reader: EntryReader): void {
     reader.report("min", 'is larger than "max", so no number is in the range');
 }
 
+/** What a path is compared with has to be in the form that paths are compared in. */
+function checkPath(test: ArgumentTest, reader: EntryReader): void {
+  const { glob, equals, not, regex } = test;
+  if (glob === undefined && equals === undefined && not === undefined && regex === undefined)
+    reader.report("path", 'has no effect without "glob", "regex", "equals" or "not" beside it');
+  for (const [field, patterns] of pathPatterns(test)) {
+    const problem = patterns
+      .map((pattern) => problemOfPathPattern(pattern, test.ignoreCase === true))
+      .find((found) => found !== undefined);
+    if (problem !== undefined) reader.report(field, problem);
+  }
+}
+
+function pathPatterns({ glob, equals, not }: ArgumentTest): [string, string[]][] {
+  const texts = (value: unknown) => [value].flat().filter((text) => typeof text === "string" && text !== "");
+  const inner = typeof not === "string" ? { glob: not } : isRecord(not) ? (not as ArgumentTest) : {};
+  const ofNot = not === undefined ? [] : pathPatterns(inner).flatMap(([, patterns]) => patterns);
+  return [
+    ["glob", texts(glob) as string[]],
+    ["equals", texts(equals) as string[]],
+    ["not", ofNot],
+  ];
+}
+
 /** `not` is about one value, and these are about the argument as a whole. */
 function rejectInNot(reader: EntryReader): void {
   if (reader.has("present"))
@@ -92,5 +133,6 @@ function rejectInNot(reader: EntryReader): void {
       "present",
       'has no effect inside "not": write "present": false beside the pointer for a missing argument, "present": true for one that is given',
     );
+  if (reader.has("path")) reader.report("path", 'has no effect inside "not": write it beside "not"');
   if (reader.has("match")) reader.report("match", 'has no effect inside "not": write it beside "not"');
 }

@@ -26,6 +26,12 @@ export interface ArgumentTest {
   readonly max?: number;
   /** Upper and lower case are the same in the `glob` and the `regex` beside it. @default false */
   readonly ignoreCase?: boolean;
+  /**
+   * The value is the path of a file: `glob`, `regex`, `equals` and `not` see it with `/`, without `.`, `..` and `//`. A path that can
+   * be read in more than one way matches no rule that allows, and every rule that denies or needs approval.
+   * @default false
+   */
+  readonly path?: boolean;
   /** Whether the pointer finds a value. `false` matches arguments without it. */
   readonly present?: boolean;
   /** Holds for values for which this does not hold. It may not contain `present` and `match`. */

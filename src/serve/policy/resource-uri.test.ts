@@ -3,7 +3,7 @@ import { posix } from "node:path";
 import { fileURLToPath } from "node:url";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { readTemplate, readUri } from "./resource-uri.js";
+import { correctedPattern, readTemplate, readUri } from "./resource-uri.js";
 
 describe("the normal form", () => {
   test.each([
@@ -113,4 +113,21 @@ describe("URIs with more than one reading", () => {
   ])("%s may be sent, and is decided about as %s too", (text, decoded) => {
     expect(readUri(text)).toEqual({ uri: text, decoded, problem: undefined });
   });
+});
+
+test.each([
+  ["file:///home/*", undefined],
+  ["*secret*", undefined],
+  ["docs://public/?*", undefined],
+  ["https://*.example.com/*", undefined],
+  ["file:///{+path}", undefined],
+  ["http*://x/%73", undefined],
+  ["FILE:///home/*", "file:///home/*"],
+  ["file://localhost/home/?", "file:///home/?"],
+  ["file:///home/my files/*", "file:///home/my%20files/*"],
+  ["file:///büro/*", "file:///b%C3%BCro/*"],
+  ["file:///a/../b*", "file:///b*"],
+  ["https://Example.com:443/*", "https://example.com/*"],
+])("the pattern %s is corrected to %s", (pattern, corrected) => {
+  expect(correctedPattern(pattern)).toBe(corrected);
 });

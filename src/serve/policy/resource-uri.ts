@@ -71,6 +71,18 @@ export function readingsOf(request: PolicyRequest): readonly PolicyRequest[] {
   return decoded === uri ? [first] : [first, { ...request, uri: decoded }];
 }
 
+/** A pattern in the form that URIs are compared in; undefined if it is in that form. `*` and `?` stand for any text. */
+export function correctedPattern(pattern: string): string | undefined {
+  // Nothing is known about the beginning.
+  if (/^[^:]*[*?]/.test(pattern) || !pattern.includes(":")) return undefined;
+  let mark = "anything";
+  while (pattern.includes(mark)) mark += "x";
+  const hidden = pattern.replaceAll("*", `${mark}0`).replaceAll("?", `${mark}1`);
+  const { uri } = readTemplate(hidden);
+  const corrected = uri.replaceAll(`${mark}0`, "*").replaceAll(`${mark}1`, "?");
+  return corrected === pattern ? undefined : corrected;
+}
+
 function split(text: string): UriParts | undefined {
   const found = /^([a-z][a-z0-9+.-]*):(?:\/\/([^/?#]*))?([^?#]*)(?:\?([^#]*))?(?:#(.*))?$/is.exec(text);
   if (found === null) return undefined;
