@@ -11,6 +11,7 @@ import type { Exchange, GatewayClient } from "./client.js";
 import type { JsonText } from "./json-text.js";
 import type { ClientRequest, Fields } from "./message.js";
 import type { Policy } from "./policy/policy.js";
+import type { RuleReview } from "./policy/rule-review.js";
 import type { Mailbox } from "./replicas/mailbox.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";
@@ -32,6 +33,8 @@ export interface GatewayParts {
   readonly policy: Policy | undefined;
   /** Whether the policy reads the URIs of resources, so that each may have one reading only. */
   readsUris(): boolean;
+  /** Compares the rules with the tools that servers list. */
+  readonly review: Pick<RuleReview, "listed">;
   /** Set if clients call the tools in programs only. */
   readonly code: GatewayCode | undefined;
   /** Pages on which users log in at servers. Undefined without users. */

@@ -16,6 +16,7 @@ import { openGatewayCode } from "./code/gateway-code.js";
 import type { GatewayOptions } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
 import { createServerRule, readsUris } from "./policy/hides-server.js";
+import { RuleReview } from "./policy/rule-review.js";
 import { createServerPolicy } from "./policy/server-policy.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
@@ -44,6 +45,7 @@ export async function startGateway(
   const { settings, report } = access.plain.parts;
   const { store } = settings;
   // Wrong options and a missing package are found before anything is opened.
+  const review = new RuleReview(options.policy, access.plain, settings.logger);
   const code = options.code ? await openGatewayCode(options.code === true ? {} : options.code) : undefined;
   const keys = await loadGatewayKeys(store);
   const seal = createSeal(keys);
@@ -71,7 +73,10 @@ export async function startGateway(
     ...(options.policy === undefined ? [] : [options.policy].flat()),
   ];
   const policy = policies.length === 0 ? undefined : createPolicy(policies, settings.logger);
-  policy?.onChange(() => feeds.changedForAll());
+  policy?.onChange(() => {
+    review.reloaded();
+    feeds.changedForAll();
+  });
   const audit =
     options.audit === undefined
       ? undefined
@@ -93,6 +98,7 @@ export async function startGateway(
     parked,
     tasks: new UserTasks(store, report),
     policy,
+    review,
     readsUris: () => options.policy !== undefined && readsUris(options.policy),
     code,
     questions: new Questions(mailbox, seal),

@@ -124,6 +124,46 @@ export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
     load: async () => (await import("./audit.js")).auditCommand,
   },
   {
+    name: "policy",
+    summary: "Check a policy of a gateway, or show what it decides",
+    group: "program",
+    positionals: [
+      {
+        name: "action",
+        summary: "check: find mistakes; test: show what happens to one request, and by which rule",
+        completes: "none",
+        choices: ["check", "test"],
+      },
+      { name: "file", summary: "The policy", completes: "file" },
+    ],
+    options: {
+      user: {
+        type: "string",
+        value: "<name>",
+        summary: "The principal; with --issuer the subject of the token",
+      },
+      issuer: { type: "string", value: "<url>", summary: "The issuer of the user's token" },
+      scope: { type: "string", multiple: true, value: "<name>", summary: "A scope of the user's token" },
+      server: { type: "string", value: "<name>", summary: "The server of the tool, prompt or resource" },
+      tool: {
+        type: "string",
+        value: "<name>",
+        summary: "Call this tool; without --server the name that clients see",
+      },
+      prompt: { type: "string", value: "<name>", summary: "Get this prompt" },
+      resource: { type: "string", value: "<uri>", summary: "Read this resource" },
+      args: { type: "string", value: "<json>", summary: "The arguments of the tool or prompt" },
+    },
+    examples: [
+      ["toolport policy check policy.json", "exit code 2 if a gateway would not start with it"],
+      [
+        `toolport policy test policy.json --user alice --server files --tool read --args '{"path":"/etc"}'`,
+        "exit code 0: allowed, 3: needs approval, 5: denied",
+      ],
+    ],
+    load: async () => (await import("./policy.js")).policyCommand,
+  },
+  {
     name: "completion",
     summary: "Print the completion script for a shell",
     group: "program",

@@ -37,7 +37,10 @@ export const serveCommand: RunCommand = async (invocation, context) => {
   const opened = await openServers(invocation, settings, context);
   const { http } = settings;
   const logger = loggerOf(context);
-  const policy = settings.policy === undefined ? undefined : await watchPolicy(settings.policy, { logger });
+  // Rules may name servers that this gateway leaves out.
+  const knownServers = [...(await context.readServers()).servers.keys()];
+  const policy =
+    settings.policy === undefined ? undefined : await watchPolicy(settings.policy, { logger, knownServers });
   const options: GatewayOptions = {
     ...(policy !== undefined && { policy }),
     ...(settings.audit !== undefined && { audit: settings.audit }),

@@ -19,6 +19,7 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
   const { cursor } = request.params;
   const opened = cursor === undefined ? undefined : await openCursor(context, list, cursor);
   await user.port.need(list, { signal: context.exchange.signal });
+  if (list === "tools") parts.review.listed(user.port);
   const programTools = list === "tools" ? await parts.code?.open(context).tools() : undefined;
   const entries = await entriesOf(user.port, list, programTools);
   if (list !== "resourceTemplates") parts.feeds.served(user, list);

@@ -1,0 +1,128 @@
+/** `toolport policy`: checks the policy of a gateway, and shows what it decides and by which rule. */
+import { readFile } from "node:fs/promises";
+import { resolve } from "node:path";
+import { isRecord } from "../../config/entry-reader.js";
+import type { Policy, PolicyEffect, PolicyRequest } from "../../serve/index.js";
+import { readPolicy } from "../../serve/policy/read-policy.js";
+import { readUri } from "../../serve/policy/resource-uri.js";
+import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
+import { parseJson } from "../../util/json.js";
+import { CliError } from "../cli-error.js";
+import { type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
+import type { CommandContext } from "../command-context.js";
+import { EXIT } from "../exit-codes.js";
+import { plainLine } from "../plain-text.js";
+
+const EXIT_OF: Readonly<Record<PolicyEffect, number>> = {
+  allow: EXIT.ok,
+  approve: EXIT.authorization,
+  deny: EXIT.toolError,
+};
+const WORDS: Readonly<Record<PolicyEffect, string>> = {
+  allow: "allowed",
+  approve: "needs approval",
+  deny: "denied",
+};
+
+export const policyCommand: RunCommand = async (invocation, context) => {
+  const [action, file = ""] = invocation.words;
+  const policy = await readFileOf(file, context);
+  const servers = [...(await context.readServers()).servers.keys()];
+  return action === "check"
+    ? check(policy, servers, context)
+    : decide(policy, requestOf(invocation, servers), context);
+};
+
+/** @throws ConfigError that names every problem of the file */
+async function readFileOf(file: string, { cwd }: CommandContext): Promise<Policy> {
+  const text = await readFile(resolve(cwd, file), "utf8").catch(({ code = "unknown error" }) => {
+    throw new CliError({
+      code: "UNREADABLE_CONFIG",
+      exitCode: EXIT.configuration,
+      message: `${file} cannot be read (${code})`,
+    });
+  });
+  return readPolicy(text.replace(/^\uFEFF/, ""), { file });
+}
+
+function check(policy: Policy, servers: readonly string[], context: CommandContext): number {
+  const { errors, warnings } = reviewRules(policy.source!(), servers);
+  const rules = policy.source!().document.rules.length;
+  if (context.form === "json") context.printJson({ rules, errors, warnings });
+  else {
+    for (const finding of errors) context.print(plainLine(`error: ${findingText(finding)}`));
+    for (const finding of warnings) context.print(plainLine(`warning: ${findingText(finding)}`));
+    if (errors.length === 0)
+      context.print(`${rules} ${rules === 1 ? "rule" : "rules"}: a gateway can start with them`);
+  }
+  return errors.length === 0 ? EXIT.ok : EXIT.configuration;
+}
+
+async function decide(policy: Policy, request: PolicyRequest, context: CommandContext): Promise<number> {
+  const decision = await policy.decide(request);
+  const place =
+    decision.rule === undefined ? undefined : policy.source!().locate(["rules", decision.rule - 1]);
+  const problem = request.uri === undefined ? undefined : readUri(request.uri).problem;
+  if (context.form === "json") {
+    const { effect, rule = null, reason = null } = decision;
+    context.printJson({
+      effect,
+      rule,
+      line: place?.line ?? null,
+      reason,
+      ...(problem && { onlyIfListed: problem }),
+    });
+    return EXIT_OF[decision.effect];
+  }
+  const by =
+    decision.rule === undefined
+      ? "the default of the policy"
+      : `rule ${decision.rule} (${place?.file}:${place?.line})`;
+  context.print(plainLine(`${WORDS[decision.effect]} by ${by}`));
+  if (decision.reason !== undefined) context.print(plainLine(`reason: ${decision.reason}`));
+  if (problem !== undefined)
+    context.warn(`A gateway refuses this URI unless its server lists exactly this text: ${problem}`);
+  return EXIT_OF[decision.effect];
+}
+
+function requestOf(invocation: Invocation, servers: readonly string[]): PolicyRequest {
+  const text = (name: string) => textOption(invocation, name);
+  const [tool, prompt, uri] = ["tool", "prompt", "resource"].map(text);
+  if ([tool, prompt, uri].filter((named) => named !== undefined).length !== 1)
+    throw usage("Name one of --tool, --prompt and --resource");
+  const target = targetOf(text("server"), tool ?? prompt, servers);
+  const [user, issuer] = [text("user"), text("issuer")];
+  if (issuer !== undefined && user === undefined) throw usage("--issuer needs --user");
+  const args = readArguments(text("args"));
+  if (uri !== undefined && args !== undefined) throw usage("--args needs --tool or --prompt");
+  return {
+    principal: issuer === undefined ? user : JSON.stringify([issuer, user]),
+    scopes: textsOption(invocation, "scope"),
+    method: tool !== undefined ? "tools/call" : prompt !== undefined ? "prompts/get" : "resources/read",
+    server: target.server,
+    ...(tool !== undefined && { tool: target.name }),
+    ...(prompt !== undefined && { prompt: target.name }),
+    uri,
+    args,
+  };
+}
+
+/** Without a server, the name begins with it, or there is only one. */
+function targetOf(server: string | undefined, name: string | undefined, servers: readonly string[]) {
+  if (server !== undefined) return { server, name };
+  const owner = servers
+    .filter((known) => name?.startsWith(`${known}__`))
+    .sort((a, b) => b.length - a.length)[0];
+  if (owner !== undefined) return { server: owner, name: name!.slice(owner.length + 2) };
+  if (servers.length === 1) return { server: servers[0]!, name };
+  throw usage("Name the server with --server");
+}
+
+function readArguments(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
+  if (text === undefined) return undefined;
+  const args = parseJson(text);
+  if (isRecord(args)) return args;
+  throw usage("--args requires a JSON object");
+}
+
+const usage = (message: string): CliError => new CliError({ message, next: "toolport policy --help" });

@@ -1,0 +1,157 @@
+/** Finds rules of a policy that can never apply: unknown servers, public names, unknown tools and arguments, rules behind others. */
+import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
+import { isRecord } from "../../config/entry-reader.js";
+import type { ConfigIssue } from "../../errors/config-error.js";
+import { suggest } from "../../util/suggest.js";
+import { readPointer } from "./argument-conditions.js";
+import type { ReadRules } from "./policy.js";
+import type { PolicyRule, TextPattern } from "./policy-document.js";
+import { compileText } from "./text-pattern.js";
+
+/** What is wrong with the rules of a policy. */
+export interface RuleFindings {
+  /** A gateway does not start with them. */
+  readonly errors: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+}
+
+/** A tool as its server lists it. */
+export interface ReviewedTool {
+  readonly server: string;
+  readonly sourceName: string;
+  readonly inputSchema: unknown;
+}
+
+/** Between the name of a server and the name of its tool, in the name that clients see. */
+const SEPARATOR = "__";
+const WILDCARD = /[*?]/;
+
+/** What the names of the servers show. */
+export function reviewRules(
+  { document, knownServers, locate }: ReadRules,
+  servers: readonly string[],
+): RuleFindings {
+  const errors = new ConfigIssues("policy", locate);
+  const warnings = new ConfigIssues("policy", locate);
+  const known = [...new Set([...servers, ...knownServers])];
+  document.rules.forEach((rule, index) => {
+    const path: ConfigPath = ["rules", index];
+    for (const pattern of list(rule.server)) {
+      if (known.some(compileText(pattern))) continue;
+      const what = WILDCARD.test(pattern) ? "matches no server" : "is not the name of a server";
+      const issues = WILDCARD.test(pattern) ? warnings : errors;
+      issues.add([...path, "server"], `${JSON.stringify(pattern)} ${what}${didYouMean(pattern, known)}`);
+    }
+    for (const field of ["tool", "prompt"] as const)
+      for (const pattern of list(rule[field])) {
+        const owner = ownerOf(pattern, known);
+        if (owner === undefined || !(rule.server === undefined || compileText(rule.server)(owner))) continue;
+        const own = pattern.slice(owner.length + SEPARATOR.length);
+        errors.add(
+          [...path, field],
+          `${JSON.stringify(pattern)} is the name that clients see. Write "server": ${JSON.stringify(owner)}, "${field}": ${JSON.stringify(own)}; if the server itself uses this name, write ${JSON.stringify(`${owner}_?${own}`)}`,
+        );
+      }
+    const before = document.rules.findIndex((earlier, place) => place < index && covers(earlier, rule));
+    if (before >= 0) warnings.add(path, `never applies, because rule ${before + 1} applies before it`);
+  });
+  return { errors: errors.list, warnings: warnings.list };
+}
+
+/**
+ * What the lists of tools show.
+ *
+ * @param servers all servers
+ * @param listed those whose tools are known
+ */
+export function reviewTools(
+  { document, locate }: ReadRules,
+  servers: readonly string[],
+  { listed, tools }: { readonly listed: ReadonlySet<string>; readonly tools: readonly ReviewedTool[] },
+): readonly ConfigIssue[] {
+  const warnings = new ConfigIssues("policy", locate);
+  document.rules.forEach((rule, index) => {
+    const concerned = servers.filter(rule.server === undefined ? () => true : compileText(rule.server));
+    if (concerned.length === 0 || concerned.some((server) => !listed.has(server))) return;
+    const offered = tools.filter(({ server }) => concerned.includes(server));
+    const names = offered.map(({ sourceName }) => sourceName);
+    for (const pattern of list(rule.tool)) {
+      // A pattern for all servers may be about tools that come later.
+      if (names.some(compileText(pattern)) || (WILDCARD.test(pattern) && rule.server === undefined)) continue;
+      const where = concerned.length === 1 ? concerned[0] : "these servers";
+      const what = WILDCARD.test(pattern) ? "matches no tool" : "is not the name of a tool";
+      const message = `${JSON.stringify(pattern)} ${what} of ${where}${didYouMean(pattern, names)}`;
+      warnings.add(["rules", index, "tool"], message);
+    }
+    const matched =
+      rule.tool === undefined ? offered : offered.filter((tool) => compileText(rule.tool!)(tool.sourceName));
+    for (const pointer of Object.keys(rule.args ?? {})) {
+      const [name = ""] = readPointer(pointer) ?? [];
+      const arguments_ = matched.map(({ inputSchema }) => argumentsOf(inputSchema));
+      if (name === "*" || arguments_.length === 0) continue;
+      if (arguments_.some((names) => names === undefined || names.includes(name))) continue;
+      const all = [...new Set(arguments_.flatMap((names) => names ?? []))];
+      const message = `no tool of this rule has an argument ${JSON.stringify(name)}${didYouMean(name, all)}`;
+      warnings.add(["rules", index, "args", pointer], message);
+    }
+  });
+  return warnings.list;
+}
+
+/** One finding as a line. */
+export const findingText = ({ file, line, path, message }: ConfigIssue): string =>
+  `${file === undefined ? "" : `${file}:${line}: `}${path}: ${message}`;
+
+const list = (pattern: TextPattern | undefined): readonly string[] =>
+  pattern === undefined ? [] : [pattern].flat();
+
+function didYouMean(word: string, names: readonly string[]): string {
+  const [close] = suggest(word, new Set(names), 1);
+  return close === undefined ? "" : `; did you mean ${JSON.stringify(close)}?`;
+}
+
+/** The server of a public name. The longest one, because names of servers may contain the separator. */
+const ownerOf = (name: string, servers: readonly string[]): string | undefined =>
+  servers.filter((server) => name.startsWith(`${server}${SEPARATOR}`)).sort((a, b) => b.length - a.length)[0];
+
+/** Undefined: a call may have others than those that are listed. */
+function argumentsOf(schema: unknown): readonly string[] | undefined {
+  if (!isRecord(schema) || !isRecord(schema["properties"])) return undefined;
+  const others = ["$ref", "allOf", "anyOf", "oneOf", "patternProperties"].some(
+    (key) => schema[key] !== undefined,
+  );
+  const { additionalProperties = false } = schema;
+  return others || additionalProperties !== false ? undefined : Object.keys(schema["properties"]);
+}
+
+/** Whether the earlier rule applies to everything that the later one is about. False if that cannot be told exactly. */
+function covers(earlier: PolicyRule, later: PolicyRule): boolean {
+  if (earlier.args !== undefined && JSON.stringify(earlier.args) !== JSON.stringify(later.args)) return false;
+  // The same condition means "every" in rules that allow, and "some" in others.
+  if (earlier.args !== undefined && (earlier.effect === "allow") !== (later.effect === "allow")) return false;
+  const fields = ["server", "tool", "prompt", "resource", "scope"] as const;
+  return (
+    fields.every((field) => coversText(earlier[field], later[field])) && coversUser(earlier.user, later.user)
+  );
+}
+
+function coversUser(earlier: PolicyRule["user"], later: PolicyRule["user"]): boolean {
+  if (earlier === undefined) return true;
+  if (later === undefined || isRecord(earlier) !== isRecord(later)) return false;
+  if (!isRecord(earlier)) return coversText(earlier as TextPattern, later as TextPattern);
+  const [before, after] = [earlier, later] as Record<"issuer" | "subject", TextPattern | undefined>[];
+  return (["issuer", "subject"] as const).every((part) => coversText(before![part], after![part]));
+}
+
+function coversText(earlier: TextPattern | undefined, later: TextPattern | undefined): boolean {
+  if (earlier === undefined) return true;
+  if (later === undefined) return false;
+  return list(later).every((pattern) =>
+    list(earlier).some(
+      (wide) =>
+        wide === pattern ||
+        // A `*` of the wide pattern stands for the `*` of the other one too; a `?` does not.
+        (!(wide.includes("?") && WILDCARD.test(pattern)) && compileText(wide)(pattern)),
+    ),
+  );
+}
