@@ -124,7 +124,7 @@ function argumentsOf(schema: unknown): readonly string[] | undefined {
   return others || additionalProperties !== false ? undefined : Object.keys(schema["properties"]);
 }
 
-/** Whether the earlier rule applies to everything that the later one is about. False if that cannot be told exactly. */
+/** Whether the earlier rule applies to everything that the later one is about. False if that is not certain. */
 function covers(earlier: PolicyRule, later: PolicyRule): boolean {
   if (earlier.args !== undefined && JSON.stringify(earlier.args) !== JSON.stringify(later.args)) return false;
   // The same condition means "every" in rules that allow, and "some" in others.
