@@ -5,6 +5,8 @@ import type { ServerEntry } from "toolport";
 export interface FleetOptions {
   readonly servers: Readonly<Record<string, ServerEntry>>;
   readonly store: { readonly kind: string; readonly url?: string; readonly path?: string };
+  /** A policy document. @default none */
+  readonly policy?: unknown;
 }
 
 export interface FleetReplica {

@@ -45,12 +45,17 @@ export class Fault extends Error {
 export const invalidParams = (message: string, data?: unknown): Fault =>
   new Fault({ code: INVALID_PARAMS, message, data });
 
-/** The same text for every cause, so that an attacker learns nothing. */
-export const badState = (): Fault => invalidParams("Invalid or expired requestState");
+/** The same for every cause, so that an attacker learns nothing. The call of a used state may have run. */
+export const badState = (): Fault =>
+  invalidParams("Invalid or expired requestState", {
+    code: "SUSPENSION_UNKNOWN",
+    retryable: false,
+    outcome: "unknown",
+  });
 export const badCursor = (): Fault => invalidParams("Invalid cursor");
 export const unknownTask = (): Fault => invalidParams("Unknown task");
 
-/** An answer could not be handed over to the replica that waits for it. It is safe to send it again: each is used once. */
+/** An answer could not be handed over to the replica that waits for it, or not be marked as used. It is safe to send it again: each is used once. */
 export const storeAway = (): Fault =>
   new Fault({
     code: INTERNAL_ERROR,

@@ -2,6 +2,7 @@
 import type { CodeMode } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Relay } from "../protocol/relay.js";
+import type { Store } from "../state/store.js";
 import type { LazyAbort } from "../util/lazy-abort.js";
 import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
@@ -21,6 +22,8 @@ import type { GatewayUser, Users } from "./users.js";
 
 /** The parts of a running gateway that handlers use. */
 export interface GatewayParts {
+  /** Shared by all replicas. */
+  readonly store: Store;
   readonly seal: Seal;
   readonly mailbox: Mailbox;
   readonly notes: SharedNotes;

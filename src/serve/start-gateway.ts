@@ -89,6 +89,7 @@ export async function startGateway(
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
   const hidesServer = createServerRule(policies);
   const parts: GatewayParts = {
+    store,
     seal,
     notes,
     mailbox,

@@ -19,6 +19,9 @@ interface UserRecord extends GatewayUser {
   readonly bucket: TokenBucket | undefined;
   /** Limits the notes for other replicas. Created with the first one. */
   notes: TokenBucket | undefined;
+  /** Limit the marks of used states in the store, and the results that they keep. Created with the first one. */
+  marks: TokenBucket | undefined;
+  keptChars: TokenBucket | undefined;
   /** Calls of programs that wait for the end of another request. */
   readonly waiting: Set<() => void>;
 }
@@ -44,6 +47,10 @@ const MOVE_MS = 1_000;
 /** A client cancels no more requests than it may have open. */
 const NOTES_AT_ONCE = 64;
 const NOTES_PER_SECOND = 8;
+/** A person approves less. */
+const MARKS = { capacity: 500, perSecond: 5 };
+/** 2 Mi characters at once, and as much again in ten minutes. */
+const KEPT_CHARS = { capacity: 2_097_152, perSecond: 3_500 };
 
 export class Users {
   readonly #source: PortSource;
@@ -91,6 +98,20 @@ export class Users {
     const user = this.#of(principal);
     user.notes ??= new TokenBucket({ capacity: NOTES_AT_ONCE, perSecond: NOTES_PER_SECOND });
     return user.notes.take(1);
+  }
+
+  /** Whether the user may use one more state of an approved call. */
+  mayMark(user: GatewayUser): boolean {
+    const record = user as UserRecord;
+    record.marks ??= new TokenBucket(MARKS);
+    return record.marks.take(1);
+  }
+
+  /** Whether a result of the user may be kept for requests that repeat the state. */
+  mayKeep(user: GatewayUser, chars: number): boolean {
+    const record = user as UserRecord;
+    record.keptChars ??= new TokenBucket(KEPT_CHARS);
+    return record.keptChars.take(chars);
   }
 
   leave(user: GatewayUser): void {
@@ -196,6 +217,8 @@ export class Users {
       lastUsedAt: now,
       movedAt: now,
       notes: undefined,
+      marks: undefined,
+      keptChars: undefined,
       waiting: new Set(),
       bucket:
         rateLimit &&

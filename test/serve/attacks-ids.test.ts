@@ -4,6 +4,7 @@ import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vite
 import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import { ACCEPT, type Fields, post } from "./raw-client.js";
+import { UNUSABLE } from "./support/approvals.js";
 
 const CAPABILITIES = {
   elicitation: { form: {} },
@@ -177,8 +178,7 @@ describe("G18", () => {
       vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 11 * 60_000 + 1_000 });
       errors.push(await ask(scene, name, { requestState, ...answers }));
       vi.useRealTimers();
-      const error = { code: -32602, message: "Invalid or expired requestState" };
-      expect(errors.map((answer) => answer.error)).toEqual(errors.map(() => error));
+      expect(errors.map((answer) => answer.error)).toEqual(errors.map(() => UNUSABLE));
       expect([continued.length, booked.length]).toEqual([before, ran]);
       // None of the attempts used the state up.
       expect((await ask(scene, name, { requestState, ...answers })).error).toBeUndefined();
@@ -196,7 +196,7 @@ describe("G18", () => {
     const [first, second] = await Promise.all([ask(scene, "old__book", more), ask(scene, "old__book", more)]);
     expect([first, second].filter(({ error }) => error === undefined)).toHaveLength(1);
     const third = await ask(scene, "old__book", more);
-    expect(third.error).toEqual({ code: -32602, message: "Invalid or expired requestState" });
+    expect(third.error).toEqual(UNUSABLE);
     expect(booked.length).toBe(before + 1);
   });
 

@@ -27,7 +27,7 @@ const ADA = { token: "client-ada" };
 const UNKNOWN = { error: { code: -32603, data: { outcome: "unknown", retryable: false } } };
 
 /** Two replicas in front of one server; `kill` ends the first. */
-async function openReplicas(era: "modern" | "legacy") {
+async function openReplicas(era: "modern" | "legacy", policy?: object) {
   const news = new EventEmitter();
   const server = createTestServer({
     era,
@@ -66,6 +66,7 @@ async function openReplicas(era: "modern" | "legacy") {
   const fleet = await startFleet(2, {
     servers: { one: { url, protocol } },
     store: { kind: "sqlite", path: join(folder, `${era}-${Date.now()}.db`) },
+    ...(policy && { policy }),
   });
   const [first, second] = fleet.replicas.map(({ port }) => `http://127.0.0.1:${port}/mcp`) as [
     string,
@@ -115,6 +116,28 @@ describe("G07 a replica is killed in the middle of a call", () => {
       expect(server.calls.filter(({ name }) => name === "wait")).toHaveLength(1);
     },
   );
+});
+
+describe("G07 a replica is killed in the middle of an approved call", () => {
+  test("the same state at another replica, before and after: outcome unknown, and the call runs once", async () => {
+    await using replicas = await openReplicas("modern", { default: "approve", rules: [] });
+    const { first, second, server, news } = replicas;
+    const options = { ...ADA, capabilities: FORM };
+    const { message } = await callModern(first, "one__wait", {}, options);
+    const approved = {
+      ...{ name: "one__wait", arguments: {}, requestState: message.result?.["requestState"] },
+      inputResponses: { approval: { action: "accept", content: { allow: true } } },
+    };
+    const started = once(news, "started");
+    const cut = expect(openRaw(first, "tools/call", approved, options).response).rejects.toThrow();
+    await started;
+    const waiting = sendModern(second, "tools/call", approved, options);
+    await replicas.kill();
+    await cut;
+    expect((await waiting).message).toMatchObject(UNKNOWN);
+    expect((await sendModern(second, "tools/call", approved, options)).message).toMatchObject(UNKNOWN);
+    expect(server.calls.filter(({ name }) => name === "wait")).toHaveLength(1);
+  });
 });
 
 describe("G08 a replica is killed while a client is asked", () => {

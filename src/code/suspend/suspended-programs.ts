@@ -17,11 +17,10 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { type PortState, stateOf } from "../../port/state-access.js";
 import { throwUnsent } from "../../port/suspensions/call-rounds.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
-import { type FoundHeld, type HeldRecord, LEASE_MS } from "../../port/suspensions/held-record.js";
+import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
 import { fromBase64, toBase64 } from "../../state/base64.js";
 import type { Toolport } from "../../toolport.js";
 import { sha256 } from "../../util/sha256.js";
-import { sleep } from "../../util/sleep.js";
 import type { CodeExecutor } from "../code-executor.js";
 import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";
@@ -34,9 +33,6 @@ import {
 } from "./program-record.js";
 import { createProgramToken, ProgramRecords } from "./program-records.js";
 import { changedTool, definitionHash, savedApi, savedTools } from "./saved-tools.js";
-
-const FIRST_POLL_MS = 25;
-const LAST_POLL_MS = 500;
 
 /** The parts of a code mode that suspended programs need. */
 export interface SuspendedProgramsParts {
@@ -282,16 +278,9 @@ export class SuspendedPrograms {
     }
   }
 
-  /** Waits while another process runs the program. False if the record has changed; true if that process is gone. */
-  async #isAbandoned(found: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
-    const patienceEnd = performance.now() + LEASE_MS;
-    for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, LAST_POLL_MS)) {
-      const leaseMs = (found.record.leaseUntil ?? 0) - Date.now();
-      const leftMs = Math.min(leaseMs, patienceEnd - performance.now());
-      if (leftMs <= 0) return true;
-      await sleep(Math.min(waitMs, leftMs + 1), signal);
-      if ((await this.#records.find(found.record.token))?.version !== found.version) return false;
-    }
+  /** Waits while another process runs the program. True if that process is gone. */
+  #isAbandoned(found: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
+    return isAbandoned(found, () => this.#records.find(found.record.token), signal);
   }
 }
 

@@ -1,8 +1,11 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
+import { sleep } from "../../util/sleep.js";
 
 /** How long a process may be silent before others assume that it is gone. */
-export const LEASE_MS = 10_000;
+const LEASE_MS = 10_000;
 const RENEW_MS = 3_000;
+const FIRST_POLL_MS = 25;
+const LAST_POLL_MS = 500;
 
 /** The fields of a record that say who works on it. */
 export interface LeasedRecord {
@@ -32,6 +35,27 @@ export interface RecordAccess<Held extends LeasedRecord> {
   read(key: string): Promise<FoundHeld<Held> | undefined>;
   put(key: string, record: Held, ifVersion: number): Promise<number | undefined>;
   delete(key: string, ifVersion: number): Promise<boolean>;
+}
+
+/**
+ * Waits while another process works on the record. False if the record has changed; true if that process is gone: its lease is
+ * over, or it was not renewed while this process watched, so that a wrong clock cannot cause an endless wait.
+ *
+ * @param reload reads the record again
+ */
+export async function isAbandoned<Held extends LeasedRecord>(
+  { record, version }: FoundHeld<Held>,
+  reload: () => Promise<FoundHeld<Held> | undefined>,
+  signal: AbortSignal | undefined,
+): Promise<boolean> {
+  const patienceEnd = performance.now() + LEASE_MS;
+  for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, LAST_POLL_MS)) {
+    const leaseMs = (record.leaseUntil ?? 0) - Date.now();
+    const leftMs = Math.min(leaseMs, patienceEnd - performance.now());
+    if (leftMs <= 0) return true;
+    await sleep(Math.min(waitMs, leftMs + 1), signal);
+    if ((await reload())?.version !== version) return false;
+  }
 }
 
 /** A record that this process holds. Its lease is renewed until the record is written or deleted. */

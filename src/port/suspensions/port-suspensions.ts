@@ -12,7 +12,6 @@ import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
-import { sleep } from "../../util/sleep.js";
 import type { SuspensionNews } from "../events.js";
 import { CallRounds, definedOnly, type SuspensionHost, throwUnsent } from "./call-rounds.js";
 import {
@@ -23,7 +22,7 @@ import {
   type SuspendWish,
   toJsonArguments,
 } from "./check-answers.js";
-import { LEASE_MS } from "./held-record.js";
+import { isAbandoned } from "./held-record.js";
 import {
   declinedPages,
   expiredAtServer,
@@ -42,9 +41,6 @@ type Arguments = Readonly<Record<string, unknown>>;
 
 /** Stores whose durability was checked. All users of a store share one warning. */
 const checkedStores = new WeakSet<Store>();
-
-const FIRST_POLL_MS = 25;
-const LAST_POLL_MS = 500;
 
 export class PortSuspensions {
   readonly #port: SuspensionHost;
@@ -193,21 +189,13 @@ export class PortSuspensions {
     );
   }
 
-  /**
-   * Waits while another process sends the call. False if the record has changed; true if that process is gone: its lease is
-   * over, or it was not renewed while this process watched, so that a wrong clock cannot cause an endless wait.
-   */
-  async #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
-    const patienceEnd = performance.now() + LEASE_MS;
-    for (let waitMs = FIRST_POLL_MS; ; waitMs = Math.min(waitMs * 2, LAST_POLL_MS)) {
-      const leaseMs = (found.record.leaseUntil ?? 0) - Date.now();
-      const leftMs = Math.min(leaseMs, patienceEnd - performance.now());
-      if (leftMs <= 0) return true;
-      await sleep(Math.min(waitMs, leftMs + 1), signal);
+  /** Waits while another process sends the call. True if that process is gone. */
+  #isAbandoned(found: FoundRecord, signal: AbortSignal | undefined): Promise<boolean> {
+    const reload = () => {
       this.#port.assertOpen();
-      const now = await this.#records.reload(found).catch(throwUnsent);
-      if (now?.version !== found.version) return false;
-    }
+      return this.#records.reload(found).catch(throwUnsent);
+    };
+    return isAbandoned(found, reload, signal);
   }
 
   async #resume(

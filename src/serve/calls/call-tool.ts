@@ -25,9 +25,10 @@ import { type AllowedCall, type DecidedCall, decideCall, fallbackRule } from "./
 import { findForCall } from "./find-for-call.js";
 import { callOwnTool, visibleTools } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
-import { type NextRound, openRound, sealRound } from "./request-state.js";
+import { type NextRound, type OpenedRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { beginTask, createTaskProgress, type TaskProgress, withClientTasks } from "./task-progress.js";
+import { isApprovedRound, runOnce } from "./used-states.js";
 
 interface WantedCall {
   readonly name: string;
@@ -85,7 +86,7 @@ function readCall({ name, arguments: given, inputResponses }: Fields): WantedCal
 /** One call of a client. */
 interface CallPlan {
   readonly wanted: WantedCall;
-  readonly round: NextRound | undefined;
+  readonly round: OpenedRound | undefined;
   readonly hops: number;
   /** The client has named the tool by a name that it was listed by. */
   readonly isListed: boolean;
@@ -94,7 +95,7 @@ interface CallPlan {
 function resolveAndRun(
   context: RequestContext,
   wanted: WantedCall,
-  round: NextRound | undefined,
+  round: OpenedRound | undefined,
 ): JsonText | Promise<JsonText> {
   const hops = nextHop(context.request.params);
   if (isTooFar(hops)) throw tooFar();
@@ -147,13 +148,17 @@ function decideAndRun(
   args: Fields,
   plan: CallPlan,
 ): JsonText | Promise<JsonText> {
-  const { wanted, isListed } = plan;
+  const { wanted, round, isListed } = plan;
   noteFacts(context, entry, args);
   if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (isListed) checkParamHeaders(context, entry, args);
   const deciding = decideCall(context, entry, args, plan);
-  const apply = (decided: DecidedCall): JsonText | Promise<JsonText> =>
-    "answer" in decided ? decided.answer : run(context, entry, plan, { args, decided });
+  const apply = (decided: DecidedCall): JsonText | Promise<JsonText> => {
+    if ("answer" in decided && decided.isDenied) return decided.answer;
+    const end = () => ("answer" in decided ? decided.answer : run(context, entry, plan, { args, decided }));
+    // A refusal uses the state up, too: the person has decided.
+    return isApprovedRound(round) ? runOnce(context, round, end) : end();
+  };
   return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
 }
 

@@ -1,7 +1,7 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import type { Relay } from "../../protocol/relay.js";
-import { FAILURE_META_KEY } from "../faults.js";
+import { badState, FAILURE_META_KEY } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
 import type { PolicyDecision } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
@@ -24,7 +24,13 @@ const APPROVAL = "approval";
 const MAX_REASON = 500;
 
 /** The end of a call that must not run or waits for an approval; else whether its arguments must stay as they are. */
-export type DecidedCall = { readonly answer: string } | AllowedCall;
+export type DecidedCall =
+  | {
+      readonly answer: string;
+      /** By the policy, not by a person. */
+      readonly isDenied: boolean;
+    }
+  | AllowedCall;
 
 export interface AllowedCall {
   /** The policy has read these arguments, so they must not be repaired. */
@@ -52,11 +58,11 @@ export function decideCall(
     args,
   });
   const apply = (decision: PolicyDecision): DecidedCall | Promise<DecidedCall> => {
-    if (decision.effect === "deny") return { answer: refused(context, decision) };
+    if (decision.effect === "deny") return { answer: refused(context, decision), isDenied: true };
     if (decision.effect === "allow") return { isExact: decision.readsArguments === true, isApproved: false };
     // A person who approves has read the arguments too.
     return approve(context, decision, { ...approval, info, args }).then((answer) =>
-      answer === undefined ? { isExact: true, isApproved: true } : { answer },
+      answer === undefined ? { isExact: true, isApproved: true } : { answer, isDenied: false },
     );
   };
   return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
@@ -86,8 +92,11 @@ async function approve(
   { round, wanted, info, args }: ApprovalParts & { info: CatalogEntry["info"]; args: Fields },
 ): Promise<string | undefined> {
   const { client, exchange, facts } = context;
-  if (round?.kind === "approval")
+  if (round?.kind === "approval") {
+    // The name that the client uses may lead to another tool by now.
+    if (round.server !== info.server || round.tool !== info.sourceName) throw badState();
     return saysYes(wanted.inputResponses?.[APPROVAL]) ? undefined : refused(context, decision);
+  }
   // Not every later round: the call may have needed a login before the policy could decide about it.
   if (round !== undefined && round.kind !== "parked" && round.isApproved === true) return undefined;
   if (!takesForms(client.capabilities)) return refused(context, decision);
@@ -99,7 +108,8 @@ async function approve(
   }
   facts.outcome = "waiting";
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
-  const requestState = sealRound(context, { kind: "approval" }, [wanted.name, wanted.args]);
+  const asked: NextRound = { kind: "approval", server: info.server, tool: info.sourceName };
+  const requestState = sealRound(context, asked, [wanted.name, wanted.args]);
   return resultText(client, { inputRequests, requestState }, undefined, "input_required");
 }
 

@@ -10,8 +10,8 @@ export type NextRound =
   | ({ readonly kind: "server"; readonly server: string; readonly state?: string | undefined } & Approved)
   /** A call is parked on a replica. */
   | { readonly kind: "parked"; readonly replica: string; readonly id: string }
-  /** The user was asked for an approval of the gateway. */
-  | { readonly kind: "approval" }
+  /** The user was asked for an approval of this tool. */
+  | { readonly kind: "approval"; readonly server: string; readonly tool: string }
   /** The user had to log in to a server. */
   | ({ readonly kind: "login"; readonly server: string } & Approved);
 
@@ -19,6 +19,14 @@ interface Approved {
   /** A person has approved the call before. */
   readonly isApproved?: boolean | undefined;
 }
+
+/** A round as the client sent it back. */
+export type OpenedRound = NextRound & {
+  /** The sealed text. Only the exact text that was sealed can be opened. */
+  readonly text: string;
+  /** Milliseconds since 1970. */
+  readonly expiresAt: number;
+};
 
 const PURPOSE = "state";
 
@@ -37,20 +45,22 @@ export function sealRound(
   });
 }
 
-/** Undefined without a state. Rejects with the same error for whatever is wrong with it. */
+/**
+ * Undefined without a state, and for legacy clients: their revisions have none, so it is only an unknown field. Rejects with the same
+ * error for whatever is wrong with it.
+ */
 export async function openRound(
   { parts, client, request }: RequestContext,
   identity: unknown,
-): Promise<NextRound | undefined> {
-  const { requestState } = request.params;
-  if (requestState === undefined) return undefined;
-  const opened =
-    typeof requestState === "string" ? await parts.seal.openFresh(PURPOSE, requestState) : undefined;
+): Promise<OpenedRound | undefined> {
+  const { requestState: text } = request.params;
+  if (text === undefined || client.era === "legacy") return undefined;
+  const opened = typeof text === "string" ? await parts.seal.openFresh(PURPOSE, text) : undefined;
   if (!isFields(opened)) throw badState();
-  const { n, p, m, d } = opened;
+  const { n, p, m, d, exp } = opened;
   if (p !== client.principal || m !== request.method || typeof d !== "string") throw badState();
   if (d !== digestOf({ parts }, identity, d)) throw badState();
-  return n as NextRound;
+  return { ...(n as NextRound), text: text as string, expiresAt: exp as number };
 }
 
 /** @param like an earlier digest, whose key is used */
