@@ -245,6 +245,25 @@ test("a legacy client is asked in its session, and a state that it sends release
   expect([replies.length, rig.runs("pay")]).toEqual([2, 1]);
 });
 
+test("an approval that a program waits for is answered once, and its state runs no program again", async () => {
+  await using rig = await openApprovalRig();
+  const store = memoryStore();
+  const [one, two] = [
+    await rig.replica(store, {}, { code: true }),
+    await rig.replica(store, {}, { code: true }),
+  ];
+  const program = { tool: "execute", name: "execute", args: { code: "return await tools.up.pay({ amount: 1 })" } };
+  const { result } = (await sendCall(one, program)).last;
+  const [key = ""] = Object.keys(result.inputRequests);
+  const answer = { ...program, state: result.requestState, answers: { [key]: YES.approval } };
+  const ends = await Promise.all([one, two, one].map((scene) => sendCall(scene, answer)));
+  expect(ends.filter((end) => textOf(end).includes("paid"))).toHaveLength(1);
+  const refused = ends.filter(({ last }) => last.error !== undefined);
+  expect(refused.map(({ last }) => last.error)).toEqual([UNUSABLE, UNUSABLE]);
+  expect((await sendCall(two, answer)).last.error).toEqual(UNUSABLE);
+  expect(rig.runs("pay")).toBe(1);
+});
+
 test("an approval is not valid for a tool of another server that has got the name", async () => {
   await using first = await openApprovalRig();
   await using second = await openApprovalRig();
