@@ -1,5 +1,5 @@
 /** One approval releases one call, however often and wherever the client sends its state. */
-import { memoryStore, type Store } from "toolport";
+import { memoryStore } from "toolport";
 import { afterEach, describe, expect, test, vi } from "vitest";
 import { FAULT_STORES } from "../suspend/fault-stores.js";
 import type { RpcMessage } from "./raw-client.js";
@@ -12,30 +12,13 @@ const NO = { approval: { action: "accept", content: { allow: false } } };
 
 afterEach(() => void vi.useRealTimers());
 
-async function openOne(era?: "modern" | "legacy", store: Store = memoryStore()) {
+async function openOne(era?: "modern" | "legacy") {
   const rig = await openApprovalRig(era);
-  return { rig, scene: await rig.replica(store), [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose]() };
-}
-
-/** A store whose operations on marks fail on demand. */
-function troubledStore() {
-  const store = memoryStore();
-  const trouble = { put: false, get: false };
-  const check = (name: "put" | "get", key: string) => {
-    if (trouble[name] && key.startsWith("serve/used/")) throw new Error("the store is away");
+  return {
+    rig,
+    scene: await rig.replica(memoryStore()),
+    [Symbol.asyncDispose]: () => rig[Symbol.asyncDispose](),
   };
-  const troubled: Store = {
-    ...store,
-    async get(key) {
-      check("get", key);
-      return store.get(key);
-    },
-    async put(key, value, options) {
-      check("put", key);
-      return store.put(key, value, options);
-    },
-  };
-  return { store: troubled, trouble };
 }
 
 describe("the same state again", () => {
@@ -252,7 +235,11 @@ test("an approval that a program waits for is answered once, and its state runs 
     await rig.replica(store, {}, { code: true }),
     await rig.replica(store, {}, { code: true }),
   ];
-  const program = { tool: "execute", name: "execute", args: { code: "return await tools.up.pay({ amount: 1 })" } };
+  const program = {
+    tool: "execute",
+    name: "execute",
+    args: { code: "return await tools.up.pay({ amount: 1 })" },
+  };
   const { result } = (await sendCall(one, program)).last;
   const [key = ""] = Object.keys(result.inputRequests);
   const answer = { ...program, state: result.requestState, answers: { [key]: YES.approval } };
@@ -276,65 +263,6 @@ test("an approval is not valid for a tool of another server that has got the nam
   expect(textOf(await sendCall(two, { ...plain, state: await waitingState(two, plain) }))).toBe(PAID);
   expect((await sendCall(two, { ...plain, state })).last.error).toEqual(UNUSABLE);
   expect([first.runs("pay"), second.runs("pay")]).toEqual([0, 1]);
-});
-
-describe("a store that fails", () => {
-  test("before the call: nothing is sent, and the approval is valid when it is back", async () => {
-    const { store, trouble } = troubledStore();
-    await using one = await openOne("modern", store);
-    const { rig, scene } = one;
-    const state = await waitingState(scene, call);
-    trouble.put = true;
-    const failed = await sendCall(scene, { ...call, state });
-    expect({ status: failed.status, error: failed.last.error }).toMatchObject({
-      status: 503,
-      error: { code: -32603, data: { code: "UNAVAILABLE", retryable: true, outcome: "unknown" } },
-    });
-    expect(rig.runs("pay")).toBe(0);
-    trouble.put = false;
-    expect(textOf(await sendCall(scene, { ...call, state }))).toBe(PAID);
-    trouble.get = true;
-    expect((await sendCall(scene, { ...call, state })).status).toBe(503);
-    expect(rig.runs("pay")).toBe(1);
-  });
-
-  test("after the call: its client gets the result, and later ones that it is unknown", async () => {
-    const { store, trouble } = troubledStore();
-    await using one = await openOne("modern", store);
-    const { rig, scene } = one;
-    const hold = { tool: "hold" };
-    const state = await waitingState(scene, hold);
-    rig.news.once("started", () => {
-      trouble.put = true;
-      rig.news.emit("end");
-    });
-    expect(textOf(await sendCall(scene, { ...hold, state }))).toBe("held");
-    trouble.put = false;
-    // As if the lease of the mark were over.
-    vi.useFakeTimers({ toFake: ["Date"], now: Date.now() + 30_000 });
-    expect((await sendCall(scene, { ...hold, state })).last.error).toMatchObject({
-      code: -32603,
-      data: { code: "OUTCOME_UNKNOWN", retryable: false, outcome: "unknown" },
-    });
-    expect(rig.runs("hold")).toBe(1);
-  });
-});
-
-test("marks are removed after their state has expired, and not before", async () => {
-  const store = memoryStore();
-  await using one = await openOne("modern", store);
-  const { rig, scene } = one;
-  const states = [await waitingState(scene, call), await waitingState(scene, call)];
-  for (const state of states) await sendCall(scene, { ...call, state });
-  const marks = () => store.list("serve/used/");
-  expect(await marks()).toHaveLength(2);
-  const now = Date.now();
-  // The clock of the replica that opens the state may be a minute behind, and a state is valid for a minute more than ten.
-  vi.useFakeTimers({ toFake: ["Date"], now: now + 12 * 60_000 });
-  expect(await marks()).toHaveLength(2);
-  vi.setSystemTime(now + 14 * 60_000);
-  expect(await marks()).toEqual([]);
-  expect(rig.runs("pay")).toBe(2);
 });
 
 test("the audit log says which requests ran nothing", async () => {
