@@ -55,7 +55,7 @@ export interface GatewayOptions extends GatewayUserOptions {
   concurrency?: number;
   /** How long `requestState` of clients is valid. @default 600000 (10 minutes) */
   stateTtlMs?: number;
-  /** How long a call waits for the answer of its client. @default 600000 (10 minutes) */
+  /** How long a call waits for an answer of its client: to an approval, or to a question of the server. @default 600000 (10 minutes) */
   parkMs?: number;
   /** How long `close()` waits for open requests, and `stdio()` after the end of the input. @default 10000, over stdio 500 */
   drainMs?: number;

@@ -22,7 +22,7 @@ import {
 } from "./message.js";
 import { OpenRequests } from "./open-requests.js";
 import type { GatewayParts } from "./request-context.js";
-import { errorText, notificationText } from "./results.js";
+import { errorText } from "./results.js";
 import { openLegacyFeed } from "./streams/listen.js";
 
 /** What a legacy client said in its handshake. */
@@ -156,16 +156,8 @@ export class MessageConnection {
   }
 
   #ask(method: string, params: Fields | undefined, signal: AbortSignal) {
-    let asked: string | undefined;
-    const send = (id: string) => {
-      asked = id;
-      this.#write(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
-    };
-    return this.#parts.questions.ask(this.#principal, send, signal).catch((error: unknown) => {
-      if (signal.aborted && asked !== undefined)
-        this.#write(notificationText("notifications/cancelled", { requestId: asked }));
-      throw error;
-    });
+    const send = (text: string) => this.#write(text);
+    return this.#parts.questions.ask(this.#principal, { method, params, send }, signal);
   }
 
   #hold(key: string, signal: AbortSignal): OpenStream {

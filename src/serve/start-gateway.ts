@@ -65,7 +65,8 @@ export async function startGateway(
   );
   const sessions = new Sessions(seal, notes);
   const feeds = new Feeds(access, report);
-  const parked: GatewayParts["parked"] = new ParkedCalls(options.parkMs ?? 600_000);
+  const parkMs = options.parkMs ?? 600_000;
+  const parked: GatewayParts["parked"] = new ParkedCalls(parkMs);
   const isServed = (principal: string | undefined, server: string): boolean =>
     options.servers?.(principal)?.includes(server) ?? true;
   const policies = [
@@ -102,7 +103,7 @@ export async function startGateway(
     review,
     readsUris: () => options.policy !== undefined && readsUris(options.policy),
     code,
-    questions: new Questions(mailbox, seal),
+    questions: new Questions(mailbox, seal, parkMs),
     connect:
       authenticator &&
       createConnect({

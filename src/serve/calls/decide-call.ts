@@ -6,7 +6,6 @@ import { type Fields, isFields } from "../message.js";
 import type { PolicyDecision } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
-import { resultOf } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
 import { showArguments } from "./shown-arguments.js";
 
@@ -103,8 +102,9 @@ async function approve(
   const params = question(info, args, decision.reason);
   if (client.era === "legacy") {
     if (exchange.ask === undefined) return refused(context, decision);
-    const answer = resultOf(await exchange.ask("elicitation/create", params, exchange.signal));
-    return saysYes(answer) ? undefined : refused(context, decision);
+    // An error instead of an answer is no approval either.
+    const { result } = await exchange.ask("elicitation/create", params, exchange.signal);
+    return saysYes(result) ? undefined : refused(context, decision);
   }
   facts.outcome = "waiting";
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };

@@ -1,10 +1,12 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
 import { StateError } from "../../errors/state-error.js";
+import { timerMs } from "../../util/timers.js";
 import { TokenBucket } from "../../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
 import { type ClientResponse, type Fields, isFields, RESERVED_META } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
+import { notificationText } from "../results.js";
 
 const PURPOSE = "question";
 /** Reports that a server gets of one answer. More are dropped. */
@@ -16,42 +18,65 @@ interface AnswerProgress {
   readonly bucket: TokenBucket;
 }
 
+/** A question, and the way to its client. */
+interface SentQuestion {
+  readonly method: string;
+  readonly params: Fields | undefined;
+  readonly send: (text: string) => void;
+}
+
 export class Questions {
   readonly #mailbox: Mailbox;
   readonly #seal: Pick<Seal, "seal" | "openFresh">;
+  readonly #limitMs: number;
   #count = 0;
   /** Questions whose server wants to know the progress of the answer, by the token that the client got. */
   readonly #progress = new Map<string, AnswerProgress>();
 
-  constructor(mailbox: Mailbox, seal: Pick<Seal, "seal" | "openFresh">) {
+  /** @param limitMs how long a client may take to answer */
+  constructor(mailbox: Mailbox, seal: Pick<Seal, "seal" | "openFresh">, limitMs: number) {
     this.#mailbox = mailbox;
     this.#seal = seal;
+    this.#limitMs = limitMs;
   }
 
-  /** Sends a question with a new id, and waits for the answer. */
-  ask(
-    principal: string | undefined,
-    send: (id: string) => void,
-    signal: AbortSignal,
-  ): Promise<ClientResponse> {
+  /**
+   * Sends a question with a new id, and waits for the answer. A client that takes too long has answered with an error. If the wait
+   * ends before the answer, the client can close its dialog.
+   */
+  ask(principal: string | undefined, question: SentQuestion, signal: AbortSignal): Promise<ClientResponse> {
+    const { method, params, send } = question;
     this.#count += 1;
     // Sealed, so that an invented id costs no letter to another replica.
     const id = this.#seal.seal(PURPOSE, { r: this.#mailbox.replica, n: this.#count, p: principal });
     return new Promise((resolve, reject) => {
-      const onAbort = () => {
+      if (signal.aborted) return reject(signal.reason);
+      const end = () => {
         stop();
+        clearTimeout(timer);
+        signal.removeEventListener("abort", onAbort);
+      };
+      const withdraw = () => {
+        end();
+        send(notificationText("notifications/cancelled", { requestId: id }));
+      };
+      const onAbort = () => {
+        withdraw();
         reject(signal.reason);
       };
       const onAnswer = async (body: unknown) => {
-        stop();
-        signal.removeEventListener("abort", onAbort);
+        end();
         resolve(body as ClientResponse);
         return true;
       };
       const stop = this.#mailbox.receive(id, onAnswer, { principal });
-      if (signal.aborted) return onAbort();
+      const timer = setTimeout(() => {
+        withdraw();
+        resolve({ id, error: { code: INTERNAL_ERROR, message: "The client did not answer in time" } });
+      }, timerMs(this.#limitMs));
+      if (typeof timer === "object") timer.unref?.();
       signal.addEventListener("abort", onAbort, { once: true });
-      send(id);
+      send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
     });
   }
 

@@ -82,9 +82,8 @@ export class ClientNotices {
   #answererOn(stream: EventStream, principal: string | undefined): Relay["answer"] {
     return async ({ method, params }, signal) => {
       if (!stream.isOpen) throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
-      const send = (id: string) =>
-        stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
-      return resultOf(await this.#parts.questions.ask(principal, send, signal));
+      const question = { method, params, send: (text: string) => stream.send(text) };
+      return resultOf(await this.#parts.questions.ask(principal, question, signal));
     };
   }
 }

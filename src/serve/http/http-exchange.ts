@@ -5,7 +5,6 @@ import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
-import { notificationText } from "../results.js";
 import { EventStream } from "./event-stream.js";
 import { type Headers, type HttpReply, type HttpRequest, NO_HEADERS } from "./http-request.js";
 import { canBePrimed, primingEvent } from "./primed-stream.js";
@@ -122,20 +121,10 @@ export class HttpExchange implements Exchange, TimedRequest {
   #ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<ClientResponse> {
     const { parts, client } = this.#given;
     const stream = this.#open();
-    let asked: string | undefined;
-    const answering = parts.questions.ask(
+    return parts.questions.ask(
       client.principal,
-      (id) => {
-        asked = id;
-        stream.send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
-      },
+      { method, params, send: (text) => stream.send(text) },
       signal,
     );
-    return answering.catch((error: unknown) => {
-      // The server no longer waits, so the client can close its dialog.
-      if (signal.aborted && asked !== undefined)
-        stream.send(notificationText("notifications/cancelled", { requestId: asked }));
-      throw error;
-    });
   }
 }
