@@ -1,10 +1,11 @@
 /** The entries of the lists of a port, ready to be sent. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
 import { withHops } from "../hops.js";
-import type { Fields } from "../message.js";
+import { type Fields, isFields } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 import { SIGN_IN, signInTool, waitingServers } from "./sign-in.js";
 
@@ -94,10 +95,32 @@ function publicTool({ info, source }: CatalogEntry): Fields {
     name,
     ...(title !== undefined && { title }),
     ...(description !== undefined && { description }),
-    inputSchema,
+    inputSchema: toListedSchema(inputSchema),
     ...(outputSchema !== undefined && { outputSchema }),
     ...(annotations !== undefined && { annotations }),
   };
+}
+
+/**
+ * The schema with a root of the form that the specification asks for. Clients of the SDKs refuse the whole list if one root has
+ * another form: no type, `required: null`, a property that is `true`.
+ */
+function toListedSchema(schema: JsonSchema): JsonSchema {
+  const listed: Record<string, unknown> = { ...schema, type: "object" };
+  const { $schema, properties, required } = listed;
+  if (typeof $schema !== "string") delete listed["$schema"];
+  if (!Array.isArray(required) || !required.every((name) => typeof name === "string"))
+    delete listed["required"];
+  if (isFields(properties)) {
+    const members = Object.entries(properties).map(([name, member]) => [name, toListedMember(member)]);
+    listed["properties"] = Object.fromEntries(members);
+  } else delete listed["properties"];
+  return listed;
+}
+
+function toListedMember(member: unknown): Fields {
+  if (isFields(member)) return member;
+  return member === false ? { not: {} } : {};
 }
 
 const ownTool = ({ name, title, description, inputSchema, annotations }: ToolInfo): Fields => ({
