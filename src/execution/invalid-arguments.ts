@@ -24,12 +24,18 @@ export interface InvalidArguments {
 /** The arguments match only a lenient reading of the schema, or the schema cannot be applied. */
 export type OnContradiction = (tool: ToolCall["tool"], message: string) => void;
 
-/** The arguments to send, without the added values. Throws `INVALID_ARGUMENTS`. */
+/** The arguments to send, without the added values. Throws `INVALID_ARGUMENTS`, but not if the schema cannot be applied. */
 export async function repairOrThrow(
   { call, schema, args, issues, mode }: InvalidArguments,
   onContradiction: OnContradiction,
 ): Promise<SentArguments> {
   const { tool, options, budget, target } = call;
+  if (issues.every(({ unchecked }) => unchecked)) {
+    onContradiction(tool, contradictionMessage(tool, issues[0]!));
+    // The check may have blocked the event loop until its time limit: let other work run before the next check.
+    await sleep(0, options.signal);
+    return { args };
+  }
   if (mode === "strict") throw invalidArgumentsError(call, issues);
   const refill = (value: unknown) => applyDefaults(schema, value as ToolCall["args"]);
   const outcome = await target.validator.repair(schema, args, {
@@ -40,11 +46,7 @@ export async function repairOrThrow(
   if (outcome.kind === "refused") throw invalidArgumentsError(call, outcome.issues);
   if (outcome.kind === "contradicts" || outcome.contradicts)
     onContradiction(tool, contradictionMessage(tool, issues[0]!));
-  if (outcome.kind === "contradicts") {
-    // The check may have blocked the event loop until its time limit: let other work run before the next check.
-    if (issues.some(({ unchecked }) => unchecked)) await sleep(0, options.signal);
-    return { args };
-  }
+  if (outcome.kind === "contradicts") return { args };
   const { repairs: repaired, value } = outcome;
   if (debug.enabled)
     debug(

@@ -74,7 +74,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   const check = createArgumentCheck({ mode: parts.checkArguments, onContradiction: parts.onContradiction });
   const limitSize =
     maxResultBytes !== undefined && resultSizeStep(maxResultBytes, { report, artifacts: parts.artifacts });
-  const checkOutput = when(hasOutputSchema, checkOutputStep);
+  const checkOutput = when(hasOutputSchema, checkOutputStep(parts.onContradiction));
   const attempt = createAttempt({ ...parts, sourceOf: (tool) => targets.sourceOf(tool) });
 
   /** From here on the call has a target: the server it is sent to. */

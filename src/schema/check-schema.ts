@@ -1,12 +1,24 @@
-/** Decides whether Toolport can handle the schema of a tool, in bounded time. */
-import { draftOf, isObject, type JsonSchema, type KeywordKind, keywordKind } from "./json-schema.js";
-import { isLocalRef } from "./local-ref.js";
+/** Decides whether Toolport can handle the schema of a tool, in bounded time, and lists what of it cannot be checked. */
+import {
+  type Draft,
+  draftOf,
+  hasMeaning,
+  isObject,
+  isType,
+  type JsonSchema,
+  type KeywordKind,
+  keywordKind,
+} from "./json-schema.js";
+import { baseOf, resolveRef } from "./local-ref.js";
+import { readPattern } from "./read-pattern.js";
 
 const MAX_DEPTH = 64;
 const MAX_SUBSCHEMAS = 5_000;
 const MAX_SIZE = 1024 * 1024;
 const MAX_ENUM = 10_000;
 const MAX_QUOTED = 80;
+/** Further parts that cannot be checked are not listed. */
+const MAX_UNCHECKED = 20;
 const TOO_LARGE = "is larger than 1 MiB";
 
 /** A key to look for during the walk, which saves a second walk through the schema. */
@@ -15,35 +27,86 @@ export interface WatchedKey {
   isThere: boolean;
 }
 
+/** What was found about a schema. */
+export interface SchemaFindings {
+  /** Why no client can use the schema; undefined if it is usable. */
+  readonly problem?: string | undefined;
+  /**
+   * What cannot be checked, and why: patterns that JavaScript does not know, references that lead nowhere, malformed
+   * keywords, an unknown dialect. Values are accepted without these checks.
+   */
+  readonly unchecked: readonly string[];
+}
+
+interface Unchecked {
+  readonly what: string;
+  /** A JSON pointer to the keyword. */
+  path: string;
+}
+
 /** Totals of one schema so far. */
 interface Seen {
   schemas: number;
   size: number;
+  base: JsonSchema;
+  readonly draft: Draft | undefined;
+  readonly root: JsonSchema;
+  readonly unchecked: Unchecked[];
   readonly watched: WatchedKey | undefined;
 }
 
 const quote = (text: string): string =>
   JSON.stringify(text.length > MAX_QUOTED ? `${text.slice(0, MAX_QUOTED)}…` : text);
 
-/** Why a tool with this schema must be withheld; undefined if the schema is usable. */
+const NOTHING: readonly string[] = Object.freeze([]);
+
+/** The schemas of a tool. */
+interface ToolSchemas {
+  readonly inputSchema?: unknown;
+  readonly outputSchema?: unknown;
+}
+
+/** Checks both schemas of a tool. An `outputSchema` that is not an object is ignored. */
+export function checkToolSchemas(
+  { inputSchema, outputSchema }: ToolSchemas,
+  watched?: WatchedKey,
+): SchemaFindings {
+  const input = checkToolSchema(inputSchema, "input", watched);
+  if (input.problem !== undefined || outputSchema === undefined) return input;
+  if (!isObject(outputSchema))
+    return { unchecked: [...input.unchecked, "outputSchema, which is not an object"] };
+  const output = checkToolSchema(outputSchema, "output");
+  if (output.problem !== undefined) return output;
+  if (output.unchecked.length === 0) return input;
+  return {
+    unchecked: [...input.unchecked, ...output.unchecked.map((what) => `${what} of the outputSchema`)],
+  };
+}
+
+/** Checks the limits of a schema, and collects what cannot be checked. */
 export function checkToolSchema(
   schema: unknown,
   role: "input" | "output",
   watched?: WatchedKey,
-): string | undefined {
-  const problem = isObject(schema)
-    ? (rootProblem(schema, role) ?? visit(schema, "schema", 1, { schemas: 0, size: 0, watched }))
-    : "is not an object";
-  return problem === undefined ? undefined : `${role}Schema ${problem}`;
+): SchemaFindings {
+  if (!isObject(schema)) return { problem: `${role}Schema is not an object`, unchecked: NOTHING };
+  const draft = draftOf(schema);
+  const seen: Seen = { schemas: 0, size: 0, base: schema, root: schema, draft, unchecked: [], watched };
+  const problem = (role === "input" ? rootProblem(schema) : undefined) ?? visit(schema, "schema", 1, seen);
+  if (problem !== undefined) return { problem: `${role}Schema ${problem}`, unchecked: NOTHING };
+  if (draft === undefined)
+    seen.unchecked.push({
+      what: `the dialect ${quoteValue(schema["$schema"])}, read as 2020-12,`,
+      path: "/$schema",
+    });
+  if (seen.unchecked.length === 0) return { unchecked: NOTHING };
+  return { unchecked: seen.unchecked.map(({ what, path }) => `${what} at ${path}`) };
 }
 
-function rootProblem(schema: JsonSchema, role: "input" | "output"): string | undefined {
-  const { $schema, type } = schema;
-  if ($schema !== undefined && draftOf(schema) === undefined)
-    return `is written in an unknown dialect ($schema ${quote(String($schema))})`;
-  return role === "output" || type === undefined || type === "object"
-    ? undefined
-    : `does not describe an object (type ${quote(String(type))})`;
+/** Arguments are an object. A type that does not exist says nothing. */
+function rootProblem({ type }: JsonSchema): string | undefined {
+  const isOther = type !== undefined && isType(type) && ![type].flat().includes("object");
+  return isOther ? `does not describe an object (type ${quote(String(type))})` : undefined;
 }
 
 /**
@@ -62,69 +125,69 @@ function visit(value: object, kind: KeywordKind, depth: number, seen: Seen): str
       seen.size += typeof item === "string" ? item.length + 3 : 4;
       if (seen.size > MAX_SIZE) return TOO_LARGE;
       if (typeof item !== "object" || item === null) continue;
+      const before = seen.unchecked.length;
       const problem = visit(item, below, depth + 1, seen);
       if (problem !== undefined) return problem;
+      prefixPaths(seen, before, index);
     }
     return undefined;
   }
   const isSchema = kind === "schema";
   if (isSchema && ++seen.schemas > MAX_SUBSCHEMAS) return `has more than ${MAX_SUBSCHEMAS} subschemas`;
+  const outer = seen.base;
+  if (isSchema) seen.base = baseOf(value as JsonSchema, outer, seen.draft);
   for (const key in value) {
     const child = (value as Record<string, unknown>)[key];
     if (key === seen.watched?.key) seen.watched.isThere = true;
     let problem: string | undefined;
-    if (typeof child === "string") {
-      // Approximately its size as JSON.
-      seen.size += key.length + child.length + 6;
-      if (isSchema && (key === "pattern" || key === "$ref")) problem = checkText(key, child);
-    } else {
-      seen.size += key.length + 7;
-      if (typeof child === "object" && child !== null) {
-        if (isSchema && (key === "enum" || key === "patternProperties")) problem = checkParts(key, child);
-        const inside = isSchema ? keywordKind(key, child) : below;
-        // Lists and maps of schemas belong to their keyword and do not count as a level.
-        const isPart = isSchema && (inside === "list" || inside === "map");
-        if (seen.size <= MAX_SIZE) problem ??= visit(child, inside, isPart ? depth : depth + 1, seen);
-      }
-    }
+    const before = seen.unchecked.length;
+    // Approximately its size as JSON.
+    seen.size += typeof child === "string" ? key.length + child.length + 6 : key.length + 7;
     if (seen.size > MAX_SIZE) return TOO_LARGE;
+    if (isSchema) noteUnchecked(key, child, seen);
+    if (typeof child === "object" && child !== null) {
+      if (isSchema && key === "enum" && Array.isArray(child) && child.length > MAX_ENUM)
+        return `has an enum of ${child.length} entries, more than ${MAX_ENUM}`;
+      const inside = isSchema ? keywordKind(key, child) : below;
+      // Lists and maps of schemas belong to their keyword and do not count as a level.
+      const isPart = isSchema && (inside === "list" || inside === "map");
+      problem = visit(child, inside, isPart ? depth : depth + 1, seen);
+    }
     if (problem !== undefined) return problem;
+    prefixPaths(seen, before, key);
   }
+  seen.base = outer;
   return undefined;
 }
 
-/** A keyword whose value is text. */
-function checkText(keyword: string, text: string): string | undefined {
-  if (keyword === "pattern") return checkPattern(text);
-  return isLocalRef(text) ? undefined : `refers to another document (${quote(withoutQuery(text))})`;
+/** Paths are written on the way back, because hardly any schema needs one. */
+function prefixPaths({ unchecked }: Seen, from: number, key: string | number): void {
+  for (let index = from; index < unchecked.length; index += 1)
+    unchecked[index]!.path =
+      `/${String(key).replaceAll("~", "~0").replaceAll("/", "~1")}${unchecked[index]!.path}`;
 }
 
-/** A keyword whose value is a list or an object. */
-function checkParts(keyword: string, parts: object): string | undefined {
-  if (keyword === "enum")
-    return Array.isArray(parts) && parts.length > MAX_ENUM
-      ? `has an enum of ${parts.length} entries, more than ${MAX_ENUM}`
-      : undefined;
-  if (Array.isArray(parts)) return undefined;
-  return Object.keys(parts)
-    .map(checkPattern)
-    .find((problem) => problem);
+/** Notes a keyword that cannot be checked. */
+function noteUnchecked(keyword: string, value: unknown, seen: Seen): void {
+  const note = (what: string) => {
+    if (seen.unchecked.length < MAX_UNCHECKED) seen.unchecked.push({ what, path: "" });
+  };
+  if (!hasMeaning(keyword, value)) note(`${keyword} ${quoteValue(value)}`);
+  else if (keyword === "pattern" && readPattern(value as string) === undefined)
+    note(`the pattern ${quote(value as string)}`);
+  else if (REFERENCES.has(keyword) && resolveRef(value as string, seen) === undefined)
+    note(`the reference ${quote(withoutQuery(value as string))}`);
+  else if (keyword === "patternProperties")
+    for (const pattern in value as object)
+      if (readPattern(pattern) === undefined) note(`the pattern ${quote(pattern)} of names`);
 }
 
-function checkPattern(pattern: string): string | undefined {
-  return isRegularExpression(pattern)
-    ? undefined
-    : `has a pattern that is not a regular expression (${quote(pattern)})`;
-}
+const REFERENCES = new Set(["$ref", "$dynamicRef", "$recursiveRef"]);
 
 const withoutQuery = (ref: string): string => ref.split("?", 1)[0]!;
 
-/** With the flag that the validator uses. */
-function isRegularExpression(pattern: string): boolean {
-  try {
-    new RegExp(pattern, "u");
-    return true;
-  } catch {
-    return false;
-  }
-}
+/** The kind of a value that is an object, because it may be large. */
+const quoteValue = (value: unknown): string => {
+  if (typeof value !== "object" || value === null) return quote(String(value));
+  return Array.isArray(value) ? "(a list)" : "(an object)";
+};

@@ -1,8 +1,13 @@
-/** Rewrites a schema into the form that is validated: known keywords only, references resolved, the original untouched. */
+/**
+ * Rewrites a schema into the form that is validated: only what can be evaluated, references resolved, the original untouched. The rest is
+ * not checked; `checkToolSchema` lists it.
+ */
 import { checkToolSchema } from "./check-schema.js";
-import { type Draft, draftOf, isObject, type JsonSchema } from "./json-schema.js";
-import { resolveLocalRef } from "./local-ref.js";
+import { type Draft, draftOf, hasMeaning, isObject, isStrings, type JsonSchema } from "./json-schema.js";
+import { setKey } from "./json-value.js";
+import { baseOf, resolveRef } from "./local-ref.js";
 import { isSimplePattern } from "./pattern-risk.js";
+import { readPattern } from "./read-pattern.js";
 
 /** A schema of the rewritten form. `$ref` contains a key of `CompiledSchema.targets`. */
 export type SchemaNode = Record<string, unknown>;
@@ -17,8 +22,6 @@ export interface CompiledSchema {
   readonly patternNodes: readonly SchemaNode[];
   /** Validating may take long and needs a time limit. */
   readonly risky: boolean;
-  /** Replacements of unresolved references, with the reference. No value is valid against them. */
-  readonly unresolved: ReadonlyMap<unknown, string>;
 }
 
 /** What the compiler needs to know about the validator. */
@@ -29,30 +32,31 @@ export interface CompileContext {
 
 /** No value is valid against it. Unlike `false`, the validator reports its location. */
 export const NEVER: SchemaNode = { not: {} };
+/** The target of a reference that leads nowhere. It counts as declaring every name and every item. */
+const ANYTHING: SchemaNode = {
+  patternProperties: Object.assign(Object.create(null), { "": true }),
+  items: true,
+};
 
 const MAX_WEIGHT = 100_000;
 const MAX_PLAIN_PATTERNS = 50;
 /** Longer constants are not written into every error. */
 const MAX_CONST = 200;
-const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
-const NUMBERS = "maximum minimum maxLength minLength maxItems minItems maxProperties minProperties".split(
-  " ",
-);
+const NUMBERS = (
+  "maximum minimum maxLength minLength maxItems minItems maxProperties minProperties " +
+  "minContains maxContains multipleOf"
+).split(" ");
+/** Copied as they are. `nullable` has no meaning in JSON Schema; the lenient reading handles it as in OpenAPI. */
+const DATA = [...NUMBERS, "uniqueItems", "nullable", "required", "type"];
 const SINGLES = "not if then else contains propertyNames additionalProperties unevaluatedProperties".split(
   " ",
 );
 const ITEM_SINGLES = ["additionalItems", "unevaluatedItems"];
 const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
-const MAPS = ["properties", "patternProperties", "dependentSchemas"];
-
-const isStrings = (value: unknown): value is string[] =>
-  Array.isArray(value) && value.every((item) => typeof item === "string");
-const isSchema = (value: unknown): value is JsonSchema | boolean =>
-  isObject(value) || typeof value === "boolean";
 
 /** The compiled schema, or the reason why it cannot be compiled. */
 export function compileSchema(schema: JsonSchema, context: CompileContext): CompiledSchema | string {
-  const problem = checkToolSchema(schema, "output");
+  const { problem } = checkToolSchema(schema, "output");
   if (problem !== undefined) return problem.replace(/^outputSchema/, "the schema");
   const compiler = new SchemaCompiler(schema, context);
   const root = compiler.compile();
@@ -65,7 +69,6 @@ export function compileSchema(schema: JsonSchema, context: CompileContext): Comp
     draft: compiler.draft,
     targets: compiler.targets,
     patternNodes: compiler.patternNodes,
-    unresolved: compiler.unresolved,
     risky: measure.risky || patterns.length > MAX_PLAIN_PATTERNS || !patterns.every(isSimplePattern),
   };
 }
@@ -80,7 +83,8 @@ class SchemaCompiler {
   readonly draft: Draft;
   readonly targets: Record<string, SchemaNode | true> = Object.create(null);
   readonly patternNodes: SchemaNode[] = [];
-  readonly unresolved = new Map<unknown, string>();
+  /** Nodes that accept more than their schema says, because something was left out. */
+  readonly #wider = new Set<SchemaNode>();
   readonly #keys = new Map<unknown, string>();
   /** Referenced but not rewritten yet, with the document that its own references resolve against. */
   readonly #open: { schema: JsonSchema; base: JsonSchema; key: string }[] = [];
@@ -97,6 +101,7 @@ class SchemaCompiler {
     // References are followed iteratively: a chain of them cannot overflow the stack.
     for (let item = this.#open.pop(); item !== undefined; item = this.#open.pop())
       this.targets[item.key] = this.#rewrite(item.schema, item.base);
+    if (this.#wider.size > 0) for (const target of Object.values(this.targets)) widen(target, this.#wider);
     return this.targets[root]!;
   }
 
@@ -112,66 +117,71 @@ class SchemaCompiler {
 
   #rewrite(schema: JsonSchema | boolean, outer: JsonSchema): SchemaNode | true {
     if (typeof schema === "boolean") return schema || NEVER;
-    const base = this.#baseOf(schema, outer);
+    const base = baseOf(schema, outer, this.draft);
     const node: SchemaNode = {};
-    const isRef = typeof schema["$ref"] === "string";
-    if (isRef) node["$ref"] = this.#target(schema["$ref"] as string, base);
+    const readable: Record<string, unknown> = {};
+    for (const [keyword, value] of Object.entries(schema)) {
+      if (hasMeaning(keyword, value)) setKey(readable, keyword, value);
+      else this.#wider.add(node);
+    }
+    const { $ref } = readable;
+    if (typeof $ref === "string") node["$ref"] = this.#target($ref, base, node);
     // Up to draft-07, `$ref` overrides all keywords beside it.
-    if (isRef && (this.draft === "7" || this.draft === "4")) return node;
-    this.#copyData(schema, node);
-    this.#copySchemas(schema, node, base);
-    this.#followDynamic(schema, node, base);
+    if (typeof $ref === "string" && (this.draft === "7" || this.draft === "4")) return node;
+    this.#copyData(readable, node);
+    this.#copySchemas(schema, readable, { node, base });
+    this.#followDynamic(readable, node, base);
     if (patternsOf(node).length > 0) this.patternNodes.push(node);
     return node;
   }
 
-  /** A schema with its own `$id` is an embedded document. */
-  #baseOf(schema: JsonSchema, outer: JsonSchema): JsonSchema {
-    const id = schema[this.draft === "4" ? "id" : "$id"];
-    return typeof id === "string" && !id.startsWith("#") ? schema : outer;
-  }
-
-  #target(ref: string, base: JsonSchema): string {
-    const inBase = resolveLocalRef(base, ref);
-    // Some generators write meaningless ids, and references that start at the root.
-    const found = inBase ?? resolveLocalRef(this.document, ref);
+  #target(ref: string, base: JsonSchema, node: SchemaNode): string {
+    const inBase = resolveRef(ref, { base, root: base });
+    const found = inBase ?? resolveRef(ref, { base: this.document, root: this.document });
     if (isObject(found)) return this.#keyOf(found, inBase === undefined ? this.document : base);
-    const key = found === undefined ? `unresolved ${ref}` : String(found);
-    if (this.targets[key] === undefined) {
-      this.targets[key] = found === true || (found === false ? NEVER : { not: {} });
-      if (found === undefined) this.unresolved.set(this.targets[key], ref);
-    }
+    if (found === undefined) this.#wider.add(node);
+    const key = String(found);
+    this.targets[key] ??= found === undefined ? ANYTHING : found || NEVER;
     return key;
   }
 
   /** Within one document, dynamic references resolve like plain ones. */
   #followDynamic(schema: JsonSchema, node: SchemaNode, base: JsonSchema): void {
     for (const ref of [schema["$dynamicRef"], schema["$recursiveRef"]]) {
-      if (typeof ref !== "string" || resolveLocalRef(base, ref) === undefined) continue;
-      node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { $ref: this.#target(ref, base) }];
+      if (typeof ref !== "string") continue;
+      node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { $ref: this.#target(ref, base, node) }];
     }
   }
 
-  /** Leaves out keywords with an invalid value, like unknown keywords. */
   #copyData(schema: JsonSchema, node: SchemaNode): void {
-    const copy = (keyword: string, isFine: (value: unknown) => boolean) => {
-      const value = schema[keyword];
-      if (value !== undefined && isFine(value)) node[keyword] = value;
-    };
-    const isNumber = (value: unknown) => typeof value === "number";
-    for (const keyword of [...NUMBERS, "minContains", "maxContains"]) copy(keyword, isNumber);
-    const isLimit = this.draft === "4" ? (value: unknown) => typeof value === "boolean" : isNumber;
-    for (const keyword of ["exclusiveMaximum", "exclusiveMinimum"]) copy(keyword, isLimit);
-    copy("multipleOf", (value) => isNumber(value) && (value as number) > 0);
-    copy("uniqueItems", (value) => value === true);
-    // Has no meaning in JSON Schema; the lenient reading handles it as in OpenAPI.
-    copy("nullable", (value) => value === true);
-    copy("required", isStrings);
-    copy("pattern", (value) => typeof value === "string");
-    copy("format", (value) => typeof value === "string" && this.context.isFormat(value));
-    if (Array.isArray(schema["enum"])) node["enum"] = quietList(schema["enum"]);
+    for (const keyword of DATA) if (schema[keyword] !== undefined) node[keyword] = schema[keyword];
+    this.#copyBounds(schema, node);
+    const pattern = schema["pattern"] as string | undefined;
+    const readable = pattern === undefined ? undefined : readPattern(pattern);
+    if (readable !== undefined) node["pattern"] = readable;
+    else if (pattern !== undefined) this.#wider.add(node);
+    const format = schema["format"] as string | undefined;
+    // A text that is a pattern for the server may be none for JavaScript.
+    if (format !== undefined && format !== "regex" && this.context.isFormat(format)) node["format"] = format;
+    else if (format !== undefined) this.#wider.add(node);
+    if (schema["enum"] !== undefined) node["enum"] = quietList(schema["enum"] as unknown[]);
     this.#copyConst(schema, node);
-    copy("type", (value) => (isStrings(value) ? value : [value]).every((name) => TYPES.has(name as string)));
+  }
+
+  /** An exclusive bound is a flag in draft-04 and OpenAPI 3.0, and a number in all others. Servers mix them. */
+  #copyBounds(schema: JsonSchema, node: SchemaNode): void {
+    for (const bound of ["maximum", "minimum"]) {
+      const exclusive = `exclusive${bound[0]!.toUpperCase()}${bound.slice(1)}`;
+      const [limit, value] = [schema[bound] as number | undefined, schema[exclusive]];
+      if (typeof value === (this.draft === "4" ? "boolean" : "number")) node[exclusive] = value;
+      else if (value === true && limit !== undefined) {
+        node[exclusive] = limit;
+        delete node[bound];
+      } else if (typeof value === "number") {
+        const isTighter = limit === undefined || (bound === "maximum" ? value <= limit : value >= limit);
+        if (isTighter) Object.assign(node, { [bound]: value, [exclusive]: true });
+      }
+    }
   }
 
   #copyConst(schema: JsonSchema, node: SchemaNode): void {
@@ -184,29 +194,51 @@ class SchemaCompiler {
     else node["allOf"] = [{ enum: quietList([only]) }];
   }
 
-  #copySchemas(schema: JsonSchema, node: SchemaNode, base: JsonSchema): void {
+  /** @param readable the keywords that can be evaluated; of a map, single entries may be */
+  #copySchemas(
+    schema: JsonSchema,
+    readable: JsonSchema,
+    { node, base }: { node: SchemaNode; base: JsonSchema },
+  ): void {
     for (const keyword of [...SINGLES, ...ITEM_SINGLES, "items"]) {
-      const value = schema[keyword];
-      if (isSchema(value)) node[keyword] = this.#rewrite(value, base);
+      const value = readable[keyword] as JsonSchema | boolean | undefined;
+      if (value !== undefined && !Array.isArray(value)) node[keyword] = this.#rewrite(value, base);
     }
     for (const keyword of [...LISTS, "items"]) {
-      const value = schema[keyword];
-      if (!Array.isArray(value) || value.length === 0 || !value.every(isSchema)) continue;
-      const before = (node[keyword] as unknown[]) ?? [];
-      node[keyword] = [...before, ...value.map((item) => this.#rewrite(item, base))];
+      const value = readable[keyword];
+      if (!Array.isArray(value) || value.length === 0) continue;
+      node[keyword] = value.map((item) => this.#rewrite(item, base));
     }
-    for (const keyword of MAPS) this.#copyMap(node, keyword, { from: schema[keyword], base });
-    // `dependencies` was split in two; the validator's own reading of it misses references.
-    this.#copyMap(node, "dependentSchemas", { from: schema["dependencies"], base });
-    for (const keyword of ["dependencies", "dependentRequired"]) {
+    for (const keyword of ["properties", "patternProperties"]) {
+      const value = schema[keyword];
+      if (isObject(value)) this.#copyProperties(keyword, value, { node, base });
+      // Every name may be declared.
+      else if (value !== undefined && !hasMeaning(keyword, value))
+        entriesOf(node, "patternProperties")[""] = true;
+    }
+    for (const keyword of ["dependentSchemas", "dependencies", "dependentRequired"]) {
+      // `dependencies` was split in two; the validator's own reading of it misses references.
       for (const [key, value] of Object.entries(isObject(schema[keyword]) ? schema[keyword] : {}))
         if (isStrings(value)) entriesOf(node, "dependentRequired")[key] = value;
+        else if (isObject(value) || typeof value === "boolean")
+          entriesOf(node, "dependentSchemas")[key] = this.#rewrite(value, base);
     }
   }
 
-  #copyMap(node: SchemaNode, keyword: string, { from, base }: { from: unknown; base: JsonSchema }): void {
-    for (const [key, value] of Object.entries(isObject(from) ? from : {}))
-      if (isSchema(value)) entriesOf(node, keyword)[key] = this.#rewrite(value, base);
+  #copyProperties(
+    keyword: string,
+    properties: Record<string, unknown>,
+    { node, base }: { node: SchemaNode; base: JsonSchema },
+  ): void {
+    for (const [key, value] of Object.entries(properties)) {
+      const part = this.#rewrite(isObject(value) || value === false ? value : true, base);
+      const name = keyword === "properties" ? key : readPattern(key);
+      if (name === undefined) this.#wider.add(node);
+      const entries = entriesOf(node, keyword);
+      // The names that an unreadable pattern declares are unknown: no name counts as undeclared.
+      if (name === undefined) entries[""] ??= true;
+      else entries[name] = entries[name] === undefined ? part : { allOf: [entries[name], part] };
+    }
   }
 }
 
@@ -218,6 +250,43 @@ const quietList = (values: readonly unknown[]): readonly unknown[] =>
 function entriesOf(node: SchemaNode, keyword: string): Record<string, unknown> {
   node[keyword] ??= Object.create(null);
   return node[keyword] as Record<string, unknown>;
+}
+
+/** The rewritten schemas under a keyword. */
+function partsOf(node: SchemaNode, keyword: string): unknown[] {
+  const value = node[keyword];
+  if (value === undefined || value === true) return [];
+  const isMap = Object.getPrototypeOf(value) === null;
+  return Array.isArray(value) || isMap ? Object.values(value as object) : [value];
+}
+
+/**
+ * Leaves out what cannot be decided if a part accepts more than its schema says: where accepting more means refusing more. Every
+ * reference counts as such a part, which is simpler than following it.
+ *
+ * @returns whether the node accepts more than its schema says
+ */
+function widen(part: unknown, wider: ReadonlySet<SchemaNode>): boolean {
+  if (typeof part !== "object" || part === null || part === NEVER) return false;
+  const node = part as SchemaNode;
+  let isWider = wider.has(node) || node["$ref"] !== undefined;
+  for (const keyword of [...SAME_VALUE, ...PART]) {
+    if (partsOf(node, keyword).filter((inner) => widen(inner, wider)).length === 0) continue;
+    isWider = true;
+    if (keyword === "not") delete node["not"];
+    else if (keyword === "contains") delete node["maxContains"];
+    else if (keyword === "oneOf") acceptSeveral(node);
+    else if (keyword === "if") for (const each of ["if", "then", "else"]) delete node[each];
+  }
+  return isWider;
+}
+
+/** Reads `oneOf` as `anyOf`. */
+export function acceptSeveral(node: SchemaNode): void {
+  const { oneOf } = node;
+  delete node["oneOf"];
+  if (node["anyOf"] === undefined) node["anyOf"] = oneOf;
+  else node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { anyOf: oneOf }];
 }
 
 export interface SchemaMeasure {
@@ -247,14 +316,6 @@ function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>): Sc
   const inProgress = new Set<string>();
   let [heaviest, recursive, branching, costly] = [0, false, false, false];
 
-  const inside = (node: SchemaNode, keywords: readonly string[]): unknown[] =>
-    keywords.flatMap((keyword) => {
-      const value = node[keyword];
-      if (value === undefined || value === true) return [];
-      const isMap = Object.getPrototypeOf(value) === null;
-      return Array.isArray(value) || isMap ? Object.values(value as object) : [value];
-    });
-
   const weighTarget = (key: string): number => {
     if (inProgress.has(key)) {
       recursive = true;
@@ -277,12 +338,12 @@ function measureSchema(targets: Readonly<Record<string, SchemaNode | true>>): Sc
       costly = true;
     let weight = 1;
     if (typeof node["$ref"] === "string") weight += weighTarget(node["$ref"]);
-    for (const sub of inside(node, SAME_VALUE)) {
+    for (const sub of SAME_VALUE.flatMap((keyword) => partsOf(node, keyword))) {
       branching = true;
       weight += weigh(sub);
     }
     if (OVERLAPPING.some((keyword) => node[keyword] !== undefined)) branching = true;
-    for (const part of inside(node, PART)) weigh(part);
+    for (const part of PART.flatMap((keyword) => partsOf(node, keyword))) weigh(part);
     heaviest = Math.max(heaviest, weight);
     return weight;
   };

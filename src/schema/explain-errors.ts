@@ -3,7 +3,7 @@ import type { OutputUnit } from "@cfworker/json-schema";
 import { suggest } from "../util/suggest.js";
 import { type CompiledSchema, NEVER, type SchemaNode } from "./compile-schema.js";
 import { adviceFor, choiceMessage, messageFor, typeMessage, unknownNameMessage } from "./issue-message.js";
-import { MAX_ISSUES, uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
+import { MAX_ISSUES, type ValidationIssue } from "./validation-issue.js";
 import { keysOf, lookUp, propertyPath, shorten } from "./value-location.js";
 
 /** The schema and the value of the errors. */
@@ -114,11 +114,7 @@ function locate(unit: OutputUnit, { root, targets }: CompiledSchema): KeywordPla
 }
 
 function explainOne(unit: OutputUnit, { node, owner }: KeywordPlace, context: ErrorContext): ValidationIssue {
-  const { compiled, value } = context;
-  const { path, part } = lookUp(value, unit.instanceLocation);
-  const ref = compiled.unresolved.get(node);
-  if (ref !== undefined)
-    return uncheckedIssue(path, `the schema refers to ${JSON.stringify(ref)}, which it does not define`);
+  const { path, part } = lookUp(context.value, unit.instanceLocation);
   const advice = context.isAdvice ? advise(unit, { node, owner, part, context }) : undefined;
   return { path, message: advice ?? messageFor(unit.keyword, node, part) };
 }

@@ -57,6 +57,59 @@ export function* subschemas(schema: Readonly<Record<string, unknown>>): Generato
   }
 }
 
+const isSchema = (value: unknown): boolean => isObject(value) || typeof value === "boolean";
+const isSchemas = (value: unknown): boolean => Array.isArray(value) && value.every(isSchema);
+const isSchemaMap = (value: unknown): boolean => {
+  // PHP writes an empty object as a list.
+  if (!isObject(value)) return Array.isArray(value) && value.length === 0;
+  for (const key in value) if (!isSchema(value[key])) return false;
+  return true;
+};
+const isNumber = (value: unknown): boolean => typeof value === "number";
+const isText = (value: unknown): boolean => typeof value === "string";
+const isFlag = (value: unknown): boolean => typeof value === "boolean";
+export const isStrings = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
+const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
+/** Whether the value of `type` is one known type, or a list of them. */
+export const isType = (value: unknown): boolean =>
+  Array.isArray(value)
+    ? value.length > 0 && value.every((name) => TYPES.has(name))
+    : TYPES.has(value as string);
+
+const isDependencies = (value: unknown): boolean =>
+  isObject(value) && Object.values(value).every((needed) => isSchema(needed) || isStrings(needed));
+
+/** What the value of a keyword must be for the keyword to have a meaning. */
+const VALUES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>(
+  [
+    ...[...SUBSCHEMA_FORMS].map(([keyword, form]): [string, (value: unknown) => boolean] => {
+      if (form === "map") return [keyword, isSchemaMap];
+      if (form === "list") return [keyword, isSchemas];
+      return [keyword, form === "schema" ? isSchema : (value) => isSchema(value) || isSchemas(value)];
+    }),
+    ...[
+      ..."maximum minimum maxLength minLength maxItems minItems maxProperties minProperties".split(" "),
+      ..."minContains maxContains".split(" "),
+    ].map((keyword): [string, (value: unknown) => boolean] => [keyword, isNumber]),
+    ...["pattern", "format", "$ref", "$dynamicRef", "$recursiveRef"].map(
+      (keyword): [string, (value: unknown) => boolean] => [keyword, isText],
+    ),
+    // True up to draft-04 and in OpenAPI 3.0: the bound beside it is excluded.
+    ["exclusiveMaximum", (value) => isNumber(value) || isFlag(value)],
+    ["exclusiveMinimum", (value) => isNumber(value) || isFlag(value)],
+    ["multipleOf", (value) => isNumber(value) && (value as number) > 0],
+    ["uniqueItems", isFlag],
+    ["required", isStrings],
+    ["enum", (value) => Array.isArray(value) && value.length > 0],
+    ["type", isType],
+    ["dependencies", isDependencies],
+    ["dependentRequired", isDependencies],
+  ],
+);
+
+/** Whether a keyword can be evaluated. Keywords with another kind of value are ignored, as unknown keywords are. */
+export const hasMeaning = (keyword: string, value: unknown): boolean => VALUES.get(keyword)?.(value) ?? true;
+
 /** The drafts that the validator distinguishes; draft-06 is read as draft-07, which only adds to it. */
 export type Draft = "4" | "7" | "2019-09" | "2020-12";
 
@@ -66,9 +119,13 @@ const DRAFTS: Readonly<Record<string, Draft>> = {
   "json-schema.org/draft-07/schema": "7",
   "json-schema.org/draft-06/schema": "7",
   "json-schema.org/draft-04/schema": "4",
+  // The latest draft, whichever it is.
+  "json-schema.org/schema": "2020-12",
+  // 2020-12 with more annotations.
+  "spec.openapis.org/oas/3.1/dialect/base": "2020-12",
 };
 
-/** The draft that `$schema` names: 2020-12 without `$schema`, undefined if it is unknown. */
+/** The draft that `$schema` names: 2020-12 without `$schema`, undefined if it is unknown, which is read as 2020-12. */
 export function draftOf(schema: JsonSchema): Draft | undefined {
   const declared = schema["$schema"];
   if (declared === undefined) return "2020-12";

@@ -1,5 +1,5 @@
 /** Resolves `$ref` inside one document. Nothing is ever fetched. */
-import { isObject, type JsonSchema, subschemas } from "./json-schema.js";
+import { type Draft, isObject, type JsonSchema, subschemas } from "./json-schema.js";
 
 /** Whether a `$ref` stays in its document. */
 export const isLocalRef = (ref: string): boolean => ref.startsWith("#");
@@ -13,6 +13,21 @@ export function resolveLocalRef(root: JsonSchema, ref: string): JsonSchema | boo
   if (fragment === undefined) return undefined;
   const found = fragment === "" || fragment.startsWith("/") ? follow(root, fragment) : anchor(root, fragment);
   return isObject(found) || typeof found === "boolean" ? found : undefined;
+}
+
+/**
+ * The target of `ref` in its own document `base`, which a schema with an id starts, or else in the whole schema: some generators
+ * write meaningless ids, and references that start at the root.
+ */
+export const resolveRef = (
+  ref: string,
+  { base, root }: { readonly base: JsonSchema; readonly root: JsonSchema },
+): JsonSchema | boolean | undefined => resolveLocalRef(base, ref) ?? resolveLocalRef(root, ref);
+
+/** The document of a schema: an id of its own makes it one. */
+export function baseOf(schema: JsonSchema, outer: JsonSchema, draft: Draft | undefined): JsonSchema {
+  const id = schema[draft === "4" ? "id" : "$id"];
+  return typeof id === "string" && !id.startsWith("#") ? schema : outer;
 }
 
 function decodeFragment(fragment: string): string | undefined {
@@ -47,8 +62,11 @@ function anchor(root: JsonSchema, name: string): object | undefined {
 
 function collectAnchors(root: JsonSchema): Map<string, object> {
   const anchors = new Map<string, object>();
+  const seen = new Set<JsonSchema>();
   const open: JsonSchema[] = [root];
   for (let schema = open.pop(); schema !== undefined; schema = open.pop()) {
+    if (seen.has(schema)) continue;
+    seen.add(schema);
     // Up to draft-07, an `$id` that is only a fragment is an anchor.
     for (const key of ["$anchor", "$dynamicAnchor", "$id", "id"]) {
       const value = schema[key];

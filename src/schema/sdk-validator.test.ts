@@ -39,9 +39,9 @@ it("rejects invalid results, with the issues", async () => {
   await expect(client.callTool({ name: "say" })).rejects.toThrow("$.text must be a string, but is a number");
 });
 
-it("is not blocked by a hostile pattern", async () => {
+it("is not blocked by a hostile pattern, and accepts what it cannot check", async () => {
   answer = { text: `${"a".repeat(28)}!` };
   const before = cpuTimeMs();
-  await expect(client.callTool({ name: "say" })).rejects.toThrow("pattern too slow");
+  expect((await client.callTool({ name: "say" })).structuredContent).toEqual(answer);
   expect(cpuTimeMs() - before).toBeLessThan(10_000);
 });

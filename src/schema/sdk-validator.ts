@@ -15,7 +15,9 @@ export async function createSdkValidator(validator: SchemaValidator): Promise<js
       return (input: unknown): JsonSchemaValidatorResult<T> => {
         const issues = validator.validate(schema as JsonSchema, input);
         if (!Array.isArray(issues)) throw new TypeError("The validator is not prepared");
-        if (issues.length === 0) return { valid: true, data: input as T, errorMessage: undefined };
+        // What cannot be checked is accepted.
+        if (issues.every(({ unchecked }) => unchecked))
+          return { valid: true, data: input as T, errorMessage: undefined };
         const errorMessage = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
         return { valid: false, data: undefined, errorMessage };
       };

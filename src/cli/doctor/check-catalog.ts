@@ -1,6 +1,8 @@
 /** Checks the catalog: names that collide or that a provider rejects, schemas that a provider rejects, withheld tools. */
 
+import { firstOf } from "../../catalog/list-findings.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
+import { checkToolSchemas } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { plainLine } from "../plain-text.js";
@@ -38,6 +40,7 @@ export function checkCatalog(snapshot: ToolportSnapshot, servers: readonly strin
   return servers.flatMap((server) => [
     ...checkNames(snapshot, server),
     ...checkSchemas(snapshot, server),
+    ...checkUnchecked(snapshot, server),
     ...checkWithheld(snapshot, server),
   ]);
 }
@@ -90,6 +93,21 @@ function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
     ...finding,
     message: `Not supported by ${providers.join(", ")}: ${about}`,
   }));
+}
+
+/** Parts of schemas that Toolport cannot evaluate. */
+function checkUnchecked({ tools }: ToolportSnapshot, server: string): Finding[] {
+  const own = tools.filter((tool) => tool.server === server);
+  return own.flatMap((tool) => {
+    const { unchecked } = checkToolSchemas(tool);
+    if (unchecked.length === 0) return [];
+    const finding: Finding = {
+      ...{ check: "schemas", server, status: "warn" },
+      message: `Calls of the tool ${plainLine(tool.sourceName)} are sent without checking ${plainLine(firstOf(unchecked))}`,
+      next: "Nothing is needed for the calls; report it to the server's author",
+    };
+    return [finding];
+  });
 }
 
 interface ChangedTool {

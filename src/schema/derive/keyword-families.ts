@@ -1,5 +1,7 @@
 /** Which types of value a keyword applies to. */
+import { readPattern } from "../read-pattern.js";
 import type { SchemaTree } from "./schema-tree.js";
+import type { TargetRules } from "./target-rules.js";
 
 const FAMILIES: Readonly<Record<string, readonly string[]>> = {
   string: "minLength maxLength pattern format contentEncoding contentMediaType".split(" "),
@@ -53,12 +55,18 @@ export function jsonTypeOf(value: unknown): string {
  * Patterns that every provider's engine compiles. OpenAI checks them with Python's `re` and refuses look-around; Gemini uses
  * RE2. Patterns that only JavaScript supports are described in words.
  */
-export function isSimplePattern(pattern: string): boolean {
+function isSimplePattern(pattern: string): boolean {
   if (/\(\?(?!:)|\\(?![dDwWsSnrtfv\W_])|\[\^?\]/.test(pattern)) return false;
   try {
-    new RegExp(pattern);
+    new RegExp(pattern, "u");
     return true;
   } catch {
     return false;
   }
 }
+
+/** Whether a target accepts a pattern. None accepts one that JavaScript cannot read. */
+export const takesPattern = (
+  pattern: string,
+  { simplePatterns }: Pick<TargetRules, "simplePatterns">,
+): boolean => (simplePatterns ? isSimplePattern(pattern) : readPattern(pattern) !== undefined);

@@ -1,6 +1,7 @@
 /** Reads a schema of any draft into a tree: references inlined, recursion limited, old keywords converted to 2020-12. */
-import { draftOf, isObject, type JsonSchema, keywordKind } from "../json-schema.js";
+import { draftOf, hasMeaning, isObject, type JsonSchema, keywordKind } from "../json-schema.js";
 import { resolveLocalRef } from "../local-ref.js";
+import { readPattern } from "../read-pattern.js";
 import { ANNOTATIONS, type ChangeLog } from "./change-log.js";
 import { type RefLimits, TooLarge } from "./ref-limits.js";
 import { never, SchemaTree } from "./schema-tree.js";
@@ -11,7 +12,11 @@ const MAX_DEPTH = 64;
 const BOOKKEEPING = new Set(
   "$schema $id id $comment $anchor $dynamicAnchor $recursiveAnchor $vocabulary $defs definitions".split(" "),
 );
-const COUNTS = new Set("minLength maxLength minItems maxItems minProperties maxProperties".split(" "));
+const COUNTS = new Set(
+  "minLength maxLength minItems maxItems minProperties maxProperties minContains maxContains".split(" "),
+);
+const FLAGS = new Set("deprecated readOnly writeOnly".split(" "));
+const TEXTS = new Set("description title contentEncoding contentMediaType".split(" "));
 const NUMBERS = new Set("minimum maximum exclusiveMinimum exclusiveMaximum multipleOf".split(" "));
 
 interface Place {
@@ -72,13 +77,27 @@ class TreeReader {
       if (list.length > 0) tree.set(keyword, list);
     } else if (kind === "map") {
       const map = new Map<string, unknown>();
-      for (const [key, item] of Object.entries(value as object))
-        map.set(key, keyword === "dependencies" && Array.isArray(item) ? item : this.read(item, inside(key)));
+      for (const [key, item] of Object.entries(value as object)) {
+        const name = keyword === "patternProperties" ? this.#readPattern(key, keyword, place) : key;
+        map.set(
+          name,
+          keyword === "dependencies" && Array.isArray(item) ? item : this.read(item, inside(key)),
+        );
+      }
       tree.set(keyword, map);
     } else if (typeof value === "boolean" && isSchemaKeyword(keyword))
       tree.set(keyword, this.read(value, inside()));
+    else if (keyword === "pattern" && typeof value === "string")
+      tree.set(keyword, this.#readPattern(value, keyword, place));
     else if (isSound(keyword, value)) tree.set(keyword, value);
     else this.log.add("removed", keyword, [place.at], "its value makes no sense");
+  }
+
+  /** A pattern of another language becomes one that all providers read, or stays as it is if it has no equivalent. */
+  #readPattern(pattern: string, keyword: string, { at }: Place): string {
+    const readable = readPattern(pattern) ?? pattern;
+    if (readable !== pattern) this.log.add("rewritten", keyword, [at], readable);
+    return readable;
   }
 
   #follow(ref: string, beside: SchemaTree, { at, depth, refs }: Place): SchemaTree {
@@ -112,24 +131,18 @@ const escapeToken = (key: string): string => key.replaceAll("~", "~0").replaceAl
 
 const isSchemaKeyword = (keyword: string): boolean => keywordKind(keyword, {}) === "schema";
 
-const TYPES = new Set("string number integer boolean object array null".split(" "));
-
 /** Whether the value of a keyword passes the schema check of every target. */
 function isSound(keyword: string, value: unknown): boolean {
-  if (keyword === "type") {
-    const types = Array.isArray(value) ? value : [value];
-    return (
-      types.length > 0 &&
-      types.every((type) => TYPES.has(type as string)) &&
-      new Set(types).size === types.length
-    );
-  }
+  // Gemini's message and old drafts have flags where 2020-12 has numbers.
+  if (NUMBERS.has(keyword) && typeof value === "boolean") return true;
+  if (!hasMeaning(keyword, value)) return false;
+  if (keyword === "type") return !Array.isArray(value) || new Set(value).size === value.length;
   if (COUNTS.has(keyword)) return Number.isSafeInteger(value) && (value as number) >= 0;
   // `1e400` is read as Infinity, which JSON writes as null.
-  if (NUMBERS.has(keyword)) return Number.isFinite(value) || typeof value === "boolean";
-  if (keyword === "required") return Array.isArray(value) && value.every((name) => typeof name === "string");
-  if (keyword === "enum") return Array.isArray(value) && value.length > 0;
-  if (["description", "title", "pattern", "format"].includes(keyword)) return typeof value === "string";
+  if (NUMBERS.has(keyword)) return Number.isFinite(value);
+  if (keyword === "examples") return Array.isArray(value);
+  if (FLAGS.has(keyword)) return typeof value === "boolean";
+  if (TEXTS.has(keyword)) return typeof value === "string";
   // A schema or a map of schemas would have been read as such.
   return keywordKind(keyword, {}) === "data" && keywordKind(keyword, [{}]) === "data";
 }

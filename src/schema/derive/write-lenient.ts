@@ -2,7 +2,7 @@
 
 import { setKey } from "../json-value.js";
 import type { Derivation, Json } from "./derivation.js";
-import { isSimplePattern } from "./keyword-families.js";
+import { takesPattern } from "./keyword-families.js";
 import { SchemaTree } from "./schema-tree.js";
 import { NOT_AT_ROOT } from "./target-rules.js";
 
@@ -62,9 +62,8 @@ function keywordsByName(tree: SchemaTree, to: Derivation): string[] {
 
 /** Keywords whose patterns the target cannot compile. */
 function keywordsOfPatterns(tree: SchemaTree, { rules }: Derivation): string[] {
-  if (!rules.simplePatterns) return [];
-  const found = tree.has("pattern") && !isSimplePattern(String(tree.get("pattern"))) ? ["pattern"] : [];
-  if ([...tree.map("patternProperties").keys()].every(isSimplePattern)) return found;
+  const found = tree.has("pattern") && !takesPattern(String(tree.get("pattern")), rules) ? ["pattern"] : [];
+  if ([...tree.map("patternProperties").keys()].every((key) => takesPattern(key, rules))) return found;
   return [...found, ...OF_UNDECLARED.filter((keyword) => tree.has(keyword))];
 }
 
@@ -84,7 +83,8 @@ function writeValue(keyword: string, value: unknown, to: Derivation): unknown {
     for (const [key, item] of value) setKey(out, key, writeValue("", item, to));
     return out;
   }
-  if (keyword === "required" && Array.isArray(value)) return value.map((name) => to.nameOf(name));
+  if (keyword === "required" && Array.isArray(value))
+    return [...new Set(value)].map((name) => to.nameOf(name));
   return Array.isArray(value) && value[0] instanceof SchemaTree
     ? value.map((item) => writeValue("", item, to))
     : value;

@@ -5,7 +5,7 @@ import { ANNOTATIONS } from "./change-log.js";
 import type { Derivation, Json } from "./derivation.js";
 import { flattenTree } from "./flatten-tree.js";
 import { JSON_TEXT, JSON_TEXT_WORDS, markJsonText } from "./json-text.js";
-import { familyOf, inferTypes, isSimplePattern, jsonTypeOf, refineTypes } from "./keyword-families.js";
+import { familyOf, inferTypes, jsonTypeOf, refineTypes, takesPattern } from "./keyword-families.js";
 import { never, type SchemaTree } from "./schema-tree.js";
 import { writeList } from "./write-list.js";
 import { writeObject } from "./write-object.js";
@@ -184,7 +184,7 @@ function mayStand(keyword: string, tree: SchemaTree, { rules }: Derivation): boo
     const isOfType = !rules.message || tree.types()?.includes("string") === true;
     return isOfType && !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
   }
-  if (keyword === "pattern" && rules.simplePatterns) return isSimplePattern(String(tree.get("pattern")));
+  if (keyword === "pattern") return takesPattern(String(tree.get("pattern")), rules);
   return true;
 }
 

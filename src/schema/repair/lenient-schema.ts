@@ -4,7 +4,7 @@
  * The result accepts every value that the schema accepts, and more. So nothing below `not`, `if` or `contains` is
  * changed: there, accepting more would mean accepting less.
  */
-import { type CompiledSchema, NEVER, type SchemaNode } from "../compile-schema.js";
+import { acceptSeveral, type CompiledSchema, NEVER, type SchemaNode } from "../compile-schema.js";
 
 export type Part = SchemaNode | true;
 
@@ -120,12 +120,6 @@ class LenientReader {
     const ref = copy["$ref"];
     if (typeof ref !== "string") return;
     const target = this.#strict.targets[ref]!;
-    if (this.#strict.unresolved.has(target)) {
-      // The referenced schema is unknown: the server decides.
-      delete copy["$ref"];
-      this.isWider = true;
-      return;
-    }
     const added = this.#isClosed(target) ? [...outer].sort() : [];
     const isVariant = added.length > 0 && this.#variants < MAX_VARIANTS;
     const key = isVariant ? `lenient ${ref} ${JSON.stringify(added)}` : `lenient ${ref}`;
@@ -166,9 +160,7 @@ class LenientReader {
   #readChoices(copy: SchemaNode): void {
     const { oneOf, enum: choices, const: only, type } = copy;
     if (Array.isArray(oneOf)) {
-      delete copy["oneOf"];
-      if (copy["anyOf"] === undefined) copy["anyOf"] = oneOf;
-      else copy["allOf"] = [...((copy["allOf"] as Part[]) ?? []), { anyOf: oneOf }];
+      acceptSeveral(copy);
       this.isWider ||= oneOf.length > 1;
     }
     const allowed = Array.isArray(choices) ? choices : only === undefined ? undefined : [only];
