@@ -86,3 +86,14 @@ describe("names that a target rejects", () => {
     expect(deriveSchema(schema, "openai").changes).toEqual([]);
   });
 });
+
+describe("an object or any text, where the model writes objects as JSON text", () => {
+  const schema = object({ data: { anyOf: [{ type: "string" }, { type: "object" }] } });
+
+  it.each(["portable", "gemini-openapi"] as const)("is an object again for %s", (target) => {
+    const { unwrap, wrap } = deriveSchema(schema, target);
+    expect(wrap({ data: { a: [1] } })).toEqual({ data: '{"a":[1]}' });
+    expect(unwrap(wrap({ data: { a: [1] } }))).toEqual({ data: { a: [1] } });
+    for (const data of ["plain text", "{ no JSON", "[1]"]) expect(unwrap({ data })).toEqual({ data });
+  });
+});

@@ -62,13 +62,20 @@ function convertObject(schema: Json, value: Json, way: Way): Json {
   return out;
 }
 
-/** Uses the first alternative that the derived value matches; without one, the value stays unchanged. */
+/**
+ * Uses the first alternative that the derived value matches; without one, the value stays unchanged. Text that an alternative reads
+ * as JSON is JSON, even if another accepts any text: the model was asked to write it so.
+ */
 function choose(alternatives: readonly unknown[], value: unknown, way: Way): unknown {
+  const isText = way.back && typeof value === "string";
+  let first: { readonly converted: unknown } | undefined;
   for (const alternative of alternatives) {
     const converted = convert(alternative, value, way);
-    if (fits(alternative, way.back ? value : converted, way)) return converted;
+    if (!fits(alternative, way.back ? value : converted, way)) continue;
+    if (!isText || typeof converted !== "string") return converted;
+    first ??= { converted };
   }
-  return value;
+  return first === undefined ? value : first.converted;
 }
 
 /** Whether a value has the shape of a derived schema. Bounds and patterns are ignored. */

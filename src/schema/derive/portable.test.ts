@@ -215,7 +215,7 @@ describe("arguments", () => {
     const sent = { a_b: '{"x":1}', choice: '{"y":2}', text: "plain" };
     expect(wrap(original)).toEqual(sent);
     expect(unwrap(sent)).toEqual(original);
-    expect(unwrap({ choice: 3, text: "{}" })).toEqual({ choice: 3, text: "{}" });
+    expect(unwrap({ choice: 3, text: "{}" })).toEqual({ choice: 3, text: {} });
   });
 
   it.each(["not JSON", "{broken", '"text"', "[1]", "", "null"])(
