@@ -6,10 +6,9 @@ import type { ServerLists } from "./server-lists.js";
 /** Maximum number of warnings in full. */
 const MAX_WARNINGS = 20;
 
-/** One line for each tool that is withheld, sanitised, or not checked in full. */
+/** One line for each withheld or sanitised tool. */
 export function listFindings({ tools: { tools, withheld } }: ServerLists): string[] {
   const dirty = tools.filter(({ removedCharacters }) => removedCharacters > 0);
-  const odd = tools.filter(({ unchecked }) => unchecked.length > 0);
   return [
     ...some(withheld, ({ name, reason }) => `Tool ${name} is withheld: ${reason}`, "tools are withheld"),
     ...some(
@@ -18,21 +17,7 @@ export function listFindings({ tools: { tools, withheld } }: ServerLists): strin
         `Tool ${name}: invisible characters were removed from its texts (${removedCharacters})`,
       "tools had invisible characters",
     ),
-    ...some(
-      odd,
-      ({ name, unchecked }) =>
-        `Tool ${name}: its calls are sent without checking ${firstOf(unchecked)}. Report it to the author of the server`,
-      "tools are not checked in full",
-    ),
   ];
-}
-
-const MAX_UNCHECKED = 5;
-
-/** The first few of the parts that cannot be checked. */
-export function firstOf(unchecked: readonly string[]): string {
-  const more = unchecked.length - MAX_UNCHECKED;
-  return `${unchecked.slice(0, MAX_UNCHECKED).join("; ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** One line for each entry of the other lists that the scan withholds. */

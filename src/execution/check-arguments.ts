@@ -3,6 +3,7 @@
 import type { CheckArguments } from "../config/server-entry.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
+import { sayUnchecked } from "../schema/check-schema.js";
 import type { ValidationIssue } from "../schema/validation-issue.js";
 import type { InvalidArguments, OnContradiction } from "./invalid-arguments.js";
 import type { ResolvedCall, SentArguments, ServerStep, ToolCall } from "./tool-call.js";
@@ -45,6 +46,8 @@ export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
     const mode = options.checkArguments ?? target.config.checkArguments ?? parts.mode;
     const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
     if (mode === "off") return recordSent(call, sentFor(call, filled));
+    const unchecked = target.source?.unchecked ?? [];
+    if (unchecked.length > 0) parts.onContradiction(call.tool, uncheckedMessage(call.tool, unchecked));
     const issues = target.validator.validate(schema, filled, call.budget);
     // Fast path: the validator is loaded and the arguments are valid. Allocates nothing.
     if (!(issues instanceof Promise) && issues.length === 0) return recordSent(call, sentFor(call, filled));
@@ -65,6 +68,10 @@ export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
     return recordSent(call, repaired === undefined ? sent : { ...sent!, repaired });
   }
 }
+
+const uncheckedMessage = ({ sourceName }: ToolCall["tool"], unchecked: readonly string[]): string =>
+  `The tool ${JSON.stringify(sourceName)} has a schema that Toolport cannot check in full. Its calls are sent without checking ` +
+  `${sayUnchecked(unchecked)}. Report this to the author of the server (SCHEMA_CONTRADICTS)`;
 
 /** Undefined if the call is sent unchanged. */
 const sentFor = ({ args: given, added }: ToolCall, args: Arguments): SentArguments | undefined =>

@@ -100,7 +100,7 @@ export interface ToolportEvents {
     readonly server?: string | undefined;
     readonly message: string;
     /**
-     * Set for two kinds of warnings: `SCHEMA_CONTRADICTS`, once for each tool; `BAD_RESPONSE`, once for each server that
+     * Set for two kinds of warnings: `SCHEMA_CONTRADICTS`, once for each tool whose schema contradicts itself or cannot be checked in full; `BAD_RESPONSE`, once for each server that
      * writes something other than messages (a banner on stdout).
      */
     readonly code?: "SCHEMA_CONTRADICTS" | "BAD_RESPONSE" | undefined;

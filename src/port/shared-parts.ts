@@ -49,7 +49,7 @@ export interface SharedParts {
     message: string,
     more?: Pick<ToolportEvents["warning"], "code" | "tool">,
   ): void;
-  /** Warns once for each tool whose schema contradicts itself or cannot be applied. */
+  /** Warns once for each tool whose schema contradicts itself or cannot be checked in full. */
   warnOfSchema(tool: Pick<ToolInfo, "server" | "sourceName">, message: string): void;
   /** Reports an error that a callback threw. */
   report(error: unknown): void;

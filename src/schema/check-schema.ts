@@ -60,6 +60,14 @@ const quote = (text: string): string =>
 
 const NOTHING: readonly string[] = Object.freeze([]);
 
+const MAX_SHOWN = 5;
+
+/** The first few of the parts that cannot be checked, in words. */
+export function sayUnchecked(unchecked: readonly string[]): string {
+  const more = unchecked.length - MAX_SHOWN;
+  return `${unchecked.slice(0, MAX_SHOWN).join("; ")}${more > 0 ? ` and ${more} more` : ""}`;
+}
+
 /** The schemas of a tool. */
 interface ToolSchemas {
   readonly inputSchema?: unknown;

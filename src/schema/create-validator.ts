@@ -21,7 +21,7 @@ const DEFAULT_TIMEOUT_MS = 200;
  * Creates a validator.
  *
  * `$schema` selects the draft; the default is 2020-12. The formats of `@cfworker/json-schema` are checked
- * (date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uri-reference, uri-template, url, uuid, regex and
+ * (date, time, date-time, duration, email, hostname, ipv4, ipv6, uri, uri-reference, uri-template, url, uuid and
  * the JSON pointers); others are ignored. A value is checked as it will be sent: `undefined` properties are left out.
  */
 export function createSchemaValidator(options: SchemaValidatorOptions = {}): SchemaValidator {

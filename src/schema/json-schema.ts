@@ -66,6 +66,7 @@ const isSchemaMap = (value: unknown): boolean => {
   return true;
 };
 const isNumber = (value: unknown): boolean => typeof value === "number";
+const isCount = (value: unknown): boolean => isNumber(value) && (value as number) >= 0;
 const isText = (value: unknown): boolean => typeof value === "string";
 const isFlag = (value: unknown): boolean => typeof value === "boolean";
 export const isStrings = (value: unknown): value is string[] => Array.isArray(value) && value.every(isText);
@@ -79,33 +80,36 @@ export const isType = (value: unknown): boolean =>
 const isDependencies = (value: unknown): boolean =>
   isObject(value) && Object.values(value).every((needed) => isSchema(needed) || isStrings(needed));
 
+type ValueTest = (value: unknown) => boolean;
+
+const testsOf = (test: ValueTest, keywords: string): [string, ValueTest][] =>
+  keywords.split(" ").map((keyword) => [keyword, test]);
+
+const SUBSCHEMA_TESTS: Readonly<Record<SubschemaForm, ValueTest>> = {
+  schema: isSchema,
+  list: isSchemas,
+  map: isSchemaMap,
+  either: (value) => isSchema(value) || isSchemas(value),
+};
+
 /** What the value of a keyword must be for the keyword to have a meaning. */
-const VALUES: ReadonlyMap<string, (value: unknown) => boolean> = new Map<string, (value: unknown) => boolean>(
-  [
-    ...[...SUBSCHEMA_FORMS].map(([keyword, form]): [string, (value: unknown) => boolean] => {
-      if (form === "map") return [keyword, isSchemaMap];
-      if (form === "list") return [keyword, isSchemas];
-      return [keyword, form === "schema" ? isSchema : (value) => isSchema(value) || isSchemas(value)];
-    }),
-    ...[
-      ..."maximum minimum maxLength minLength maxItems minItems maxProperties minProperties".split(" "),
-      ..."minContains maxContains".split(" "),
-    ].map((keyword): [string, (value: unknown) => boolean] => [keyword, isNumber]),
-    ...["pattern", "format", "$ref", "$dynamicRef", "$recursiveRef"].map(
-      (keyword): [string, (value: unknown) => boolean] => [keyword, isText],
-    ),
-    // True up to draft-04 and in OpenAPI 3.0: the bound beside it is excluded.
-    ["exclusiveMaximum", (value) => isNumber(value) || isFlag(value)],
-    ["exclusiveMinimum", (value) => isNumber(value) || isFlag(value)],
-    ["multipleOf", (value) => isNumber(value) && (value as number) > 0],
-    ["uniqueItems", isFlag],
-    ["required", isStrings],
-    ["enum", (value) => Array.isArray(value) && value.length > 0],
-    ["type", isType],
-    ["dependencies", isDependencies],
-    ["dependentRequired", isDependencies],
-  ],
-);
+const VALUES: ReadonlyMap<string, ValueTest> = new Map<string, ValueTest>([
+  ...[...SUBSCHEMA_FORMS].map(([keyword, form]): [string, ValueTest] => [keyword, SUBSCHEMA_TESTS[form]]),
+  ...testsOf(
+    isCount,
+    "maxLength minLength maxItems minItems maxProperties minProperties minContains maxContains",
+  ),
+  ...testsOf(isNumber, "maximum minimum"),
+  // True up to draft-04 and in OpenAPI 3.0: the bound beside it is excluded.
+  ...testsOf((value) => isNumber(value) || isFlag(value), "exclusiveMaximum exclusiveMinimum"),
+  ...testsOf((value) => isNumber(value) && (value as number) > 0, "multipleOf"),
+  ...testsOf(isText, "pattern format $ref $dynamicRef $recursiveRef"),
+  ...testsOf(isFlag, "uniqueItems"),
+  ...testsOf(isStrings, "required"),
+  ...testsOf((value) => Array.isArray(value) && value.length > 0, "enum"),
+  ...testsOf(isType, "type"),
+  ...testsOf(isDependencies, "dependencies dependentRequired"),
+]);
 
 /** Whether a keyword can be evaluated. Keywords with another kind of value are ignored, as unknown keywords are. */
 export const hasMeaning = (keyword: string, value: unknown): boolean => VALUES.get(keyword)?.(value) ?? true;

@@ -122,7 +122,9 @@ describe.each<[string, JsonSchema, unknown[], unknown[]]>([
   ["not, and beside it", { not: { pattern: "(?>a)" }, type: "string" }, ["a"], [1]],
   ["not of not", { not: { not: { pattern: "(?>a)" } } }, ["a", 1], []],
   ["not behind a reference", { not: { $ref: "#/$defs/a" }, $defs: { a: { $ref: "other.json" } } }, ["a"], []],
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   ["if", { if: { pattern: "(?>a)" }, then: { minLength: 9 }, else: { maxLength: 0 } }, ["a", ""], []],
+  // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   ["then", { if: { type: "string" }, then: { pattern: "(?>a)", minLength: 2 } }, ["ab", 1], ["a"]],
   ["oneOf", { oneOf: [{ pattern: "(?>a)" }, { maxLength: 2 }] }, ["a", "abc"], []],
   ["oneOf beside anyOf", { oneOf: [{ pattern: "(?>a)" }, {}], anyOf: [{ type: "string" }] }, ["a"], [1]],

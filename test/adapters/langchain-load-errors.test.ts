@@ -16,7 +16,7 @@ const good = { name: "good", inputSchema: { type: "object" } };
 const bad = { name: "bad", inputSchema: 1 };
 const worse = {
   name: "worse",
-  inputSchema: { type: "object", properties: { a: { $ref: "file:///etc/passwd" } } },
+  inputSchema: { type: "string" },
 };
 
 const serve = (...tools: unknown[]) => startJsonRpcServer({ "tools/list": () => ({ tools }) });

@@ -26,28 +26,21 @@ const SLOW_TOOLS = [
 ];
 const answerBait = () => ({ content: [], structuredContent: { text: BAIT } });
 
-for (const [tool, code] of [
-  ["input", "INVALID_ARGUMENTS"],
-  ["output", "INVALID_OUTPUT"],
-] as const) {
+for (const tool of ["input", "output"]) {
   faultCase(
     "X05",
-    `in the ${tool}`,
+    `in the ${tool}: stopped, and what cannot be checked is not checked, with one warning`,
     async (harness) => {
       const setup = await openSchemaSetup(harness, SLOW_TOOLS, { answer: answerBait });
       // The first check loads the validator.
       await setup.toolport.callTool("it__first", { text: "warm" });
-      const call = setup.toolport.callTool(`it__${tool}`, { text: BAIT }, { checkArguments: "strict" });
-      const error = await harness.fails<ToolCallError>(call, {
-        code,
-        server: "it",
-        tool,
-        withinMs: 1_000,
-      });
-      expect(error.issues?.[0]?.message).toContain("pattern too slow");
-      expect(setup.server.asked.filter((method) => method === "tools/call")).toHaveLength(
-        tool === "input" ? 1 : 2,
-      );
+      const warnings: string[] = [];
+      setup.toolport.on("warning", ({ message }) => warnings.push(message));
+      for (let round = 0; round < 2; round += 1) {
+        const called = setup.toolport.callTool(`it__${tool}`, { text: BAIT }, { checkArguments: "strict" });
+        expect((await called).structuredContent).toEqual({ text: BAIT });
+      }
+      expect(warnings).toEqual([expect.stringContaining("pattern too slow")]);
       await expectOthersWell(setup);
     },
     { maxLagMs: LAG_MS },
@@ -79,13 +72,9 @@ faultCase(
     const setup = await openSchemaSetup(harness, SLOW_TOOLS, { answer: answerBait });
     await setup.toolport.callTool("it__first", { text: "warm" });
     const calls = Array.from({ length: 20 }, () =>
-      harness.fails(setup.toolport.callTool("it__input", { text: BAIT }, { checkArguments: "strict" }), {
-        code: "INVALID_ARGUMENTS",
-        server: "it",
-        withinMs: 1_000,
-      }),
+      setup.toolport.callTool("it__input", { text: BAIT }, { checkArguments: "strict" }),
     );
-    await Promise.all(calls);
+    expect(await Promise.all(calls)).toHaveLength(20);
     await expectOthersWell(setup);
   },
   { maxLagMs: LAG_MS },
@@ -93,7 +82,7 @@ faultCase(
 
 faultCase(
   "X06",
-  "$ref to http, https, file and more: nothing is fetched, each tool is withheld",
+  "$ref to http, https, file and more: nothing is fetched, and any value is sent",
   async (harness) => {
     const canary = await openCanary(harness);
     const file = join(harness.folder, "schema.json");
@@ -110,10 +99,14 @@ faultCase(
       { name, inputSchema: { type: "object", properties: { x: { $ref } } } },
       { name: `${name}_out`, inputSchema: { type: "object" }, outputSchema: { allOf: [{ $ref }] } },
     ]);
-    const setup = await openSchemaSetup(harness, tools);
+    const answer = () => ({ content: [], structuredContent: {} });
+    const setup = await openSchemaSetup(harness, tools, { answer });
     expect(await setup.relistMs()).toBeLessThan(atMost(100));
-    expect(Object.keys(setup.withheld()).sort()).toEqual(tools.map(({ name }) => name).sort());
-    for (const reason of Object.values(setup.withheld())) expect(reason).toContain("another document");
+    expect(setup.withheld()).toEqual({});
+    const told = () => harness.logged.filter((line) => line.includes("without checking the reference"));
+    for (const { name } of tools)
+      expect(await setup.toolport.callTool(`it__${name}`, { x: 1 })).toMatchObject({ isError: false });
+    expect(told()).toHaveLength(tools.length);
     await expectOthersWell(setup);
     await throughAllAdapters(setup.toolport);
     expect(canary.visits()).toBe(0);
@@ -177,8 +170,6 @@ const NONE: [tool: string | Record<string, unknown>, shown: string, reason: RegE
   [{ name: "array", inputSchema: [] }, "array", /not an object/],
   [{ name: "missing" }, "missing", /not an object/],
   [{ name: "no_object", inputSchema: { type: "string" } }, "no_object", /does not describe an object/],
-  [{ name: "dialect", inputSchema: { $schema: "https://example.com/mine" } }, "dialect", /dialect/],
-  [{ name: "output", inputSchema, outputSchema: "x" }, "output", /outputSchema/],
   ["null", "null", /not an object/],
   ["[]", "[]", /not an object/],
   ['"tool"', "tool", /not an object/],

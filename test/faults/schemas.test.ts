@@ -62,16 +62,19 @@ for (const [what, { schema, fits, not, isUncheckable }] of Object.entries(RECURS
     for (const [adapter, ms] of Object.entries(await throughAllAdapters(toolport)))
       expect(ms, adapter).toBeLessThan(atMost(100));
     expect(JSON.parse((await toolport.callTool("it__endless", { ...fits })).text)).toEqual(fits);
-    // Arguments that cannot be checked are sent to the server, unless the caller is strict.
-    if (isUncheckable)
-      expect((await toolport.callTool("it__endless", { ...not })).text).toBe(JSON.stringify(not));
-    const checkArguments = isUncheckable ? "strict" : "repair";
-    await harness.fails(toolport.callTool("it__endless", { ...not }, { checkArguments }), {
-      code: "INVALID_ARGUMENTS",
-      server: "it",
-      tool: "endless",
-      withinMs: 250,
-    });
+    // Arguments that cannot be checked are sent to the server.
+    if (isUncheckable) {
+      for (const checkArguments of ["repair", "strict"] as const)
+        expect((await toolport.callTool("it__endless", { ...not }, { checkArguments })).text).toBe(
+          JSON.stringify(not),
+        );
+    } else
+      await harness.fails(toolport.callTool("it__endless", { ...not }), {
+        code: "INVALID_ARGUMENTS",
+        server: "it",
+        tool: "endless",
+        withinMs: 250,
+      });
     await expectOthersWell(setup);
   });
 }
@@ -167,31 +170,42 @@ for (const [what, { schema, reason }] of Object.entries(LARGE)) {
   );
 }
 
-/** A tool with an invalid regular expression is withheld; every valid expression is kept. */
+/** A tool with an invalid regular expression is called without that check; every valid expression is checked. */
 const PATTERNS = {
-  withheld: ["([", "\\p{", "(?<name", "a{2,1}", "[z-a]"],
-  listed: ["(?<=a)b", "(?<!a)b", "\\p{Letter}+", "(?<year>\\d{4})", "^[^\\s@]+@[^\\s@]+$"],
+  unchecked: ["([", "\\p{", "(?<name", "a{2,1}", "[z-a]", "(?>a+)b", "a++", "\\h"],
+  checked: ["(?<=a)b", "(?<!a)b", "\\p{Letter}+", "(?<year>\\d{4})", "^[^\\s@]+@[^\\s@]+$"],
 };
 
-faultCase("X04", PATTERNS.withheld.join("  "), async (harness) => {
+faultCase("X04", PATTERNS.unchecked.join("  "), async (harness) => {
   const setup = await openSchemaSetup(
     harness,
-    PATTERNS.withheld.map((pattern, at) => ({
+    PATTERNS.unchecked.map((pattern, at) => ({
       name: `broken_${at}`,
       inputSchema: { type: "object", properties: { x: { type: "string", pattern } } },
     })),
   );
   expect(await setup.relistMs()).toBeLessThan(atMost(100));
-  expect(Object.keys(setup.withheld())).toHaveLength(PATTERNS.withheld.length);
-  for (const reason of Object.values(setup.withheld())) expect(reason).toContain("not a regular expression");
-  expect(harness.logged.filter((line) => line.includes("broken_0"))).toHaveLength(2);
+  expect(setup.withheld()).toEqual({});
+  await throughAllAdapters(setup.toolport);
+  for (const checkArguments of ["repair", "strict"] as const)
+    for (const at of PATTERNS.unchecked.keys()) {
+      const result = await setup.toolport.callTool(`it__broken_${at}`, { x: "y" }, { checkArguments });
+      expect(result.text).toBe('{"x":"y"}');
+      await harness.fails(setup.toolport.callTool(`it__broken_${at}`, { x: [] }, { checkArguments }), {
+        code: "INVALID_ARGUMENTS",
+        server: "it",
+        withinMs: 250,
+      });
+    }
+  const told = harness.logged.filter((line) => line.includes('"broken_0" has a schema'));
+  expect(told).toEqual([expect.stringContaining('the pattern "([" at /properties/x/pattern')]);
   await expectOthersWell(setup);
 });
 
-faultCase("X04", PATTERNS.listed.join("  "), async (harness) => {
+faultCase("X04", PATTERNS.checked.join("  "), async (harness) => {
   const setup = await openSchemaSetup(
     harness,
-    PATTERNS.listed.map((pattern, at) => ({
+    PATTERNS.checked.map((pattern, at) => ({
       name: `odd_${at}`,
       inputSchema: { type: "object", properties: { x: { type: "string", pattern } } },
     })),

@@ -39,7 +39,7 @@ describe.each(MODES)("checkArguments: %j", (checkArguments) => {
   test.each(argumentRows)("%s: %s", async (id, _title, given) => {
     const { expect: expected } = given;
     const before = structuredClone(given.arguments);
-    const outcome = outcomeIn(checkArguments, expected.outcome);
+    const outcome = outcomeIn(checkArguments, id, expected.outcome);
     const [calls, reported] = [server.calls.length, warnings.length];
     const answer: ToolResult | ToolCallError = await toolport
       .callTool(`s__${id}`, given.arguments)
@@ -78,8 +78,16 @@ describe.each(MODES)("checkArguments: %j", (checkArguments) => {
   });
 });
 
-function outcomeIn(mode: (typeof MODES)[number], outcome: ArgumentCase["expect"]["outcome"]): string {
+/** Schemas that cannot be checked, instead of contradicting themselves: no mode refuses a call because of them. */
+const UNCHECKABLE = ["schema-78"];
+
+function outcomeIn(
+  mode: (typeof MODES)[number],
+  id: string,
+  outcome: ArgumentCase["expect"]["outcome"],
+): string {
   if (mode === "off") return "sent";
+  if (UNCHECKABLE.includes(id)) return outcome;
   if (mode === "strict") return outcome === "sent" ? "sent" : "refused";
   return outcome;
 }

@@ -1,5 +1,5 @@
 /** A pattern with catastrophic backtracking delays no call. */
-import { createToolport, type ToolCallError } from "toolport";
+import { createToolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
 import { cpuTimeMs } from "../support/cpu-time.js";
@@ -55,26 +55,24 @@ const makeServer = () =>
 
 test("the value is 29 characters long", () => expect(VALUE).toHaveLength(29));
 
-test.each([
-  ["input", "INVALID_ARGUMENTS"],
-  ["output", "INVALID_OUTPUT"],
-] as const)(
-  "in an %s schema, strict: the call is refused, the event loop is never blocked for long",
-  async (tool, code) => {
+test.each(["input", "output"])(
+  "in an %s schema, strict: what cannot be checked is not checked, the event loop is never blocked for long",
+  async (tool) => {
     await using server = makeServer();
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, checkArguments: "strict" });
+    const warnings: string[] = [];
+    toolport.on("warning", ({ message }) => warnings.push(message));
     // The first call loads the validator, which does not count.
     await toolport.callTool("s__plain");
     await toolport.callTool(`s__${tool}`, { text: "aaa" });
     const loop = watchEventLoop();
-    const error = await failure<ToolCallError>(toolport.callTool(`s__${tool}`, { text: VALUE }));
+    const result = await toolport.callTool(`s__${tool}`, { text: VALUE });
     const { text } = await toolport.callTool("s__plain");
     loop.stop();
     expect(loop.longestMs()).toBeLessThan(LIMIT_MS);
-    expect(error).toMatchObject({ code, server: "s", tool });
-    expect(error.issues?.[0]?.message).toMatch(/pattern too slow/);
+    expect(JSON.stringify(result)).toContain(VALUE);
     expect(text).toBe("fine");
-    expect(server.calls.filter(({ name }) => name === tool)).toHaveLength(tool === "input" ? 1 : 2);
+    expect(warnings).toEqual([expect.stringContaining("pattern too slow")]);
   },
 );
 
@@ -120,11 +118,13 @@ test("input and output of one call share the time budget; parallel calls do not 
   await using toolport = createToolport({ mcpServers: { s: server.memory() } });
   await toolport.callTool("s__plain");
   const loop = watchEventLoop();
-  const hostile = Array.from({ length: 20 }, () => failure(toolport.callTool("s__both", { text: VALUE })));
+  const hostile = Array.from({ length: 20 }, () => toolport.callTool("s__both", { text: VALUE }));
   const fine = Array.from({ length: 20 }, () => toolport.callTool("s__plain"));
-  const errors = await Promise.all(hostile);
+  const results = await Promise.all(hostile);
   await Promise.all(fine);
   loop.stop();
   expect(loop.longestMs()).toBeLessThan(LIMIT_MS);
-  expect(new Set(errors.map(({ code }) => code))).toEqual(new Set(["INVALID_OUTPUT"]));
+  expect(results.map(({ structuredContent }) => structuredContent)).toEqual(
+    new Array(20).fill({ text: VALUE }),
+  );
 });

@@ -18,19 +18,8 @@ const bad: [Record<string, unknown>, shown: string, reason: RegExp][] = [
   [{ name: 42, inputSchema: object }, "42", /name is not a non-empty string/],
   [{ name: "no_schema" }, "no_schema", /inputSchema is not an object/],
   [{ name: "deep", inputSchema: "DEEP" }, "deep", /nested deeper than 64 levels/],
-  [
-    { name: "pattern", inputSchema: { type: "object", properties: { a: { type: "string", pattern: "(" } } } },
-    "pattern",
-    /not a regular expression/,
-  ],
-  [
-    {
-      name: "remote",
-      inputSchema: { type: "object", properties: { a: { $ref: "https://e.example/s?key=1" } } },
-    },
-    "remote",
-    /another document \("https:\/\/e.example\/s"\)/,
-  ],
+  [{ name: "text", inputSchema: { type: "string" } }, "text", /does not describe an object/],
+  [{ name: "list", inputSchema: [] }, "list", /inputSchema is not an object/],
   [{ name: "good_3", inputSchema: object }, "good_3", /Listed twice/],
 ];
 const header = {
@@ -77,7 +66,6 @@ async function check(entry: ServerEntry, expected: readonly (readonly [string, R
       outcome: "unsent",
     });
   }
-  expect(JSON.stringify(withheldTools)).not.toContain("key=1");
 }
 
 const expected = bad.map(([, shown, reason]) => [shown, reason] as const);

@@ -1,8 +1,7 @@
 /** Checks the catalog: names that collide or that a provider rejects, schemas that a provider rejects, withheld tools. */
 
-import { firstOf } from "../../catalog/list-findings.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
-import { checkToolSchemas } from "../../schema/check-schema.js";
+import { checkToolSchemas, sayUnchecked } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { plainLine } from "../plain-text.js";
@@ -103,7 +102,7 @@ function checkUnchecked({ tools }: ToolportSnapshot, server: string): Finding[] 
     if (unchecked.length === 0) return [];
     const finding: Finding = {
       ...{ check: "schemas", server, status: "warn" },
-      message: `Calls of the tool ${plainLine(tool.sourceName)} are sent without checking ${plainLine(firstOf(unchecked))}`,
+      message: `Calls of the tool ${plainLine(tool.sourceName)} are sent without checking ${plainLine(sayUnchecked(unchecked))}`,
       next: "Nothing is needed for the calls; report it to the server's author",
     };
     return [finding];

@@ -29,6 +29,7 @@ export class Derivation {
   /** Whether the schema that was read is already looser than the original. */
   readonly hasCuts: boolean;
   #written = 0;
+  #items = 0;
 
   constructor(
     readonly rules: TargetRules,
@@ -47,6 +48,15 @@ export class Derivation {
 
   count(): void {
     if (++this.#written > MAX_WRITTEN) throw new TooLarge();
+  }
+
+  /** Whether another `maxItems` stays within the limit of the target. */
+  takesItems(count: number): boolean {
+    const { maxItemsInAll: limit } = this.rules;
+    if (limit === undefined) return true;
+    if (this.#items + count > limit) return false;
+    this.#items += count;
+    return true;
   }
 
   nameOf(name: string): string {

@@ -51,11 +51,17 @@ export function jsonTypeOf(value: unknown): string {
   return Number.isInteger(value) ? "integer" : typeof value;
 }
 
+/** Engines that nest character classes, like Rust's, read it as an inner class. */
+const BRACKET_IN_CLASS = /(?:^|[^\\])(?:\\\\)*\[(?:\\.|[^\]\\[])*\[/s;
+/** Longer patterns are described: the test above takes time. */
+const MAX_PATTERN = 2_000;
+
 /**
  * Patterns that every provider's engine compiles. OpenAI checks them with Python's `re` and refuses look-around; Gemini uses
  * RE2. Patterns that only JavaScript supports are described in words.
  */
 function isSimplePattern(pattern: string): boolean {
+  if (pattern.length > MAX_PATTERN || BRACKET_IN_CLASS.test(pattern)) return false;
   if (/\(\?(?!:)|\\(?![dDwWsSnrtfv\W_])|\[\^?\]/.test(pattern)) return false;
   try {
     new RegExp(pattern, "u");

@@ -26,6 +26,8 @@ export interface TargetRules {
   readonly flattensRoot: boolean;
   /** Whether patterns must compile both in Python's `re` and in RE2. */
   readonly simplePatterns: boolean;
+  /** Largest sum of all `maxItems`; undefined if there is no limit. */
+  readonly maxItemsInAll?: number;
   /** Pattern for property names; undefined if there is no rule. */
   readonly names?: RegExp;
   /** Property names that must be replaced although they match `names`. */
@@ -64,6 +66,9 @@ const LENIENT: TargetRules = {
   simplePatterns: false,
 };
 
+/** Not documented: measured in https://github.com/googleapis/python-genai/issues/2170. */
+const GEMINI_MAX_ITEMS = 960;
+
 /** https://ai.google.dev/api/caching#Schema and Vertex AI's rule for parameter names. */
 const GEMINI_OPENAPI: TargetRules = {
   keywords: words(
@@ -77,6 +82,7 @@ const GEMINI_OPENAPI: TargetRules = {
   strict: false,
   openapi: true,
   message: true,
+  maxItemsInAll: GEMINI_MAX_ITEMS,
   flattensRoot: false,
   simplePatterns: false,
   names: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/,
@@ -108,6 +114,7 @@ export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, Targe
     ),
     formats: words("date-time date time"),
     enumTypes: words("string number integer"),
+    maxItemsInAll: GEMINI_MAX_ITEMS,
     typeLists: true,
     besideAnyOf: "annotations",
     strict: false,

@@ -178,12 +178,14 @@ const hasType = (value: unknown, type: string): boolean =>
   jsonTypeOf(value) === type || (type === "number" && typeof value === "number");
 
 /** Whether a keyword without subschemas can be kept unchanged. */
-function mayStand(keyword: string, tree: SchemaTree, { rules }: Derivation): boolean {
+function mayStand(keyword: string, tree: SchemaTree, to: Derivation): boolean {
+  const { rules } = to;
   if (!rules.keywords?.has(keyword)) return false;
   if (keyword === "format") {
     const isOfType = !rules.message || tree.types()?.includes("string") === true;
     return isOfType && !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
   }
+  if (keyword === "maxItems") return to.takesItems(Number(tree.get("maxItems")));
   if (keyword === "pattern") return takesPattern(String(tree.get("pattern")), rules);
   return true;
 }
