@@ -3,6 +3,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { createToolport, type ServerEntry, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { FIELD_SCHEMAS } from "../support/field-schemas.js";
 import { type RuleTarget, SCHEMA_RULES, schemaRefusals } from "../support/provider-refusals.js";
 import { type ProviderStandIn, startProviderStandIn } from "../support/provider-stand-in.js";
 import { CLIENTS } from "./framework-clients.js";
@@ -37,7 +38,9 @@ const cases = (): Schemas =>
     REFUSED_SCHEMAS.flatMap(({ schema }, index) => (schema === undefined ? [] : [[`case_${index}`, schema]])),
   );
 
-describe("the tools of real servers and of every case", () => {
+const FIELDS: Schemas = Object.fromEntries(FIELD_SCHEMAS.map(({ name, schema }) => [name, schema]));
+
+describe("the tools of real servers, of the corpus of odd schemas, and of every case", () => {
   let toolport: Toolport;
   let standIn: ProviderStandIn;
 
@@ -46,7 +49,8 @@ describe("the tools of real servers and of every case", () => {
       server,
       serve(Object.fromEntries(tools.map(({ name, inputSchema }) => [name, inputSchema]))),
     ]);
-    toolport = createToolport({ mcpServers: { ...Object.fromEntries(corpus), cases: serve(cases()) } });
+    const mcpServers = { ...Object.fromEntries(corpus), cases: serve(cases()), field: serve(FIELDS) };
+    toolport = createToolport({ mcpServers });
     standIn = await startProviderStandIn();
   });
   afterAll(async () => {
@@ -57,7 +61,8 @@ describe("the tools of real servers and of every case", () => {
   it("are complete", async () => {
     const listed = collected.flatMap(({ tools }) => tools).length;
     expect(listed).toBe(695);
-    expect(await toolport.tools()).toHaveLength(listed + Object.keys(cases()).length);
+    const others = Object.keys({ ...cases(), ...FIELDS }).length;
+    expect(await toolport.tools()).toHaveLength(listed + others);
   });
 
   it.each(Object.entries(CLIENTS))(
@@ -127,7 +132,13 @@ describe("every published rule", () => {
         schemaRefusals("gemini-json", schema).map(({ rule }) => rule),
       ),
     );
-    expect([...found].sort()).toEqual(["enum value", "invalid 2020-12", "keyword", "root is not an object"]);
+    expect([...found].sort()).toEqual([
+      "enum value",
+      "invalid 2020-12",
+      "keyword",
+      "root is not an object",
+      "sum of maxItems",
+    ]);
   });
 });
 

@@ -8,8 +8,24 @@ import {
   type Rule,
   typesOf,
   VALID_2020_12,
+  walk,
   words,
 } from "./rule.js";
+
+/** Measured: the limit is not documented. */
+const MOST_ITEMS = 960;
+
+const SUM_OF_MAX_ITEMS: Rule = {
+  id: "sum of maxItems",
+  source: "https://github.com/googleapis/python-genai/issues/2170",
+  root: (schema, report) => {
+    let sum = 0;
+    walk(schema, "#", ({ maxItems }) => {
+      if (typeof maxItems === "number") sum += maxItems;
+    });
+    if (sum > MOST_ITEMS) report(`INVALID_ARGUMENT: maxItems of ${sum} in all`);
+  },
+};
 
 export const GEMINI_REQUEST: readonly Rule[] = [
   {
@@ -159,6 +175,7 @@ export const GEMINI_MESSAGE: readonly Rule[] = [
       if ("anyOf" in node && Object.keys(node).length > 1) report("any_of must be the only field set");
     },
   },
+  SUM_OF_MAX_ITEMS,
 ];
 
 const JSON_SOURCE = "https://ai.google.dev/api/generate-content#FIELDS.response_json_schema";
@@ -191,5 +208,6 @@ export const GEMINI_JSON: readonly Rule[] = [
         if (!["string", "number"].includes(typeof value) || value === "") report(`enum value ${value}`);
     },
   },
+  SUM_OF_MAX_ITEMS,
   VALID_2020_12,
 ];

@@ -3,7 +3,23 @@ import { isNode, list, type Node, names, type Report, type Rule, typesOf, walk, 
 
 /** Patterns used by tools that Python's `re` does not compile. */
 const isPythonPattern = (pattern: string): boolean =>
-  !/\\[pPkuzZcCeEgGhHiIjJlLmMoOqQyY](?![0-9a-fA-F]{4})|\(\?<[a-zA-Z]|\[\^?\]/.test(pattern);
+  !/\\[pPkuzZcCeEgGhHiIjJlLmMoOqQyY](?![0-9a-fA-F]{4})|\(\?<[a-zA-Z]|\[\^?\]/.test(pattern) &&
+  compiles(pattern.replace(/^\(\?[aimsux]+\)/, "").replaceAll("(?P<", "(?<"));
+
+/** Groups, brackets and quantifiers that are wrong in JavaScript are wrong in Python, or new there. */
+function compiles(pattern: string): boolean {
+  try {
+    new RegExp(pattern);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+const BRACKET_IN_CLASS = /(?:^|[^\\])(?:\\\\)*\[(?:\\.|[^\]\\[])*\[/s;
+
+const patternsOf = ({ pattern, patternProperties }: Node): string[] =>
+  [pattern ?? "", ...Object.keys(isNode(patternProperties) ? patternProperties : {})].map(String);
 
 export const OPENAI: readonly Rule[] = [
   {
@@ -52,9 +68,18 @@ export const OPENAI: readonly Rule[] = [
   {
     id: "pattern",
     source: "https://github.com/pleaseai/shunt/pull/488",
-    node: ({ pattern, patternProperties }, report) => {
-      for (const each of [pattern ?? "", ...Object.keys(isNode(patternProperties) ? patternProperties : {})])
-        if (!isPythonPattern(String(each))) report(`${JSON.stringify(each)} is not a 'regex'`);
+    node: (node, report) => {
+      for (const each of patternsOf(node))
+        if (!isPythonPattern(each)) report(`${JSON.stringify(each)} is not a 'regex'`);
+    },
+  },
+  {
+    // OpenAI-compatible APIs compile patterns with Rust's engine, which nests classes.
+    id: "bracket in a class of a pattern",
+    source: "https://github.com/NangoHQ/nango/issues/7547",
+    node: (node, report) => {
+      for (const each of patternsOf(node))
+        if (BRACKET_IN_CLASS.test(each)) report(`${JSON.stringify(each)} is not a "regex"`);
     },
   },
   {

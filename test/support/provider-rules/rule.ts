@@ -1,5 +1,6 @@
 /** The form of a provider's rule. */
 import { Ajv2020 } from "ajv/dist/2020.js";
+import addFormats from "ajv-formats";
 
 export type Node = Record<string, unknown>;
 export type Report = (problem: string) => void;
@@ -34,6 +35,8 @@ export const typesOf = (node: Node): string[] =>
   [node["type"]].flat().map((type) => String(type).toLowerCase());
 const DIALECT = "https://json-schema.org/draft/2020-12/schema";
 const metaSchema = new Ajv2020({ strict: false });
+// The meta-schema asks for patterns of ECMA-262 with the flag `u`.
+addFormats.default(metaSchema, ["regex"]);
 
 export const VALID_2020_12: Rule = {
   id: "invalid 2020-12",
