@@ -103,10 +103,10 @@ faultCase(
     const setup = await openSchemaSetup(harness, tools, { answer });
     expect(await setup.relistMs()).toBeLessThan(atMost(100));
     expect(setup.withheld()).toEqual({});
-    const told = () => harness.logged.filter((line) => line.includes("without checking the reference"));
+    const lines = () => harness.logged.filter((line) => line.includes("without checking the reference"));
     for (const { name } of tools)
       expect(await setup.toolport.callTool(`it__${name}`, { x: 1 })).toMatchObject({ isError: false });
-    expect(told()).toHaveLength(tools.length);
+    expect(lines()).toHaveLength(tools.length);
     await expectOthersWell(setup);
     await throughAllAdapters(setup.toolport);
     expect(canary.visits()).toBe(0);

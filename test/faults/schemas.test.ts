@@ -197,8 +197,8 @@ faultCase("X04", PATTERNS.unchecked.join("  "), async (harness) => {
         withinMs: 250,
       });
     }
-  const told = harness.logged.filter((line) => line.includes('"broken_0" has a schema'));
-  expect(told).toEqual([expect.stringContaining('the pattern "([" at /properties/x/pattern')]);
+  const lines = harness.logged.filter((line) => line.includes('"broken_0" has a schema'));
+  expect(lines).toEqual([expect.stringContaining('the pattern "([" at /properties/x/pattern')]);
   await expectOthersWell(setup);
 });
 
