@@ -80,7 +80,7 @@ export function checkToolSchemas(
   watched?: WatchedKey,
 ): SchemaFindings {
   const input = checkToolSchema(inputSchema, "input", watched);
-  if (input.problem !== undefined || outputSchema === undefined) return input;
+  if (input.problem !== undefined || outputSchema === undefined || outputSchema === null) return input;
   if (!isObject(outputSchema))
     return { unchecked: [...input.unchecked, "outputSchema, which is not an object"] };
   const output = checkToolSchema(outputSchema, "output");

@@ -12,8 +12,8 @@ import { root } from "./source-files.js";
  * indentation are a fifth of the size; they keep the output of uncaught errors short and do not change the import time.
  */
 const BUDGETS = [
-  ["index.js", 4, 571, 164],
-  ["index.cjs", 4, 593, 167],
+  ["index.js", 4, 582, 168],
+  ["index.cjs", 4, 604, 171],
   ["cli/main.js", 4, 64, 21],
 ] as const;
 
