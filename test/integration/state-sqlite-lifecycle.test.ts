@@ -36,5 +36,5 @@ test("accepts a file URL, and creates no key without secrets", async () => {
 });
 
 test.each(["", ":memory:"])("refuses %j as a path", (name) => {
-  expect(() => sqliteStore(name)).toThrow(TypeError);
+  expect(() => sqliteStore(name)).toThrow(expect.objectContaining({ code: "INVALID_CONFIG" }));
 });

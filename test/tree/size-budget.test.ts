@@ -14,7 +14,7 @@ import { root } from "./source-files.js";
 const BUDGETS = [
   ["index.js", 4, 582, 168],
   ["index.cjs", 4, 604, 171],
-  ["cli/main.js", 4, 64, 21],
+  ["cli/main.js", 4, 65, 21],
 ] as const;
 
 const filesImported = (entry: string): string[] =>
