@@ -9,7 +9,7 @@ import { fullJitterMs } from "../util/backoff.js";
 export const MAX_STARTS = 5;
 export const START_WINDOW_MS = 60_000;
 /** Attempts count until the server has been ready for this long, the longest delay between two attempts. */
-export const STABLE_AFTER_MS = 60_000;
+const STABLE_AFTER_MS = 60_000;
 
 /** Minimum time between two attempts that calls cause: otherwise every call to a dead server would start one. Doubles. */
 const CALL_PAUSE_MS = 1_000;

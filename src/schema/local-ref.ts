@@ -1,14 +1,11 @@
 /** Resolves `$ref` inside one document. Nothing is ever fetched. */
 import { type Draft, isObject, type JsonSchema, subschemas } from "./json-schema.js";
 
-/** Whether a `$ref` stays in its document. */
-export const isLocalRef = (ref: string): boolean => ref.startsWith("#");
-
 const anchorsOf = new WeakMap<object, Map<string, object>>();
 
 /** The target of `ref` inside `root`, a JSON pointer (`#/$defs/a`) or an anchor (`#a`); undefined if there is none. */
 export function resolveLocalRef(root: JsonSchema, ref: string): JsonSchema | boolean | undefined {
-  if (!isLocalRef(ref)) return undefined;
+  if (!ref.startsWith("#")) return undefined;
   const fragment = decodeFragment(ref.slice(1));
   if (fragment === undefined) return undefined;
   const found = fragment === "" || fragment.startsWith("/") ? follow(root, fragment) : anchor(root, fragment);

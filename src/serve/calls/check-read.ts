@@ -39,7 +39,7 @@ export async function checkRead(context: ReadContext, read: Read): Promise<void>
   if (reason !== undefined) throw refusedRead(reason);
 }
 
-export const refusedRead = (reason: string): Fault =>
+const refusedRead = (reason: string): Fault =>
   new Fault({
     code: INTERNAL_ERROR,
     message: `The gateway refused this request: ${reason}`,

@@ -257,7 +257,7 @@ function problemOfFile(path: string, query: string | undefined): string | undefi
   return onDrive !== undefined && windowsAlias(decode(onDrive)) ? WINDOWS_ALIAS : undefined;
 }
 
-export const WINDOWS_ALIAS = "Windows reads it as another name";
+const WINDOWS_ALIAS = "Windows reads it as another name";
 
 /** Windows drops dots and spaces at the end of a name, and has short names and streams. The path has no drive. */
 export const windowsAlias = (path: string): boolean =>

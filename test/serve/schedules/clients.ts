@@ -5,7 +5,7 @@ import { type Fields, META, type RpcMessage, VERSIONS } from "../raw-client.js";
 import type { Ledger } from "./ledger.js";
 import type { VirtualTime } from "./virtual-time.js";
 
-export const ADDRESS = "http://localhost/mcp";
+const ADDRESS = "http://localhost/mcp";
 
 export type ClientEra = "legacy" | "modern";
 export const ANSWERS = ["accept", "decline", "never"] as const;
