@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { isNestedDeeper, isSameJson } from "./json.js";
+import { brokenLimit, isNestedDeeper, isSameJson } from "./json.js";
 
 const nested = (levels: number): unknown => (levels === 0 ? "text" : { inner: [nested(levels - 1)] });
 
@@ -23,4 +23,15 @@ test("values of the same text are the same; those that cannot be written are not
   expect(isSameJson([{ a: 1 }], [{ a: 2 }])).toBe(false);
   const deep = () => JSON.parse(`${"[".repeat(20_000)}${"]".repeat(20_000)}`) as unknown;
   expect(isSameJson(deep(), deep())).toBe(false);
+});
+
+test.each<[string, string, ReturnType<typeof brokenLimit>]>([
+  ["text within the limits", '[[{}],{"a":"[[[[[["}]', undefined],
+  ["too many levels", "[[[[", "levels"],
+  ["too many levels that are never closed, in text that is not JSON", "{nonsense[[[", "levels"],
+  ["too many containers", "[[],[],[],[],[]]", "containers"],
+  ["brackets in a string with escapes", String.raw`["\"[[[[[[[", "\\"]`, undefined],
+  ["brackets after a string with escapes", String.raw`["\\",[[["x"]]]]`, "levels"],
+])("%s", (_, text, broken) => {
+  expect(brokenLimit(text, { levels: 3, containers: 5 })).toBe(broken);
 });

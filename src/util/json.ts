@@ -26,6 +26,41 @@ export function isNestedDeeper(value: unknown, levels: number, except?: Readonly
   return false;
 }
 
+export interface JsonLimits {
+  readonly levels: number;
+  /** Objects and arrays. */
+  readonly containers: number;
+}
+
+const QUOTE = 0x22;
+const BACKSLASH = 0x5c;
+
+/**
+ * The limit that a JSON text goes beyond. Reads only brackets, and stops at the limit: parsing 4 MiB of brackets would take half a
+ * second.
+ */
+export function brokenLimit(text: string, { levels, containers }: JsonLimits): keyof JsonLimits | undefined {
+  // Each level and each container has a character of its own.
+  if (text.length <= Math.min(levels, containers)) return undefined;
+  let level = 0;
+  let count = 0;
+  let isInString = false;
+  for (let at = 0; at < text.length; at += 1) {
+    const char = text.charCodeAt(at);
+    if (char === QUOTE) isInString = !isInString;
+    else if (isInString) {
+      // The next character is escaped.
+      if (char === BACKSLASH) at += 1;
+    } else if (char === 0x5b || char === 0x7b) {
+      level += 1;
+      count += 1;
+      if (level > levels) return "levels";
+      if (count > containers) return "containers";
+    } else if (char === 0x5d || char === 0x7d) level -= 1;
+  }
+  return undefined;
+}
+
 /** Whether two JSON values have the same text. False for values that are nested too deep to be written. */
 export function isSameJson(one: unknown, other: unknown): boolean {
   if (one === other) return true;
