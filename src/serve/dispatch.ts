@@ -3,6 +3,7 @@ import { isLogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
+import { answersParked } from "./calls/request-state.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
@@ -13,6 +14,7 @@ import type { GatewayParts, RequestContext, RequestFacts } from "./request-conte
 import { errorText, responseText, resultText } from "./results.js";
 import { listen } from "./streams/listen.js";
 import { subscribe } from "./streams/subscribe.js";
+import type { Arrival } from "./users.js";
 
 /** Returns the JSON of the result. */
 type Handler = (context: RequestContext) => JsonText | Promise<JsonText>;
@@ -58,34 +60,44 @@ export interface Served {
   readonly isError: boolean;
 }
 
-/** Serves one request. Never rejects. */
+/**
+ * Serves one request. Never rejects.
+ *
+ * @param arrived the request, if it is counted for its user already
+ */
 export async function serveRequest(
   parts: GatewayParts,
   client: GatewayClient,
   exchange: Exchange,
   request: ClientRequest,
+  arrived?: Arrival,
 ): Promise<Served> {
+  const { users } = parts;
   const facts: RequestFacts = {};
   const startedAt = performance.now();
   let served: Served;
+  let arrival = arrived;
   try {
+    arrival ??= users.arrive(client.principal, users.hasParked(client.principal));
     const handlers = HANDLERS[client.era];
     if (!Object.hasOwn(handlers, request.method)) throw unknownMethod(request.method, client.era);
-    const user = parts.users.enter(client.principal);
-    try {
-      const opening = user.port.opened();
-      if (opening !== undefined) await opening;
-      const result = await handlers[request.method]!({ parts, user, client, exchange, request, facts });
-      served = { text: responseText(request.id, result), status: 200, isError: false };
-    } finally {
-      parts.users.leave(user);
+    if (arrival.excess !== undefined) {
+      if (!(await answersParked(parts, client, request))) throw arrival.excess;
+      arrival.takeParkedPlace();
     }
+    const { user } = arrival;
+    const opening = user.port.opened();
+    if (opening !== undefined) await opening;
+    const result = await handlers[request.method]!({ parts, user, client, exchange, request, facts });
+    served = { text: responseText(request.id, result), status: 200, isError: false };
   } catch (error) {
     const fault = toFault(error, client.era);
     facts.outcome ??= "error";
     facts.errorCode ??= fault.code;
     if (fault.code === URL_REQUIRED) notePages(parts, client, fault.data);
     served = failed(request, fault);
+  } finally {
+    if (arrived === undefined) arrival?.end();
   }
   parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
   return served;

@@ -5,6 +5,9 @@ import type { AuditOption } from "./audit/open-audit.js";
 import type { GatewayUserOptions } from "./auth/auth-options.js";
 import type { PolicyOption } from "./policy/create-policy.js";
 
+/** The default of {@link GatewayOptions.maxBodyBytes}. */
+export const MAX_BODY_BYTES = 4 * 1024 * 1024;
+
 /** Options of {@link createGateway}. */
 export interface GatewayOptions extends GatewayUserOptions {
   /**
@@ -41,17 +44,27 @@ export interface GatewayOptions extends GatewayUserOptions {
   code?: boolean | CodeModeOptions;
   /** Also serve clients of the revisions up to 2025-11-25. @default true */
   legacy?: boolean;
-  /** Largest body of a request. @default 4194304 (4 MiB) */
+  /** Largest body of a request. All bodies of one user that are being read may have four times as many bytes. @default 4194304 (4 MiB) */
   maxBodyBytes?: number;
+  /** How long a client may take to send a body; then it gets 408. @default 30000 */
+  bodyTimeoutMs?: number;
   /** Open streams of all users together. @default 10000 */
   maxStreams?: number;
+  /** Open streams of one user; further ones get 429. @default a tenth of `maxStreams`, or `maxStreams` without users */
+  maxStreamsPerUser?: number;
   /** Users at the same time. The one that was idle longest is let go for a new one. @default 10000 */
   maxUsers?: number;
   /** A user without requests and streams is let go after this time. @default 900000 (15 minutes) */
   userIdleMs?: number;
-  /** Requests of one user per second; others get 429. Calls of programs count, and wait for up to 10 s. @default no limit */
+  /**
+   * Requests of one user per second; others get 429. Refused requests count, and each message of a batch. Calls of programs count, and
+   * wait for up to 10 s. @default no limit
+   */
   rateLimit?: { perSecond: number; burst?: number };
-  /** Requests of one user at the same time; others get 429. Calls of programs count, and wait. @default 64 */
+  /**
+   * Requests of one user at the same time; others get 429. So do requests whose bodies are being read, and calls that wait for an
+   * answer of their client. Calls of programs count, and wait. @default 64
+   */
   concurrency?: number;
   /** How long `requestState` of clients is valid. @default 600000 (10 minutes) */
   stateTtlMs?: number;

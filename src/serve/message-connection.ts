@@ -192,9 +192,15 @@ export class MessageConnection {
   /** A legacy client gets all news on its connection. */
   #openFeed(): void {
     if (this.#stopFeed !== undefined) return;
-    const user = this.#parts.users.enter(this.#principal);
-    const letGo = this.#parts.users.openStream(user);
-    this.#parts.users.leave(user);
+    const { users } = this.#parts;
+    const arrival = users.arrive(this.#principal, false);
+    const { user } = arrival;
+    let letGo: () => void;
+    try {
+      letGo = users.openStream(user);
+    } finally {
+      arrival.end();
+    }
     const stop = openLegacyFeed(this.#parts, user, {
       client: () => this.#legacyClient(),
       send: (text) => this.#write(text),

@@ -29,7 +29,7 @@ export type ClientMessage =
   | { readonly kind: "notification"; readonly notification: ClientNotification }
   | { readonly kind: "response"; readonly response: ClientResponse };
 
-/** Real messages have about a dozen levels. So many objects or arrays are parsed in about 20 ms, during which nobody else is served. */
+/** Real messages have about a dozen levels. So many objects or arrays are parsed in about 20 ms, in which no other user is served. */
 const LIMITS = { levels: 500, containers: 100_000 };
 /** Revision 2025-03-26 allows batches; no client needs many. */
 const MAX_BATCH = 100;

@@ -13,7 +13,7 @@ import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
 import { UserTasks } from "./calls/user-tasks.js";
 import { openGatewayCode } from "./code/gateway-code.js";
-import type { GatewayOptions } from "./gateway-options.js";
+import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
 import { createServerRule, readsUris } from "./policy/hides-server.js";
 import { RuleReview } from "./policy/rule-review.js";
@@ -52,13 +52,17 @@ export async function startGateway(
   const notes = createSharedNotes(store, "serve/session/");
   await notes.ready;
   const mailbox = createMailbox(store);
+  const { maxStreams = 10_000 } = options;
+  const hasUsers = Boolean(options.auth) || options.identify !== undefined;
   const users = new Users(
     access,
     {
       maxUsers: options.maxUsers ?? 10_000,
-      maxStreams: options.maxStreams ?? 10_000,
+      maxStreams,
+      maxStreamsPerUser: options.maxStreamsPerUser ?? (hasUsers ? Math.ceil(maxStreams / 10) : maxStreams),
       userIdleMs: options.userIdleMs ?? 900_000,
       concurrency: options.concurrency ?? 64,
+      bodyBytes: 4 * (options.maxBodyBytes ?? MAX_BODY_BYTES),
       rateLimit: options.rateLimit,
     },
     report,

@@ -10,13 +10,35 @@ export interface GatewayUser {
   readonly port: Port;
 }
 
+/** A request of a user from its arrival on, before its body is read. */
+export interface Arrival {
+  readonly user: GatewayUser;
+  /** Set if the user has too many requests: only an answer to a question may go on, because a request of the user waits for it. */
+  readonly excess: Fault | undefined;
+  /** Counts bytes of the body. Throws if the bodies of the user that are being read have too many. */
+  takeBytes(bytes: number): void;
+  /** The body has been read. */
+  bodyRead(): void;
+  /** The request answers a parked call, and continues in its place. */
+  takeParkedPlace(): void;
+  end(): void;
+}
+
 interface UserRecord extends GatewayUser {
   active: number;
+  /** Requests above `concurrency` that may be answers. */
+  answers: number;
+  /** Calls that wait for their client, which are active, too. */
+  parked: number;
+  /** Of all bodies that are being read. */
+  bodyBytes: number;
   streams: number;
   lastUsedAt: number;
   /** When the user was moved to the end of the order. */
   movedAt: number;
   readonly bucket: TokenBucket | undefined;
+  /** Answers have a rate of their own, so that the calls that wait for them can end. Created with the first one above the limit. */
+  answerBucket: TokenBucket | undefined;
   /** Limits the notes for other replicas. Created with the first one. */
   notes: TokenBucket | undefined;
   /** Limit the marks of used states in the store, and the results that they keep. Created with the first one. */
@@ -35,13 +57,17 @@ export interface PortSource {
 export interface UserLimits {
   readonly maxUsers: number;
   readonly maxStreams: number;
+  readonly maxStreamsPerUser: number;
   readonly userIdleMs: number;
   /** Requests of one user at the same time. */
   readonly concurrency: number;
+  /** Bytes of all bodies of one user that are being read. */
+  readonly bodyBytes: number;
   readonly rateLimit: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
 }
 
 const SWEEP_MS = 15_000;
+const MAX_RETRY_MS = 3_600_000;
 /** The order of the users is exact to this time. */
 const MOVE_MS = 1_000;
 /** A client cancels no more requests than it may have open. */
@@ -77,15 +103,64 @@ export class Users {
     return this.#streams;
   }
 
-  /** Begins a request of a user. Throws if the user has too many. */
-  enter(principal: string | undefined): GatewayUser {
+  /**
+   * Begins a request of a user. Throws if the user has too many, unless the request may be an answer: of these there may be as many
+   * again.
+   */
+  arrive(principal: string | undefined, mayAnswer: boolean): Arrival {
     const user = this.#of(principal);
-    const { concurrency } = this.#limits;
-    if (user.active >= concurrency)
-      throw tooMany(`More than ${concurrency} requests of one user at the same time`);
-    if (user.bucket?.take(1) === false) throw tooMany("Too many requests of one user");
-    user.active += 1;
-    return user;
+    const excess = this.#excessOf(user);
+    if (excess === undefined) user.active += 1;
+    else {
+      if (!mayAnswer || user.answers >= this.#limits.concurrency) throw excess;
+      if (excess.isRate && !this.#takeAnswer(user)) throw excess;
+      user.answers += 1;
+    }
+    let hasPlace = excess === undefined;
+    let isOpen = true;
+    let bytes = 0;
+    const bodyRead = () => {
+      user.bodyBytes -= bytes;
+      bytes = 0;
+    };
+    return {
+      user,
+      excess,
+      takeBytes: (count) => {
+        if (!isOpen) return;
+        bytes += count;
+        user.bodyBytes += count;
+        if (user.bodyBytes > this.#limits.bodyBytes)
+          throw tooMany(
+            `The bodies that one user sends at the same time are larger than ${this.#limits.bodyBytes} bytes`,
+          );
+      },
+      bodyRead,
+      takeParkedPlace() {
+        if (hasPlace) return;
+        hasPlace = true;
+        user.answers -= 1;
+        user.active += 1;
+      },
+      end: () => {
+        if (!isOpen) return;
+        isOpen = false;
+        bodyRead();
+        if (hasPlace) this.#leave(user);
+        else user.answers -= 1;
+      },
+    };
+  }
+
+  /** Whether a call of the user waits for its client. */
+  hasParked(principal: string | undefined): boolean {
+    return (this.#users.get(principal)?.parked ?? 0) > 0;
+  }
+
+  /** Counts more messages of a request that has arrived. */
+  charge({ user }: Arrival, messages: number): void {
+    const { bucket } = user as UserRecord;
+    bucket?.take(Math.min(bucket.tokens, messages));
   }
 
   /** The user, if there is a port for it. */
@@ -114,9 +189,32 @@ export class Users {
     return record.keptChars.take(chars);
   }
 
-  leave(user: GatewayUser): void {
-    (user as UserRecord).active -= 1;
+  #leave(user: UserRecord): void {
+    user.active -= 1;
     this.wake(user);
+  }
+
+  /** Every request counts for the rate, also one that is refused. */
+  #excessOf(user: UserRecord): Excess | undefined {
+    const { concurrency } = this.#limits;
+    if (user.bucket?.take(1) === false) {
+      const seconds = Math.ceil(Math.min(user.bucket.waitMs(1), MAX_RETRY_MS) / 1_000);
+      return new Excess("Too many requests of one user", { isRate: true, seconds });
+    }
+    if (user.active < concurrency) return undefined;
+    return new Excess(`More than ${concurrency} requests of one user at the same time`);
+  }
+
+  #takeAnswer(user: UserRecord): boolean {
+    user.answerBucket ??= this.#createBucket();
+    return user.answerBucket?.take(1) ?? true;
+  }
+
+  #createBucket(): TokenBucket | undefined {
+    const { rateLimit } = this.#limits;
+    if (rateLimit === undefined) return undefined;
+    const { perSecond, burst = Math.max(1, perSecond) } = rateLimit;
+    return new TokenBucket({ capacity: burst, perSecond });
   }
 
   /** Takes one request from the rate of the user. Returns 0, or the time to wait for one. */
@@ -130,7 +228,7 @@ export class Users {
     const record = user as UserRecord;
     if (record.active >= this.#limits.concurrency) return undefined;
     record.active += 1;
-    return () => this.leave(record);
+    return () => this.#leave(record);
   }
 
   /** Resolves when a request of the user has ended; rejects on abort. */
@@ -162,13 +260,24 @@ export class Users {
     const user = this.#users.get(principal);
     if (user === undefined) return () => {};
     user.active += 1;
-    return () => this.leave(user);
+    return () => this.#leave(user);
   }
 
-  /** A request that only waits does not count, until the returned function is called. */
+  /** A call that waits for its client counts as an open request, without a limit. Returns a function that ends it. */
+  park(user: GatewayUser): () => void {
+    const record = user as UserRecord;
+    record.active += 1;
+    record.parked += 1;
+    return () => {
+      record.parked -= 1;
+      this.#leave(record);
+    };
+  }
+
+  /** A request that only holds a stream does not count, until the returned function is called. */
   pause(user: GatewayUser): () => void {
     const record = user as UserRecord;
-    this.leave(record);
+    this.#leave(record);
     return () => {
       record.active += 1;
     };
@@ -176,8 +285,11 @@ export class Users {
 
   /** Counts an open stream, which keeps its user. Throws if there are too many. */
   openStream(user: GatewayUser): () => void {
-    if (this.#streams >= this.#limits.maxStreams) throw tooMany("Too many open streams");
+    const { maxStreams, maxStreamsPerUser } = this.#limits;
     const record = user as UserRecord;
+    if (this.#streams >= maxStreams) throw tooMany("Too many open streams");
+    if (record.streams >= maxStreamsPerUser)
+      throw tooMany(`More than ${maxStreamsPerUser} open streams of one user`);
     record.streams += 1;
     this.#streams += 1;
     let isOpen = true;
@@ -207,12 +319,14 @@ export class Users {
       return known;
     }
     if (this.#users.size >= this.#limits.maxUsers && !this.#dropOldest()) throw tooMany("Too many users");
-    const { rateLimit } = this.#limits;
     const now = performance.now();
     const user: UserRecord = {
       principal,
       port: this.#source.portOf(principal),
       active: 0,
+      answers: 0,
+      parked: 0,
+      bodyBytes: 0,
       streams: 0,
       lastUsedAt: now,
       movedAt: now,
@@ -220,12 +334,8 @@ export class Users {
       marks: undefined,
       keptChars: undefined,
       waiting: new Set(),
-      bucket:
-        rateLimit &&
-        new TokenBucket({
-          capacity: rateLimit.burst ?? Math.max(1, rateLimit.perSecond),
-          perSecond: rateLimit.perSecond,
-        }),
+      bucket: this.#createBucket(),
+      answerBucket: undefined,
     };
     this.#users.set(principal, user);
     return user;
@@ -257,7 +367,17 @@ export class Users {
   }
 }
 
-const isIdle = ({ active, streams }: UserRecord): boolean => active === 0 && streams === 0;
+const isIdle = ({ active, answers, streams }: UserRecord): boolean =>
+  active === 0 && answers === 0 && streams === 0;
 
-const tooMany = (message: string): Fault =>
-  new Fault({ code: INTERNAL_ERROR, message, status: 429, headers: { "retry-after": "1" } });
+/** The user has too many requests: in this time, or at once. */
+class Excess extends Fault {
+  readonly isRate: boolean;
+
+  constructor(message: string, { isRate = false, seconds = 1 } = {}) {
+    super({ code: INTERNAL_ERROR, message, status: 429, headers: { "retry-after": String(seconds) } });
+    this.isRate = isRate;
+  }
+}
+
+const tooMany = (message: string): Fault => new Excess(message);

@@ -137,6 +137,10 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
     return this.#parked.size;
   }
 
+  has(id: string): boolean {
+    return this.#parked.has(id);
+  }
+
   add(id: string, parked: ParkedCall<Open>): void {
     const timer = setTimeout(() => {
       this.take(id, parked.principal);

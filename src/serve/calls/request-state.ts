@@ -1,8 +1,9 @@
 /** `requestState` as clients get it: sealed, and bound to the user and the request. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import type { GatewayClient } from "../client.js";
 import { badState } from "../faults.js";
-import { isFields } from "../message.js";
-import type { RequestContext } from "../request-context.js";
+import { type ClientRequest, isFields } from "../message.js";
+import type { GatewayParts, RequestContext } from "../request-context.js";
 
 /** What continues with the next request of the client. */
 export type NextRound =
@@ -61,6 +62,19 @@ export async function openRound(
   if (p !== client.principal || m !== request.method || typeof d !== "string") throw badState();
   if (d !== digestOf({ parts }, identity, d)) throw badState();
   return { ...(n as NextRound), text: text as string, expiresAt: exp as number };
+}
+
+/** Whether a request answers a call that is parked on this replica. Whatever else is wrong with its state is found later. */
+export async function answersParked(
+  { seal, parked }: GatewayParts,
+  { principal, era }: GatewayClient,
+  { params: { requestState } }: ClientRequest,
+): Promise<boolean> {
+  if (era === "legacy" || typeof requestState !== "string") return false;
+  const opened = await seal.openFresh(PURPOSE, requestState);
+  if (!isFields(opened) || opened["p"] !== principal) return false;
+  const round = opened["n"] as NextRound;
+  return round.kind === "parked" && parked.has(round.id);
 }
 
 /** @param like an earlier digest, whose key is used */

@@ -59,16 +59,21 @@ function park(
   open: OpenCall,
   questions: Readonly<Record<string, Question>>,
 ): string {
-  const { parts, facts, client } = context;
+  const { parts, user, facts, client } = context;
   const { principal } = client;
   const id = crypto.randomUUID();
   // The answer may reach another replica, which sends it here.
-  const onTaken = parts.mailbox.receive(
+  const stop = parts.mailbox.receive(
     id,
     (body, { signal }) =>
       answerForOther({ ...context, exchange: silentExchange(signal), facts: {} }, id, body as ParkedAnswer),
     { principal },
   );
+  const letGo = parts.users.park(user);
+  const onTaken = () => {
+    stop();
+    letGo();
+  };
   parts.parked.add(id, { open, questions, principal, onTaken });
   facts.outcome = "waiting";
   const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
@@ -139,11 +144,15 @@ async function answerForOther(
 ): Promise<ParkedReply> {
   const { facts } = context;
   const client = { ...context.client, scopes };
+  // The request of the client counts on the other replica.
+  const letGo = context.parts.users.occupy(client.principal);
   try {
     return { text: String(await answerHere({ ...context, client }, id, answers)), facts };
   } catch (error) {
     const { code, message, data, status } = toFault(error, context.client.era);
     return { fault: { code, message, data, status }, facts };
+  } finally {
+    letGo();
   }
 }
 

@@ -23,11 +23,12 @@ import {
 import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
+import type { Arrival } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
 import { type EventStream, STALLED_MS } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange } from "./http-exchange.js";
-import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
+import type { BodyLimits, Headers, HttpReply, HttpRequest } from "./http-request.js";
 import { openNewsStream } from "./news-stream.js";
 import { lostResponse } from "./primed-stream.js";
 import { refuse, sendFault } from "./refusals.js";
@@ -44,13 +45,23 @@ export type Authenticated =
 
 export interface HttpSettings {
   readonly rules: GuardRules;
-  readonly maxBodyBytes: number;
+  readonly body: Omit<BodyLimits, "takeBytes">;
   /** Also serve revisions up to 2025-11-25. */
   readonly legacy: boolean;
   authenticate(request: HttpRequest): Authenticated | Promise<Authenticated>;
 }
 
 type User = Extract<Authenticated, { scopes: readonly string[] }>;
+
+/** A request that is counted for its user. */
+interface Arrived {
+  readonly user: User;
+  readonly arrival: Arrival;
+  readonly cors: Headers;
+}
+
+/** In the audit log, for a request that was refused before its body was read. */
+const UNREAD = "unread";
 
 export class HttpEndpoint {
   readonly #parts: GatewayParts;
@@ -80,19 +91,11 @@ export class HttpEndpoint {
       const checking = this.#settings.authenticate(request);
       const user = checking instanceof Promise ? await checking : checking;
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
-      const session = request.header("mcp-session-id");
-      const preparing = session === undefined ? undefined : this.#parts.sessions.prepare(session);
-      if (preparing !== undefined) await preparing;
-      if (this.#isClosing) return refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
-      switch (request.method) {
-        case "POST":
-          return await this.#post(request, reply, user, cors);
-        case "GET":
-          return this.#get(request, reply, user, cors);
-        case "DELETE":
-          return await this.#delete(request, reply, user, cors);
-        default:
-          return refuse(reply, 405, "Method not allowed", { allow: "POST, GET, DELETE" });
+      const arrival = this.#arrive(request, user);
+      try {
+        return await this.#serveArrived(request, reply, { user, arrival, cors });
+      } finally {
+        arrival.end();
       }
     } catch (error) {
       if (!(error instanceof Fault)) this.#parts.report(error);
@@ -118,16 +121,53 @@ export class HttpEndpoint {
     });
   }
 
-  async #post(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
+  /** Every request counts before its body is read. A legacy session may answer a question, cancel a request, or end. */
+  #arrive(request: HttpRequest, user: User): Arrival {
+    const { users } = this.#parts;
+    const { method } = request;
+    const isOfSession = this.#settings.legacy && request.header("mcp-session-id") !== undefined;
+    const mayAnswer =
+      (isOfSession && method !== "GET") || (method === "POST" && users.hasParked(user.principal));
+    try {
+      return users.arrive(user.principal, mayAnswer);
+    } catch (error) {
+      const unread = { id: "", method: request.header("mcp-method")?.slice(0, 100) ?? UNREAD, params: {} };
+      if (method === "POST") recordUnserved(this.#parts, user, [unread], error);
+      throw error;
+    }
+  }
+
+  async #serveArrived(request: HttpRequest, reply: HttpReply, arrived: Arrived): Promise<void> {
+    const session = request.header("mcp-session-id");
+    const preparing = session === undefined ? undefined : this.#parts.sessions.prepare(session);
+    if (preparing !== undefined) await preparing;
+    if (this.#isClosing) return refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
+    switch (request.method) {
+      case "POST":
+        return await this.#post(request, reply, arrived);
+      case "GET":
+        return this.#get(request, reply, arrived);
+      case "DELETE":
+        return await this.#delete(request, reply, arrived);
+      default:
+        return refuse(reply, 405, "Method not allowed", { allow: "POST, GET, DELETE" });
+    }
+  }
+
+  async #post(request: HttpRequest, reply: HttpReply, arrived: Arrived): Promise<void> {
+    const { user, arrival, cors } = arrived;
     const type = request.header("content-type") ?? "";
     if (type !== "application/json" && !/^application\/json(;|$)/i.test(type.trim()))
       return refuse(reply, 415, "The content type must be application/json", cors);
-    const { messages, isBatch } = readMessages(await request.body(this.#settings.maxBodyBytes));
+    const { takeBytes } = arrival;
+    const { messages, isBatch } = readMessages(await request.body({ ...this.#settings.body, takeBytes }));
+    arrival.bodyRead();
     const [first] = messages;
     if (!isBatch && first?.kind === "request")
-      return await this.#request(request, reply, { message: first.request, user, cors });
+      return await this.#request(request, reply, { message: first.request, ...arrived });
     if (isBatch && messages.some(({ kind }) => kind === "request"))
-      return await this.#batch(request, reply, { messages, user, cors });
+      return await this.#batch(request, reply, { messages, ...arrived });
+    this.#parts.users.charge(arrival, messages.length - 1);
     const session = this.#sessionOf(request, user);
     for (const message of messages) await this.#take(message, session, user);
     reply.send(202, cors);
@@ -136,7 +176,7 @@ export class HttpEndpoint {
   async #request(
     request: HttpRequest,
     reply: HttpReply,
-    { message, user, cors }: { message: ClientRequest; user: User; cors: Headers },
+    { message, user, arrival, cors }: Arrived & { message: ClientRequest },
   ): Promise<void> {
     let client: GatewayClient;
     try {
@@ -160,7 +200,7 @@ export class HttpEndpoint {
     this.#requests.begin();
     const open = this.#begin(client, exchange, message);
     try {
-      const served = await serveRequest(this.#parts, client, exchange, message);
+      const served = await serveRequest(this.#parts, client, exchange, message, arrival);
       exchange.finish(served.text, served.status, this.#headersOf(served, client, message));
     } finally {
       this.#open.delete(open);
@@ -182,20 +222,25 @@ export class HttpEndpoint {
   async #batch(
     request: HttpRequest,
     reply: HttpReply,
-    { messages, user, cors }: { messages: readonly ClientMessage[]; user: User; cors: Headers },
+    { messages, user, arrival, cors }: Arrived & { messages: readonly ClientMessage[] },
   ): Promise<void> {
     const requests = messages.flatMap((message) => (message.kind === "request" ? [message.request] : []));
+    const { users } = this.#parts;
     let client: GatewayClient;
     // Whatever is wrong with a batch is found before its requests run.
     try {
+      if (arrival.excess !== undefined) throw arrival.excess;
       const session = this.#sessionOf(request, user);
       client = this.#legacyClient(request, user, session);
       checkBatch(requests);
       for (const message of messages) await this.#take(message, session, user);
     } catch (error) {
+      users.charge(arrival, messages.length - 1);
       recordUnserved(this.#parts, user, requests, error);
       throw error;
     }
+    // The first request has arrived; the others count when they are served.
+    users.charge(arrival, messages.length - requests.length);
     const exchange = new HttpExchange({
       ...{ parts: this.#parts, request, reply, client, headers: cors },
       ...{ streams: this.#streams, clock: this.#clock, acceptsStream: acceptsStream(request) },
@@ -203,7 +248,10 @@ export class HttpEndpoint {
     this.#requests.begin();
     try {
       const answers = await Promise.all(
-        requests.map(async (each) => String((await this.#serve(client, exchange, each)).text)),
+        requests.map(async (each, index) => {
+          const arrived = index === 0 ? arrival : undefined;
+          return String((await this.#serve(client, exchange, each, arrived)).text);
+        }),
       );
       exchange.finish(`[${answers.join(",")}]`, 200);
     } finally {
@@ -219,10 +267,15 @@ export class HttpEndpoint {
   }
 
   /** Serves one request of a batch. */
-  async #serve(client: GatewayClient, exchange: HttpExchange, message: ClientRequest): Promise<Served> {
+  async #serve(
+    client: GatewayClient,
+    exchange: HttpExchange,
+    message: ClientRequest,
+    arrived: Arrival | undefined,
+  ): Promise<Served> {
     const open = this.#begin(client, exchange, message);
     try {
-      return await serveRequest(this.#parts, client, exchange, message);
+      return await serveRequest(this.#parts, client, exchange, message, arrived);
     } finally {
       this.#open.delete(open);
     }
@@ -296,18 +349,21 @@ export class HttpEndpoint {
   }
 
   /** The stream of a legacy client for news. */
-  #get(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): void {
+  #get(request: HttpRequest, reply: HttpReply, { user, arrival, cors }: Arrived): void {
     const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined || !acceptsStream(request))
       return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
     const lost = lostResponse(this.#parts, session.key, request.header("last-event-id"));
-    const stream = openNewsStream(this.#parts, reply, { user, session, headers: cors, first: lost });
+    const stream = openNewsStream(this.#parts, reply, {
+      ...{ owner: arrival.user, user, session },
+      ...{ headers: cors, first: lost },
+    });
     this.#streams.add(stream);
     void stream.closed.then(() => this.#streams.delete(stream));
     this.#notices.streamOpened(session, stream);
   }
 
-  async #delete(request: HttpRequest, reply: HttpReply, user: User, cors: Headers): Promise<void> {
+  async #delete(request: HttpRequest, reply: HttpReply, { user, cors }: Arrived): Promise<void> {
     const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined) return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
     await this.#parts.sessions.end(session);

@@ -10,10 +10,17 @@ export interface HttpRequest {
   unmounted?(): HttpRequest | undefined;
   /** Undefined if the header is missing. */
   header(name: string): string | undefined;
-  /** The body as text. Rejects with a `Fault` if it is too long. */
-  body(maxBytes: number): Promise<string>;
+  /** The body as text. Rejects with a `Fault` if it is too long, or takes too long. */
+  body(limits: BodyLimits): Promise<string>;
   /** The same request for user code. */
   toRequest(): Request;
+}
+
+export interface BodyLimits {
+  readonly maxBytes: number;
+  readonly timeoutMs: number;
+  /** Called with the length of each piece. Throws a `Fault` if the bodies of the user are too long together. */
+  takeBytes(bytes: number): void;
 }
 
 export type Headers = Readonly<Record<string, string>>;

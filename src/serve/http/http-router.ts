@@ -1,7 +1,7 @@
 /** The paths of a gateway: the MCP endpoint, health, metadata, and the pages for logins. */
 import type { Authenticator, HeaderReader } from "../auth/authenticator.js";
 import type { Connect } from "../auth/connect.js";
-import type { GatewayOptions } from "../gateway-options.js";
+import { type GatewayOptions, MAX_BODY_BYTES } from "../gateway-options.js";
 import type { GatewayParts } from "../request-context.js";
 import { type GuardRules, LOOPBACK_HOSTS, refusalOf } from "./guards.js";
 import { HttpEndpoint } from "./handle-http.js";
@@ -29,7 +29,10 @@ export class HttpRouter {
     };
     this.#endpoint = new HttpEndpoint(parts, {
       rules: this.#rules,
-      maxBodyBytes: options.maxBodyBytes ?? 4 * 1024 * 1024,
+      body: {
+        maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
+        timeoutMs: options.bodyTimeoutMs ?? 30_000,
+      },
       legacy: options.legacy ?? true,
       authenticate: (request) => authenticator.authenticate(headersOf(request), () => request.toRequest()),
     });

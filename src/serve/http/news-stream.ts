@@ -3,10 +3,12 @@ import { type GatewayClient, legacyClient } from "../client.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
 import { openLegacyFeed } from "../streams/listen.js";
+import type { GatewayUser } from "../users.js";
 import { EventStream } from "./event-stream.js";
 import type { Headers, HttpReply } from "./http-request.js";
 
 interface NewsStreamOptions {
+  readonly owner: GatewayUser;
   readonly user: Pick<GatewayClient, "principal" | "scopes" | "expiresAt">;
   readonly session: OpenedSession;
   readonly headers: Headers;
@@ -18,16 +20,10 @@ interface NewsStreamOptions {
 export function openNewsStream(
   parts: GatewayParts,
   reply: HttpReply,
-  { user, session, headers, first }: NewsStreamOptions,
+  { owner, user, session, headers, first }: NewsStreamOptions,
 ): EventStream {
   const { users, sessions } = parts;
-  const owner = users.enter(user.principal);
-  let letGo: () => void;
-  try {
-    letGo = users.openStream(owner);
-  } finally {
-    users.leave(owner);
-  }
+  const letGo = users.openStream(owner);
   const stream = new EventStream(reply, headers, ": open\n\n");
   if (first === undefined) stream.flush();
   else stream.send(first);

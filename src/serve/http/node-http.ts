@@ -1,9 +1,10 @@
 /** Serves requests of Node's HTTP server without web streams, which cost three times as much. */
 import type { IncomingMessage, ServerResponse } from "node:http";
+import { timerMs } from "../../util/timers.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import { JsonPieces, type JsonText } from "../json-text.js";
-import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { bodyTooLarge } from "./refusals.js";
+import type { BodyLimits, EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { bodyTooLarge, bodyTooSlow } from "./refusals.js";
 
 export class NodeRequest implements HttpRequest {
   readonly target: string;
@@ -30,7 +31,7 @@ export class NodeRequest implements HttpRequest {
     return Array.isArray(value) ? value.join(", ") : value;
   }
 
-  body(maxBytes: number): Promise<string> {
+  body({ maxBytes, timeoutMs, takeBytes }: BodyLimits): Promise<string> {
     const message = this.#message;
     // Adapters such as Express parse the body before.
     const parsed = (message as { body?: unknown }).body;
@@ -42,19 +43,30 @@ export class NodeRequest implements HttpRequest {
     return new Promise((resolve, reject) => {
       let bytes = 0;
       const chunks: Buffer[] = [];
+      const stop = (error: unknown) => {
+        clearTimeout(timer);
+        message.pause();
+        message.removeAllListeners("data");
+        reject(error);
+      };
+      const timer = setTimeout(() => stop(closing(bodyTooSlow(timeoutMs))), timerMs(timeoutMs));
       message.on("data", (chunk: Buffer) => {
         bytes += chunk.length;
-        if (bytes > maxBytes) {
-          message.pause();
-          message.removeAllListeners("data");
-          reject(tooLarge(maxBytes));
-        } else chunks.push(chunk);
+        if (bytes > maxBytes) return stop(tooLarge(maxBytes));
+        try {
+          takeBytes(chunk.length);
+          chunks.push(chunk);
+        } catch (error) {
+          stop(closing(error));
+        }
       });
-      message.on("end", () =>
-        resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString("utf8")),
-      );
+      message.on("end", () => {
+        clearTimeout(timer);
+        resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString("utf8"));
+      });
       message.on("error", reject);
       message.on("close", () => {
+        clearTimeout(timer);
         // Every request ends with this event, and the stack of an error is expensive.
         if (!message.readableEnded) reject(cutBody());
       });
@@ -98,6 +110,11 @@ const bodyRead = (): Fault =>
 const cutBody = (): Fault => new Fault({ code: INVALID_REQUEST, message: "The body was cut", status: 400 });
 
 /** The rest of the body is not read, so the connection cannot be used again. */
+const closing = (error: unknown): unknown =>
+  error instanceof Fault
+    ? new Fault({ ...error, message: error.message, headers: { ...error.headers, connection: "close" } })
+    : error;
+
 const tooLarge = (maxBytes: number): Fault => bodyTooLarge(maxBytes, { connection: "close" });
 
 const lengthOf = (pieces: readonly (string | Uint8Array)[]): number =>

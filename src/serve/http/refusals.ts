@@ -20,6 +20,13 @@ export function refuse(reply: HttpReply, status: number, message: string, header
   reply.send(status, { ...headers, ...JSON_HEADERS }, errorText(null, { code: -32000, message }));
 }
 
+export const bodyTooSlow = (timeoutMs: number): Fault =>
+  new Fault({
+    code: INVALID_REQUEST,
+    message: `The body did not arrive within ${timeoutMs} ms`,
+    status: 408,
+  });
+
 export const bodyTooLarge = (maxBytes: number, headers?: Headers): Fault =>
   new Fault({
     code: INVALID_REQUEST,

@@ -1,7 +1,9 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
+
+import { withDeadline } from "../../util/with-deadline.js";
 import { JsonPieces, type JsonText } from "../json-text.js";
-import type { EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { bodyTooLarge } from "./refusals.js";
+import type { BodyLimits, EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
+import { bodyTooLarge, bodyTooSlow } from "./refusals.js";
 
 export class FetchRequest implements HttpRequest {
   readonly #request: Request;
@@ -29,21 +31,38 @@ export class FetchRequest implements HttpRequest {
     return value ?? (name === "host" ? new URL(this.#request.url).host : undefined);
   }
 
-  async body(maxBytes: number): Promise<string> {
+  body({ timeoutMs, ...limits }: BodyLimits): Promise<string> {
+    const reading = new AbortController();
+    const onTimeout = () => {
+      const fault = bodyTooSlow(timeoutMs);
+      reading.abort(fault);
+      return fault;
+    };
+    return withDeadline(this.#read(limits, reading.signal), { timeoutMs, onTimeout });
+  }
+
+  async #read({ maxBytes, takeBytes }: Omit<BodyLimits, "timeoutMs">, signal: AbortSignal): Promise<string> {
     const length = this.#request.headers.get("content-length");
     // HTTP servers check the length. Some adapters for Node read a whole body without a web stream, which is much faster.
-    if (length !== null && Number(length) <= maxBytes) return this.#whole(maxBytes);
+    if (length !== null && Number(length) <= maxBytes) {
+      takeBytes(Math.max(0, Number(length)));
+      return this.#whole(maxBytes);
+    }
     const chunks: Uint8Array[] = [];
     let bytes = 0;
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return "";
+    signal.addEventListener("abort", () => void reader.cancel(signal.reason).catch(() => {}), { once: true });
     for (;;) {
       const { done, value } = await reader.read();
       if (done) return decode(chunks, bytes);
       bytes += value.byteLength;
-      if (bytes > maxBytes) {
+      try {
+        if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
+        takeBytes(value.byteLength);
+      } catch (error) {
         await reader.cancel();
-        throw bodyTooLarge(maxBytes);
+        throw error;
       }
       chunks.push(value);
     }
