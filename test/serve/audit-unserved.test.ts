@@ -36,3 +36,25 @@ test("a forged session, a wrong envelope, and batches with them", async () => {
   ]);
   expect(up.calls).toEqual([]);
 });
+
+test("a request that is refused before its body is read, by the method that its header names", async () => {
+  const events: AuditEvent[] = [];
+  await using scene = await openGateway(
+    { mcpServers: {} },
+    {
+      auth: { verify: () => ({ principal: "eve" }) },
+      rateLimit: { perSecond: 0.001, burst: 1 },
+      audit: (event) => void (event.event === "request" && events.push(event)),
+    },
+  );
+  const ping = { jsonrpc: "2.0", id: 1, method: "ping" };
+  expect((await post(scene.url, ping)).status).toBe(200);
+  expect((await post(scene.url, ping)).status).toBe(429);
+  const headers = { "mcp-protocol-version": VERSIONS.modern, "mcp-method": "tools/list" };
+  expect((await post(scene.url, ping, { headers })).status).toBe(429);
+  expect(events.map(({ method, outcome, code }) => [method, outcome, code])).toEqual([
+    ["ping", "ok", undefined],
+    ["unread", "error", -32_603],
+    ["tools/list", "error", -32_603],
+  ]);
+});
