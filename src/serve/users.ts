@@ -255,7 +255,7 @@ export class Users {
     if (waiting.size > 0) for (const wake of [...waiting]) wake();
   }
 
-  /** Counts a response that the user does not read as a request. Returns a function that ends it. */
+  /** Counts as a request, whatever the limit: a response that the user does not read, or a call that goes on. Returns a function that ends it. */
   occupy(principal: string | undefined): () => void {
     const user = this.#users.get(principal);
     if (user === undefined) return () => {};

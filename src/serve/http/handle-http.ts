@@ -91,6 +91,7 @@ export class HttpEndpoint {
       const checking = this.#settings.authenticate(request);
       const user = checking instanceof Promise ? await checking : checking;
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
+      if (this.#isClosing) return refuseClosing(reply);
       const arrival = this.#arrive(request, user);
       try {
         return await this.#serveArrived(request, reply, { user, arrival, cors });
@@ -141,7 +142,7 @@ export class HttpEndpoint {
     const session = request.header("mcp-session-id");
     const preparing = session === undefined ? undefined : this.#parts.sessions.prepare(session);
     if (preparing !== undefined) await preparing;
-    if (this.#isClosing) return refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
+    if (this.#isClosing) return refuseClosing(reply);
     switch (request.method) {
       case "POST":
         return await this.#post(request, reply, arrived);
@@ -372,6 +373,9 @@ export class HttpEndpoint {
     reply.send(200, cors);
   }
 }
+
+const refuseClosing = (reply: HttpReply): void =>
+  refuse(reply, 503, "The gateway is shutting down", { "retry-after": "1" });
 
 function httpFault(error: unknown): Fault {
   if (error instanceof Fault) return error;
