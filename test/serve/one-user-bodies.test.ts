@@ -1,6 +1,7 @@
 /** Bodies of one user: what is refused before it is read or parsed, and what counts as a request of the user. */
 import { once } from "node:events";
 import { type IncomingMessage, request as nodeRequest } from "node:http";
+import { text } from "node:stream/consumers";
 import { expect, test } from "vitest";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 import { VERSIONS } from "./raw-client.js";
@@ -34,6 +35,20 @@ test.each([
   expect(await response.json()).toMatchObject({
     error: { code: -32600, message: expect.stringContaining(message) },
   });
+});
+
+test("a body that a framework has parsed may not have too many levels either", async () => {
+  await using scene = await openGateway(
+    { mcpServers: {} },
+    { auth: false },
+    (gateway) => async (request, response) => {
+      const body: unknown = JSON.parse(await text(request));
+      await gateway.node(Object.assign(request, { body }), response);
+    },
+  );
+  const response = await senderTo(scene)("[".repeat(50_000) + "]".repeat(50_000));
+  expect(response.status).toBe(400);
+  expect(await response.json()).toMatchObject({ error: { code: -32600 } });
 });
 
 interface Reply {

@@ -87,7 +87,18 @@ export class NodeRequest implements HttpRequest {
 
 function toText(parsed: unknown): string {
   if (typeof parsed === "string") return parsed;
-  return parsed instanceof Uint8Array ? new TextDecoder().decode(parsed) : JSON.stringify(parsed);
+  if (parsed instanceof Uint8Array) return new TextDecoder().decode(parsed);
+  try {
+    return JSON.stringify(parsed);
+  } catch (error) {
+    // Writing a value needs more stack than parsing it.
+    if (!(error instanceof RangeError)) throw error;
+    throw new Fault({
+      code: INVALID_REQUEST,
+      message: "Invalid request: The message is nested too deep",
+      status: 400,
+    });
+  }
 }
 
 /** Parsers of Express 4 set an empty object for bodies that they leave to others. */
