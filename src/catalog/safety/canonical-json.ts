@@ -1,49 +1,58 @@
 /** Canonical JSON (RFC 8785): sorted keys, no whitespace. Equal values give equal text. */
 
-/** A pending write: literal text, a value, or the end of a container. */
-type Task = { text: string } | { value: unknown } | { leave: object };
+/** A list or an object that is being written. */
+interface OpenContainer {
+  readonly container: object;
+  /** Sorted. Undefined for a list. */
+  readonly keys: readonly string[] | undefined;
+  readonly length: number;
+  next: number;
+  isEmpty: boolean;
+}
 
 /**
  * Writes a JSON value in canonical form: keys in the order of their UTF-16 code units, numbers and strings as
  * ECMAScript writes them. Undefined members are left out, as `JSON.stringify` does. Not recursive, so no
- * nesting is too deep.
+ * nesting is too deep, and without an object for each member: users of a gateway choose how many there are.
  *
  * @throws TypeError for values that JSON cannot represent: NaN, Infinity, bigint, a function, a circular value
  * @see https://www.rfc-editor.org/rfc/rfc8785
  */
 export function canonicalJson(root: unknown): string {
   const pieces: string[] = [];
-  const tasks: Task[] = [{ value: root }];
+  const stack: OpenContainer[] = [];
   const open = new Set<object>();
-  for (let task = tasks.pop(); task !== undefined; task = tasks.pop()) {
-    if ("text" in task) pieces.push(task.text);
-    else if ("leave" in task) open.delete(task.leave);
-    else if (typeof task.value !== "object" || task.value === null) pieces.push(scalar(task.value));
-    else {
-      if (open.has(task.value)) throw new TypeError("A circular value cannot be written as JSON");
-      open.add(task.value);
-      // Last in, first out. No spread: a long list would overflow the stack.
-      for (const next of containerTasks(task.value).reverse()) tasks.push(next);
+  const write = (value: unknown): void => {
+    if (typeof value !== "object" || value === null) return void pieces.push(scalar(value));
+    if (open.has(value)) throw new TypeError("A circular value cannot be written as JSON");
+    open.add(value);
+    const keys = Array.isArray(value) ? undefined : Object.keys(value).sort();
+    pieces.push(keys ? "{" : "[");
+    const { length } = keys ?? (value as readonly unknown[]);
+    stack.push({ container: value, keys, length, next: 0, isEmpty: true });
+  };
+  write(root);
+  for (let top = stack.at(-1); top !== undefined; top = stack.at(-1)) {
+    if (top.next === top.length) {
+      pieces.push(top.keys ? "}" : "]");
+      open.delete(top.container);
+      stack.pop();
+      continue;
     }
+    const key = top.keys?.[top.next] ?? top.next;
+    top.next += 1;
+    const value = (top.container as Record<string | number, unknown>)[key];
+    if (value === undefined && top.keys) continue;
+    if (!top.isEmpty) pieces.push(",");
+    top.isEmpty = false;
+    if (top.keys) pieces.push(JSON.stringify(key), ":");
+    write(value === undefined ? null : value);
   }
   return pieces.join("");
 }
 
-function containerTasks(container: object): Task[] {
-  const isArray = Array.isArray(container);
-  const members: Task[][] = isArray
-    ? container.map((value) => [{ value: value === undefined ? null : value }])
-    : Object.keys(container)
-        .sort()
-        .map((key): [string, unknown] => [key, (container as Record<string, unknown>)[key]])
-        .filter(([, value]) => value !== undefined)
-        .map(([key, value]) => [{ text: `${JSON.stringify(key)}:` }, { value }]);
-  const separated = members.flatMap((member, index) => (index === 0 ? member : [{ text: "," }, ...member]));
-  const [start, end] = isArray ? ["[", "]"] : ["{", "}"];
-  return [{ text: start! }, ...separated, { leave: container }, { text: end! }];
-}
-
 function scalar(value: unknown): string {
+  if (Number.isFinite(value) || typeof value === "boolean") return String(value);
   if (typeof value === "number" && !Number.isFinite(value))
     throw new TypeError("JSON cannot represent NaN or Infinity");
   const text = typeof value === "bigint" ? undefined : JSON.stringify(value);
