@@ -61,7 +61,7 @@ export interface Served {
 }
 
 /**
- * Serves one request. Never rejects.
+ * Serves one request. Never rejects. While the audit log has no space for its line, the request waits and has no effect.
  *
  * @param arrived the request, if it is counted for its user already
  */
@@ -75,6 +75,14 @@ export async function serveRequest(
   const { users } = parts;
   const facts: RequestFacts = {};
   const startedAt = performance.now();
+  const space = parts.audit?.space(() => exchange.signal);
+  if (space !== undefined) {
+    try {
+      await space;
+    } catch (error) {
+      return failed(request, toFault(error, client.era));
+    }
+  }
   let served: Served;
   let arrival = arrived;
   try {
@@ -99,7 +107,7 @@ export async function serveRequest(
   } finally {
     if (arrived === undefined) arrival?.end();
   }
-  parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
+  parts.audit?.record({ client, request, facts, durationMs: performance.now() - startedAt });
   return served;
 }
 
@@ -112,14 +120,17 @@ function notePages({ users, feeds }: GatewayParts, { principal }: GatewayClient,
 }
 
 /** Requests of a user that are refused before they can be served, e.g. for an unknown session, are in the audit log too. */
-export function recordUnserved(
+export async function recordUnserved(
   parts: Pick<GatewayParts, "audit">,
   { principal }: Pick<GatewayClient, "principal">,
   requests: readonly ClientRequest[],
   error: unknown,
-): void {
+): Promise<void> {
+  // Rejects if the log is closed.
+  await parts.audit?.space()?.catch(() => {});
   const facts: RequestFacts = { outcome: "error", errorCode: toFault(error, "legacy").code };
-  for (const request of requests) parts.audit?.({ client: { principal }, request, facts, durationMs: 0 });
+  for (const request of requests)
+    parts.audit?.record({ client: { principal }, request, facts, durationMs: 0 });
 }
 
 const failed = ({ id }: ClientRequest, fault: Fault): Served => ({

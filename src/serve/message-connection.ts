@@ -101,7 +101,7 @@ export class MessageConnection {
     try {
       client = this.#clientOf(request);
     } catch (error) {
-      recordUnserved(this.#parts, { principal: this.#principal }, [request], error);
+      await recordUnserved(this.#parts, { principal: this.#principal }, [request], error);
       if (!(error instanceof Fault)) throw error;
       return this.#write(errorText(request.id, error));
     }

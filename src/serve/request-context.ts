@@ -47,8 +47,7 @@ export interface GatewayParts {
   readonly isSameForAll: boolean;
   /** Whether `baggage` of clients is passed on. */
   readonly baggage: boolean;
-  /** Receives one event for each request. */
-  readonly audit: ((event: ServedEvent) => void) | undefined;
+  readonly audit: ServedAudit | undefined;
   /** Whether a user may see the tools of a server at all. */
   offers(principal: string | undefined, tool: ToolInfo): boolean;
   /** False if the policy or `servers` hides the whole server from the user. Asks neither servers nor outside engines. */
@@ -91,6 +90,14 @@ export interface RequestFacts {
   definition?: Readonly<Record<string, unknown>> | undefined;
   outcome?: "ok" | "error" | "refused" | "waiting" | undefined;
   errorCode?: string | number | undefined;
+}
+
+/** The audit log as handlers of requests use it. */
+export interface ServedAudit {
+  /** See `Audit.space`. */
+  space(signal?: () => AbortSignal): Promise<void> | undefined;
+  /** Receives one event for each request. */
+  record(event: ServedEvent): void;
 }
 
 /** One served request. */

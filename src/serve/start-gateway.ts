@@ -118,7 +118,7 @@ export async function startGateway(
         callbackUrl: settings.callbackUrl?.toString(),
         warn: (message, server) => access.plain.parts.warn(server, message),
       }),
-    audit: audit && ((event) => audit.record(auditEntry(event))),
+    audit: audit && { space: audit.space, record: (event) => audit.record(auditEntry(event)) },
     stateTtlMs: options.stateTtlMs ?? 600_000,
     isSameForAll: !options.auth && policy === undefined,
     baggage: options.baggage ?? false,

@@ -13,6 +13,9 @@ import {
 /** Longer texts are cut. */
 const MAX_TEXT = 512;
 
+/** Longer arguments are cut, so that a client does not decide how long a line is. */
+const MAX_ARGUMENTS = 4_096;
+
 /** Texts that are repeated in many lines and kept as JSON. */
 const MAX_QUOTED = 1_000;
 
@@ -76,8 +79,12 @@ export class AuditChain {
     line += this.#field("tool", tool);
     if (definition !== undefined) line += `,"definitionHash":"${this.#hashOf(definition)}"`;
     if (args !== undefined) {
-      line += `,"argumentHash":"${this.#mac(ARGUMENTS_PURPOSE, argumentText(args))}"`;
-      if (this.#includeArguments) line += `,"args":${JSON.stringify(args)}`;
+      const json = jsonOf(args);
+      const isLarge = json.length > MAX_ARGUMENTS;
+      // To sort the members of large arguments takes ten times as long as to write them.
+      const hashed = isLarge ? json : argumentText(args);
+      line += `,"argumentHash":"${this.#mac(ARGUMENTS_PURPOSE, hashed)}"`;
+      if (this.#includeArguments) line += isLarge ? `,"cutArgs":${cut(json)}` : `,"args":${json}`;
     }
     line += `,"outcome":"${outcome}"`;
     line += typeof code === "number" ? `,"code":${JSON.stringify(code)}` : this.#field("code", code);
@@ -134,6 +141,22 @@ export class AuditChain {
     return hash;
   }
 }
+
+function jsonOf(args: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(args);
+  } catch {
+    // `JSON.stringify` is recursive: arguments may be too deep for it.
+    return canonicalJson(args);
+  }
+}
+
+const cut = (json: string): string =>
+  JSON.stringify({
+    start: json.slice(0, MAX_ARGUMENTS),
+    length: json.length,
+    sha256: createHash("sha256").update(json).digest("hex"),
+  });
 
 /** Canonical JSON. Most arguments are flat, which is faster to write. */
 function argumentText(args: Readonly<Record<string, unknown>>): string {

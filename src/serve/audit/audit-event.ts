@@ -28,7 +28,7 @@ export interface AuditEvent {
   readonly seq: number;
   /** ISO 8601. */
   readonly time: string;
-  /** `start` opens a chain, `end` closes it, `lost` counts requests that could not be written. */
+  /** `start` opens a chain, `end` closes it, `lost` counts requests that a broken disk did not take. */
   readonly event: "start" | "request" | "lost" | "end";
   /** In `start`: the hash of the line before it in the file. */
   readonly after?: string;
@@ -40,9 +40,12 @@ export interface AuditEvent {
   readonly tool?: string;
   /** SHA-256 of the tool's definition, the same that pins use. */
   readonly definitionHash?: string;
-  /** HMAC of the arguments as canonical JSON, with the key of the gateway. */
+  /** HMAC of the arguments as canonical JSON, or of large ones as the client wrote them, with the key of the gateway. */
   readonly argumentHash?: string;
+  /** With `includeArguments`, unless they are large. */
   readonly args?: Readonly<Record<string, unknown>>;
+  /** Large arguments, as JSON: its first 4,096 characters, its length in characters, and its SHA-256 in hex. */
+  readonly cutArgs?: { readonly start: string; readonly length: number; readonly sha256: string };
   readonly outcome?: AuditOutcome;
   readonly code?: string | number;
   readonly durationMs?: number;

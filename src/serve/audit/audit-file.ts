@@ -1,6 +1,7 @@
-/** Appends lines to a file in batches, within a limit of memory. Keeps what could not be written, and tries again. */
+/** Appends lines to a file in batches, and says when too many wait. Keeps what could not be written, and tries again. */
 import type * as FileSystem from "node:fs";
 import { ConfigError } from "../../errors/config-error.js";
+import { onSharedAbort } from "../../util/shared-abort.js";
 import { timerMs } from "../../util/timers.js";
 
 export interface AuditFileOptions {
@@ -8,7 +9,7 @@ export interface AuditFileOptions {
   readonly batchMs: number;
   /** How often the file is flushed to the disk, for a loss of power. `Infinity`: only at the end. */
   readonly fsyncMs: number;
-  /** Lines that wait may have this many bytes. */
+  /** Lines that wait may have this many bytes, and those of the requests that are open then. */
   readonly maxBufferBytes: number;
   readonly onError: (message: string, cause: unknown) => void;
   readonly onWarning: (message: string) => void;
@@ -39,6 +40,9 @@ export class AuditFile {
   #syncTimer: ReturnType<typeof setTimeout> | undefined;
   #flushing: Promise<void> | undefined;
   #isFailing = false;
+  #isClosed = false;
+  /** Requests that wait for space. */
+  readonly #wakeups = new Set<() => void>();
   #checkedAt = performance.now();
 
   private constructor(fs: typeof FileSystem, path: string, options: AuditFileOptions) {
@@ -81,20 +85,51 @@ export class AuditFile {
   }
 
   /** Lines that wait take up all the memory they may. */
-  get isFull(): boolean {
+  get #isFull(): boolean {
     return this.#waitingBytes + (this.#batch?.length ?? 0) >= this.#options.maxBufferBytes;
   }
 
-  /** @returns false if the line was dropped, because too many wait */
-  append(line: string): boolean {
-    if (this.isFull) return false;
+  /** The last write failed, and no more lines can be kept. */
+  get isStuck(): boolean {
+    return this.#isFailing && this.#isFull;
+  }
+
+  /**
+   * Resolves when there is space for the lines of one more request; undefined if there is. A disk that fails is not waited for.
+   * Rejects on abort, and when the file is closed.
+   */
+  space(signal: (() => AbortSignal) | undefined): Promise<void> | undefined {
+    return this.#isFull && !this.#isFailing ? this.#waitForSpace(signal?.()) : undefined;
+  }
+
+  async #waitForSpace(signal: AbortSignal | undefined): Promise<void> {
+    while (this.#isFull && !this.#isFailing && !this.#isClosed) {
+      signal?.throwIfAborted();
+      await new Promise<void>((resolve) => {
+        const stopListening = signal && onSharedAbort(signal, () => wake());
+        const wake = (): void => {
+          stopListening?.();
+          this.#wakeups.delete(wake);
+          resolve();
+        };
+        this.#wakeups.add(wake);
+      });
+    }
+    signal?.throwIfAborted();
+    if (this.#isClosed) throw new Error("The audit log is closed");
+  }
+
+  #wake(): void {
+    for (const wake of this.#wakeups) wake();
+  }
+
+  append(line: string): void {
     if (this.#waiting.length === 0) this.#waitingSince = performance.now();
     this.#waiting.push(line);
     // Three bytes are the most that a UTF-16 unit needs; an estimate is enough for a limit.
     this.#waitingBytes += line.length;
     if (this.#options.batchMs === 0 && !this.#isFailing && this.#flushing === undefined) this.#writeNow();
     else this.#schedule(this.#options.batchMs);
-    return true;
   }
 
   /** Writes everything that waits. Rejects if it cannot be written. */
@@ -104,6 +139,8 @@ export class AuditFile {
   }
 
   async close(): Promise<void> {
+    this.#isClosed = true;
+    this.#wake();
     clearTimeout(this.#syncTimer);
     try {
       await this.flush();
@@ -196,6 +233,7 @@ export class AuditFile {
   #succeeded(): void {
     this.#isFailing = false;
     this.#options.onDrained();
+    this.#wake();
     if (this.#syncTimer !== undefined || !Number.isFinite(this.#options.fsyncMs)) return;
     this.#syncTimer = setTimeout(() => {
       this.#syncTimer = undefined;
@@ -208,6 +246,7 @@ export class AuditFile {
     if (!this.#isFailing)
       this.#options.onError(`The audit log ${this.#path} cannot be written; lines wait in memory`, cause);
     this.#isFailing = true;
+    this.#wake();
   }
 
   /** A batch that has begun is finished in the old file. */

@@ -1,9 +1,11 @@
 /** The audit log: what it says about requests, and files that are renamed, full, cut off or missing. */
+import { createHash } from "node:crypto";
 import { chmodSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { createPipe } from "../../../test/support/named-pipe.js";
 import { definitionHash } from "../../catalog/safety/definition-hash.js";
 import { memoryStore } from "../../state/memory-store.js";
 import { loadGatewayKeys } from "../replicas/gateway-key.js";
@@ -25,6 +27,8 @@ const ENTRY: AuditEntry = {
   outcome: "ok",
   durationMs: 1.23456,
 };
+
+const END = '"event":"end"';
 
 let folder: string;
 let file: string;
@@ -120,9 +124,39 @@ describe("a line", () => {
     audit.record(ENTRY);
     await audit.close();
     expect(linesOf(file)[1]!.tool).toHaveLength(513);
-    // The request with impossible arguments is reported instead; the chain goes on.
+    // The line of the request with impossible arguments has none.
     expect(warn).toHaveBeenCalledTimes(1);
-    expect(await verify(file)).toMatchObject({ lines: 4 });
+    expect(linesOf(file)[2]).toMatchObject({ seq: 2, tool: "read_file", outcome: "ok" });
+    expect(linesOf(file)[2]).not.toHaveProperty("args");
+    expect(await verify(file)).toMatchObject({ lines: 5 });
+    expect((await verify(file)).problem).toBeUndefined();
+  });
+
+  it("keeps the start, the length and a hash of large arguments", async () => {
+    const audit = await open({ file, includeArguments: true });
+    const inQuotes = (length: number) => ({ text: '"'.repeat(length) });
+    for (const args of [inQuotes(2_042), inQuotes(2_043), inQuotes(2_000_000)])
+      audit.record({ ...ENTRY, args });
+    let deep: unknown = 1;
+    for (let level = 0; level < 100_000; level++) deep = [deep];
+    audit.record({ ...ENTRY, args: { deep } });
+    await audit.close();
+    const [, small, large, larger, deepest] = linesOf(file);
+    expect(small!.args).toEqual(inQuotes(2_042));
+    expect(small).not.toHaveProperty("cutArgs");
+    for (const [line, length] of [
+      [large!, 2_043],
+      [larger!, 2_000_000],
+    ] as const) {
+      const json = JSON.stringify(inQuotes(length));
+      const sha256 = createHash("sha256").update(json).digest("hex");
+      expect(line).not.toHaveProperty("args");
+      expect(line.cutArgs).toEqual({ start: json.slice(0, 4_096), length: json.length, sha256 });
+      expect(line.argumentHash).toBe(mac("audit/arguments", json));
+    }
+    expect(deepest!.cutArgs).toMatchObject({ length: 200_010 });
+    expect(readFileSync(file).length).toBeLessThan(50_000);
+    expect(await verify(file)).toMatchObject({ lines: 6, lostRequests: 0 });
     expect((await verify(file)).problem).toBeUndefined();
   });
 
@@ -177,16 +211,16 @@ describe("a file", () => {
       const audit = await open({ file, maxBufferBytes: 2_000 });
       await expect(audit.flush()).rejects.toMatchObject({ code: "ENOSPC" });
       for (let count = 0; count < 20; count++) audit.record(ENTRY);
-      expect(audit.isFull).toBe(true);
+      // A request does not wait for a disk that fails.
+      expect(audit.space()).toBeUndefined();
       await expect(audit.flush()).rejects.toMatchObject({ code: "ENOSPC" });
       expect(warn.mock.calls.map(([message]) => message)).toEqual([
         expect.stringContaining("cannot be written"),
-        expect.stringContaining("is full"),
+        expect.stringContaining("only counted"),
       ]);
       rmSync(file);
       vi.advanceTimersByTime(1_500);
       await vi.waitFor(() => audit.flush());
-      expect(audit.isFull).toBe(false);
       audit.record(ENTRY);
       await audit.close();
       const report = await verify(file);
@@ -195,6 +229,46 @@ describe("a file", () => {
       expect(report.lostRequests).toBeGreaterThan(5);
     },
   );
+});
+
+describe.skipIf(process.platform === "win32")("a writer that is slower than the requests", () => {
+  it("makes them wait and loses no line; an abort ends the wait", async () => {
+    await using pipe = createPipe(file);
+    const audit = await open({ file, maxBufferBytes: 50_000, fsyncMs: Number.POSITIVE_INFINITY });
+    let recorded = 0;
+    let space: Promise<void> | undefined;
+    for (; recorded < 10_000 && space === undefined; recorded++) {
+      audit.record(ENTRY);
+      space = audit.space();
+    }
+    const abort = new AbortController();
+    const aborted = audit.space(() => abort.signal);
+    abort.abort(new Error("gone"));
+    await expect(aborted).rejects.toThrow("gone");
+    // Requests that had begun get their lines.
+    for (let open = 0; open < 100; open++) audit.record(ENTRY);
+    expect(audit.space()).toBeInstanceOf(Promise);
+    const text = pipe.read();
+    await space;
+    expect(audit.space()).toBeUndefined();
+    audit.record(ENTRY);
+    await audit.close();
+    const report = await verifyAudit([await text(END)], mac);
+    expect(report.problem).toBeUndefined();
+    expect(report).toMatchObject({ lines: 3 + recorded + 100, lostRequests: 0, openChains: 0 });
+  });
+
+  it("lets them go without an effect when the log is closed", async () => {
+    await using pipe = createPipe(file);
+    const audit = await open({ file, maxBufferBytes: 1_000, fsyncMs: Number.POSITIVE_INFINITY });
+    for (let count = 0; count < 1_000; count++) audit.record(ENTRY);
+    const space = audit.space();
+    const closing = audit.close();
+    await expect(space).rejects.toThrow("closed");
+    const text = pipe.read();
+    await closing;
+    expect(await verifyAudit([await text(END)], mac)).toMatchObject({ lines: 1_002, openChains: 0 });
+  });
 });
 
 describe("a file that existed before", () => {

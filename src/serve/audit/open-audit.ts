@@ -18,16 +18,20 @@ export interface AuditOptions {
   /** Called with every line. An error is logged and changes nothing. @default none */
   readonly onEvent?: (event: AuditEvent) => unknown;
   /**
-   * When lines are written. `"batch"`: after 5 ms at most; a process that is killed loses those of its last 5 ms. `"call"`:
-   * before the client gets its response.
+   * When lines are written. `"batch"`: after 5 ms at most, or after the batch before them; a process that is killed loses those
+   * that wait. `"call"`: before the client gets its response.
    * @default "batch"
    */
   readonly write?: "batch" | "call";
   /** How often the file is flushed to the disk, for a loss of power. `Infinity`: only at the end. @default 1000 */
   readonly fsyncMs?: number;
-  /** Lines that wait for a file that cannot be written. Further ones are counted, not kept. @default 16777216 */
+  /**
+   * Lines that wait to be written. Further requests wait before they begin. If the disk fails, they do not wait: they are counted
+   * until it works again.
+   * @default 16777216
+   */
   readonly maxBufferBytes?: number;
-  /** Writes arguments too, not only their hash. They may contain secrets. @default false */
+  /** Writes arguments too, not only their hash. They may contain secrets. Of large ones, the first 4,096 characters. @default false */
   readonly includeArguments?: boolean;
 }
 
@@ -43,10 +47,13 @@ export interface AuditParts {
 }
 
 export interface Audit {
+  /**
+   * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
+   * effect. Rejects on abort, and when the log is closed: nothing may run then, as it would have no line.
+   */
+  space(signal?: () => AbortSignal): Promise<void> | undefined;
   /** Adds one line. Never throws. */
   record(entry: AuditEntry): void;
-  /** The file cannot be written and no more lines are kept. A strict gateway refuses requests then. */
-  readonly isFull: boolean;
   /** Waits until everything is written. Rejects if it cannot be. */
   flush(): Promise<void>;
   /** Ends the chain and closes the file. Lines that cannot be written are reported to the logger. */
@@ -92,6 +99,14 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
           },
         });
 
+  const lineOf = (entry: AuditEntry): string => {
+    try {
+      return chain.request(entry);
+    } catch (error) {
+      warn("The arguments of a request are missing in the audit log", error);
+      return chain.request({ ...entry, args: undefined, definition: undefined });
+    }
+  };
   const add = (line: string): void => {
     file?.append(line);
     if (onEvent !== undefined)
@@ -106,22 +121,19 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
   add(last?.isCut === true ? `\n${first}` : first);
 
   return {
+    space: (signal) => file?.space(signal),
     record(entry) {
       if (isClosed) return;
       // A line that is not written must not be in the chain: the next one would contain its hash.
-      if (file?.isFull === true) {
+      if (file?.isStuck === true) {
         if (lost++ === 0)
-          warn("The audit log is full; requests are only counted until it can be written", undefined);
+          warn(
+            "The disk of the audit log fails; requests are only counted until it can be written",
+            undefined,
+          );
         return;
       }
-      try {
-        add(chain.request(entry));
-      } catch (error) {
-        warn("A request is missing in the audit log", error);
-      }
-    },
-    get isFull() {
-      return file?.isFull === true;
+      add(lineOf(entry));
     },
     flush: async () => file?.flush(),
     async close() {

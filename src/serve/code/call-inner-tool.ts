@@ -38,6 +38,7 @@ export async function callInnerTool(outer: RequestContext, call: InnerCall): Pro
   let leave: (() => void) | undefined;
   try {
     leave = await call.limits.enter(call.signal);
+    await parts.audit?.space(() => call.signal);
     const result = await decideAndRun(outer, context, call);
     facts.outcome = result.isError ? "error" : "ok";
     return result;
@@ -48,7 +49,7 @@ export async function callInnerTool(outer: RequestContext, call: InnerCall): Pro
     throw failure;
   } finally {
     leave?.();
-    parts.audit?.({ client, request, facts, durationMs: performance.now() - startedAt });
+    parts.audit?.record({ client, request, facts, durationMs: performance.now() - startedAt });
   }
 }
 

@@ -92,7 +92,7 @@ export class HttpEndpoint {
       const user = checking instanceof Promise ? await checking : checking;
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
       if (this.#isClosing) return refuseClosing(reply);
-      const arrival = this.#arrive(request, user);
+      const arrival = await this.#arrive(request, user);
       try {
         return await this.#serveArrived(request, reply, { user, arrival, cors });
       } finally {
@@ -123,7 +123,7 @@ export class HttpEndpoint {
   }
 
   /** Every request counts before its body is read. A legacy session may answer a question, cancel a request, or end. */
-  #arrive(request: HttpRequest, user: User): Arrival {
+  async #arrive(request: HttpRequest, user: User): Promise<Arrival> {
     const { users } = this.#parts;
     const { method } = request;
     const isOfSession = this.#settings.legacy && request.header("mcp-session-id") !== undefined;
@@ -133,7 +133,7 @@ export class HttpEndpoint {
       return users.arrive(user.principal, mayAnswer);
     } catch (error) {
       const unread = { id: "", method: request.header("mcp-method")?.slice(0, 100) ?? UNREAD, params: {} };
-      if (method === "POST") recordUnserved(this.#parts, user, [unread], error);
+      if (method === "POST") await recordUnserved(this.#parts, user, [unread], error);
       throw error;
     }
   }
@@ -183,7 +183,7 @@ export class HttpEndpoint {
     try {
       client = this.#clientOf(request, message, user);
     } catch (error) {
-      recordUnserved(this.#parts, user, [message], error);
+      await recordUnserved(this.#parts, user, [message], error);
       if (!(error instanceof Fault)) throw error;
       return sendFault(reply, error, { id: message.id, headers: cors });
     }
@@ -237,7 +237,7 @@ export class HttpEndpoint {
       for (const message of messages) await this.#take(message, session, user);
     } catch (error) {
       users.charge(arrival, messages.length - 1);
-      recordUnserved(this.#parts, user, requests, error);
+      await recordUnserved(this.#parts, user, requests, error);
       throw error;
     }
     // The first request has arrived; the others count when they are served.
