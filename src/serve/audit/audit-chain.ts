@@ -80,11 +80,12 @@ export class AuditChain {
     if (definition !== undefined) line += `,"definitionHash":"${this.#hashOf(definition)}"`;
     if (args !== undefined) {
       const json = jsonOf(args);
-      const isLarge = json.length > MAX_ARGUMENTS;
-      // To sort the members of large arguments takes ten times as long as to write them.
-      const hashed = isLarge ? json : argumentText(args);
-      line += `,"argumentHash":"${this.#mac(ARGUMENTS_PURPOSE, hashed)}"`;
-      if (this.#includeArguments) line += isLarge ? `,"cutArgs":${cut(json)}` : `,"args":${json}`;
+      // Large arguments are hashed once, as the client wrote them: to sort their members takes ten times as long.
+      const sha256 =
+        json.length > MAX_ARGUMENTS ? createHash("sha256").update(json).digest("hex") : undefined;
+      line += `,"argumentHash":"${this.#mac(ARGUMENTS_PURPOSE, sha256 ?? argumentText(args))}"`;
+      if (this.#includeArguments)
+        line += sha256 === undefined ? `,"args":${json}` : `,"cutArgs":${cut(json, sha256)}`;
     }
     line += `,"outcome":"${outcome}"`;
     line += typeof code === "number" ? `,"code":${JSON.stringify(code)}` : this.#field("code", code);
@@ -151,12 +152,8 @@ function jsonOf(args: Readonly<Record<string, unknown>>): string {
   }
 }
 
-const cut = (json: string): string =>
-  JSON.stringify({
-    start: json.slice(0, MAX_ARGUMENTS),
-    length: json.length,
-    sha256: createHash("sha256").update(json).digest("hex"),
-  });
+const cut = (json: string, sha256: string): string =>
+  JSON.stringify({ start: json.slice(0, MAX_ARGUMENTS), length: json.length, sha256 });
 
 /** Canonical JSON. Most arguments are flat, which is faster to write. */
 function argumentText(args: Readonly<Record<string, unknown>>): string {

@@ -40,7 +40,7 @@ export interface AuditEvent {
   readonly tool?: string;
   /** SHA-256 of the tool's definition, the same that pins use. */
   readonly definitionHash?: string;
-  /** HMAC of the arguments as canonical JSON, or of large ones as the client wrote them, with the key of the gateway. */
+  /** HMAC of the arguments as canonical JSON, or of the SHA-256 of large ones, with the key of the gateway. */
   readonly argumentHash?: string;
   /** With `includeArguments`, unless they are large. */
   readonly args?: Readonly<Record<string, unknown>>;
