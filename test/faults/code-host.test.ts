@@ -42,6 +42,10 @@ faultCase(
   ALONE,
 );
 
+function nestedSchema(levels: number): { type: "object"; properties: Record<string, object> } {
+  return { type: "object", properties: levels === 0 ? {} : { a: nestedSchema(levels - 1) } };
+}
+
 /** What a server can do to its tool between two calls of a program. */
 const CHANGES: readonly { code: string; title: string; changed: Partial<TestTool> }[] = [
   {
@@ -51,8 +55,8 @@ const CHANGES: readonly { code: string; title: string; changed: Partial<TestTool
   },
   {
     code: "TOOL_WITHHELD",
-    title: "the server gives the tool a schema that cannot be checked",
-    changed: { inputSchema: { type: "object", properties: { id: { type: "string", pattern: "(" } } } },
+    title: "the server gives the tool a schema that no client can use",
+    changed: { inputSchema: nestedSchema(1_000) },
   },
 ];
 
