@@ -1,19 +1,23 @@
 /**
- * Figures about `src/`: files, lines, cycles inside a module, and what one warm `callTool` over stdio runs.
+ * Figures about `src/`: files, lines (as `wc -l`), cycles of imports, and what one warm call of a tool runs over stdio, over HTTP
+ * and through the gateway (HTTP on both sides, without users).
  *
- *   node scripts/source-figures.mjs [--files]     --files lists the files and functions that the call touches
+ *   node scripts/source-figures.mjs [--files]     --files lists the files and functions that each call runs
  */
 import { spawnSync } from "node:child_process";
+import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer } from "node:http";
 import { Session } from "node:inspector/promises";
 import { join, posix } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import ts from "typescript";
 
 const root = fileURLToPath(new URL("..", import.meta.url));
 const sources = readdirSync(join(root, "src"), { recursive: true })
   .map((file) => file.replaceAll("\\", "/"))
-  .filter((file) => file.endsWith(".ts") && !file.endsWith(".test.ts") && !file.startsWith("console/page/"))
+  .filter((file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file))
   .sort();
 const text = new Map(sources.map((file) => [file, readFileSync(join(root, "src", file), "utf8")]));
 
@@ -70,85 +74,169 @@ function cycles() {
   return groups.sort((a, b) => b.length - a.length);
 }
 
-const SERVER = `
-import { createInterface } from "node:readline";
-const send = (message) => process.stdout.write(JSON.stringify({ jsonrpc: "2.0", ...message }) + "\\n");
-createInterface({ input: process.stdin }).on("line", (line) => {
-  const { id, method, params } = JSON.parse(line);
-  if (id === undefined) return;
+/** A server that answers at once. `answer` is written as source text too, so that the process of the stdio server runs the same. */
+function answer({ method, params }) {
   if (method === "initialize")
-    send({ id, result: { protocolVersion: params.protocolVersion, capabilities: { tools: {} }, serverInfo: { name: "s", version: "1" } } });
-  else if (method === "tools/list")
-    send({ id, result: { tools: [{ name: "echo", inputSchema: { type: "object", properties: { text: { type: "string" } } } }] } });
-  else if (method === "tools/call") send({ id, result: { content: [{ type: "text", text: params.arguments.text }] } });
-  else send({ id, error: { code: -32601, message: "Method not found" } });
+    return {
+      protocolVersion: params.protocolVersion,
+      capabilities: { tools: {} },
+      serverInfo: { name: "s", version: "1" },
+    };
+  const inputSchema = { type: "object", properties: { text: { type: "string" } } };
+  if (method === "tools/list") return { tools: [{ name: "echo", inputSchema }] };
+  if (method === "tools/call") return { content: [{ type: "text", text: params.arguments.text }] };
+}
+
+const STDIO_SERVER = `
+import { createInterface } from "node:readline";
+${answer}
+createInterface({ input: process.stdin }).on("line", (line) => {
+  const message = JSON.parse(line);
+  if (message.id === undefined) return;
+  const result = answer(message);
+  const outcome = result ? { result } : { error: { code: -32601, message: "Method not found" } };
+  process.stdout.write(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...outcome }) + "\\n");
 });`;
 
-/** Files and functions of `src/` that run between the start and the end of a call that follows three others. */
-async function warmCall() {
+async function serveHttp(request, response) {
+  if (request.method !== "POST") return response.writeHead(405).end();
+  const message = JSON.parse(Buffer.concat(await request.toArray()).toString());
+  if (message.id === undefined) return response.writeHead(202).end();
+  const result = answer(message);
+  const outcome = result ? { result } : { error: { code: -32601, message: "Method not found" } };
+  response.writeHead(200, { "content-type": "application/json" });
+  response.end(JSON.stringify({ jsonrpc: "2.0", id: message.id, ...outcome }));
+}
+
+async function listen(handler) {
+  const server = createServer(handler).listen(0, "127.0.0.1");
+  await once(server, "listening");
+  return {
+    url: `http://127.0.0.1:${server.address().port}/mcp`,
+    close() {
+      server.close();
+      server.closeAllConnections();
+    },
+  };
+}
+
+/** The sources as modules that can be imported one by one. */
+function compile(folder) {
+  const options = [
+    "--noCheck",
+    "--declaration",
+    "false",
+    "--emitDeclarationOnly",
+    "false",
+    "--noEmit",
+    "false",
+  ];
+  const tsc = join(root, "node_modules/typescript-native/bin/tsc");
+  const built = spawnSync(
+    process.execPath,
+    [tsc, "-p", "tsconfig.build.json", ...options, "--outDir", folder, "--rootDir", "src"],
+    { cwd: root, stdio: "inherit" },
+  );
+  if (built.status !== 0) throw new Error("The sources do not compile.");
+  const { version, imports } = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
+  const compiled = JSON.stringify(imports).replaceAll("./dist/", "./").replaceAll(".cjs", ".js");
+  writeFileSync(
+    join(folder, "package.json"),
+    JSON.stringify({ type: "module", version, imports: JSON.parse(compiled) }),
+  );
+  writeFileSync(join(folder, "server.mjs"), STDIO_SERVER);
+}
+
+/** Files and functions of `src/` that run from the start of a call until its loose ends are done; three calls precede it. */
+async function measure(folder, call) {
+  const once = async () => {
+    await call();
+    for (let turn = 0; turn < 5; turn++) await setImmediate();
+  };
+  for (let warm = 0; warm < 3; warm++) await once();
+  const session = new Session();
+  session.connect();
+  await session.post("Profiler.enable");
+  await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
+  await session.post("Profiler.takePreciseCoverage");
+  await once();
+  const { result } = await session.post("Profiler.takePreciseCoverage");
+  session.disconnect();
+  const prefix = `${pathToFileURL(folder).href}/`;
+  return result
+    .filter(({ url }) => url.startsWith(prefix))
+    .map(({ url, functions }) => ({
+      file: url.slice(prefix.length),
+      functions: functions.filter(({ ranges }) => ranges[0].count > 0),
+    }))
+    .filter(({ functions }) => functions.length > 0)
+    .sort((a, b) => a.file.localeCompare(b.file));
+}
+
+async function warmCalls() {
   const folder = mkdtempSync(join(root, "node_modules", ".figures-"));
+  const upstream = await listen(serveHttp);
   try {
-    const options = [
-      "--noEmit",
-      "false",
-      "--outDir",
-      folder,
-      "--rootDir",
-      "src",
-      "--declaration",
-      "false",
-      "--inlineSourceMap",
-    ];
-    const tsc = join(root, "node_modules/typescript/bin/tsc");
-    const built = spawnSync(
-      process.execPath,
-      [tsc, "-p", "tsconfig.build.json", "--emitDeclarationOnly", "false", ...options],
-      { cwd: root, stdio: "inherit" },
-    );
-    if (built.status !== 0) throw new Error("The sources do not compile.");
-    const manifest = JSON.parse(readFileSync(join(root, "package.json"), "utf8"));
-    writeFileSync(
-      join(folder, "package.json"),
-      JSON.stringify({
-        type: "module",
-        version: manifest.version,
-        imports: JSON.parse(
-          JSON.stringify(manifest.imports).replaceAll("./dist/", "./").replaceAll(".cjs", ".js"),
-        ),
-      }),
-    );
-    writeFileSync(join(folder, "server.mjs"), SERVER);
-    const { createToolport } = await import(pathToFileURL(join(folder, "index.js")).href);
-    const port = createToolport({
-      mcpServers: { s: { command: process.execPath, args: [join(folder, "server.mjs")] } },
-    });
-    await port.tools();
-    for (let warm = 0; warm < 3; warm++) await port.callTool("s__echo", { text: "hello" });
-    const session = new Session();
-    session.connect();
-    await session.post("Profiler.enable");
-    await session.post("Profiler.startPreciseCoverage", { callCount: true, detailed: false });
-    await session.post("Profiler.takePreciseCoverage");
-    await port.callTool("s__echo", { text: "hello" });
-    const { result } = await session.post("Profiler.takePreciseCoverage");
-    await port.close();
-    const prefix = `${pathToFileURL(folder).href}/`;
-    const files = result
-      .filter(({ url }) => url.startsWith(prefix))
-      .map(({ url, functions }) => ({
-        file: url.slice(prefix.length),
-        functions: functions.filter(({ ranges }) => ranges[0].count > 0),
-      }))
-      .filter(({ functions }) => functions.length > 0)
-      .sort((a, b) => a.file.localeCompare(b.file));
-    return files;
+    compile(folder);
+    const load = (file) => import(pathToFileURL(join(folder, file)).href);
+    const { createToolport } = await load("index.js");
+    const { createGateway } = await load("serve/index.js");
+    const ofLibrary = async (server) => {
+      const port = createToolport({ mcpServers: { s: server } });
+      await port.tools();
+      const call = await measure(folder, () => port.callTool("s__echo", { text: "hello" }));
+      await port.close();
+      return call;
+    };
+    const throughGateway = async () => {
+      const port = createToolport({ mcpServers: { s: { url: upstream.url } } });
+      const gateway = createGateway(port, { auth: false });
+      const server = await listen((request, response) => gateway.node(request, response));
+      const _meta = {
+        "io.modelcontextprotocol/protocolVersion": "2026-07-28",
+        "io.modelcontextprotocol/clientInfo": { name: "figures", version: "1" },
+        "io.modelcontextprotocol/clientCapabilities": {},
+      };
+      const call = await measure(folder, async () => {
+        const params = { name: "s__echo", arguments: { text: "hello" }, _meta };
+        const response = await fetch(server.url, {
+          method: "POST",
+          headers: {
+            "content-type": "application/json",
+            accept: "application/json, text/event-stream",
+            "mcp-protocol-version": "2026-07-28",
+            "mcp-method": "tools/call",
+            "mcp-name": "s__echo",
+          },
+          body: JSON.stringify({ jsonrpc: "2.0", id: 1, method: "tools/call", params }),
+        });
+        const body = await response.text();
+        if (!body.includes('"hello"')) throw new Error(`The gateway answered ${response.status}: ${body}`);
+      });
+      server.close();
+      await gateway.close({ drainMs: 0 });
+      await port.close();
+      return call;
+    };
+    return {
+      stdio: await ofLibrary({ command: process.execPath, args: [join(folder, "server.mjs")] }),
+      http: await ofLibrary({ url: upstream.url }),
+      gateway: await throughGateway(),
+    };
   } finally {
+    upstream.close();
     rmSync(folder, { recursive: true, force: true });
   }
 }
 
 const groups = cycles();
-const call = await warmCall();
+const calls = await warmCalls();
+const warmCallFigures = Object.fromEntries(
+  Object.entries(calls).map(([way, files]) => [
+    way,
+    { files: files.length, functions: files.reduce((sum, { functions }) => sum + functions.length, 0) },
+  ]),
+);
 console.log(
   JSON.stringify(
     {
@@ -156,15 +244,17 @@ console.log(
       groupsInCycles: groups.length,
       filesInCycles: groups.flat().length,
       largestCycle: groups[0]?.length ?? 0,
-      filesOfWarmCall: call.length,
-      functionsOfWarmCall: call.reduce((sum, { functions }) => sum + functions.length, 0),
+      warmCall: warmCallFigures,
     },
     null,
     2,
   ),
 );
 if (process.argv.includes("--files")) {
-  for (const { file, functions } of call)
-    console.log(file, functions.map(({ functionName }) => functionName || "(anonymous)").join(" "));
+  for (const [way, files] of Object.entries(calls)) {
+    console.log(`\n${way}`);
+    for (const { file, functions } of files)
+      console.log(file, functions.map(({ functionName }) => functionName || "(anonymous)").join(" "));
+  }
   for (const group of groups) console.log(group.length, group.join(" "));
 }
