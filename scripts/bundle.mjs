@@ -5,7 +5,7 @@
  * code that two entry points share is one chunk, so that both use the same classes. Line breaks and the names of functions and
  * classes are kept: users can read a stack trace without a source map. See docs/decisions/bundle.md.
  */
-import { readFile } from "node:fs/promises";
+import { readFile, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { rolldown } from "rolldown";
@@ -70,7 +70,8 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
     platform: "neutral",
     tsconfig: join(root, "tsconfig.build.json"),
     // Packages, parts of Node, and the names that package.json resolves differently for each runtime.
-    external: (id) => !/^(?:\.|\/|[A-Za-z]:[\\/])/.test(id),
+    external: (id, importer) =>
+      !/^(?:\.|\/|[A-Za-z]:[\\/])/.test(id) && (id.startsWith("node:") || !isBundled(importer)),
     // An entry point exports the same names as its source; rolldown guarantees that only with `recursive`, so a test checks it.
     preserveEntrySignatures: recursive ? "strict" : "allow-extension",
     transform: { define },
@@ -85,6 +86,10 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
     await build.close();
   }
 }
+
+/** The demo's servers contain the SDK they are built with: it is no dependency. */
+const isBundled = (importer) =>
+  importer === sourceOf("demo/server-sdk") || importer?.includes("/node_modules/");
 
 /** Every module that an entry imports statically. */
 async function modulesOf(entry) {
@@ -101,7 +106,22 @@ async function modulesOf(entry) {
 export async function bundle(folder = join(root, "dist")) {
   const written = [];
   for (const format of Object.values(FORMATS)) written.push(...(await bundleFormat(format, folder)));
+  await writeLicenses(written, folder);
   return written;
+}
+
+/** The licenses of the packages that a chunk contains, beside the demo. */
+async function writeLicenses(written, folder) {
+  const modules = written.flatMap(({ moduleIds = [] }) => moduleIds);
+  const packages = modules.flatMap((id) => /.*\/node_modules\/(?:@[^/]+\/)?[^/]+/.exec(id)?.[0] ?? []);
+  const texts = [...new Set(packages)].sort().map(async (path) => {
+    const { name, version, license } = JSON.parse(await readFile(join(path, "package.json"), "utf8"));
+    return `${name} ${version}, ${license}\n\n${await readFile(join(path, "LICENSE"), "utf8")}`;
+  });
+  await writeFile(
+    join(folder, "demo/LICENSES.txt"),
+    (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`),
+  );
 }
 
 async function bundleFormat(format, folder) {

@@ -1,9 +1,9 @@
 /** A real MCP server over stdio. The demo spawns this file and kills it. */
-import { createTestServer } from "../testing/index.js";
+import { createDemoServer } from "./create-demo-server.js";
 
 const notes: string[] = [];
 
-await createTestServer({
+await createDemoServer({
   name: "notes",
   tools: {
     add_note: {

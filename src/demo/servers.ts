@@ -1,13 +1,9 @@
 /** The servers of the demo: a real one per transport, and two that fail. */
 import { fileURLToPath } from "node:url";
 import type { ServerEntry, WebSocketServerEntry } from "../index.js";
-import {
-  createTestServer,
-  type TestHttpServer,
-  type TestStreamServer,
-  type TestTool,
-} from "../testing/index.js";
+import type { TestHttpServer, TestStreamServer, TestTool } from "../testing/index.js";
 import { allOrNone } from "./all-or-none.js";
+import { createDemoServer } from "./create-demo-server.js";
 import { startVault, type VaultServer } from "./vault-server.js";
 import { methodOf, startWeather, type WeatherServers } from "./weather.js";
 
@@ -74,18 +70,18 @@ const reverse: TestTool = {
 
 /** Starts the servers that listen. The stdio servers are started when a port connects. */
 export async function startServers(): Promise<DemoServers> {
-  const calendarServer = createTestServer({
+  const calendarServer = createDemoServer({
     name: "calendar",
     era: "legacy",
     tools: { days_between: daysBetween },
   });
-  const unitsServer = createTestServer({
+  const unitsServer = createDemoServer({
     name: "units",
     era: "modern",
     tools: { to_fahrenheit: toFahrenheit },
   });
-  const dictionaryServer = createTestServer({ name: "dictionary", tools: { define } });
-  const relayServer = createTestServer({ name: "relay", tools: { reverse } });
+  const dictionaryServer = createDemoServer({ name: "dictionary", tools: { define } });
+  const relayServer = createDemoServer({ name: "relay", tools: { reverse } });
   let probeCount = 0;
   const intercept = async (request: Request) => {
     if ((await methodOf(request.clone())) === "server/discover") probeCount++;

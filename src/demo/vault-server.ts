@@ -1,7 +1,8 @@
 /** A server that requires a login. */
-import { createTestServer, type TestHttpServer } from "../testing/index.js";
+import type { TestHttpServer } from "../testing/index.js";
 import { allOrNone } from "./all-or-none.js";
 import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.js";
+import { createDemoServer } from "./create-demo-server.js";
 
 export interface VaultServer {
   readonly server: TestHttpServer;
@@ -13,7 +14,7 @@ const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
 export async function startVault(): Promise<VaultServer> {
   const authorization = await startAuthorizationServer();
-  const vault = createTestServer({
+  const vault = createDemoServer({
     name: "vault",
     tools: {
       open: {

@@ -1,7 +1,8 @@
 /** Two servers with the same tools, one of which can be made to fail, for name collisions, retries and fallback. */
 import type { HttpServerEntry } from "../index.js";
-import { createTestServer, type TestHttpServer, type TestServer } from "../testing/index.js";
+import type { TestHttpServer, TestServer } from "../testing/index.js";
 import { allOrNone } from "./all-or-none.js";
+import { createDemoServer } from "./create-demo-server.js";
 
 export interface WeatherServers {
   /** The second is the fallback of the first. */
@@ -18,7 +19,7 @@ export interface WeatherServers {
 }
 
 const makeServer = (name: string): TestServer =>
-  createTestServer({
+  createDemoServer({
     name,
     tools: {
       forecast: {

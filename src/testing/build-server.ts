@@ -22,6 +22,8 @@ import type {
 
 /** State shared by all servers of one definition. */
 export interface SharedState {
+  /** Loads the SDK's server package. */
+  readonly loadSdk: () => Promise<ServerSdk>;
   definition: TestServerDefinition;
   readonly calls: RecordedCall[];
   /** Servers with a persistent connection. */

@@ -2,7 +2,7 @@
 import type { Server, ServerNotifier } from "@modelcontextprotocol/server";
 import type { CustomServerEntry, HttpServerEntry, WebSocketServerEntry } from "../config/server-entry.js";
 import type { Connected, SharedState } from "./build-server.js";
-import { loadServerSdk } from "./load-server-sdk.js";
+import { loadServerSdk, type ServerSdk } from "./load-server-sdk.js";
 import { serveHttp, type TestHttpOptions, type TestHttpServer } from "./serve-http.js";
 import { memoryEntry, type Opened, serveConnection } from "./serve-memory.js";
 import { serveSse, type TestPortOptions, type TestStreamServer } from "./serve-sse.js";
@@ -48,7 +48,15 @@ export interface TestServer extends AsyncDisposable {
  * ```
  */
 export function createTestServer(definition: TestServerDefinition): TestServer {
-  const state: SharedState = { definition: { ...definition }, calls: [], connected: new Map() };
+  return openTestServer(definition, loadServerSdk);
+}
+
+/** `createTestServer` with a given copy of the SDK's server package. */
+export function openTestServer(
+  definition: TestServerDefinition,
+  loadSdk: () => Promise<ServerSdk>,
+): TestServer {
+  const state: SharedState = { loadSdk, definition: { ...definition }, calls: [], connected: new Map() };
   const opened = new Set<Opened>();
   const notifiers = new Set<ServerNotifier>();
   const era = definition.era ?? "both";
@@ -83,7 +91,7 @@ export function createTestServer(definition: TestServerDefinition): TestServer {
     webSocket: (options) => track(serveWebSocket(state, { ...options, era, opened })),
     stdio: () => track(serveStdioBridge(state, { era, opened })),
     async serveStdio() {
-      const sdk = await loadServerSdk();
+      const sdk = await loadSdk();
       await serveConnection(state, new sdk.StdioServerTransport(), { era, opened });
     },
     async update(changes) {

@@ -23,7 +23,7 @@ async function load(): Promise<ServerSdk> {
     throw new ConfigError({
       code: "INVALID_CONFIG",
       what: "createTestServer needs the package @modelcontextprotocol/server, which could not be loaded",
-      next: "It is a dependency of toolport: run npm install again",
+      next: "Run: npm install --save-dev @modelcontextprotocol/server",
       cause,
     });
   }

@@ -10,7 +10,7 @@ import type {
 import type { HttpServerEntry } from "../config/server-entry.js";
 import { buildServer, type SharedState, trackServer } from "./build-server.js";
 import { listenOnLoopback } from "./listen-on-loopback.js";
-import { loadServerSdk, type ServerSdk } from "./load-server-sdk.js";
+import type { ServerSdk } from "./load-server-sdk.js";
 import type { Opened } from "./serve-memory.js";
 import type { TestServerEra } from "./test-server-definition.js";
 import { sendWebResponse, toWebRequest } from "./web-request.js";
@@ -57,7 +57,7 @@ export async function serveHttp(
   options: TestHttpOptions & { era: TestServerEra; notifiers: Set<ServerNotifier> },
 ): Promise<TestHttpServer> {
   const { port = 0, path = "/mcp", anyPath = false, intercept, notifiers } = options;
-  const sdk = await loadServerSdk();
+  const sdk = await state.loadSdk();
   const { handle, sessions, modern } = route(sdk, state, options);
   let requestCount = 0;
   let connectionCount = 0;

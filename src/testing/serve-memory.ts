@@ -3,7 +3,6 @@ import type { McpRequestContext, Transport } from "@modelcontextprotocol/server"
 import type { CustomServerEntry } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { buildServer, type SharedState, trackServer } from "./build-server.js";
-import { loadServerSdk } from "./load-server-sdk.js";
 import type { TestServerEra } from "./test-server-definition.js";
 
 /** Something that can be closed. Closing twice is allowed. */
@@ -17,7 +16,7 @@ export async function serveConnection(
   transport: Transport,
   { era, opened }: { era: TestServerEra; opened: Set<Opened> },
 ): Promise<void> {
-  const sdk = await loadServerSdk();
+  const sdk = await state.loadSdk();
   const build = (request: Pick<McpRequestContext, "era">) =>
     trackServer(buildServer(sdk, state), state, request.era);
   let connection: Opened;

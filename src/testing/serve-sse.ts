@@ -5,7 +5,6 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
 import type { SharedState } from "./build-server.js";
 import { listenOnLoopback } from "./listen-on-loopback.js";
-import { loadServerSdk } from "./load-server-sdk.js";
 import { type Opened, serveConnection } from "./serve-memory.js";
 
 export interface TestPortOptions {
@@ -27,7 +26,7 @@ export async function serveSse(
   { port, opened }: TestPortOptions & { opened: Set<Opened> },
 ): Promise<TestStreamServer<HttpServerEntry>> {
   // Load before the first connection: a message that arrives during loading would be lost.
-  await loadServerSdk();
+  await state.loadSdk();
   const transports = new Map<string, SseServerTransport>();
 
   async function openStream(response: ServerResponse): Promise<void> {

@@ -6,7 +6,6 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { StdioServerEntry } from "../config/server-entry.js";
 import type { SharedState } from "./build-server.js";
-import { loadServerSdk } from "./load-server-sdk.js";
 import { type Opened, serveConnection } from "./serve-memory.js";
 import { STDIO_BRIDGE } from "./stdio-bridge.js";
 import type { TestServerEra } from "./test-server-definition.js";
@@ -29,7 +28,7 @@ export async function serveStdioBridge(
   state: SharedState,
   options: { era: TestServerEra; opened: Set<Opened> },
 ): Promise<TestStdioServer> {
-  const sdk = await loadServerSdk();
+  const sdk = await state.loadSdk();
   const socketPath = await createSocketPath();
   const sockets = new Set<Socket>();
   const listener = createServer((socket) => {

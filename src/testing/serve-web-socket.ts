@@ -5,7 +5,6 @@ import type { WebSocket } from "ws";
 import type { WebSocketServerEntry } from "../config/server-entry.js";
 import type { SharedState } from "./build-server.js";
 import { listenOnLoopback } from "./listen-on-loopback.js";
-import { loadServerSdk } from "./load-server-sdk.js";
 import { type Opened, serveConnection } from "./serve-memory.js";
 import type { TestPortOptions, TestStreamServer } from "./serve-sse.js";
 import type { TestServerEra } from "./test-server-definition.js";
@@ -17,7 +16,7 @@ export async function serveWebSocket(
   { port, era, opened }: TestPortOptions & { era: TestServerEra; opened: Set<Opened> },
 ): Promise<TestStreamServer<WebSocketServerEntry>> {
   // Load before the first connection: a message that arrives during loading would be lost.
-  const [{ WebSocketServer }] = await Promise.all([import("ws"), loadServerSdk()]);
+  const [{ WebSocketServer }] = await Promise.all([import("ws"), state.loadSdk()]);
   const http = createServer((_request, response) => void response.writeHead(404).end());
   const sockets = new WebSocketServer({ server: http, path: PATH });
   sockets.on("connection", (socket) => {

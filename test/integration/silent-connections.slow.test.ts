@@ -244,7 +244,9 @@ describe.concurrent.each(TRANSPORTS)("a slow tool over %s", (transport) => {
   test("causes one ping when many calls time out at once", async () => {
     const { toolport, call } = await start(transport);
     // Much longer than a busy machine takes to send all of them: a call that times out later may ping again.
-    const calls = Array.from({ length: 25 }, () => failure(call("slow", { ms: 60_000 }, { timeoutMs: 3_000 })));
+    const calls = Array.from({ length: 25 }, () =>
+      failure(call("slow", { ms: 60_000 }, { timeoutMs: 3_000 })),
+    );
     await Promise.all(calls);
     await toolport.ping("it");
     // The other ping is sent by the test.

@@ -90,16 +90,32 @@ it("installs no development dependency and no optional package", async () => {
   ).toEqual([]);
 });
 
+it("takes at most 30 MiB, all dependencies included", async () => {
+  const { stdout } = await run("du", ["-sm", "--apparent-size", "node_modules"]);
+  expect(Number.parseInt(stdout, 10)).toBeLessThanOrEqual(30);
+});
+
 it("demo exits with an error when its servers cannot start", async () => {
-  const sdk = join(project, "node_modules/@modelcontextprotocol/server");
-  await rename(sdk, `${sdk}-away`);
+  const ws = join(project, "node_modules/ws");
+  await rename(ws, `${ws}-away`);
   try {
     const { code, stdout } = await run(process.execPath, [toolport, "demo"]);
-    expect(stdout).toContain("@modelcontextprotocol/server, which could not be loaded");
+    expect(stdout).toContain("Cannot find package 'ws'");
     expect(code).toBe(1);
   } finally {
-    await rename(`${sdk}-away`, sdk);
+    await rename(`${ws}-away`, ws);
   }
+});
+
+it("toolport/testing names the package that it needs", async () => {
+  const program = join(project, "testing.mjs");
+  const lines = [
+    'import { createTestServer } from "toolport/testing";',
+    "await createTestServer({}).http().catch(({ code, message }) => console.log(code, message));",
+  ];
+  await writeFile(program, lines.join("\n"));
+  const { stdout } = await run(process.execPath, [program]);
+  expect(stdout).toMatch(/^INVALID_CONFIG .*npm install --save-dev @modelcontextprotocol\/server/);
 });
 
 describe.each(NODES)("Node %i", (major) => {
