@@ -57,7 +57,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
     toolport.on("listsChanged", ({ lists }) => changed.push(...lists));
     const endAt = performance.now() + STORM_MS;
     let changes = 0;
-    while (performance.now() < endAt) {
+    while (performance.now() < endAt || changes <= 30) {
       changes += 1;
       await server.update(family(kind, `n${changes}`));
       await delay(2);
@@ -65,7 +65,6 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
     const last = `n${changes}`;
     const names = () => JSON.stringify(toolport.snapshot()[kind]);
     await waitFor(() => names().includes(last), { timeoutMs: 15_000, label: () => `${last} in ${names()}` });
-    expect(changes).toBeGreaterThan(30);
     expect(most[method]).toBe(1);
     expect(asked[method]! - before[method]!).toBeLessThanOrEqual(8);
     // Unchanged lists are not read.

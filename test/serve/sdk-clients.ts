@@ -38,6 +38,11 @@ export interface SdkClient extends AsyncDisposable {
   readonly questions: { readonly method: string; readonly params: unknown }[];
   /** Log messages and list changes. */
   readonly notices: { readonly method: string; readonly params: unknown }[];
+  /**
+   * Progress as it arrived. An SDK may report less to `onprogress`: v1 forgets the call before it reports progress that
+   * arrives together with the response.
+   */
+  readonly progress: Fields[];
 }
 
 interface CallOptions {
@@ -111,7 +116,7 @@ interface CommonClient extends Record<Lists, () => Promise<Fields>> {
 
 function wrap(
   client: CommonClient,
-  own: Pick<SdkClient, "kind" | "version" | "call" | "listen" | "questions" | "notices">,
+  own: Pick<SdkClient, "kind" | "version" | "call" | "listen" | "questions" | "notices" | "progress">,
 ): SdkClient {
   return {
     ...own,
@@ -126,6 +131,22 @@ function wrap(
     unsubscribe: (uri) => client.unsubscribeResource({ uri }),
     [Symbol.asyncDispose]: () => client.close(),
   };
+}
+
+interface Connected {
+  onmessage?: ((message: never, extra?: never) => void) | undefined;
+}
+
+/** Records the progress notifications that arrive from now on, without their tokens. */
+function recordProgress(transport: Connected): Fields[] {
+  const progress: Fields[] = [];
+  const deliver = transport.onmessage;
+  transport.onmessage = (message: { method?: string; params?: Fields }, extra?: never) => {
+    const { progressToken: _, ...report } = message.params ?? {};
+    if (message.method === "notifications/progress") progress.push(report);
+    deliver?.(message as never, extra);
+  };
+  return progress;
 }
 
 async function openV1(target: Target): Promise<SdkClient> {
@@ -149,6 +170,7 @@ async function openV1(target: Target): Promise<SdkClient> {
   }
   const transport = typeof target === "string" ? new HttpV1(new URL(target)) : new StdioV1(stdio(target));
   await client.connect(transport as Parameters<typeof client.connect>[0]);
+  const progress = recordProgress(transport);
   return wrap(client as unknown as CommonClient, {
     kind: "v1",
     version: transport instanceof HttpV1 ? transport.protocolVersion : undefined,
@@ -160,6 +182,7 @@ async function openV1(target: Target): Promise<SdkClient> {
     listen: async () => {},
     questions,
     notices,
+    progress,
   });
 }
 
@@ -183,6 +206,7 @@ async function openV2(kind: "v2-legacy" | "v2-modern", target: Target): Promise<
   }
   const transport = typeof target === "string" ? new HttpV2(new URL(target)) : new StdioV2(stdio(target));
   await client.connect(transport);
+  const progress = recordProgress(transport);
   return wrap(client as unknown as CommonClient, {
     kind,
     version: client.getNegotiatedProtocolVersion(),
@@ -196,6 +220,7 @@ async function openV2(kind: "v2-legacy" | "v2-modern", target: Target): Promise<
     },
     questions,
     notices,
+    progress,
   });
 }
 

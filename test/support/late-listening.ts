@@ -119,6 +119,8 @@ export async function connectListening(
   options: ToolportOptions,
   lists: (opened: Promise<void>) => void,
 ): Promise<Toolport> {
+  // Toolport waits for the SDK only briefly before it reads the lists, and a busy machine may take longer to load it.
+  await import("@modelcontextprotocol/client");
   const news = new EventEmitter();
   const streaming = once(news, "open").then(() => {});
   const toolport = createToolport({
@@ -132,7 +134,9 @@ export async function connectListening(
       },
     }),
   });
-  lists(era === "modern" ? followWire(toolport).acknowledged : streaming);
+  const opened = era === "modern" ? followWire(toolport).acknowledged : streaming;
+  lists(opened);
   await toolport.connect();
+  await opened;
   return toolport;
 }
