@@ -120,7 +120,8 @@ describe("a port", () => {
       for (const keyword of field.unchecked ?? []) expect(about(field)[0]).toContain(keyword);
   });
 
-  test("refuses what a keyword refuses that can be checked", async () => {
+  // On a busy machine a pattern may reach its time limit, and is then not checked.
+  test("refuses what a keyword refuses that can be checked", { retry: 2 }, async () => {
     await using other = createToolport({ mcpServers: fieldServers(server), checkArguments: "strict" });
     const accepted: unknown[] = [];
     const calls = await arrived(async () => {
