@@ -38,6 +38,7 @@ it.each([
   "[a-z]{1,200}[a-z]{1,200}x",
   "[a-z]{200,}x",
   "a".repeat(1_001),
+  "^\\p{L}\\p{L}[\\p{L}\\p{N}]$",
 ])("%s is not simple", (pattern) => {
   new RegExp(pattern, "u");
   expect(isSimplePattern(pattern)).toBe(false);

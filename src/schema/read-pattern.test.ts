@@ -79,6 +79,9 @@ describe("patterns without an exact equivalent", () => {
     "[a-z&&[^aeiou]]",
     "[a[b]]\\-",
     "[[:unknown:]]",
+    "[[:constructor:]]",
+    "[[:a]\\-",
+    "(?i)\\é",
     "[\\Z]\\-",
     "abc\\",
     "[abc",
@@ -91,4 +94,12 @@ describe("patterns without an exact equivalent", () => {
 it("leaves long patterns alone", () => {
   expect(readPattern("\\-".repeat(2_000))).toBe("-".repeat(2_000));
   expect(readPattern("\\-".repeat(3_000))).toBeUndefined();
+});
+
+it("reads a property that occurs often, but not in one pattern", () => {
+  expect(readPattern("\\p{L}".repeat(20))).toBe("\\p{L}".repeat(20));
+  expect(readPattern("\\p{L}".repeat(21))).toBeUndefined();
+  expect(readPattern("[\\p{L}-z]")).toBe("[\\p{L}\\-z]");
+  expect(readPattern("\\p{Nothing}")).toBeUndefined();
+  expect(readPattern("\\\\p{2}\\pL")).toBe("\\\\p{2}\\p{L}");
 });
