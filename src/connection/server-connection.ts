@@ -87,7 +87,7 @@ export class ServerConnection {
     if (this.#opening === undefined) {
       const refusal = this.#refusal(options);
       if (refusal !== undefined) return Promise.reject(refusal);
-      const isRetry = this.#state.status === "failed" && !options.isRequested;
+      const isRetry = this.#hasFailed() && !options.isRequested;
       this.#begin((signal) => this.#openOnce(isRetry, signal));
       this.#waiting = 0;
     }
@@ -123,7 +123,7 @@ export class ServerConnection {
   /** For a call that has a fallback server left: throws if the server is lost, and starts to reconnect it. */
   #refuseToWait(): void {
     const isComingBack = this.#opening !== undefined && this.#waiting === undefined;
-    if (!isComingBack && this.#state.status !== "failed") return;
+    if (!isComingBack && !this.#hasFailed()) return;
     const error = errorOf(this.#state) ?? this.#budget.last;
     if (this.#opening === undefined && this.#refusal() === undefined)
       this.#begin((signal) => this.#openOnce(true, signal));
@@ -132,8 +132,14 @@ export class ServerConnection {
 
   /** Why a failed server is not connected again. A program that names the server may always connect it. */
   #refusal({ isRequested = false }: ConnectOptions = {}): ToolportError | undefined {
-    if (isRequested || this.#state.status !== "failed") return undefined;
-    return this.config.reconnect.enabled ? this.#budget.limit() : this.#state.error;
+    if (isRequested || !this.#hasFailed()) return undefined;
+    return this.config.reconnect.enabled ? this.#budget.limit() : this.#budget.last;
+  }
+
+  /** Also if the last caller of a further attempt has given it up. */
+  #hasFailed(): boolean {
+    const { status } = this.#state;
+    return (status === "failed" || status === "idle") && this.#budget.last !== undefined;
   }
 
   /** Replaces a session that cannot be used any more. Concurrent callers may report the same session. */

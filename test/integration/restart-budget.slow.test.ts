@@ -14,6 +14,7 @@ import { usePidFolder } from "../fixtures/stdio-peer.js";
 import { failure } from "../support/failure.js";
 import { waitFor } from "../support/leaks.js";
 import { waitForExit } from "../support/processes.js";
+import { startRecordingHttpServer } from "../support/recording-http-server.js";
 
 const processes = usePidFolder();
 const tools = { hello: { handler: () => "hello" } };
@@ -197,5 +198,20 @@ test("sessions that an HTTP server forgets count, and the call after the last on
   await http.forgetSessions();
   expect(await failure(toolport.callTool("it__hello"))).toMatchObject({ code: "RESTART_LIMIT" });
   expect(seen.attempts).toBe(2);
+  await toolport.close();
+});
+
+test("attempts count that the last caller gave up, after a failure", async () => {
+  await using server = await startRecordingHttpServer();
+  const { toolport, seen } = open({ url: `${server.origin}/mcp`, reconnect: { maxAttempts: 2 } });
+  expect(await failure(toolport.callTool("it__hello"))).toMatchObject({ name: "ConnectionError" });
+  for (let attempt = 1; attempt <= 2; attempt += 1) {
+    const caller = new AbortController();
+    const stopListening = toolport.on("state", ({ to }) => to === "connecting" && caller.abort());
+    await failure(toolport.callTool("it__hello", {}, { signal: caller.signal }));
+    stopListening();
+  }
+  for (const error of await tenCalls(toolport, "hello")) expect(error).toMatchObject(LIMIT);
+  expect(seen.attempts).toBe(3);
   await toolport.close();
 });
