@@ -32,7 +32,7 @@ export interface CompileContext {
 
 /** No value is valid against it. Unlike `false`, the validator reports its location. */
 export const NEVER: SchemaNode = { not: {} };
-/** The target of a reference that leads nowhere. It counts as declaring every name and every item. */
+/** In place of schemas that are unknown. It counts as declaring every name and every item. */
 const ANYTHING: SchemaNode = {
   patternProperties: Object.assign(Object.create(null), { "": true }),
   items: true,
@@ -276,7 +276,11 @@ function widen(part: unknown, wider: ReadonlySet<SchemaNode>): boolean {
     if (keyword === "not") delete node["not"];
     else if (keyword === "contains") delete node["maxContains"];
     else if (keyword === "oneOf") acceptSeveral(node);
-    else if (keyword === "if") for (const each of ["if", "then", "else"]) delete node[each];
+    else if (keyword === "if") {
+      for (const each of ["if", "then", "else"]) delete node[each];
+      // Either of them may have declared any name.
+      node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), ANYTHING];
+    }
   }
   return isWider;
 }

@@ -95,6 +95,7 @@ const SUBSCHEMA_TESTS: Readonly<Record<SubschemaForm, ValueTest>> = {
 /** What the value of a keyword must be for the keyword to have a meaning. */
 const VALUES: ReadonlyMap<string, ValueTest> = new Map<string, ValueTest>([
   ...[...SUBSCHEMA_FORMS].map(([keyword, form]): [string, ValueTest] => [keyword, SUBSCHEMA_TESTS[form]]),
+  ...testsOf((value) => isSchemas(value) && (value as unknown[]).length > 0, "anyOf oneOf"),
   ...testsOf(
     isCount,
     "maxLength minLength maxItems minItems maxProperties minProperties minContains maxContains",

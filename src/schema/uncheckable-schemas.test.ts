@@ -124,9 +124,17 @@ describe.each<[string, JsonSchema, unknown[], unknown[]]>([
   ["not behind a reference", { not: { $ref: "#/$defs/a" }, $defs: { a: { $ref: "other.json" } } }, ["a"], []],
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   ["if", { if: { pattern: "(?>a)" }, then: { minLength: 9 }, else: { maxLength: 0 } }, ["a", ""], []],
+  [
+    "if, beside unevaluatedProperties",
+    // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
+    { if: { type: "any" }, then: { properties: { a: {} } }, unevaluatedProperties: false },
+    [{ a: 1 }],
+    [],
+  ],
   // biome-ignore lint/suspicious/noThenProperty: a keyword of JSON Schema
   ["then", { if: { type: "string" }, then: { pattern: "(?>a)", minLength: 2 } }, ["ab", 1], ["a"]],
   ["oneOf", { oneOf: [{ pattern: "(?>a)" }, { maxLength: 2 }] }, ["a", "abc"], []],
+  ["not, without alternatives", { not: { anyOf: [] } }, ["a"], []],
   ["oneOf beside anyOf", { oneOf: [{ pattern: "(?>a)" }, {}], anyOf: [{ type: "string" }] }, ["a"], [1]],
   ["contains", { contains: { pattern: "(?>a)", type: "string" }, maxContains: 1 }, [["a", "b"]], [[1]]],
   ["a format that does not exist", { not: { format: "colour" } }, ["red"], []],
