@@ -242,6 +242,7 @@ const wrongArguments: readonly (readonly [call: string, run: () => unknown, mess
     "pass the text in `path` itself",
   ],
   ["sqliteStore(:memory:)", () => sqliteStore(":memory:"), "leave out `store` to keep state in memory"],
+  ["sqliteStore(redis://…)", () => sqliteStore("redis://:hunter2@localhost"), "not an address"],
   ["sqliteStore of a web address", () => sqliteStore(new URL("https://example.com/a")), "file:"],
   [
     "sqliteStore with a wrong time",

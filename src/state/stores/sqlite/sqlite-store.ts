@@ -57,7 +57,9 @@ function pathProblem(path: unknown): string | undefined {
   const expected = "the path of a file";
   if (path instanceof URL)
     return path.protocol === "file:" ? undefined : `needs ${expected}, or a URL with file:`;
-  if (path === "" || path === ":memory:")
+  if (typeof path !== "string") return needs(expected, path);
+  if (path.trim() === "" || path === ":memory:")
     return `needs ${expected}; leave out \`store\` to keep state in memory`;
-  return typeof path === "string" ? undefined : needs(expected, path);
+  // As a path, an address with a password would become the name of a folder.
+  return path.includes("://") ? `needs ${expected}, not an address: pass \`new URL("file:…")\`` : undefined;
 }
