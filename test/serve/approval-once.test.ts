@@ -251,6 +251,59 @@ test("an approval that a program waits for is answered once, and its state runs 
   expect(rig.runs("pay")).toBe(1);
 });
 
+describe("new rules while a person is asked", () => {
+  const REFUSED = { isError: true, _meta: { "toolport/error": { code: "REFUSED", outcome: "unsent" } } };
+
+  test("that allow the tool: a refusal of the person holds", async () => {
+    await using one = await openOne();
+    const { rig, scene } = one;
+    const state = await waitingState(scene, call);
+    rig.effect = "allow";
+    expect((await sendCall(scene, { ...call, state, answers: NO })).last.result).toMatchObject(REFUSED);
+    expect(rig.runs("pay")).toBe(0);
+  });
+
+  test("that deny the tool: the approval of a legacy client comes too late", async () => {
+    await using one = await openOne();
+    const { rig, scene } = one;
+    const session = await scene.session("ada", { elicitation: { form: {} } });
+    const onMessage = (message: RpcMessage) => {
+      if (message.method !== "elicitation/create") return;
+      rig.effect = "deny";
+      void scene.legacy("ada", session, { id: message.id, result: YES.approval });
+    };
+    const params = { name: "up__pay", arguments: { amount: 1 } };
+    const { last } = await scene.legacy(
+      "ada",
+      session,
+      { id: 1, method: "tools/call", params },
+      { onMessage },
+    );
+    expect(last.result).toMatchObject(REFUSED);
+    expect(rig.runs("pay")).toBe(0);
+  });
+
+  test.each([
+    ["the approval of a call of a program comes too late", "pay", "approve", "unsent"],
+    ["a call of a program that waits for an answer is cancelled", "book", "allow", "unknown"],
+  ] as const)("that deny the tool: %s", async (_what, tool, effect, outcome) => {
+    await using rig = await openApprovalRig("legacy");
+    rig.effect = effect;
+    const scene = await rig.replica(memoryStore(), {}, { code: true });
+    const program = { tool: "execute", name: "execute", args: { code: `return await tools.up.${tool}({})` } };
+    const { result } = (await sendCall(scene, program)).last;
+    const [key = ""] = Object.keys(result.inputRequests);
+    rig.effect = "deny";
+    const answers = { [key]: YES.approval };
+    const { last } = await sendCall(scene, { ...program, state: result.requestState, answers });
+    expect(last.result).toMatchObject({
+      isError: true,
+      _meta: { "toolport/code": { calls: [{ tool: `up__${tool}`, code: "REFUSED", outcome }] } },
+    });
+    expect([rig.runs("pay"), rig.booked]).toEqual([0, []]);
+  });
+});
+
 test("an approval is not valid for a tool of another server that has got the name", async () => {
   await using first = await openApprovalRig();
   await using second = await openApprovalRig();

@@ -1,5 +1,6 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, FAILURE_META_KEY } from "../faults.js";
 import { type Fields, isFields } from "../message.js";
@@ -46,25 +47,56 @@ export function decideCall(
   approval: ApprovalParts,
 ): DecidedCall | Promise<DecidedCall> {
   const { parts, client } = context;
-  if (parts.policy === undefined) return { isExact: false, isApproved: false };
-  const deciding = parts.policy.decide({
-    principal: client.principal,
-    scopes: client.scopes,
-    method: "tools/call",
-    server: info.server,
-    tool: source.sourceName,
-    publicName: info.name,
-    args,
-  });
+  const { policy } = parts;
+  if (policy === undefined) return { isExact: false, isApproved: false };
+  const decide = () =>
+    policy.decide({
+      principal: client.principal,
+      scopes: client.scopes,
+      method: "tools/call",
+      server: info.server,
+      tool: source.sourceName,
+      publicName: info.name,
+      args,
+    });
   const apply = (decision: PolicyDecision): DecidedCall | Promise<DecidedCall> => {
     if (decision.effect === "deny") return { answer: refused(context, decision), isDenied: true };
-    if (decision.effect === "allow") return { isExact: decision.readsArguments === true, isApproved: false };
+    // What a person has decided about the call holds, also if the policy asks no person any more.
+    if (decision.effect === "allow" && approval.round?.kind !== "approval")
+      return { isExact: decision.readsArguments === true, isApproved: false };
     // A person who approves has read the arguments too.
-    return approve(context, decision, { ...approval, info, args }).then((answer) =>
+    return approve(context, decision, { ...approval, info, args, decide }).then((answer) =>
       answer === undefined ? { isExact: true, isApproved: true } : { answer, isDenied: false },
     );
   };
+  const deciding = decide();
   return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
+}
+
+/**
+ * The error for a call that waited at its server for an answer of the client, if new rules deny it. What is read is decided about
+ * before its answer comes here.
+ */
+export async function refusalNow({
+  parts,
+  client,
+  request,
+  facts,
+}: RequestContext): Promise<ToolCallError | undefined> {
+  const { server, tool, args } = facts;
+  const { method } = request;
+  if (parts.policy === undefined || method !== "tools/call" || server === undefined) return undefined;
+  const { principal, scopes } = client;
+  const { effect, reason } = await parts.policy.decide({ principal, scopes, method, server, tool, args });
+  // An approval that a new rule demands would come too late: the call runs.
+  if (effect !== "deny") return undefined;
+  facts.outcome = "refused";
+  return new ToolCallError({
+    code: "REFUSED",
+    server,
+    what: `The gateway refused this call: ${reason ?? "the policy does not allow it"}`,
+    outcome: "unknown",
+  });
 }
 
 /** Asks the policy about a fallback server. An approval of the call covers it, if its server needs no other decision. */
@@ -85,10 +117,17 @@ export function fallbackRule(
   };
 }
 
+interface AskedApproval extends ApprovalParts {
+  readonly info: CatalogEntry["info"];
+  readonly args: Fields;
+  /** Asks the policy again. */
+  decide(): PolicyDecision | Promise<PolicyDecision>;
+}
+
 async function approve(
   context: RequestContext,
   decision: PolicyDecision,
-  { round, wanted, info, args }: ApprovalParts & { info: CatalogEntry["info"]; args: Fields },
+  { round, wanted, info, args, decide }: AskedApproval,
 ): Promise<string | undefined> {
   const { client, exchange, facts } = context;
   if (round?.kind === "approval") {
@@ -104,7 +143,10 @@ async function approve(
     if (exchange.ask === undefined) return refused(context, decision);
     // An error instead of an answer is no approval either.
     const { result } = await exchange.ask("elicitation/create", params, exchange.signal);
-    return saysYes(result) ? undefined : refused(context, decision);
+    if (!saysYes(result)) return refused(context, decision);
+    // The rules may have changed while the person thought about it.
+    const now = await decide();
+    return now.effect === "deny" ? refused(context, now) : undefined;
   }
   facts.outcome = "waiting";
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
@@ -142,7 +184,7 @@ const saysYes = (answer: unknown): boolean =>
 
 function refused({ client, facts }: RequestContext, { effect, reason }: PolicyDecision): string {
   facts.outcome = "refused";
-  const why = reason ?? (effect === "approve" ? "the call was not approved" : "the policy does not allow it");
+  const why = reason ?? (effect === "deny" ? "the policy does not allow it" : "the call was not approved");
   return resultText(client, {
     content: [{ type: "text", text: `The gateway refused this call: ${why}` }],
     isError: true,

@@ -89,7 +89,7 @@ export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
   LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(least);
 
 /** Sends the question to a legacy client on the stream of its request. */
-async function askOnStream(
+export async function askOnStream(
   context: RequestContext,
   { method, params, onProgress }: RelayedQuestion,
   signal: AbortSignal,

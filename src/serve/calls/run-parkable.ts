@@ -3,7 +3,6 @@
  * later request of the client brings the answer, on this replica or another one.
  */
 import { StateError } from "../../errors/state-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
 import type { JsonText } from "../json-text.js";
@@ -11,6 +10,7 @@ import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
+import { refusalNow } from "./decide-call.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
 
@@ -173,29 +173,6 @@ async function answerHere(context: RequestContext, id: string, answers: Fields):
     else parked.open.call.askAgain(question);
   }
   return nextStep(context, parked.open);
-}
-
-/** The rules may have changed since the tool was called. What is read is decided about before its answer comes here. */
-async function refusalNow({
-  parts,
-  client,
-  request,
-  facts,
-}: RequestContext): Promise<ToolCallError | undefined> {
-  const { server, tool, args } = facts;
-  const { method } = request;
-  if (parts.policy === undefined || method !== "tools/call" || server === undefined) return undefined;
-  const { principal, scopes } = client;
-  const { effect, reason } = await parts.policy.decide({ principal, scopes, method, server, tool, args });
-  // An approval that a new rule demands would come too late: the call runs.
-  if (effect !== "deny") return undefined;
-  facts.outcome = "refused";
-  return new ToolCallError({
-    code: "REFUSED",
-    server,
-    what: `The gateway refused this call: ${reason ?? "the policy does not allow it"}`,
-    outcome: "unknown",
-  });
 }
 
 /** The way back to a replica that only waits for the result. */

@@ -6,10 +6,10 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { withoutProgressToken } from "../../protocol/ask-client.js";
 import { askForLogin } from "../calls/ask-for-login.js";
-import { decideCall, fallbackRule } from "../calls/decide-call.js";
+import { decideCall, fallbackRule, refusalNow } from "../calls/decide-call.js";
 import { findForCall } from "../calls/find-for-call.js";
 import { callOwnTool } from "../calls/own-tools.js";
-import { type AskClient, createRelay, passedRequestMeta } from "../calls/relayed.js";
+import { type AskClient, askOnStream, createRelay, passedRequestMeta } from "../calls/relayed.js";
 import { capabilityKeyOf, onlyQuestions } from "../client.js";
 import { nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
@@ -104,10 +104,20 @@ async function decideAndRun(
   const wanted = { name, args, inputResponses: undefined };
   const decided = await decideCall(context, found, args, { round: undefined, wanted });
   if ("answer" in decided) throw refusal(textIn(decided.answer), info.server);
-  const relay = createRelay(context, { mayUse: fallbackRule(context, args, decided.isApproved) });
+  const denied = new AbortController();
+  const relay = createRelay(context, {
+    mayUse: fallbackRule(context, args, decided.isApproved),
+    async answer(question, stop) {
+      const given = await askOnStream(context, question, stop);
+      const refusal = await refusalNow(context);
+      if (refusal === undefined) return given;
+      denied.abort(refusal);
+      throw refusal;
+    },
+  });
   const { params } = outer.request;
   const options: CallToolOptions = {
-    signal,
+    signal: AbortSignal.any([signal, denied.signal]),
     meta: passedRequestMeta(params, { baggage: parts.baggage, hops: nextHop(params) }),
     ...(decided.isExact && { checkArguments: "strict" }),
   };
