@@ -1,6 +1,6 @@
 /** Conditions on the arguments of a call, compiled from JSON pointers, globs, patterns and ranges. */
 
-import { readPath } from "./argument-path.js";
+import { readingsOfPath } from "./argument-path.js";
 import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy-document.js";
 import { compileText, type TextMatcher } from "./text-pattern.js";
 
@@ -25,6 +25,8 @@ interface Search {
   /** A value that can be read in more than one way. */
   isUnclear: boolean;
   readonly isPath: boolean;
+  /** A path that servers read in several known ways has to match in each of them. Else one of them is enough. */
+  readonly isAllow: boolean;
 }
 
 /** Compiles all conditions of a rule. They all have to hold. */
@@ -61,7 +63,11 @@ function compileCondition(
   const isEvery = (test.match ?? (effect === "allow" ? "every" : "some")) === "every";
   const { present, path: isPath = false } = test;
   return (args) => {
-    const search: Search = { steps, matches, isEvery, found: 0, isDecided: false, isUnclear: false, isPath };
+    const isAllow = effect === "allow";
+    const search: Search = {
+      ...{ steps, matches, isEvery, isPath, isAllow },
+      ...{ found: 0, isDecided: false, isUnclear: false },
+    };
     visit(args, { step: 0, depth: 0 }, search);
     if (present === false) return search.found === 0;
     if (search.found > MAX_VALUES || search.isUnclear) return effect !== "allow";
@@ -101,9 +107,10 @@ function visitAll(values: readonly unknown[], place: Place, search: Search): voi
 
 function test(value: unknown, search: Search): void {
   search.found++;
-  const read = search.isPath && typeof value === "string" ? readPath(value) : value;
-  if (read === undefined) search.isUnclear = true;
-  else if (search.matches(read) !== search.isEvery) search.isDecided = true;
+  const readings = search.isPath && typeof value === "string" ? readingsOfPath(value) : [value];
+  if (readings.length === 0) search.isUnclear = true;
+  const isMatch = search.isAllow ? readings.every(search.matches) : readings.some(search.matches);
+  if (isMatch !== search.isEvery) search.isDecided = true;
 }
 
 const isTest = (condition: ArgumentCondition): condition is ArgumentTest =>

@@ -74,6 +74,22 @@ describe("a condition on a path", () => {
     ["deny", { path: true, glob: "/etc/*" }, "/home/a", "allow"],
     ["deny", { path: true, glob: "/etc/*" }, "~/a", "deny"],
     ["deny", { path: true, glob: "/etc/*", match: "every" }, ["/home/a", "~/a"], "deny"],
+    // A server that decodes, and one on Windows.
+    ["deny", { path: true, glob: "/secret" }, "/%73ecret", "deny"],
+    ["deny", { path: true, glob: "/secret" }, "/public/../%73e%63ret/.", "deny"],
+    ["deny", { path: true, glob: "/etc/*" }, "%7e/x", "deny"],
+    ["deny", { path: true, glob: "C:/secret" }, "c%3a/secret", "deny"],
+    ["deny", { path: true, glob: "*.env" }, "app/.env::$DATA", "deny"],
+    ["deny", { path: true, glob: "/secret.txt" }, "\\secret.txt. .", "deny"],
+    ["deny", { path: true, equals: "/docs/secret" }, "/docs./secret", "deny"],
+    ["allow", { path: true, not: "/secret" }, "/%73ecret", "deny"],
+    ["allow", { path: true, glob: "/home/*" }, "/home/a%20b", "allow"],
+    ["allow", { path: true, glob: "/home/*" }, "/home/a%0ab", "deny"],
+    ["allow", { path: true, glob: "*", match: "some" }, ["/a%0a", "b"], "deny"],
+    ["allow", { path: true, glob: "/home/*.log" }, "/home/10:30.log", "allow"],
+    ["allow", { path: true, not: "*.env" }, "/app/.env::$data", "deny"],
+    ["deny", { path: true, glob: "/app/x" }, "/app:$I30:$INDEX_ALLOCATION/x", "deny"],
+    ["deny", { path: true, glob: "C:/app/x" }, "C:/app/x", "deny"],
     ["approve", { path: true, equals: "/etc" }, "/etc/", "approve"],
     ["deny", { path: true, not: "/home/*" }, "/home/../etc", "deny"],
     ["deny", { path: true, not: { glob: "/home/*" } }, "/home/./a", "allow"],
@@ -95,6 +111,7 @@ describe("a condition on a path", () => {
     [{ path: true, glob: "~/*" }, "matches no path"],
     [{ path: true, not: "/home//*" }, "matches no path"],
     [{ path: true, equals: "./a" }, "matches no path"],
+    [{ path: true, glob: "/my%20files/*" }, "matches no path"],
   ])("%j is a mistake", async (condition, message) => {
     await expect(decide("deny", condition, "/a")).rejects.toThrow(message);
   });

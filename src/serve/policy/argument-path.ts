@@ -1,5 +1,25 @@
 /** The normal form of a path that is an argument of a tool. */
-import { readUri, windowsAlias } from "./resource-uri.js";
+import { decode, readUri, windowsAlias } from "./resource-uri.js";
+
+/**
+ * The normal form, and others that some servers read: those that decode (`%73ecret`), and those on Windows, which drops dots and spaces
+ * at the end of a name, and `::$DATA`.
+ *
+ * @returns nothing if it is not known what servers read
+ */
+export function readingsOfPath(text: string): readonly string[] {
+  const path = readPath(text);
+  const decoded = path?.includes("%") ? readPath(decode(path)) : path;
+  if (path === undefined || decoded === undefined) return [];
+  // A path with a drive has only names that Windows leaves as they are.
+  return decoded === "." || /^[A-Z]:/.test(decoded) ? [path, decoded] : [path, decoded, onWindows(decoded)];
+}
+
+const onWindows = (path: string): string =>
+  path
+    .split("/")
+    .map((name) => name.replace(/:(?:[^:]*:\$\w*)?$/, "").replace(/(?<![. ])[. ]+$/, ""))
+    .join("/");
 
 /**
  * With `/` between names, without `.`, `..`, `//` and a `/` at the end; a drive of Windows is an upper-case letter. A path below the
@@ -48,8 +68,11 @@ function resolved(path: string): string | undefined {
 
 /** Why no path has this normal form; undefined if one may have it. `*` and `?` stand for any text. */
 export function problemOfPathPattern(pattern: string, ignoreCase = false): string | undefined {
-  const sample = pattern.replaceAll(/[*?]/g, "x");
-  const read = /^[*?]/.test(pattern) ? readPath(`/${sample}`)?.slice(1) : readPath(sample);
-  if (read === sample || (ignoreCase && read?.toLowerCase() === sample.toLowerCase())) return undefined;
-  return "matches no path: paths are compared with / between names, without . and .., //, ~ and a / at the end";
+  const start = /^[*?]/.test(pattern) ? "/" : "";
+  const sample = start + pattern.replaceAll(/[*?]/g, "x");
+  const readings = readingsOfPath(sample);
+  const isSame = (read: string) =>
+    read === sample || (ignoreCase && read.toLowerCase() === sample.toLowerCase());
+  if (readings.length > 0 && readings.every(isSame)) return undefined;
+  return "matches no path: paths are compared with / between names, decoded, without . and .., //, ~ and a / at the end";
 }

@@ -74,6 +74,7 @@ describe("URIs with more than one reading", () => {
     ["file:///public/..%5Csecret", "encoded slash", "file:///secret"],
     ["file:///public/%2e%2E/secret", "encoded . or ..", "file:///secret"],
     ["file:///public/.%2e/secret", "encoded . or ..", "file:///secret"],
+    ["https://x/public/..;a/secret", "parameters", "https://x/public/..;a/secret"],
     ["file:///public\\..\\secret", "backslash", "file:///secret"],
     ["file:///%2573ecret", "encoded twice", "file:///secret"],
     ["file:///secret%00.txt", "control character", "file:///secret%00.txt"],
@@ -107,6 +108,7 @@ describe("URIs with more than one reading", () => {
 
   test.each([
     ["note://Alice/x", "note://alice/x"],
+    ["note:/x", "note:///x"],
     ["note://x/a%3Ab", "note://x/a:b"],
     ["note://x//b", "note://x/b"],
     ["https://x/?q=%2Fa", "https://x/?q=/a"],

@@ -136,7 +136,9 @@ function decodedUri({ scheme, authority, path, query }: UriParts): string {
       : host && encode(host, NOT_IN_PATH);
   return join({
     scheme,
-    authority: isFile && (authority !== undefined || path.startsWith("/")) ? "" : normalHost,
+    // `note:/x` has the path of `note:///x`.
+    authority:
+      isFile && authority !== undefined ? "" : (normalHost ?? (path.startsWith("/") ? "" : undefined)),
     path: isFile ? withDrive(plainPath) : plainPath,
     query: isFile || query === undefined ? undefined : encode(decode(query), NOT_IN_QUERY),
     fragment: undefined,
@@ -158,7 +160,7 @@ const normalise = (text: string, escaped: RegExp): string =>
 const encode = (text: string, escaped: RegExp): string => normalise(text.replaceAll("%", "%25"), escaped);
 
 /** Decodes until nothing is encoded, however often it was. */
-function decode(text: string): string {
+export function decode(text: string): string {
   let decoded = text;
   for (let round = 0; round < MAX_ENCODINGS && decoded.includes("%"); round++) {
     const before = decoded;
@@ -219,8 +221,10 @@ function problemOfEncoding(text: string, isPath: boolean): string | undefined {
   if (!isPath) return undefined;
   if (/%(?:2f|5c)/i.test(text)) return "it contains an encoded slash";
   if (/%25[0-9a-f]{2}/i.test(text)) return "it is encoded twice";
-  const hasDots = text.split("/").some((segment) => /%/.test(segment) && /^(?:\.|%2e){1,2}$/i.test(segment));
-  return hasDots ? "it contains an encoded . or .." : undefined;
+  const hasDots = text
+    .split("/")
+    .some((segment) => /[%;]/.test(segment) && /^(?:\.|%2e){1,2}(?:$|;)/i.test(segment));
+  return hasDots ? "it contains an encoded . or .., or one with parameters (;)" : undefined;
 }
 
 function problemOfHost(scheme: string, authority: string | undefined): string | undefined {
