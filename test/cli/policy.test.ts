@@ -46,6 +46,9 @@ test("test says what happens and by which rule", async () => {
   expect([public_.code, public_.stdout]).toEqual([0, "allowed by rule 3 (policy.json:6)\n"]);
   const unclear = await ask("--server", "files", "--scope", "read", "--resource", "file:///public/a%2fb");
   expect(unclear.stderr).toContain("encoded slash");
+  const careless = await ask("--server", "files", "--resource", "note://Team/x");
+  expect(careless.stderr).toContain("Decided about as note://Team/x and as note://team/x");
+  expect((await ask("--server", "flies", "--tool", "read")).stderr).toContain("has no server flies");
 });
 
 test("test needs one request", async () => {

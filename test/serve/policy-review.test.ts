@@ -62,7 +62,7 @@ test("tools and arguments are compared with the first list, once", async () => {
     of(
       { effect: "deny", server: "files", tool: ["move_flie", "move_file"] },
       { effect: "deny", server: "other", tool: "raed_*" },
-      { effect: "deny", tool: "delete_*" },
+      { effect: "deny", tool: ["delete_*", "*__move_file"] },
       { effect: "deny", server: "other", tool: "move_file", args: { "/pth": "/etc/*", "/path": "x" } },
     ),
   );
@@ -74,6 +74,9 @@ test("tools and arguments are compared with the first list, once", async () => {
       'rules[0].tool: "move_flie" is not the name of a tool of files; did you mean "move_file"?',
     ),
     expect.stringContaining('rules[1].tool: "raed_*" matches no tool of other'),
+    expect.stringContaining(
+      'rules[2].tool: "*__move_file" matches no tool of these servers, only the name that clients see: the server calls it "move_file"',
+    ),
     expect.stringContaining('no tool of this rule has an argument "pth"; did you mean "path"?'),
   ]);
 });
@@ -113,5 +116,19 @@ test("a rule behind one that covers it is a warning", async () => {
   await gateway.scene.gateway.ready();
   expect(gateway.warnings).toEqual([
     expect.stringContaining("rules[1]: never applies, because rule 1 applies before it"),
+  ]);
+});
+
+test("a rule that allows no reading of a resource is a warning", async () => {
+  const rules = (...resources: string[]): PolicyDocument => ({
+    default: "deny",
+    rules: resources.map((resource) => ({ effect: "allow", server: "files", resource })),
+  });
+  await using gateway = await open(await readPolicy(rules("note://Team/*", "db://x/a//b", "db://x/*")));
+  await gateway.scene.gateway.ready();
+  expect(gateway.warnings).toEqual([
+    expect.stringContaining(
+      'rules[0].resource: "note://Team/*" allows nothing alone, because servers may read it as another resource: write "note://team/*" too',
+    ),
   ]);
 });

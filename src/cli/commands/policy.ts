@@ -28,9 +28,11 @@ export const policyCommand: RunCommand = async (invocation, context) => {
   const [action, file = ""] = invocation.words;
   const policy = await readFileOf(file, context);
   const servers = [...(await context.readServers()).servers.keys()];
-  return action === "check"
-    ? check(policy, servers, context)
-    : decide(policy, requestOf(invocation, servers), context);
+  if (action === "check") return check(policy, servers, context);
+  const request = requestOf(invocation, servers);
+  if (!servers.includes(request.server))
+    context.warn(plainLine(`Your configuration has no server ${request.server}`));
+  return decide(policy, request, context);
 };
 
 /** @throws ConfigError that names every problem of the file */
@@ -62,7 +64,8 @@ async function decide(policy: Policy, request: PolicyRequest, context: CommandCo
   const decision = await policy.decide(request);
   const place =
     decision.rule === undefined ? undefined : policy.source!().locate(["rules", decision.rule - 1]);
-  const problem = request.uri === undefined ? undefined : readUri(request.uri).problem;
+  const read = request.uri === undefined ? undefined : readUri(request.uri);
+  const problem = read?.problem;
   if (context.form === "json") {
     const { effect, rule = null, reason = null } = decision;
     context.printJson({
@@ -82,6 +85,8 @@ async function decide(policy: Policy, request: PolicyRequest, context: CommandCo
   if (decision.reason !== undefined) context.print(plainLine(`reason: ${decision.reason}`));
   if (problem !== undefined)
     context.warn(`A gateway refuses this URI unless its server lists exactly this text: ${problem}`);
+  if (read !== undefined && read.decoded !== read.uri)
+    context.warn(plainLine(`Decided about as ${read.uri} and as ${read.decoded}: servers may read both`));
   return EXIT_OF[decision.effect];
 }
 

@@ -3,7 +3,7 @@ import type { ConfigIssues, ConfigPath } from "../../config/config-issues.js";
 import { EntryReader, isRecord } from "../../config/entry-reader.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import type { ArgumentTest } from "./policy-document.js";
-import { correctedPattern } from "./resource-uri.js";
+import { readPattern } from "./resource-uri.js";
 
 /** What a value must be. */
 const OPERATORS: readonly (keyof ArgumentTest)[] = [
@@ -45,8 +45,8 @@ export function checkPattern(reader: EntryReader, field: string): void {
 /** Another way to write a URI would match nothing. */
 function checkUris(reader: EntryReader): void {
   for (const pattern of [reader.raw("resource")].flat()) {
-    const corrected = typeof pattern === "string" ? correctedPattern(pattern) : undefined;
-    if (corrected !== undefined)
+    const corrected = typeof pattern === "string" ? readPattern(pattern)?.uri : undefined;
+    if (corrected !== undefined && corrected !== pattern)
       reader.report(
         "resource",
         `is never the form that URIs are compared in: write ${JSON.stringify(corrected)}`,

@@ -71,16 +71,14 @@ export function readingsOf(request: PolicyRequest): readonly PolicyRequest[] {
   return decoded === uri ? [first] : [first, { ...request, uri: decoded }];
 }
 
-/** A pattern in the form that URIs are compared in; undefined if it is in that form. `*` and `?` stand for any text. */
-export function correctedPattern(pattern: string): string | undefined {
-  // Nothing is known about the beginning.
+/** A pattern as URIs are compared with it; undefined if nothing is known about its beginning. `*` and `?` stand for any text. */
+export function readPattern(pattern: string): Pick<ResourceUri, "uri" | "decoded"> | undefined {
   if (/^[^:]*[*?]/.test(pattern) || !pattern.includes(":")) return undefined;
   let mark = "anything";
   while (pattern.includes(mark)) mark += "x";
-  const hidden = pattern.replaceAll("*", `${mark}0`).replaceAll("?", `${mark}1`);
-  const { uri } = readTemplate(hidden);
-  const corrected = uri.replaceAll(`${mark}0`, "*").replaceAll(`${mark}1`, "?");
-  return corrected === pattern ? undefined : corrected;
+  const { uri, decoded } = readTemplate(pattern.replaceAll("*", `${mark}0`).replaceAll("?", `${mark}1`));
+  const shown = (text: string) => text.replaceAll(`${mark}0`, "*").replaceAll(`${mark}1`, "?");
+  return { uri: shown(uri), decoded: shown(decoded) };
 }
 
 function split(text: string): UriParts | undefined {

@@ -5,7 +5,8 @@ import type { ConfigIssue } from "../../errors/config-error.js";
 import { suggest } from "../../util/suggest.js";
 import { readPointer } from "./argument-conditions.js";
 import type { ReadRules } from "./policy.js";
-import type { PolicyRule, TextPattern } from "./policy-document.js";
+import type { PolicyDocument, PolicyRule, TextPattern } from "./policy-document.js";
+import { readPattern } from "./resource-uri.js";
 import { compileText } from "./text-pattern.js";
 
 /** What is wrong with the rules of a policy. */
@@ -52,6 +53,12 @@ export function reviewRules(
           `${JSON.stringify(pattern)} is the name that clients see. Write "server": ${JSON.stringify(owner)}, "${field}": ${JSON.stringify(own)}; if the server itself uses this name, write ${JSON.stringify(`${owner}_?${own}`)}`,
         );
       }
+    for (const pattern of rule.effect === "allow" ? list(rule.resource) : []) {
+      const other = readPattern(pattern)?.decoded ?? pattern;
+      if (other === pattern || mayAllow(document, other)) continue;
+      const both = `${JSON.stringify(pattern)} allows nothing alone, because servers may read it as another resource`;
+      warnings.add([...path, "resource"], `${both}: write ${JSON.stringify(other)} too`);
+    }
     const before = document.rules.findIndex((earlier, place) => place < index && covers(earlier, rule));
     if (before >= 0) warnings.add(path, `never applies, because rule ${before + 1} applies before it`);
   });
@@ -76,11 +83,18 @@ export function reviewTools(
     const offered = tools.filter(({ server }) => concerned.includes(server));
     const names = offered.map(({ sourceName }) => sourceName);
     for (const pattern of list(rule.tool)) {
+      const matches = compileText(pattern);
+      if (names.some(matches)) continue;
+      const seen = offered.find(({ server, sourceName }) => matches(`${server}${SEPARATOR}${sourceName}`));
       // A pattern for all servers may be about tools that come later.
-      if (names.some(compileText(pattern)) || (WILDCARD.test(pattern) && rule.server === undefined)) continue;
+      if (seen === undefined && WILDCARD.test(pattern) && rule.server === undefined) continue;
       const where = concerned.length === 1 ? concerned[0] : "these servers";
       const what = WILDCARD.test(pattern) ? "matches no tool" : "is not the name of a tool";
-      const message = `${JSON.stringify(pattern)} ${what} of ${where}${didYouMean(pattern, names)}`;
+      const hint =
+        seen === undefined
+          ? didYouMean(pattern, names)
+          : `, only the name that clients see: the server calls it ${JSON.stringify(seen.sourceName)}`;
+      const message = `${JSON.stringify(pattern)} ${what} of ${where}${hint}`;
       warnings.add(["rules", index, "tool"], message);
     }
     const matched =
@@ -123,6 +137,14 @@ function argumentsOf(schema: unknown): readonly string[] | undefined {
   const { additionalProperties = false } = schema;
   return others || additionalProperties !== false ? undefined : Object.keys(schema["properties"]);
 }
+
+/** Whether requests for a resource may be allowed, by some user. */
+const mayAllow = ({ default: otherwise, rules }: PolicyDocument, pattern: string): boolean =>
+  otherwise === "allow" ||
+  rules.some(({ effect, tool, prompt, resource }) => {
+    if (effect !== "allow" || tool !== undefined || prompt !== undefined) return false;
+    return resource === undefined || coversText(resource, pattern);
+  });
 
 /** Whether the earlier rule applies to everything that the later one is about. False if that is not certain. */
 function covers(earlier: PolicyRule, later: PolicyRule): boolean {
