@@ -42,10 +42,11 @@ it("is not listed without the option, and works for none of the clients", async 
 it("under a policy: own results only", async () => {
   await using server = openServer();
   const policy = await readPolicy({ default: "deny", rules: [{ effect: "allow", tool: "rows" }] });
+  let isDenied = false;
   await using scene = await openGateway(
     { mcpServers: { s: server.memory() }, maxResultBytes },
     {
-      policy,
+      policy: [policy, ({ tool }) => !(isDenied && tool === "rows")],
       auth: {
         verify: (request) => {
           const principal = request.headers.get("authorization")!.slice("Bearer ".length);
@@ -68,6 +69,14 @@ it("under a policy: own results only", async () => {
     expect(await read(bob!, { id })).toMatchObject({ isError: true });
     const denied = await ada!.callTool({ name: "s__secret", arguments: {} }).catch((error: unknown) => error);
     expect(JSON.stringify(denied)).not.toContain("Row 0");
+    // The rest of a result is not read after new rules deny its tool.
+    isDenied = true;
+    expect(await read(ada!, { id, count: 1 })).toMatchObject({
+      isError: true,
+      _meta: { "toolport/error": { code: "REFUSED" } },
+    });
+    isDenied = false;
+    expect(textOf(await read(ada!, { id, count: 1 }))).toContain("Item 0 of 1000");
   } finally {
     await Promise.all([ada, bob].map((client) => client!.close()));
   }

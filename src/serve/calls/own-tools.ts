@@ -20,7 +20,7 @@ import { refusalOfRead, refusalOfUri } from "./check-read.js";
 /** Search results are filtered afterwards, so more are searched than are shown. */
 const MAX_FOUND = 10_000;
 
-/** Tools that show a user nothing that the policy has not allowed: `read_artifact` reads results that this user got before. */
+/** Tools that show a user nothing that the policy does not allow: `read_artifact` reads results that this user got before. */
 const WITH_POLICY: readonly string[] = [SEARCH_TOOLS_NAME, CALL_TOOL_NAME, READ_ARTIFACT_NAME];
 
 /**
@@ -43,9 +43,32 @@ export function callOwnTool(
   if (!offersOwnTool(context, name)) return undefined;
   if (name === SEARCH_TOOLS_NAME && port.own.targetOf(name, args) === undefined)
     return searchTools(context, args);
-  if (context.parts.policy === undefined || WITH_POLICY.includes(name))
+  if (context.parts.policy === undefined || name === CALL_TOOL_NAME)
     return port.own.call(name, args, { signal });
+  if (name === READ_ARTIFACT_NAME) return readArtifact(context, args);
   return port.own.callUnder(itemRules(context, context.parts.policy), { name, args }, { signal });
+}
+
+/** The rules may have changed since the result was cut. The rest of it is decided about like the tool in a list. */
+async function readArtifact(context: RequestContext, args: Fields): Promise<ToolResult> {
+  const { parts, user, client, facts } = context;
+  const { port } = user;
+  const { signal } = context.exchange;
+  const { server = "", tool = "" } = port.artifacts.get(String(args["id"])) ?? {};
+  if (port.pool.configOf(server) !== undefined) {
+    if (port.catalog.find(server, tool) === undefined) await port.need("tools", { signal });
+    // A fallback server may have another name for the tool.
+    const listed = port.catalog.find(server, tool);
+    const [isShown = true] = await visibleTools(context, listed === undefined ? [] : [listed.info]);
+    if (!isShown || !parts.showsServer(client, server)) {
+      facts.outcome = "refused";
+      const what =
+        "The gateway refused this call: the policy does not allow the tool that returned this result";
+      throw new ToolCallError({ code: "REFUSED", what, server, outcome: "unsent" });
+    }
+  }
+  // Every port has this tool.
+  return port.own.call(READ_ARTIFACT_NAME, args, { signal })!;
 }
 
 /** What the policy lets the client see and read. */
