@@ -8,7 +8,9 @@ import type { VirtualTime } from "./virtual-time.js";
 const ADDRESS = "http://localhost/mcp";
 
 export type ClientEra = "legacy" | "modern";
-export const ANSWERS = ["accept", "decline", "never"] as const;
+export const ANSWERS = ["accept", "late", "decline", "never"] as const;
+/** How long a person takes who answers late. */
+const LATE_MS = 2_000;
 /** What the person in front of the client does with questions. */
 export type Answer = (typeof ANSWERS)[number];
 
@@ -220,7 +222,8 @@ export class ScheduleClient {
     ledger.count(isApproval ? "approvals" : "questions");
     const answer = answers.get(id) ?? "decline";
     if (answer === "never") await new Promise<void>((resolve) => this.#release.push(resolve));
-    if (answer !== "accept") return { action: "decline" } as never;
+    if (answer === "late") await new Promise((resolve) => setTimeout(resolve, LATE_MS));
+    else if (answer !== "accept") return { action: "decline" } as never;
     if (isApproval) ledger.accepted(id);
     const content = isApproval ? { allow: true } : { seat: `the seat of ${this.mark}` };
     return { action: "accept", content } as never;

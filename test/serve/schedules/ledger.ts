@@ -47,7 +47,8 @@ export class Ledger {
   readonly seen: Map<string, number>;
   readonly #effects = new Map<string, number>();
   readonly #open = new Set<OpenSend>();
-  readonly #accepted = new Set<string>();
+  /** Approved calls, and the number of policies before that. */
+  readonly #accepted = new Map<string, number>();
   readonly #cancels = new Map<string, number>();
   readonly #listeners = new Set<() => void>();
   /** Indexes of the policies so far. */
@@ -98,7 +99,7 @@ export class Ledger {
 
   /** A person has approved the call. */
   accepted(id: string): void {
-    this.#accepted.add(id);
+    this.#accepted.set(id, this.#history.length - 1);
   }
 
   /** A server begins to execute a call. */
@@ -107,14 +108,16 @@ export class Ledger {
     const sends = [...this.#open].filter((send) => send.id === id);
     if (sends.length === 0)
       return void this.violations.push(`${id} runs at ${server}/${tool} although no client waits for it`);
-    const since = Math.min(...sends.map(({ epoch }) => epoch));
+    const acceptedAt = this.#accepted.get(id);
+    // The policy decides again after an approval.
+    const since = Math.max(acceptedAt ?? 0, Math.min(...sends.map(({ epoch }) => epoch)));
     const principal = String(args["mark"]);
     const effects = this.#history.slice(since).map((index) => {
       const decision = policies[index]!.decide({ principal, method: "tools/call", server, tool, args });
       return "effect" in decision ? decision.effect : "allow";
     });
-    const isApproved = this.#accepted.has(id);
-    if (effects.some((effect) => effect === "allow" || (effect === "approve" && isApproved))) return;
+    if (effects.some((effect) => effect === "allow" || (effect === "approve" && acceptedAt !== undefined)))
+      return;
     const why = effects.includes("approve") ? "without an approval" : "although the policy denies it";
     this.violations.push(`${id} runs at ${server}/${tool} ${why}`);
   }
