@@ -38,7 +38,7 @@ export const ROWS = [
   ),
   row("20 stdio servers at once, wall", "fleet", "20 × stdio", "coldMs", 1.2),
   row("stdio, 64 in flight, CPU a call", "calls", "stdio", "concurrent.cpuUs", 2.2),
-  row("stdio, 64 in flight, as LangChain tools, CPU a call", "calls", "stdio", "concurrent.cpuUs", 3, {
+  row("stdio, 64 in flight, as LangChain tools, CPU a call", "calls", "stdio", "concurrent.cpuUs", 3.5, {
     ours: "toolport-langchain",
     peers: ["langchain"],
   }),

@@ -2,9 +2,8 @@
  * Runs the LangChain adapter's tests with the oldest and the newest `@langchain/core` that package.json allows:
  * `npm run test:langchain-versions`.
  *
- * The adapter skips LangChain's callback code if there are no callbacks; these tests compare the result with LangChain's own
- * code, case by case, so a version in which they differ fails here. The versions are downloaded into `.cache/`: the oldest has an
- * advisory, so it is not a development dependency.
+ * These tests compare a tool with LangChain's own tool, case by case, so a version in which they differ fails here. The
+ * versions are downloaded into `.cache/`: the oldest has an advisory, so it is not a development dependency.
  */
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
@@ -14,7 +13,7 @@ const NAME = "@langchain/core";
 const OLDEST = "1.0.0";
 /** Tests that need only `@langchain/core` of LangChain, and those of interrupts, which need no certain version of LangGraph. */
 const TESTS = [
-  ...["short-way", "tools", "timeouts.slow", "content", "load-errors"].map(
+  ...["structured-tools", "tools", "timeouts.slow", "content", "load-errors"].map(
     (name) => `adapters/langchain-${name}`,
   ),
   ...["interrupts", "places.slow"].map((name) => `suspend/langgraph-${name}`),

@@ -20,7 +20,6 @@ import type {
   MCPResourceContent,
   MCPResourceTemplate,
 } from "./client-config.js";
-import { clonePlain } from "./clone-plain.js";
 import { interruptsOf } from "./interruptible-call.js";
 import { LoggingLevels } from "./logging-levels.js";
 import { MCPClientError } from "./mcp-client-error.js";
@@ -84,7 +83,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   /** A copy of the configuration with defaults. Changing it has no effect. */
   get config(): ClientConfig {
-    return clonePlain(this.#read.config);
+    return copyOf(this.#read.config);
   }
 
   /**
@@ -356,4 +355,14 @@ export class MultiServerMCPClient implements AsyncDisposable {
 function asClientError(cause: unknown, server: string, what: string): MCPClientError {
   const why = ToolportError.isInstance(cause) ? cause.message : String(cause);
   return new MCPClientError(`${what}: ${why}`, server, { cause });
+}
+
+/** Copies plain objects and lists; functions and instances of classes stay as they are. */
+function copyOf<Value>(value: Value): Value;
+function copyOf(value: unknown): unknown {
+  if (Array.isArray(value)) return value.map((item) => copyOf(item));
+  if (typeof value !== "object" || value === null) return value;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  if (prototype !== Object.prototype && prototype !== null) return value;
+  return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
 }
