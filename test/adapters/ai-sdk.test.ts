@@ -162,8 +162,8 @@ describe("schemas", () => {
     expect(await asSchema(tools["math__add"]!.outputSchema).jsonSchema).toMatchObject({
       properties: { structuredContent: info!.outputSchema },
     });
-    const target = "gemini-openapi";
-    const derived = await toAiSdkTools(workshop.toolport, { only: ["math__add"], target });
+    const schema = "gemini-openapi";
+    const derived = await toAiSdkTools(workshop.toolport, { only: ["math__add"], schema });
     expect(await asSchema(derived["math__add"]!.inputSchema).jsonSchema).toMatchObject({ type: "OBJECT" });
   });
 

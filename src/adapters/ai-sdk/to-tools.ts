@@ -74,12 +74,12 @@ async function listOffer(
   toolport: ToolSource,
   options: AiSdkToolsOptions & { schemas?: AiSdkToolSchemas },
 ): Promise<DeferredOffer> {
-  const { deferred = "own", schemas, schema, target, onChange, compact, forModel } = options;
+  const { deferred = "own", schemas, schema, onChange, compact, forModel } = options;
   checkDeferred(deferred, AI_SDK_DEFERRED);
   return offerTools(toolport, options, {
     // The search of the AI SDK also runs in this process.
     deferred: deferred === "sdk" ? "client" : deferred,
-    target: targetOf(schema ?? target),
+    target: targetOf(schema),
     compact,
     // With schemas the caller names every tool.
     ...(schemas === undefined ? { onChange, forModel } : { forModel: false }),

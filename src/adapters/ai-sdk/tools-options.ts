@@ -3,7 +3,6 @@ import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { WithCompact } from "../../schema/derive/compact-derived.js";
-import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { ContentOptions } from "../content-options.js";
 import type { AllowedCallers } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
@@ -23,11 +22,6 @@ export interface AiSdkToolsOptions
     WithCompact,
     WithForModel,
     Omit<CallToolOptions, "signal" | "onProgress" | "suspend"> {
-  /**
-   * The older name of `schema`.
-   * @deprecated Use `schema`.
-   */
-  readonly target?: SchemaTarget | undefined;
   /** Called for every schema that had to be changed. */
   readonly onChange?: OnSchemaChange | undefined;
   /**
