@@ -43,7 +43,7 @@ export async function main(print: (line: string) => void = console.log): Promise
     });
     const message = await stream.finalMessage();
     messages.push({ role: "assistant", content: message.content });
-    const answers = await runAnthropicToolCalls(toolport, message);
+    const answers = await runAnthropicToolCalls(toolport, message, { tools });
     if (answers.length === 0) {
       print(`model: ${message.content.map((block) => (block.type === "text" ? block.text : "")).join("")}`);
       break;

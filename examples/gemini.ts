@@ -34,7 +34,7 @@ export async function main(print: (line: string) => void = console.log): Promise
       config: { tools },
     });
     contents.push(response.candidates![0]!.content!);
-    const answers = await runGeminiToolCalls(toolport, response);
+    const answers = await runGeminiToolCalls(toolport, response, { tools });
     if (answers.length === 0) {
       print(`model: ${response.text}`);
       break;

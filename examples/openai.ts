@@ -32,7 +32,7 @@ export async function main(print: (line: string) => void = console.log): Promise
     const completion = await openai.chat.completions.create({ model: "gpt-5", messages, tools });
     const message = completion.choices[0]!.message;
     messages.push(message);
-    const answers = await runOpenAIToolCalls(toolport, message);
+    const answers = await runOpenAIToolCalls(toolport, message, { tools });
     if (answers.length === 0) break;
     for (const { role, content } of answers) print(`${role}: ${content}`);
     messages.push(...answers);

@@ -157,7 +157,7 @@ async function converse(source, script, { toOpenAITools, runOpenAIToolCalls, cou
       function: { name, arguments: JSON.stringify(args) },
     }));
     const message = { role: "assistant", content: null, tool_calls };
-    const answers = await runOpenAIToolCalls(source, message);
+    const answers = await runOpenAIToolCalls(source, message, { tools });
     messages.push(message, ...answers);
     step = script.next(answers.map(({ content }) => content));
   }

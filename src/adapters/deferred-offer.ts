@@ -106,25 +106,3 @@ export function callersOf<Caller extends string>(
     next: "Correct the option named above",
   });
 }
-
-/** What a provider's adapter offered last, for runs that do not repeat the options. */
-export interface LastOffer<Options> {
-  readonly options: Options;
-  /** The names of all deferred tools that were offered so far. */
-  readonly names: ReadonlySet<string>;
-}
-
-/** Remembers, for each port, what one adapter offered. */
-export class OfferMemory<Options> {
-  readonly #last = new WeakMap<ToolSource, { options: Options; names: Set<string> }>();
-
-  keep(toolport: ToolSource, options: Options, hidden: readonly OfferedTool[]): void {
-    const names = this.#last.get(toolport)?.names ?? new Set<string>();
-    for (const { tool } of hidden) names.add(tool.name);
-    this.#last.set(toolport, { options, names });
-  }
-
-  of(toolport: ToolSource): LastOffer<Options> | undefined {
-    return this.#last.get(toolport);
-  }
-}

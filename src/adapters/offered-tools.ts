@@ -100,10 +100,7 @@ export function withSourceSchema<Metadata extends object>(
   return Object.defineProperty(metadata, "inputSchema", { value: inputSchema });
 }
 
-/**
- * Cache of derived schemas by original, which never changes once listed; the latest target comes last.
- * `plain` schemas are not derived and not stored.
- */
+/** Cache of derived schemas by original, which never changes once listed. `plain` schemas are not derived and not stored. */
 const known = new WeakMap<JsonSchema, Map<SchemaTarget, DerivedSchema>>();
 
 export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget): DerivedSchema {
@@ -111,18 +108,8 @@ export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget)
   const targets = known.get(inputSchema) ?? new Map<SchemaTarget, DerivedSchema>();
   known.set(inputSchema, targets);
   const derived = targets.get(target) ?? deriveSchema(inputSchema, target);
-  targets.delete(target);
   targets.set(target, derived);
   return derived;
-}
-
-/**
- * The target that was used last for a schema, so that arguments are converted correctly even if the
- * program does not repeat the option; the first target if none was used in this process.
- */
-export function lastTarget({ inputSchema }: ToolInfo, targets: readonly SchemaTarget[]): SchemaTarget {
-  const given = [...(known.get(inputSchema)?.keys() ?? [])].filter((target) => targets.includes(target));
-  return given.at(-1) ?? targets[0]!;
 }
 
 export interface OfferOptions extends WithForModel {

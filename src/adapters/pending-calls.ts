@@ -1,4 +1,5 @@
 /** Runs the calls of a model when some of them may wait for a person, and continues those later. */
+import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import type { ResumeInput, ResumeOptions, Suspended } from "../execution/suspend/suspension.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { AudienceRule } from "./content-options.js";
@@ -10,6 +11,7 @@ import {
   type CallOutcome,
   forCaller,
   isProgrammatic,
+  type OfferedForms,
   type RequestedCall,
   type RunRules,
   runCalls,
@@ -89,10 +91,13 @@ export async function resumeRun<Message, Result, Beside>(
   {
     answers,
     options,
+    offered,
     format,
   }: {
     answers: ResumeAnswers;
     options: ResumeOptions & WithForModel & { audience?: AudienceRule | undefined };
+    /** The tools that the model was offered; undefined if the program does not pass them. */
+    offered: OfferedForms | undefined;
     format: RunFormat<Message, Result, Beside>;
   },
 ): Promise<ResumedRun<Message>> {
@@ -101,7 +106,7 @@ export async function resumeRun<Message, Result, Beside>(
   const errors: ResumeFailure[] = [];
   const calls = [...pending].sort((a, b) => a.index - b.index);
   const resume = resumeOptions(options);
-  const fitParts = createFitter(toolport, options.forModel, true);
+  const fitParts = createFitter(toolport, options.forModel, offered?.has(READ_ARTIFACT_NAME) ?? true);
   const outcomes = await Promise.all(
     calls.map(({ token }) =>
       Object.hasOwn(answers, token)

@@ -5,6 +5,7 @@ import { CatalogError } from "../errors/catalog-error.js";
 import { SuspensionError } from "../errors/suspension-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
+import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
 import type { ToolInfo } from "../model/tool-info.js";
@@ -12,15 +13,8 @@ import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { sha256 } from "../util/sha256.js";
 import type { ContentOptions } from "./content-options.js";
-import {
-  calledTool,
-  createFitter,
-  hasReader,
-  type PartFitter,
-  type WithForModel,
-  withReader,
-} from "./for-model.js";
-import { derivedSchemaOf, lastTarget, type ToolSelection } from "./offered-tools.js";
+import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
+import { derivedSchemaOf, type ToolSelection } from "./offered-tools.js";
 import { type ResultContent, resultParts, textPart } from "./result-parts.js";
 import { hiddenTools, searchDeferred } from "./search-calls.js";
 import type { ToolSource } from "./tool-source.js";
@@ -28,8 +22,30 @@ import type { ToolSource } from "./tool-source.js";
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
 export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
 
+/** The option of all functions that run or continue the calls of a model. */
+export interface WithOfferedTools {
+  /**
+   * The tools of the request that the model answers. Its arguments are read in the form that these tools show, and texts that do not fit
+   * refer to `read_artifact` only if it is among them. The list may contain other tools and may be a copy. Without it, arguments are read
+   * against the schema of the server and repaired.
+   * @default none
+   * @example
+   * ```ts
+   * const tools = await toOpenAITools(toolport, { strict: true });
+   * const completion = await openai.chat.completions.create({ model, messages, tools });
+   * await runOpenAIToolCalls(toolport, completion.choices[0].message, { tools });
+   * ```
+   */
+  readonly tools?: readonly object[] | undefined;
+}
+
 /** Options for running the calls of a model. The options that were used for the tools may be passed here too. */
-export interface RunToolCallsOptions extends ToolSelection, ContentOptions, CallToolOptions, WithForModel {
+export interface RunToolCallsOptions
+  extends ToolSelection,
+    ContentOptions,
+    CallToolOptions,
+    WithForModel,
+    WithOfferedTools {
   /**
    * Called for every call that could not be made; the model gets the error as well. An error thrown here ends the run, for
    * instance when a server requires authorization.
@@ -105,20 +121,24 @@ export interface CallOutcome {
 
 /** What an adapter knows about the calls of its provider. */
 export interface RunRules {
-  /** The schema targets for which the tools may have been offered. */
-  readonly targets: readonly SchemaTarget[];
+  /** The form of the schema of each offered tool, by name; undefined if the program does not pass its tools. */
+  readonly offered?: OfferedForms | undefined;
+  /** The form of all other tools. Undefined: that of the server. */
+  readonly otherForm?: SchemaTarget | undefined;
   /** True for a call that searches deferred tools. Such a call is no tool call: it never waits for a person. */
   readonly isSearch?: ((call: RequestedCall) => boolean) | undefined;
 }
+
+export type OfferedForms = ReadonlyMap<string, SchemaTarget>;
 
 /** Results are in the order of the calls. Throws only on abort, and what `onError` throws. */
 export async function runCalls(
   toolport: ToolSource,
   calls: readonly RequestedCall[],
-  { targets, isSearch = () => false, ...options }: AnyRunOptions & RunRules,
+  options: AnyRunOptions & RunRules,
 ): Promise<(CallOutcome | SuspendedOutcome)[]> {
   if (calls.length === 0) return [];
-  const { servers, only, except, filter, signal } = options;
+  const { servers, only, except, filter, signal, isSearch = () => false } = options;
   const listed = await toolport.tools({
     ...(servers && { servers }),
     ...(signal && { signal }),
@@ -126,9 +146,13 @@ export async function runCalls(
     except,
     filter,
   });
-  const offered = withReader(toolport, listed, options);
-  const fitParts = createFitter(toolport, options.forModel, hasReader(offered));
-  const byName = new Map(offered.map((tool) => [tool.name, tool]));
+  const callable = withReader(toolport, listed, options);
+  const byName = new Map(callable.map((tool) => [tool.name, tool]));
+  const fitParts = createFitter(
+    toolport,
+    options.forModel,
+    (options.offered ?? byName).has(READ_ARTIFACT_NAME),
+  );
   // A provider's search makes deferred tools callable by their own names.
   if (calls.some((call) => !byName.has(call.name) && !isSearch(call)))
     for (const tool of await hiddenTools(toolport, options)) byName.set(tool.name, tool);
@@ -136,7 +160,7 @@ export async function runCalls(
   const isKnown = (call: RequestedCall) => byName.has(call.name) || isSearch(call);
   const wanted = options.unknownTools === "skip" ? calls.filter(isKnown) : calls;
   const suspends = await suspendOptions(wanted, options.suspend);
-  const context: CallContext = { toolport, byName, isOpen, targets, isSearch, options, fitParts };
+  const context: CallContext = { toolport, byName, isOpen, isSearch, options, fitParts };
   // Wait for all calls before one failure ends the run, so that none continues in the background.
   const outcomes = await Promise.allSettled(
     wanted.map((call, index) => answerCall(call, context, suspends?.[index])),
@@ -184,9 +208,8 @@ interface CallContext {
   readonly byName: ReadonlyMap<string, ToolInfo>;
   /** All tools were offered, so a name that is not listed may come from a search. */
   readonly isOpen: boolean;
-  readonly targets: readonly SchemaTarget[];
   readonly isSearch: (call: RequestedCall) => boolean;
-  readonly options: AnyRunOptions;
+  readonly options: AnyRunOptions & RunRules;
   readonly fitParts: PartFitter;
 }
 
@@ -195,15 +218,15 @@ async function answerCall(
   context: CallContext,
   suspend: SuspendOptions | undefined,
 ): Promise<CallOutcome | SuspendedOutcome> {
-  const { toolport, byName, isOpen, targets, isSearch, options, fitParts } = context;
+  const { toolport, byName, isOpen, isSearch, options, fitParts } = context;
   const tool = byName.get(call.name);
   try {
     if (isSearch(call)) return await answerSearch(call, context);
     if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
       throw notOffered(call.name, [...byName.keys()]);
     const given = readArguments(call, tool);
-    const derived = tool && derivedSchemaOf(tool, lastTarget(tool, targets));
-    const args = derived?.unwrap(given) ?? given;
+    const form = options.offered?.get(call.name) ?? options.otherForm;
+    const args = tool && form ? derivedSchemaOf(tool, form).unwrap(given) : given;
     const sent = callOptions(options, call.id);
     const result =
       suspend === undefined

@@ -1,5 +1,5 @@
 /** A model behind an endpoint with Anthropic's messages API. */
-import { runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
+import { type AnthropicTool, runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { askEndpoint, type Endpoint } from "./ask-endpoint.js";
 import type { Conversation, ConversationParts, Model } from "./conversation.js";
@@ -22,11 +22,12 @@ export function createAnthropicModel(endpoint: Endpoint, name: string): Model {
 function beginMessages(endpoint: Endpoint, model: string, parts: ConversationParts): Conversation {
   const { toolport, task, system } = parts;
   const messages: unknown[] = [{ role: "user", content: task }];
+  let tools: AnthropicTool[] = [];
   let content: readonly Block[] = [];
   return {
     async ask(signal) {
       // List the tools for every request, because they may change while the agent runs.
-      const tools = await toAnthropicTools(toolport);
+      tools = await toAnthropicTools(toolport);
       const answer = await askEndpoint({
         url: endpoint.at("messages"),
         headers: {
@@ -45,7 +46,11 @@ function beginMessages(endpoint: Endpoint, model: string, parts: ConversationPar
       return { text, calls };
     },
     async runCalls(signal) {
-      const answers = await runAnthropicToolCalls(toolport, { content }, { ...(signal && { signal }) });
+      const answers = await runAnthropicToolCalls(
+        toolport,
+        { content },
+        { tools, ...(signal && { signal }) },
+      );
       messages.push(...answers);
       const names = new Map(
         content.flatMap((block) => (block.type === "tool_use" ? [[block.id, block.name]] : [])),

@@ -1,5 +1,10 @@
 /** A model behind an endpoint with OpenAI's chat API. */
-import { type OpenAIToolMessage, runOpenAIToolCalls, toOpenAITools } from "../adapters/openai/index.js";
+import {
+  type OpenAIChatTool,
+  type OpenAIToolMessage,
+  runOpenAIToolCalls,
+  toOpenAITools,
+} from "../adapters/openai/index.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { askEndpoint, type Endpoint } from "./ask-endpoint.js";
 import type { Conversation, ConversationParts, Model, RequestedCall } from "./conversation.js";
@@ -44,11 +49,12 @@ function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts):
     { role: "system", content: system },
     { role: "user", content: task },
   ];
+  let tools: OpenAIChatTool[] = [];
   let last: ChatMessage | undefined;
   return {
     async ask(signal) {
       // List the tools for every request, because they may change while the agent runs.
-      const tools = await toOpenAITools(toolport);
+      tools = await toOpenAITools(toolport);
       const answer = await askEndpoint({
         url: endpoint.at("chat/completions"),
         headers: headersOf(endpoint),
@@ -60,7 +66,7 @@ function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts):
       return { text: last.content ?? "", calls: callsOf(last) };
     },
     async runCalls(signal) {
-      const answers = await runOpenAIToolCalls(toolport, last!, { ...(signal && { signal }) });
+      const answers = await runOpenAIToolCalls(toolport, last!, { tools, ...(signal && { signal }) });
       messages.push(...answers);
       const names = new Map(last!.tool_calls?.map(({ id, function: { name } }) => [id, name]));
       return answers.flatMap((message) => {

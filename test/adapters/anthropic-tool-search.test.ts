@@ -39,7 +39,7 @@ async function converse(
     const request = { model: "claude-test", max_tokens: 1_024, messages: [...messages], tools };
     const { content } = await client.messages.create(request);
     messages.push({ role: "assistant", content: content as Anthropic.ContentBlockParam[] });
-    const answers = await runAnthropicToolCalls(toolport, { content }, run);
+    const answers = await runAnthropicToolCalls(toolport, { content }, { ...run, tools });
     if (answers.length === 0) return content;
     messages.push(...answers);
   }
@@ -140,25 +140,28 @@ describe("client", () => {
     expect(nothing).not.toHaveProperty("is_error");
   });
 
-  test("without the option, answers as the tools were offered last", async () => {
+  test("without the option, answers as the tools of the request show", async () => {
     await using workshop = openWorkshop(DEFERRED);
     const { toolport } = workshop;
     const types = async (options?: AnthropicRunOptions) =>
       (await results(toolport, [SEARCH], options))[0]?.content.map(({ type }) => type)[0];
-    expect(await types()).toBe("text");
-    await toAnthropicTools(toolport, { deferred: "client" });
-    expect(await types()).toBe("tool_reference");
-    expect(await types({ deferred: "own" })).toBe("text");
-    await toAnthropicTools(toolport);
-    expect(await types()).toBe("text");
+    const client = await toAnthropicTools(toolport, { deferred: "client" });
+    const native = await toAnthropicTools(toolport, { deferred: "native" });
+    const own = await toAnthropicTools(toolport);
+    expect(await types({ tools: client })).toBe("tool_reference");
+    expect(await types({ tools: JSON.parse(JSON.stringify(client)) })).toBe("tool_reference");
+    expect(await types({ tools: client, deferred: "own" })).toBe("text");
     expect(await types({ deferred: "client" })).toBe("tool_reference");
+    expect(await types({ tools: native })).toBe("text");
+    expect(await types({ tools: own })).toBe("text");
+    expect(await types()).toBe("text");
   });
 
   test("refers to no tool that appeared after the tools were offered", async () => {
     const tool = (word: string) => ({ description: `Says ${word}`, handler: () => word });
     const server = createTestServer({ tools: { early: tool("hello") } });
     await using toolport = createToolport({ mcpServers: { talk: server.memory() }, deferTools: true });
-    await toAnthropicTools(toolport, { deferred: "client" });
+    let tools = await toAnthropicTools(toolport, { deferred: "client" });
     await server.update({ tools: { early: tool("hello"), late: tool("hello") } });
     await toolport.refresh();
     expect((await toolport.tools({ deferred: true })).map(({ sourceName }) => sourceName)).toEqual([
@@ -166,9 +169,9 @@ describe("client", () => {
       "late",
     ]);
     const hello = [use("search_tools", { query: "hello" })];
-    expect((await results(toolport, hello))[0]?.content).toEqual([reference("talk__early")]);
-    await toAnthropicTools(toolport, { deferred: "client" });
-    expect((await results(toolport, hello))[0]?.content).toHaveLength(2);
+    expect((await results(toolport, hello, { tools }))[0]?.content).toEqual([reference("talk__early")]);
+    tools = await toAnthropicTools(toolport, { deferred: "client" });
+    expect((await results(toolport, hello, { tools }))[0]?.content).toHaveLength(2);
     await server.close();
   });
 

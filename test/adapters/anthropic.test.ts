@@ -20,7 +20,7 @@ test.each([false, true])("single and parallel calls, failures and an image (stre
       ? await client.messages.stream(request).finalMessage()
       : await client.messages.create(request);
     messages.push({ role: "assistant", content: last.content as Anthropic.ContentBlockParam[] });
-    const answers = await runAnthropicToolCalls(toolport, last);
+    const answers = await runAnthropicToolCalls(toolport, last, { tools });
     if (answers.length === 0) break;
     messages.push(...answers);
   }

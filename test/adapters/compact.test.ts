@@ -132,9 +132,9 @@ test("reports what it changed", async () => {
 });
 
 test("arguments of renamed parameters are still converted back", async () => {
-  const { input_schema: schema } = first(await toAnthropicTools(toolport, { compact: { descriptions: 30 } }));
-  expect(Object.keys(schema["properties"] as object)).toEqual(["seat_kind", "notes"]);
+  const tools = await toAnthropicTools(toolport, { compact: { descriptions: 30 } });
+  expect(Object.keys(first(tools).input_schema["properties"] as object)).toEqual(["seat_kind", "notes"]);
   const call = { type: "tool_use", id: "1", name: "train__book", input: { seat_kind: "aisle" } } as const;
-  const [message] = await runAnthropicToolCalls(toolport, { content: [call] });
+  const [message] = await runAnthropicToolCalls(toolport, { content: [call] }, { tools });
   expect(JSON.stringify(message)).toContain(JSON.stringify('{"seat kind":"aisle"}').slice(1, -1));
 });

@@ -275,14 +275,18 @@ const PROVIDERS: Record<
         name: it.name,
         schema: it.parameters,
       })),
-    run: (calls) =>
-      runOpenAIToolCalls(toolport, {
-        tool_calls: calls.map(({ name, args }) => ({
-          id: name,
-          type: "function" as const,
-          function: { name, arguments: JSON.stringify(args) },
-        })),
-      }),
+    run: async (calls) =>
+      runOpenAIToolCalls(
+        toolport,
+        {
+          tool_calls: calls.map(({ name, args }) => ({
+            id: name,
+            type: "function" as const,
+            function: { name, arguments: JSON.stringify(args) },
+          })),
+        },
+        { tools: await toOpenAITools(toolport) },
+      ),
   },
   Anthropic: {
     target: "anthropic",
@@ -291,10 +295,19 @@ const PROVIDERS: Record<
         name,
         schema,
       })),
-    run: (calls) =>
-      runAnthropicToolCalls(toolport, {
-        content: calls.map(({ name, args }) => ({ type: "tool_use" as const, id: name, name, input: args })),
-      }),
+    run: async (calls) =>
+      runAnthropicToolCalls(
+        toolport,
+        {
+          content: calls.map(({ name, args }) => ({
+            type: "tool_use" as const,
+            id: name,
+            name,
+            input: args,
+          })),
+        },
+        { tools: await toAnthropicTools(toolport) },
+      ),
   },
   "Gemini, JSON Schema": {
     target: "gemini-json",
@@ -302,7 +315,8 @@ const PROVIDERS: Record<
       (await toGeminiTools(toolport, { forModel: false })).flatMap(({ functionDeclarations }) =>
         functionDeclarations.map(({ name, parametersJsonSchema: schema }) => ({ name, schema })),
       ),
-    run: (calls) => runGeminiToolCalls(toolport, geminiMessage(calls)),
+    run: async (calls) =>
+      runGeminiToolCalls(toolport, geminiMessage(calls), { tools: await toGeminiTools(toolport) }),
   },
   "Gemini, OpenAPI": {
     target: "gemini-openapi",
@@ -311,7 +325,10 @@ const PROVIDERS: Record<
         ({ functionDeclarations }) =>
           functionDeclarations.map(({ name, parameters: schema }) => ({ name, schema })),
       ),
-    run: (calls) => runGeminiToolCalls(toolport, geminiMessage(calls)),
+    run: async (calls) =>
+      runGeminiToolCalls(toolport, geminiMessage(calls), {
+        tools: await toGeminiTools(toolport, { schema: "openapi" }),
+      }),
   },
 };
 
@@ -343,16 +360,20 @@ test("OpenAI's strict mode: a schema that it cannot express is sent without it, 
   for (const [name, { parameters, strict }] of forms)
     expect(problemsOf(strict ? "openai-strict" : "openai", [{ name, schema: parameters }])).toEqual([]);
   const calls = await arrived(() =>
-    runOpenAIToolCalls(toolport, {
-      tool_calls: FIELD_SCHEMAS.map((field) => ({
-        id: field.name,
-        type: "function" as const,
-        function: {
-          name: publicName(field),
-          arguments: JSON.stringify(written(field, "openai-strict")),
-        },
-      })),
-    }),
+    runOpenAIToolCalls(
+      toolport,
+      {
+        tool_calls: FIELD_SCHEMAS.map((field) => ({
+          id: field.name,
+          type: "function" as const,
+          function: {
+            name: publicName(field),
+            arguments: JSON.stringify(written(field, "openai-strict")),
+          },
+        })),
+      },
+      { tools },
+    ),
   );
   // The model sends null for every optional argument, and cannot say that one that may be null is not given.
   const expected = FIELD_SCHEMAS.map((field) => [

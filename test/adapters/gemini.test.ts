@@ -31,7 +31,7 @@ test.each([
         parts.push(...(response.candidates?.[0]?.content?.parts ?? []));
       }
       contents.push({ role: "model", parts });
-      const answers = await runGeminiToolCalls(toolport, { parts });
+      const answers = await runGeminiToolCalls(toolport, { parts }, { tools });
       said = parts.map(({ text }) => text ?? "").join("");
       if (answers.length === 0) break;
       contents.push(...answers);

@@ -55,7 +55,7 @@ export const LOOPS: Record<string, Loop> = {
           tools,
         });
         const { message } = completion.choices[0]!;
-        const answers = await runOpenAIToolCalls(toolport, message);
+        const answers = await runOpenAIToolCalls(toolport, message, { tools });
         if (answers.length === 0) return { text: message.content };
         messages.push(message, ...answers);
       }
@@ -72,7 +72,7 @@ export const LOOPS: Record<string, Loop> = {
       for (;;) {
         const response = await client.responses.create({ model: "gpt-5", input: [...input], tools });
         input.push(...(response.output as OpenAI.Responses.ResponseInput));
-        const answers = await runOpenAIToolCalls(toolport, response);
+        const answers = await runOpenAIToolCalls(toolport, response, { tools });
         if (answers.length === 0) return { text: response.output_text };
         input.push(...answers);
       }
@@ -90,7 +90,7 @@ export const LOOPS: Record<string, Loop> = {
         const request = { model: "claude-sonnet-4-5", max_tokens: 1_000, messages: [...messages], tools };
         const { content } = await client.messages.create(request);
         messages.push({ role: "assistant", content: content as Anthropic.ContentBlockParam[] });
-        const answers = await runAnthropicToolCalls(toolport, { content });
+        const answers = await runAnthropicToolCalls(toolport, { content }, { tools });
         if (answers.length === 0) return { text: (content[0] as Anthropic.TextBlock).text };
         messages.push(...answers);
       }
@@ -113,7 +113,7 @@ export const LOOPS: Record<string, Loop> = {
       for (;;) {
         const request = { model: "gemini-3-pro", contents: [...contents], config: { tools } };
         const content = (await client.models.generateContent(request)).candidates?.[0]?.content;
-        const answers = await runGeminiToolCalls(toolport, content!);
+        const answers = await runGeminiToolCalls(toolport, content!, { tools });
         if (answers.length === 0) return { text: content?.parts?.[0]?.text };
         contents.push(content!, ...answers);
       }

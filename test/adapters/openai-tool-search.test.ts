@@ -37,7 +37,7 @@ async function respond(
   for (let turn = 0; turn < 10; turn += 1) {
     const response = await client.responses.create({ model: "gpt-5.4", input: [...input], tools });
     input.push(...(response.output as OpenAI.Responses.ResponseInput));
-    const outputs = await runOpenAIToolCalls(toolport, response, run);
+    const outputs = await runOpenAIToolCalls(toolport, response, { ...run, tools });
     if (outputs.length === 0) return response.output_text;
     input.push(...outputs);
   }
@@ -131,8 +131,9 @@ test("client: finds only deferred tools of the selection, as toOpenAITools defin
   await using workshop = openWorkshop(DEFERRED);
   const { toolport } = workshop;
   const options = { strict: true, servers: ["math", "art"], except: ["art__search"] };
-  await toOpenAITools(toolport, { ...options, api: "responses", deferred: "client" });
-  const [answer] = await search(toolport, { query: "search picture add" }, { ...options, strict: undefined });
+  const tools = await toOpenAITools(toolport, { ...options, api: "responses", deferred: "client" });
+  const found = { ...options, strict: undefined, tools };
+  const [answer] = await search(toolport, { query: "search picture add" }, found);
   expect(answer).toMatchObject({ type: "tool_search_output", call_id: "s1", status: "completed" });
   expect(answer?.tools.map(({ name, strict }) => [name, strict]).sort()).toEqual([
     ["math__add", true],
@@ -228,14 +229,14 @@ test("client: a search beside a call that waits for a person keeps its place", a
 test("calls of hidden tools respect the selection and the schema that was offered", async () => {
   await using workshop = openWorkshop(DEFERRED);
   const { toolport, servers } = workshop;
-  const selection = { only: ["math__*"] };
-  await toOpenAITools(toolport, {
-    ...selection,
+  const only = ["math__*"];
+  const tools = await toOpenAITools(toolport, {
+    only,
     api: "responses",
     deferred: "native",
     strict: true,
-    onChange: () => {},
   });
+  const selection = { only, tools };
   const call = (name: string, args: object) => ({
     ...{ type: "function_call", call_id: name, name, namespace: "math" },
     arguments: JSON.stringify(args),

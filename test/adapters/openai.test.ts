@@ -24,7 +24,7 @@ async function chat(
       ? await client.chat.completions.stream(request).finalMessage()
       : (await client.chat.completions.create(request)).choices[0]!.message;
     messages.push(message);
-    const answers = await runOpenAIToolCalls(toolport, message);
+    const answers = await runOpenAIToolCalls(toolport, message, { tools });
     if (answers.length === 0) return message.content;
     messages.push(...answers);
   }
@@ -45,7 +45,7 @@ async function respond(
       ? await client.responses.stream(request).finalResponse()
       : await client.responses.create(request);
     input.push(...(response.output as OpenAI.Responses.ResponseInput));
-    const answers = await runOpenAIToolCalls(toolport, response);
+    const answers = await runOpenAIToolCalls(toolport, response, { tools });
     if (answers.length === 0) return response.output_text;
     input.push(...answers);
   }
@@ -123,7 +123,7 @@ test("values that strict mode forces the model to send are removed before the ca
       { id: "1", type: "function", function: { name: "math__add", arguments: JSON.stringify(args) } },
     ],
   });
-  const answers = await runOpenAIToolCalls(toolport, ask({ a: 1, b: 2, round: null }));
+  const answers = await runOpenAIToolCalls(toolport, ask({ a: 1, b: 2, round: null }), { tools });
   expect(answers).toEqual([{ role: "tool", tool_call_id: "1", content: '{"sum":3}' }]);
   expect(servers.math.calls).toMatchObject([{ args: { a: 1, b: 2 } }]);
   expect(servers.math.calls[0]?.args).not.toHaveProperty("round");

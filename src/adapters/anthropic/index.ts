@@ -13,7 +13,13 @@ export type {
   SuspendedRun,
 } from "../pending-calls.js";
 export type { ResultContent } from "../result-parts.js";
-export type { CallerOfCall, RequestedCall, SuspendCallsOptions, WithSuspend } from "../run-calls.js";
+export type {
+  CallerOfCall,
+  RequestedCall,
+  SuspendCallsOptions,
+  WithOfferedTools,
+  WithSuspend,
+} from "../run-calls.js";
 export type { ToolSource } from "../tool-source.js";
 export type {
   AnthropicDocumentBlock,

@@ -18,13 +18,14 @@ import {
   type CallerOfCall,
   type CallOutcome,
   isProgrammatic,
+  type OfferedForms,
   type RequestedCall,
   type RunToolCallsOptions,
+  type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import { type AnthropicFileBlock, type AnthropicTextBlock, PROVIDER_NAME, toFileBlock } from "./content.js";
-import { offerMemory } from "./to-tools.js";
 
 /** The relevant fields of a message of the API. */
 export interface AnthropicAnswer {
@@ -53,7 +54,7 @@ export interface AnthropicToolResultMessage {
 export interface AnthropicRunOptions extends RunToolCallsOptions {
   /**
    * The option `deferred` of the tools. With `"client"`, a call of `search_tools` is answered by references, which load the tools.
-   * @default its last value in this process
+   * @default what `tools` show
    */
   readonly deferred?: DeferredOptions["deferred"];
 }
@@ -71,7 +72,8 @@ interface ToolUse {
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
  * With `suspend`, calls that wait for a person are in `pending`.
  *
- * With tools of `deferred: "client"`, pass the options of the tools here as well: the selection limits what a search finds.
+ * Pass the `tools` of the request: they show how to read the arguments, and which tools a search may load. With tools of
+ * `deferred: "client"`, pass their options as well: the selection limits what a search finds.
  */
 export function runAnthropicToolCalls(
   toolport: ToolSource,
@@ -89,20 +91,21 @@ export async function runAnthropicToolCalls(
   options: AnthropicRunOptions | WithSuspend<AnthropicRunOptions> = {},
 ): Promise<AnthropicToolResultMessage[] | SuspendedRun<AnthropicToolResultMessage>> {
   const calls = requestedCalls(content);
-  const last = offerMemory.of(toolport);
-  const { deferred = last?.options.deferred } = options;
-  const isSearch = ({ name }: RequestedCall) => deferred === "client" && name === SEARCH_TOOLS_NAME;
-  const run = { ...options, targets: ["anthropic"] as const, isSearch };
-  return runAndFormat(
-    toolport,
-    calls,
-    run,
-    formatOf(options, { offered: last?.names, isResultsOnly: calls.some(isProgrammatic) }),
-  );
+  const { tools, deferred } = options;
+  const offered = tools && offeredForms(tools);
+  // With the search of Anthropic, the list has deferred tools too, but not this one.
+  const isShown = offered?.has(SEARCH_TOOLS_NAME) === true && tools?.some(isDeferred) === true;
+  const isClient = deferred === undefined ? isShown : deferred === "client";
+  const isSearch = ({ name }: RequestedCall) => isClient && name === SEARCH_TOOLS_NAME;
+  const format = formatOf(options, { offered, isResultsOnly: calls.some(isProgrammatic) });
+  return runAndFormat(toolport, calls, { ...options, offered, isSearch }, format);
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> & ResumeOptions & WithForModel;
+export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> &
+  ResumeOptions &
+  WithForModel &
+  WithOfferedTools;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -111,8 +114,8 @@ export type AnthropicResumeOptions = Omit<ContentOptions, "strictContent"> & Res
  * @param answers what the user decided, by the token of the call
  * @example
  * ```ts
- * let run = await runAnthropicToolCalls(toolport, message, { suspend: true });
- * while (run.pending.length > 0) run = await resumeAnthropicToolCalls(toolport, run, await askUser(run.pending));
+ * let run = await runAnthropicToolCalls(toolport, message, { tools, suspend: true });
+ * while (run.pending.length > 0) run = await resumeAnthropicToolCalls(toolport, run, await askUser(run.pending), { tools });
  * messages.push(...run.messages);
  * ```
  */
@@ -124,14 +127,21 @@ export function resumeAnthropicToolCalls(
 ): Promise<ResumedRun<AnthropicToolResultMessage>> {
   const isResultsOnly = run.pending.some(({ call }) => isProgrammatic(call));
   const format = formatOf({ ...options, strictContent: false }, { isResultsOnly });
-  return resumeRun(toolport, run, { answers, options, format });
+  const offered = options.tools && offeredForms(options.tools);
+  return resumeRun(toolport, run, { answers, options, offered, format });
 }
+
+/** The form of the schema of every tool in the list of a request, by name. */
+const offeredForms = (tools: readonly object[]): Map<string, "anthropic"> =>
+  new Map(tools.flatMap((tool) => ("name" in tool ? [[String(tool.name), "anthropic"]] : [])));
+
+const isDeferred = (tool: object): boolean => "defer_loading" in tool && tool.defer_loading === true;
 
 type Block = AnthropicToolResultMessage["content"][number];
 
 interface MessageRules {
-  /** The deferred tools that were offered so far; undefined if unknown. */
-  readonly offered?: ReadonlySet<string> | undefined;
+  /** The tools of the request; undefined if unknown. */
+  readonly offered?: OfferedForms | undefined;
   /** Nothing may follow the results in the message. */
   readonly isResultsOnly: boolean;
 }
@@ -165,7 +175,7 @@ const requestedCalls = (content: AnthropicAnswer["content"]): RequestedCall[] =>
 /** The tools that a search found. The API rejects a reference to a tool that is not in `tools` of the request. */
 function toReferences({ call, found = [] }: CallOutcome, { offered }: MessageRules): AnthropicToolResult {
   const references = found
-    .filter(({ name }) => offered === undefined || offered.size === 0 || offered.has(name))
+    .filter(({ name }) => offered === undefined || offered.has(name))
     .map(({ name }): AnthropicToolReference => ({ type: "tool_reference", tool_name: name }));
   return {
     type: "tool_result",

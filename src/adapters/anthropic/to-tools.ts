@@ -2,14 +2,7 @@
 import type { ToolDefinition } from "../../catalog/search/deferred-tools.js";
 import type { WithCompact } from "../../schema/derive/compact-derived.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import {
-  type AllowedCallers,
-  callersOf,
-  type DeferredOptions,
-  type DeferredTools,
-  OfferMemory,
-  offerTools,
-} from "../deferred-offer.js";
+import { type AllowedCallers, callersOf, type DeferredOptions, offerTools } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
 import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
@@ -55,9 +48,6 @@ export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, W
   readonly onChange?: OnSchemaChange | undefined;
 }
 
-/** What was offered last for a port: runs need it to answer a search. */
-export const offerMemory = new OfferMemory<{ readonly deferred: DeferredTools }>();
-
 /**
  * Returns the tools for a request to Anthropic.
  *
@@ -66,7 +56,7 @@ export const offerMemory = new OfferMemory<{ readonly deferred: DeferredTools }>
  * const tools = await toAnthropicTools(toolport);
  * const message = await anthropic.messages.create({ model, max_tokens: 1024, messages, tools });
  * messages.push({ role: "assistant", content: message.content });
- * messages.push(...(await runAnthropicToolCalls(toolport, message)));
+ * messages.push(...(await runAnthropicToolCalls(toolport, message, { tools })));
  * ```
  * @example Tools that the model loads when it needs them
  * ```ts
@@ -84,7 +74,7 @@ export function toAnthropicTools(
 ): Promise<AnthropicDeferredTool[]>;
 export async function toAnthropicTools(
   toolport: ToolSource,
-  { onChange, compact, forModel, deferred = "own", allowedCallers, ...selection }: AnthropicToolsOptions = {},
+  { onChange, compact, forModel, deferred, allowedCallers, ...selection }: AnthropicToolsOptions = {},
 ): Promise<AnthropicDeferredTool[]> {
   const offer = await offerTools(toolport, selection, {
     deferred,
@@ -94,7 +84,6 @@ export async function toAnthropicTools(
     forModel,
   });
   const { shown, hidden, search } = offer;
-  offerMemory.keep(toolport, { deferred }, hidden);
   const define = (offered: OfferedTool) => toTool(offered, allowedCallers);
   const searches = search ? [toSearchTool(search)] : hidden.length > 0 ? [{ ...NATIVE_SEARCH }] : [];
   return [

@@ -11,7 +11,14 @@ import {
   runAndFormat,
   type SuspendedRun,
 } from "../pending-calls.js";
-import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
+import type {
+  CallOutcome,
+  OfferedForms,
+  RequestedCall,
+  RunToolCallsOptions,
+  WithOfferedTools,
+  WithSuspend,
+} from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
   type GeminiInlineData,
@@ -20,6 +27,7 @@ import {
   toMessageData,
   toResponseData,
 } from "./content.js";
+import type { GeminiTool } from "./to-tools.js";
 
 interface GeminiFunctionCall {
   readonly id?: string | undefined;
@@ -59,16 +67,14 @@ export interface GeminiRunOptions extends RunToolCallsOptions {
    * @default "response"
    */
   readonly media?: "response" | "content" | "note" | undefined;
-  /** The option `schema` of the tools. @default its last value in this process */
+  /** The option `schema` of the tools, if `tools` is left out. @default none: the schema of the server */
   readonly schema?: "json" | "openapi" | undefined;
 }
-
-const GEMINI_TARGETS = ["gemini-json", "gemini-openapi"] as const;
 
 /**
  * Runs every `functionCall` of a response in parallel. One content contains all results, in the order of the calls; an
  * unknown tool, bad arguments or an unreachable server are reported to the model. An empty list: the model requested no calls.
- * With `suspend`, calls that wait for a person are in `pending`.
+ * With `suspend`, calls that wait for a person are in `pending`. Pass the `tools` of the request: they show how to read the arguments.
  */
 export function runGeminiToolCalls(
   toolport: ToolSource,
@@ -85,15 +91,24 @@ export async function runGeminiToolCalls(
   answer: GeminiAnswer,
   options: GeminiRunOptions | WithSuspend<GeminiRunOptions> = {},
 ): Promise<GeminiResponseContent[] | SuspendedRun<GeminiResponseContent>> {
-  const { schema } = options;
-  const targets = schema === undefined ? GEMINI_TARGETS : [`gemini-${schema}` as const];
-  return runAndFormat(toolport, requestedCalls(answer), { ...options, targets }, formatOf(options));
+  const { schema, tools } = options;
+  const offered = tools && offeredForms(tools);
+  const otherForm = schema === undefined ? undefined : (`gemini-${schema}` as const);
+  return runAndFormat(
+    toolport,
+    requestedCalls(answer),
+    { ...options, offered, otherForm },
+    formatOf(options),
+  );
 }
 
 type GeminiContentRules = Pick<GeminiRunOptions, "media" | keyof ContentOptions>;
 
 /** How results are converted, and the options of `resume()`. */
-export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> & ResumeOptions & WithForModel;
+export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> &
+  ResumeOptions &
+  WithForModel &
+  WithOfferedTools;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -102,8 +117,8 @@ export type GeminiResumeOptions = Omit<GeminiContentRules, "strictContent"> & Re
  * @param answers what the user decided, by the token of the call
  * @example
  * ```ts
- * let run = await runGeminiToolCalls(toolport, response, { suspend: true });
- * while (run.pending.length > 0) run = await resumeGeminiToolCalls(toolport, run, await askUser(run.pending));
+ * let run = await runGeminiToolCalls(toolport, response, { tools, suspend: true });
+ * while (run.pending.length > 0) run = await resumeGeminiToolCalls(toolport, run, await askUser(run.pending), { tools });
  * contents.push(...run.messages);
  * ```
  */
@@ -114,8 +129,20 @@ export function resumeGeminiToolCalls(
   options: GeminiResumeOptions = {},
 ): Promise<ResumedRun<GeminiResponseContent>> {
   const format = formatOf({ ...options, strictContent: false });
-  return resumeRun(toolport, run, { answers, options, format });
+  const offered = options.tools && offeredForms(options.tools);
+  return resumeRun(toolport, run, { answers, options, offered, format });
 }
+
+/** The form of the schema of every function in the list of a request, by name. */
+const offeredForms = (tools: readonly Partial<GeminiTool>[]): OfferedForms =>
+  new Map(
+    tools
+      .flatMap(({ functionDeclarations = [] }) => functionDeclarations)
+      .map(({ name, parametersJsonSchema }) => [
+        name,
+        parametersJsonSchema === undefined ? "gemini-openapi" : "gemini-json",
+      ]),
+  );
 
 type Part = GeminiResponseContent["parts"][number];
 

@@ -35,7 +35,7 @@ export interface GeminiToolsOptions extends ToolSelection, WithCompact, WithForM
  * const tools = await toGeminiTools(toolport);
  * const response = await gemini.models.generateContent({ model, contents, config: { tools } });
  * contents.push(response.candidates[0].content);
- * contents.push(...(await runGeminiToolCalls(toolport, response)));
+ * contents.push(...(await runGeminiToolCalls(toolport, response, { tools })));
  * ```
  */
 export async function toGeminiTools(

@@ -4,11 +4,10 @@ import { partNote } from "../../content/part-note.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-derived.js";
-import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { type ContentOptions, type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
 import type { DeferredOptions } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
-import { lastTarget, OfferedTool } from "../offered-tools.js";
+import { OfferedTool } from "../offered-tools.js";
 import {
   type ResumeAnswers,
   type ResumedRun,
@@ -17,7 +16,13 @@ import {
   runAndFormat,
   type SuspendedRun,
 } from "../pending-calls.js";
-import type { CallOutcome, RequestedCall, RunToolCallsOptions, WithSuspend } from "../run-calls.js";
+import type {
+  CallOutcome,
+  RequestedCall,
+  RunToolCallsOptions,
+  WithOfferedTools,
+  WithSuspend,
+} from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
   type OpenAIChatPart,
@@ -34,10 +39,10 @@ import {
   requestedCalls,
 } from "./requested-calls.js";
 import {
-  type OpenAIDefinitionOptions,
   type OpenAIResponsesTool,
   type OpenAIToolsOptions,
-  offerMemory,
+  offeredForms,
+  schemaTarget,
   toDeferredTool,
 } from "./to-tools.js";
 
@@ -88,7 +93,10 @@ export interface OpenAIRunOptions
    * @default "note"
    */
   readonly audio?: "message" | "note" | undefined;
-  /** The option `strict` of the tools. @default its last value in this process */
+  /**
+   * The option `strict` of the tools, for those that are not in `tools`: tools that a search found, or all if `tools` is left out.
+   * @default whether one of `tools` is strict
+   */
   readonly strict?: boolean | undefined;
 }
 
@@ -97,8 +105,8 @@ export interface OpenAIRunOptions
  * come in the order of the calls; an unknown tool, bad arguments or an unreachable server are reported to the model. An
  * empty list: the model requested no calls. With `suspend`, calls that wait for a person are in `pending`.
  *
- * With tools of `deferred: "client"`, searches of the model are answered too. Pass the options of the tools here as well: the
- * selection limits what a search finds.
+ * Pass the `tools` of the request: they show how to read the arguments. With tools of `deferred: "client"`, searches of the model are
+ * answered too. Pass the options of the tools as well then: the selection limits what a search finds.
  */
 export function runOpenAIToolCalls(
   toolport: ToolSource,
@@ -135,20 +143,21 @@ export async function runOpenAIToolCalls(
   answer: OpenAIChatAnswer | OpenAIResponsesAnswer,
   options: OpenAIRunOptions | WithSuspend<OpenAIRunOptions> = {},
 ): Promise<unknown> {
-  const run = { ...options, targets: targetsOf(options), isSearch };
-  const { strict, allowedCallers, compact }: OpenAIDefinitionOptions = {
-    ...offerMemory.of(toolport)?.options,
-    ...given(options),
-  };
-  const targets = targetsOf({ strict });
-  const steps = readCompact(compact);
+  const offered = options.tools && offeredForms(options.tools);
+  const strict = options.strict ?? (offered && [...offered.values()].includes("openai-strict"));
+  const target = schemaTarget(strict);
+  const steps = readCompact(options.compact);
   const define = (tool: ToolInfo) =>
-    toDeferredTool(new OfferedTool(tool, lastTarget(tool, targets), steps), allowedCallers);
+    toDeferredTool(new OfferedTool(tool, target, steps), options.allowedCallers);
+  const run = { ...options, offered, otherForm: strict === undefined ? undefined : target, isSearch };
   return runAndFormat(toolport, requestedCalls(answer), run, formatOf(options, define));
 }
 
 /** How results are converted, and the options of `resume()`. */
-export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> & ResumeOptions & WithForModel;
+export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> &
+  ResumeOptions &
+  WithForModel &
+  WithOfferedTools;
 
 /**
  * Continues the waiting calls of a run that have an answer. Their results are inserted at the place of their calls. When `pending` is empty,
@@ -157,8 +166,8 @@ export type OpenAIResumeOptions = Omit<OpenAIContentRules, "strictContent"> & Re
  * @param answers what the user decided, by the token of the call
  * @example
  * ```ts
- * let run = await runOpenAIToolCalls(toolport, message, { suspend: true });
- * while (run.pending.length > 0) run = await resumeOpenAIToolCalls(toolport, run, await askUser(run.pending));
+ * let run = await runOpenAIToolCalls(toolport, message, { tools, suspend: true });
+ * while (run.pending.length > 0) run = await resumeOpenAIToolCalls(toolport, run, await askUser(run.pending), { tools });
  * messages.push(...run.messages);
  * ```
  */
@@ -169,21 +178,13 @@ export function resumeOpenAIToolCalls<Message extends OpenAIResult>(
   options: OpenAIResumeOptions = {},
 ): Promise<ResumedRun<Message>> {
   const format = formatOf({ ...options, strictContent: false });
-  return resumeRun(toolport, run, { answers, options, format }) as Promise<ResumedRun<Message>>;
+  const offered = options.tools && offeredForms(options.tools);
+  return resumeRun(toolport, run, { answers, options, offered, format }) as Promise<ResumedRun<Message>>;
 }
 
 const isSearch = (call: RequestedCall): boolean => (call as OpenAICall).form === "search";
 
-/** The options of the definitions that this run names. */
-const given = ({ strict, allowedCallers, compact }: OpenAIDefinitionOptions): OpenAIDefinitionOptions => ({
-  ...(compact !== undefined && { compact }),
-  ...(strict !== undefined && { strict }),
-  ...(allowedCallers !== undefined && { allowedCallers }),
-});
-
 type OpenAIContentRules = Pick<OpenAIRunOptions, "media" | "audio" | keyof ContentOptions>;
-const targetsOf = ({ strict }: Pick<OpenAIRunOptions, "strict">): SchemaTarget[] =>
-  strict === undefined ? ["openai", "openai-strict"] : [strict ? "openai-strict" : "openai"];
 
 type OpenAIResult = OpenAIToolMessage | OpenAIResponsesOutput;
 

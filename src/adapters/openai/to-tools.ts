@@ -8,7 +8,6 @@ import {
   callersOf,
   type DeferredOffer,
   type DeferredOptions,
-  OfferMemory,
   offerTools,
 } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
@@ -97,11 +96,22 @@ interface ChatOnly {
   readonly allowedCallers?: undefined;
 }
 
-/** The options that definitions depend on. */
-export type OpenAIDefinitionOptions = Pick<OpenAIToolsOptions, "strict" | "allowedCallers" | "compact">;
+/** The form of the schema of every tool in the list of a request, by name. */
+export function offeredForms(tools: readonly object[]): Map<string, OpenAISchemaTarget> {
+  const forms = new Map<string, OpenAISchemaTarget>();
+  for (const entry of tools as readonly Partial<OpenAIChatTool | OpenAINamespaceTool>[]) {
+    const inside = "tools" in entry ? entry.tools : [("function" in entry && entry.function) || entry];
+    for (const { name, strict } of inside as readonly { name?: string; strict?: boolean | null }[])
+      if (name !== undefined) forms.set(name, schemaTarget(strict));
+  }
+  return forms;
+}
 
-/** The options that were used last for a port, for definitions that a search returns. */
-export const offerMemory = new OfferMemory<OpenAIDefinitionOptions>();
+type OpenAISchemaTarget = "openai" | "openai-strict";
+
+/** A tool that strict mode cannot express has the other form. */
+export const schemaTarget = (strict: boolean | null | undefined): OpenAISchemaTarget =>
+  strict === true ? "openai-strict" : "openai";
 
 /**
  * Returns the tools for a request to OpenAI.
@@ -111,7 +121,7 @@ export const offerMemory = new OfferMemory<OpenAIDefinitionOptions>();
  * const tools = await toOpenAITools(toolport);
  * const completion = await openai.chat.completions.create({ model, messages, tools });
  * messages.push(completion.choices[0].message);
- * messages.push(...(await runOpenAIToolCalls(toolport, completion.choices[0].message)));
+ * messages.push(...(await runOpenAIToolCalls(toolport, completion.choices[0].message, { tools })));
  * ```
  * @example Tools that the model loads when it needs them
  * ```ts
@@ -139,10 +149,9 @@ export async function toOpenAITools(
   const { api = "chat", strict = false, deferred, allowedCallers, ...rest } = options;
   const { onChange, compact, forModel, ...selection } = rest;
   if (api === "chat") assertChat(options);
-  const target = strict ? "openai-strict" : "openai";
+  const target = schemaTarget(strict);
   const offer = await offerTools(toolport, selection, { deferred, target, onChange, compact, forModel });
   if (api === "chat") return offer.shown.map(toChatTool);
-  if (deferred === "client") offerMemory.keep(toolport, { strict, allowedCallers, compact }, offer.hidden);
   const shown = offer.shown.map((tool) => toResponsesTool(tool, allowedCallers));
   const searched = await searchedTools(toolport, offer, allowedCallers);
   return [...shown, ...searched];
