@@ -1,5 +1,6 @@
 /** Runs the calls that a model requested, in parallel. Every call gets a result; mistakes of the model are reported to the model. */
 
+import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { SuspensionError } from "../errors/suspension-error.js";
@@ -16,7 +17,6 @@ import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
 import { derivedSchemaOf, type ToolSelection } from "./offered-tools.js";
 import { type ResultContent, resultParts, textPart } from "./result-parts.js";
-import { hiddenTools, searchDeferred } from "./search-calls.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
@@ -304,4 +304,41 @@ const notOffered = (name: string, offered: readonly string[]): CatalogError =>
     tool: name,
     what: `There is no tool named ${JSON.stringify(name)}`,
     next: offered.length > 0 ? `Use one of: ${offered.slice(0, 20).join(", ")}` : undefined,
+  });
+
+/** Finds deferred tools of the selection, best first. A tool that the query names exactly is never cut off. */
+async function searchDeferred(
+  toolport: ToolSource,
+  args: Readonly<Record<string, unknown>>,
+  selection: ToolSelection & { readonly signal?: AbortSignal | undefined },
+): Promise<ToolInfo[]> {
+  const hidden = await hiddenTools(toolport, selection);
+  return searchAmong(toolport, args, { tools: hidden, signal: selection.signal });
+}
+
+/** The same for deferred tools that are known already. */
+export async function searchAmong(
+  toolport: ToolSource,
+  args: Readonly<Record<string, unknown>>,
+  { tools, signal }: { readonly tools: Iterable<ToolInfo>; readonly signal?: AbortSignal | undefined },
+): Promise<ToolInfo[]> {
+  if (toolport.searchTools === undefined) return [];
+  const { query, limit } = readSearchArguments(args);
+  const hidden = new Map([...tools].map((tool) => [tool.name, tool]));
+  const wait = signal && { signal };
+  // Filters apply after the search, so a limit would count tools that are left out.
+  const ranked = await toolport.searchTools(query, { limit: Number.MAX_SAFE_INTEGER, ...wait });
+  const { length } = await toolport.searchTools(query, { limit, ...wait });
+  return ranked.flatMap(({ name }) => hidden.get(name) ?? []).slice(0, Math.max(limit, length));
+}
+
+/** The deferred tools that a model may find. */
+export const hiddenTools = (
+  toolport: ToolSource,
+  { servers, only, except, filter, signal }: ToolSelection & { readonly signal?: AbortSignal | undefined },
+): Promise<ToolInfo[]> =>
+  toolport.tools({
+    ...(servers && { servers }),
+    ...(signal && { signal }),
+    ...{ only, except, filter, deferred: true },
   });

@@ -1,17 +1,17 @@
 /** Every adapter converts any content of a server without throwing. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { toModelOutput } from "../../src/adapters/ai-sdk/content.js";
-import { toAiSdkContent } from "../../src/adapters/ai-sdk/to-content.js";
-import { toFileBlock } from "../../src/adapters/anthropic/content.js";
-import { toAnthropicContent } from "../../src/adapters/anthropic/to-content.js";
-import { toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
-import { toGeminiContent } from "../../src/adapters/gemini/to-content.js";
-import { toToolOutput } from "../../src/adapters/langchain/content.js";
+import { toAiSdkContent, toModelOutput } from "../../src/adapters/ai-sdk/content.js";
+import { toAnthropicContent, toFileBlock } from "../../src/adapters/anthropic/content.js";
+import { toGeminiContent, toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
+import { toLangChainContent, toToolOutput } from "../../src/adapters/langchain/content.js";
 import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
-import { toLangChainContent } from "../../src/adapters/langchain/to-content.js";
-import { toChatAudio, toChatFile, toResponsesFile } from "../../src/adapters/openai/content.js";
-import { toOpenAIContent } from "../../src/adapters/openai/to-content.js";
+import {
+  toChatAudio,
+  toChatFile,
+  toOpenAIContent,
+  toResponsesFile,
+} from "../../src/adapters/openai/content.js";
 import { resultParts } from "../../src/adapters/result-parts.js";
 import { partNote } from "../../src/content/part-note.js";
 import { resultSizeStep } from "../../src/execution/result-size.js";

@@ -1,7 +1,9 @@
-/** Content in the format of the AI SDK. Its three versions have three formats for files. */
+/** Results and prompts in the format of the AI SDK. Its three versions have three formats for files. */
 import type { ContentPart } from "../../content/content-part.js";
+import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type AudienceRule,
+  type ContentOptions,
   type ContentPlace,
   type FilePart,
   fileOf,
@@ -9,7 +11,7 @@ import {
   leaveOut,
   mapParts,
 } from "../content-options.js";
-import { type ResultContent, resultParts } from "../result-parts.js";
+import { promptTurns, type ResultContent, resultParts } from "../result-parts.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;
@@ -73,7 +75,7 @@ export function toModelOutput(
 }
 
 /** The provider behind the AI SDK is unknown here; an image that no provider supports is left out. */
-export function fileForModel(part: ContentPart): FilePart | undefined {
+function fileForModel(part: ContentPart): FilePart | undefined {
   const file = fileOf(part);
   return file !== undefined && isSupportedSomewhere(file) ? file : undefined;
 }
@@ -87,4 +89,59 @@ function toOutputPart(
   return mediaType.startsWith("image/")
     ? { type: "image-data", data, mediaType }
     : { type: "file-data", data, mediaType, filename };
+}
+
+export interface AiSdkContentOptions extends ContentOptions {
+  /** Major version of `ai` that receives the content: each one represents files differently. @default 6 */
+  readonly version?: AiSdkVersion | undefined;
+  /** Images, audio and files: sent to the model (`"content"`), or replaced by a note (`"note"`). @default "content" */
+  readonly media?: "content" | "note" | undefined;
+}
+
+/**
+ * Converts a result of `callTool` or `task.result()`: for `output` of a `tool-result`
+ * part, and for `toModelOutput` of your own tool.
+ *
+ * @example
+ * ```ts
+ * const result = await toolport.callTool("files__read_image", { path: "a.png" });
+ * const part = { type: "tool-result", toolCallId, toolName, output: toAiSdkContent(result) };
+ * ```
+ */
+export function toAiSdkContent(
+  result: ResultContent,
+  { version = 6, media, audience, strictContent = false, onLeftOut }: AiSdkContentOptions = {},
+): AiSdkModelOutput {
+  const place = { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut };
+  return toModelOutput(result, modelOutputOptions({ media, audience }, version), place);
+}
+
+export type AiSdkPromptPart =
+  | { type: "text"; text: string }
+  | { type: "file"; data: string; mediaType: string; filename: string };
+
+export type AiSdkPromptMessage =
+  | { role: "user"; content: string | AiSdkPromptPart[] }
+  | { role: "assistant"; content: string };
+
+/**
+ * Converts a prompt, for `messages` of `generateText` and similar functions. The same for every version.
+ *
+ * @example
+ * ```ts
+ * const messages = toAiSdkMessages(await toolport.getPrompt("docs", "review", { file: "a.ts" }));
+ * ```
+ */
+export function toAiSdkMessages(prompt: PromptResult, options: ContentOptions = {}): AiSdkPromptMessage[] {
+  const format = {
+    provider: PROVIDER_NAME,
+    text: (text: string): AiSdkPromptPart => ({ type: "text", text }),
+    file: (part: ContentPart): AiSdkPromptPart | undefined => {
+      const file = fileForModel(part);
+      return file && { type: "file", data: file.data, mediaType: file.mimeType, filename: file.filename };
+    },
+  };
+  return promptTurns(prompt, format, options).map(({ role, parts, text }) =>
+    role === "assistant" ? { role, content: text ?? "" } : { role, content: text ?? parts },
+  );
 }

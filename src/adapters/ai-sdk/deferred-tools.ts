@@ -3,8 +3,8 @@ import { SEARCH_TOOLS_NAME, type ToolDefinition } from "../../catalog/search/def
 import { ConfigError } from "../../errors/config-error.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { callersOf, type DeferredOffer } from "../deferred-offer.js";
-import { searchAmong } from "../search-calls.js";
+import { callersOf, type DeferredOffer } from "../offered-tools.js";
+import { searchAmong } from "../run-calls.js";
 import { groupTools } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { ExecutionOptions, ToolSetParts } from "./execute-tool.js";

@@ -3,13 +3,26 @@
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
-export type { AllowedCallers } from "../deferred-offer.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
-export type { OnSchemaChange, SchemaForm, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type {
+  AllowedCallers,
+  OnSchemaChange,
+  SchemaForm,
+  SchemaReport,
+  ToolSelection,
+} from "../offered-tools.js";
 export type { ResultContent } from "../result-parts.js";
 export type { ToolSource } from "../tool-source.js";
 export type { AiSdkCall, AiSdkSuspendOptions } from "./bound-approvals.js";
 export type { AiSdkModelOutput, AiSdkOutputPart, AiSdkVersion } from "./content.js";
+export {
+  type AiSdkContentOptions,
+  type AiSdkPromptMessage,
+  type AiSdkPromptPart,
+  toAiSdkContent,
+  toAiSdkMessages,
+} from "./content.js";
+export { type AiSdkSuspendedOutput, hasSuspended } from "./model-outputs.js";
 export type { AiSdkToolResult } from "./progress-results.js";
 export {
   type AiSdkMessage,
@@ -19,9 +32,6 @@ export {
   type ResumeMessagesOptions,
   resumeMessages,
 } from "./resume-messages.js";
-export { type AiSdkSuspendedOutput, hasSuspended } from "./suspended-output.js";
-export { type AiSdkContentOptions, toAiSdkContent } from "./to-content.js";
-export { type AiSdkPromptMessage, type AiSdkPromptPart, toAiSdkMessages } from "./to-messages.js";
 export { type AiSdkToolSearch, type AiSdkToolSearchOptions, toAiSdkToolSearch } from "./to-tool-search.js";
 export { toAiSdkTools } from "./to-tools.js";
 export type { AiSdkSchema, AiSdkToolSchemas, TypedAiSdkTools } from "./tool-schemas.js";

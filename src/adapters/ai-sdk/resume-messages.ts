@@ -7,8 +7,9 @@ import {
 } from "../../execution/suspend/suspension.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { createFitter, type WithForModel } from "../for-model.js";
-import { type ResumeOutcome, resumeCall, resumeOptions } from "../resume-call.js";
+import { type ResumeOutcome, resumeCall, resumeOptions } from "../pending-calls.js";
 import type { ToolSource } from "../tool-source.js";
+import type { AiSdkContentOptions } from "./content.js";
 import {
   type AiSdkModelOutput,
   modelOutputOptions,
@@ -17,8 +18,7 @@ import {
   versionOf,
 } from "./content.js";
 import { loadAi } from "./load-ai.js";
-import { markOf, suspendedMark, toSuspendedOutput } from "./suspended-output.js";
-import type { AiSdkContentOptions } from "./to-content.js";
+import { markOf, suspendedMark, toSuspendedOutput } from "./model-outputs.js";
 
 /** A message of the AI SDK: a model message (`content`), or a message of its user interface (`parts`). */
 export interface AiSdkMessage {

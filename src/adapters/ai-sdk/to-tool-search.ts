@@ -5,9 +5,14 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-derived.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
-import { CALL_BY_NAME } from "../deferred-offer.js";
-import { OfferedTool, type SchemaFormOptions, type ToolSelection, targetOf } from "../offered-tools.js";
-import { hiddenTools, searchAmong } from "../search-calls.js";
+import {
+  CALL_BY_NAME,
+  OfferedTool,
+  type SchemaFormOptions,
+  type ToolSelection,
+  targetOf,
+} from "../offered-tools.js";
+import { hiddenTools, searchAmong } from "../run-calls.js";
 import { groupTools, type ToolGroup } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 

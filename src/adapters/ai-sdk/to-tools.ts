@@ -7,9 +7,15 @@ import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isObject } from "../../schema/json-schema.js";
 import { setKey } from "../../schema/json-value.js";
-import { checkDeferred, type DeferredOffer, offerTools } from "../deferred-offer.js";
 import { hasReader } from "../for-model.js";
-import { type OfferedTool, targetOf, withSourceSchema } from "../offered-tools.js";
+import {
+  checkDeferred,
+  type DeferredOffer,
+  type OfferedTool,
+  offerTools,
+  targetOf,
+  withSourceSchema,
+} from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import { versionOf } from "./content.js";
 import { createDeferral, type Deferral } from "./deferred-tools.js";

@@ -4,9 +4,8 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { WithCompact } from "../../schema/derive/compact-derived.js";
 import type { ContentOptions } from "../content-options.js";
-import type { AllowedCallers } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
-import type { OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";
+import type { AllowedCallers, OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";
 import type { AiSdkSuspendOptions } from "./bound-approvals.js";
 import type { AiSdkVersion } from "./content.js";
 

@@ -1,6 +1,8 @@
-/** Content as blocks of Anthropic's messages API. */
+/** Content as blocks of Anthropic's messages API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
-import { fileOf } from "../content-options.js";
+import type { PromptResult } from "../../port/get-prompt.js";
+import { type ContentOptions, fileOf, leaveOut, mapParts } from "../content-options.js";
+import { promptTurns, type ResultContent, resultParts } from "../result-parts.js";
 
 export const PROVIDER_NAME = "Anthropic's API";
 
@@ -35,4 +37,66 @@ export function toFileBlock(part: ContentPart): AnthropicFileBlock | undefined {
   if (image !== undefined) return { type: "image", source: { type: "base64", media_type: image, data } };
   if (mimeType !== "application/pdf") return undefined;
   return { type: "document", source: { type: "base64", media_type: mimeType, data }, title: filename };
+}
+
+export interface AnthropicContentOptions extends ContentOptions {
+  /** Images and PDF files: separate blocks (`"content"`), or replaced by a note (`"note"`). @default "content" */
+  readonly media?: "content" | "note" | undefined;
+}
+
+/**
+ * Converts a result of `callTool` or `task.result()`: for `content` of a `tool_result`,
+ * or of a user message. A result with `isError` is text only, because the API rejects other content beside `is_error`.
+ *
+ * @example
+ * ```ts
+ * const result = await task.result();
+ * const block = { type: "tool_result", tool_use_id, is_error: result.isError, content: toAnthropicContent(result) };
+ * ```
+ */
+export function toAnthropicContent(
+  result: ResultContent,
+  { media = "content", strictContent = false, audience, onLeftOut }: AnthropicContentOptions = {},
+): (AnthropicTextBlock | AnthropicFileBlock)[] {
+  const place = { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut };
+  const text = (words: string): AnthropicTextBlock => ({ type: "text", text: words });
+  return mapParts<AnthropicTextBlock | AnthropicFileBlock>(
+    resultParts(result, audience),
+    {
+      text,
+      file: (part) => {
+        const file = media === "note" ? undefined : toFileBlock(part);
+        return file !== undefined && result.isError === true ? text(leaveOut(part, place)) : file;
+      },
+    },
+    place,
+  );
+}
+
+export interface AnthropicPromptMessage {
+  role: "user" | "assistant";
+  content: string | (AnthropicTextBlock | AnthropicFileBlock)[];
+}
+
+/**
+ * Converts a prompt, for `messages` of a request.
+ *
+ * @example
+ * ```ts
+ * const messages = toAnthropicMessages(await toolport.getPrompt("docs", "review", { file: "a.ts" }));
+ * ```
+ */
+export function toAnthropicMessages(
+  prompt: PromptResult,
+  options: ContentOptions = {},
+): AnthropicPromptMessage[] {
+  const format = {
+    provider: PROVIDER_NAME,
+    text: (text: string): AnthropicTextBlock | AnthropicFileBlock => ({ type: "text", text }),
+    file: toFileBlock,
+  };
+  return promptTurns(prompt, format, options).map(({ role, parts, text }) => ({
+    role,
+    content: text ?? parts,
+  }));
 }

@@ -2,9 +2,15 @@
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
-export type { AllowedCallers, DeferredOptions, DeferredTools } from "../deferred-offer.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
-export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type {
+  AllowedCallers,
+  DeferredOptions,
+  DeferredTools,
+  OnSchemaChange,
+  SchemaReport,
+  ToolSelection,
+} from "../offered-tools.js";
 export type {
   PendingCall,
   ResumeAnswers,
@@ -28,6 +34,12 @@ export type {
   AnthropicTextBlock,
 } from "./content.js";
 export {
+  type AnthropicContentOptions,
+  type AnthropicPromptMessage,
+  toAnthropicContent,
+  toAnthropicMessages,
+} from "./content.js";
+export {
   type AnthropicAnswer,
   type AnthropicResumeOptions,
   type AnthropicRunOptions,
@@ -37,8 +49,6 @@ export {
   resumeAnthropicToolCalls,
   runAnthropicToolCalls,
 } from "./run-tool-calls.js";
-export { type AnthropicContentOptions, toAnthropicContent } from "./to-content.js";
-export { type AnthropicPromptMessage, toAnthropicMessages } from "./to-messages.js";
 export {
   type AnthropicCaller,
   type AnthropicDeferredTool,

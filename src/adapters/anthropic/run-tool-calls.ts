@@ -4,8 +4,8 @@ import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { partNote } from "../../content/part-note.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../content-options.js";
-import type { DeferredOptions } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
+import type { DeferredOptions } from "../offered-tools.js";
 import {
   type ResumeAnswers,
   type ResumedRun,

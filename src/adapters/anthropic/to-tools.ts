@@ -2,9 +2,9 @@
 import type { ToolDefinition } from "../../catalog/search/deferred-tools.js";
 import type { WithCompact } from "../../schema/derive/compact-derived.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
-import { type AllowedCallers, callersOf, type DeferredOptions, offerTools } from "../deferred-offer.js";
 import type { WithForModel } from "../for-model.js";
 import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
+import { type AllowedCallers, callersOf, type DeferredOptions, offerTools } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 
 /** A tool of the messages API. */

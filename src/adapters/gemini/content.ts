@@ -1,6 +1,8 @@
-/** Content as parts of Gemini's API. */
+/** Content as parts of Gemini's API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
-import { fileOf } from "../content-options.js";
+import type { PromptResult } from "../../port/get-prompt.js";
+import { type ContentOptions, fileOf, mapParts } from "../content-options.js";
+import { markedParts, promptTurns, type ResultContent } from "../result-parts.js";
 
 export const PROVIDER_NAME = "Gemini's API";
 
@@ -59,4 +61,55 @@ export function toMessageData(part: ContentPart): GeminiInlineData | undefined {
 function toInlineData(part: ContentPart): GeminiInlineData | undefined {
   const file = fileOf(part);
   return file && { inlineData: { mimeType: API_NAMES[file.mimeType] ?? file.mimeType, data: file.data } };
+}
+
+export interface GeminiContentOptions extends ContentOptions {
+  /** Images, audio, video and PDF files: separate parts (`"content"`), or replaced by a note (`"note"`). @default "content" */
+  readonly media?: "content" | "note" | undefined;
+}
+
+/**
+ * Converts a result of `callTool` or `task.result()` to parts for a user
+ * content. A failure begins with `Error:`.
+ *
+ * @example
+ * ```ts
+ * const result = await toolport.callTool("radio__record", { seconds: 5 });
+ * contents.push({ role: "user", parts: [{ text: "What is said here?" }, ...toGeminiContent(result)] });
+ * ```
+ */
+export function toGeminiContent(
+  result: ResultContent,
+  { media = "content", strictContent = false, audience, onLeftOut }: GeminiContentOptions = {},
+): (GeminiTextPart | GeminiInlineData)[] {
+  return mapParts<GeminiTextPart | GeminiInlineData>(
+    markedParts(result, audience),
+    { text: (text) => ({ text }), file: (part) => (media === "note" ? undefined : toMessageData(part)) },
+    { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut },
+  );
+}
+
+export interface GeminiPromptContent {
+  role: "user" | "model";
+  parts: (GeminiTextPart | GeminiInlineData)[];
+}
+
+/**
+ * Converts a prompt, for `contents` of a request.
+ *
+ * @example
+ * ```ts
+ * const contents = toGeminiMessages(await toolport.getPrompt("docs", "review", { file: "a.ts" }));
+ * ```
+ */
+export function toGeminiMessages(prompt: PromptResult, options: ContentOptions = {}): GeminiPromptContent[] {
+  const format = {
+    provider: PROVIDER_NAME,
+    text: (text: string): GeminiTextPart | GeminiInlineData => ({ text }),
+    file: toMessageData,
+  };
+  return promptTurns(prompt, format, options).map(({ role, parts }) => ({
+    role: role === "user" ? "user" : "model",
+    parts,
+  }));
 }

@@ -22,6 +22,12 @@ export type {
 export type { ToolSource } from "../tool-source.js";
 export type { GeminiInlineData, GeminiTextPart } from "./content.js";
 export {
+  type GeminiContentOptions,
+  type GeminiPromptContent,
+  toGeminiContent,
+  toGeminiMessages,
+} from "./content.js";
+export {
   type GeminiAnswer,
   type GeminiFunctionResponse,
   type GeminiResponseContent,
@@ -30,8 +36,6 @@ export {
   resumeGeminiToolCalls,
   runGeminiToolCalls,
 } from "./run-tool-calls.js";
-export { type GeminiContentOptions, toGeminiContent } from "./to-content.js";
-export { type GeminiPromptContent, toGeminiMessages } from "./to-messages.js";
 export {
   type GeminiFunctionDeclaration,
   type GeminiTool,

@@ -22,7 +22,7 @@ import type { ToolportOptions } from "../../port/options.js";
 import type { AudienceRule, LeftOutContent } from "../content-options.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type { ToolArtifact, ToolOutput } from "./content.js";
-import type { MCPClientError } from "./mcp-client-error.js";
+import type { MCPClientError } from "./errors.js";
 import type { OutputHandling } from "./output-handling.js";
 
 /** How tool output is mapped and how long a call may take. The value of a server takes precedence over the top level. */

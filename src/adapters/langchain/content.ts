@@ -1,17 +1,30 @@
-/** Converts MCP results to LangChain content and artifact, by the rules of the README of `@langchain/mcp-adapters`. */
-import type { ContentBlock as LangChainBlock } from "@langchain/core/messages";
+/** Converts MCP results to LangChain content and artifact, by the rules of the README of `@langchain/mcp-adapters`, and prompts to messages. */
+import {
+  AIMessage,
+  type BaseMessage,
+  HumanMessage,
+  type ContentBlock as LangChainBlock,
+} from "@langchain/core/messages";
 import { type ContentPart, toContentPart, toContentParts } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
+import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type AudienceRule,
   type ContentOptions,
   isFileUrl,
   isSupportedSomewhere,
   leaveOut,
+  textOf,
 } from "../content-options.js";
 import { forUserNote, isMeantForModel, type ResultContent, textPart } from "../result-parts.js";
-import type { OutputTarget, OutputType } from "./output-handling.js";
+import {
+  type OutputHandling,
+  type OutputTarget,
+  type OutputType,
+  resolveOutputHandling,
+} from "./output-handling.js";
 
 const PROVIDER_NAME = "LangChain's models";
 
@@ -71,7 +84,7 @@ export function toToolOutput(
 }
 
 /** The same synchronously: resources without content stay unchanged. */
-export const toOutputAtOnce = (result: Result, options: OutputOptions): ToolOutput =>
+const toOutputAtOnce = (result: Result, options: OutputOptions): ToolOutput =>
   arrange(toContentParts(result.content ?? []), { result, tool: undefined }, options);
 
 type BareResource = Extract<ContentPart, { kind: "bare-resource" }>;
@@ -166,7 +179,7 @@ const joinedText = (content: readonly LangChainBlock[]): string | undefined =>
 const toText = (text: string): LangChainBlock => ({ type: "text", text });
 
 /** Whether it has a block that at least one provider supports. */
-export function hasBlock(part: ContentPart): boolean {
+function hasBlock(part: ContentPart): boolean {
   switch (part.kind) {
     case "image":
       return isSupportedSomewhere(part);
@@ -187,7 +200,7 @@ const toArtifact = (part: ContentPart): ToolArtifact =>
 const mimeType = (value: string | undefined) => (value === undefined ? {} : { mime_type: value });
 
 /** Converts a part to one block for a model; parts without a block type become a note. */
-export function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
+function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
   switch (part.kind) {
     case "text":
       return standard
@@ -220,4 +233,97 @@ export function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
     default:
       return toText(partNote(part));
   }
+}
+
+export interface LangChainContentOptions extends Pick<ContentOptions, "audience" | "onLeftOut"> {
+  /** Use LangChain's standard content blocks, also for artifacts. @default false */
+  readonly useStandardContentBlocks?: boolean | undefined;
+  /**
+   * What the model sees (`"content"`) and what becomes an artifact (`"artifact"`).
+   * @default embedded resources are artifacts, everything else is content
+   */
+  readonly outputHandling?: OutputHandling | undefined;
+}
+
+/**
+ * Converts a result of `callTool` or `task.result()` to content and artifact: for a `ToolMessage`, and
+ * for your own tool with `responseFormat: "content_and_artifact"`. Nothing is read from a server: a resource without content
+ * stays unchanged.
+ *
+ * @example
+ * ```ts
+ * const [content, artifact] = toLangChainContent(await toolport.callTool("files__read_image", { path: "a.png" }));
+ * const message = new ToolMessage({ content, artifact, tool_call_id });
+ * ```
+ */
+export function toLangChainContent(
+  result: ResultContent & { readonly _meta?: Readonly<Record<string, unknown>> | undefined },
+  { useStandardContentBlocks = false, outputHandling, audience, onLeftOut }: LangChainContentOptions = {},
+): ToolOutput {
+  return toOutputAtOnce(result, {
+    useStandardContentBlocks,
+    outputHandling: resolveOutputHandling(outputHandling),
+    audience,
+    onLeftOut,
+  });
+}
+
+export interface ToLangChainMessagesOptions {
+  /** Use LangChain's standard content blocks instead of the older ones. @default false */
+  useStandardContentBlocks?: boolean;
+}
+
+/**
+ * Converts a prompt. A message of one text becomes a plain text message. Throws for content without a LangChain block,
+ * and for messages of the assistant that are not text, because an incomplete prompt would be misleading.
+ *
+ * @example
+ * ```ts
+ * const messages = toLangChainMessages(await toolport.getPrompt("notes", "summary", { topic: "tea" }));
+ * ```
+ * @throws ToolCallError with code `UNSUPPORTED_CONTENT`
+ */
+export function toLangChainMessages(
+  prompt: Pick<PromptResult, "messages"> & Partial<Pick<PromptResult, "server" | "name">>,
+  { useStandardContentBlocks = false }: ToLangChainMessagesOptions = {},
+): BaseMessage[] {
+  return prompt.messages.map(({ role, content }) => {
+    // The protocol allows one block; some servers send several.
+    const blocks: readonly unknown[] = Array.isArray(content) ? content : [content];
+    const parts = blocks.map((block) => toContentPart((block ?? {}) as Record<string, unknown>));
+    const odd = parts.find((part) => (role === "assistant" ? textOf(part) === undefined : isOdd(part)));
+    if (odd !== undefined) throw unsupported(prompt, role, odd);
+    if (role === "assistant") return new AIMessage({ content: parts.map(textOf).join("\n") });
+    const [first, ...rest] = parts;
+    const text = first?.kind === "text" && rest.length === 0 ? first.text : undefined;
+    const body: string | LangChainBlock[] =
+      text ?? parts.map((part) => toBlock(part, useStandardContentBlocks));
+    return new HumanMessage({ content: body });
+  });
+}
+
+/** Media types that some models support. */
+const KNOWN_BYTES = /^(image|audio|video)\/|^application\/pdf$/;
+
+function isOdd(part: ContentPart): boolean {
+  if (part.kind === "blob-resource") return !KNOWN_BYTES.test(part.mimeType ?? "");
+  return part.kind === "bare-resource" || !hasBlock(part);
+}
+
+function unsupported(
+  prompt: { server?: string; name?: string },
+  role: string,
+  part: ContentPart,
+): ToolCallError {
+  const type = part.kind === "unknown" || part.kind === "malformed" ? part.type : part.kind;
+  const why =
+    role === "assistant"
+      ? "but a message of the assistant can only contain text"
+      : "for which LangChain has no block";
+  return new ToolCallError({
+    code: "UNSUPPORTED_CONTENT",
+    server: prompt.server,
+    what: `The prompt${prompt.name === undefined ? "" : ` ${prompt.name}`} has content of type ${JSON.stringify(type)}, ${why}`,
+    next: "Read its messages from getPrompt() and convert them yourself",
+  });
 }

@@ -3,8 +3,8 @@
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, LeftOutContent } from "../content-options.js";
-export type { AllowedCallers } from "../deferred-offer.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
+export type { AllowedCallers } from "../offered-tools.js";
 export type { ResultContent } from "../result-parts.js";
 export type { ToolSource } from "../tool-source.js";
 export type {
@@ -36,8 +36,13 @@ export type {
   ToolCallResult,
   ToolHooks,
 } from "./client-config.js";
-export type { McpClientLike } from "./client-transport.js";
 export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
+export {
+  type LangChainContentOptions,
+  type ToLangChainMessagesOptions,
+  toLangChainContent,
+  toLangChainMessages,
+} from "./content.js";
 export {
   createResume,
   type GraphInterrupt,
@@ -47,12 +52,10 @@ export {
   type InterruptValue,
   isToolportInterrupt,
 } from "./create-resume.js";
+export type { ZodIssue } from "./errors.js";
+export { MCPClientError, ToolException, type ToolExceptionDetails } from "./errors.js";
+export type { McpClientLike } from "./load-mcp-tools.js";
 export { loadMcpTools } from "./load-mcp-tools.js";
-export { MCPClientError } from "./mcp-client-error.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
 export type { OutputHandling, OutputTarget, OutputType } from "./output-handling.js";
-export { type LangChainContentOptions, toLangChainContent } from "./to-content.js";
-export { type ToLangChainMessagesOptions, toLangChainMessages } from "./to-messages.js";
 export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";
-export { ToolException, type ToolExceptionDetails } from "./tool-exception.js";
-export type { ZodIssue } from "./zod-error.js";

@@ -1,10 +1,13 @@
 /** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
+import { toolIdentity } from "../../catalog/names/plain-names.js";
+import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
 import type { ReconnectOptions } from "../../config/entry-values.js";
 import { createToolport } from "../../create-toolport.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
+import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
@@ -20,17 +23,13 @@ import type {
   MCPResourceContent,
   MCPResourceTemplate,
 } from "./client-config.js";
+import { MCPClientError, toZodError } from "./errors.js";
 import { interruptsOf } from "./interruptible-call.js";
-import { LoggingLevels } from "./logging-levels.js";
-import { MCPClientError } from "./mcp-client-error.js";
 import { passNotifications } from "./notifications.js";
 import { type ReadConfig, readClientConfig } from "./read-client-config.js";
-import { toResource, toResourceContent, toResourceTemplate } from "./resource-shapes.js";
 import { convertTools } from "./to-tools.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
-import { uniqueNames } from "./unique-names.js";
 import { allWithheld, loadError } from "./withheld-tools.js";
-import { toZodError } from "./zod-error.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
 /** The option has two names, by transport. */
@@ -365,4 +364,79 @@ function copyOf(value: unknown): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
+}
+
+/** Names tools one after the other: each keeps its name unless another tool already has it. */
+function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => string {
+  const taken = new Set<string>();
+  return ({ name, server, sourceName }) => {
+    let free = name;
+    if (taken.has(free)) {
+      const parts = { prefixes: additionalPrefix === "" ? [] : [additionalPrefix], tool: sourceName };
+      const others = markedNames(parts, toolIdentity(server, sourceName));
+      const plain = joinName(parts);
+      if (isSafeName(plain)) free = plain;
+      while (taken.has(free)) free = others.next().value;
+    }
+    taken.add(free);
+    return free;
+  };
+}
+
+const toResource = ({ uri, ...rest }: ResourceInfo): MCPResource => ({ uri, ...describe(rest) });
+
+const toResourceTemplate = ({ uriTemplate, ...rest }: ResourceTemplateInfo): MCPResourceTemplate => ({
+  uriTemplate,
+  ...describe(rest),
+});
+
+const toResourceContent = ({ uri, mimeType, text, blob }: ResourceContents): MCPResourceContent => ({
+  uri,
+  ...(mimeType !== undefined && { mimeType }),
+  ...(text !== undefined && { text }),
+  ...(blob !== undefined && { blob }),
+});
+
+type Described = Pick<ResourceInfo, "name" | "title" | "description" | "mimeType">;
+
+const describe = ({ name, title, description, mimeType }: Described) => ({
+  name: title ?? name,
+  ...(description !== undefined && { description }),
+  ...(mimeType !== undefined && { mimeType }),
+});
+
+/** In the modern era, every request contains the level. */
+const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
+
+/** Requests log messages from servers, as each era requires, and again after every reconnect. */
+class LoggingLevels {
+  readonly #toolport: Toolport;
+  readonly #levels = new Map<string, LoggingLevel>();
+
+  constructor(toolport: Toolport) {
+    this.#toolport = toolport;
+    toolport.on("state", ({ server, to, principal }) => {
+      const level = this.#levels.get(server);
+      if (to !== "ready" || principal !== undefined || level === undefined) return;
+      // A new connection starts without a level. If setting it fails, only log messages are missing.
+      this.#sendLevel(server, level).catch(() => {});
+    });
+  }
+
+  async set(server: string, level: LoggingLevel): Promise<void> {
+    this.#levels.set(server, level);
+    await this.#sendLevel(server, level);
+  }
+
+  /** `_meta` for a call of a server. */
+  metaOf(server: string): Readonly<Record<string, unknown>> | undefined {
+    const level = this.#levels.get(server);
+    return level === undefined ? undefined : { [LOG_LEVEL_META]: level };
+  }
+
+  async #sendLevel(server: string, level: LoggingLevel): Promise<void> {
+    const { era, capabilities } = this.#toolport.snapshot().servers[server] ?? {};
+    if (era !== "legacy" || capabilities?.["logging"] === undefined) return;
+    await (await this.#toolport.client(server)).setLoggingLevel(level);
+  }
 }

@@ -4,10 +4,9 @@ import type { ServerEntry } from "../../config/server-entry.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type { ClientConfig, Connection } from "./client-config.js";
+import { ConfigZodError, MCPClientError, type ZodIssue } from "./errors.js";
 import { isRecord } from "./is-record.js";
-import { MCPClientError } from "./mcp-client-error.js";
 import { OUTPUT_TYPES } from "./output-handling.js";
-import { ConfigZodError, type ZodIssue } from "./zod-error.js";
 
 export interface ReadConfig {
   /** As given, with defaults. */

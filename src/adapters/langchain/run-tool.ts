@@ -13,11 +13,11 @@ import { calledTool, type FitFacts } from "../for-model.js";
 import { textPart } from "../result-parts.js";
 import type { ToolSource } from "../tool-source.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
+import { ToolException } from "./errors.js";
 import { type RunOutput, toHookOutput } from "./hook-output.js";
 import { callInterruptibly } from "./interruptible-call.js";
 import { isRecord } from "./is-record.js";
 import { asRecord, stateOf, type ToolConfig, timeoutOf, toolCallIdOf } from "./tool-config.js";
-import { ToolException } from "./tool-exception.js";
 import type { ToolPort } from "./tool-port.js";
 
 const debug = debugChannel("call");

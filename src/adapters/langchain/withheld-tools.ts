@@ -2,7 +2,7 @@
 import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { Toolport } from "../../toolport.js";
-import { MCPClientError } from "./mcp-client-error.js";
+import { MCPClientError } from "./errors.js";
 
 /** Those of several ports, without duplicates, and those that LangChain rejected. */
 export function allWithheld(

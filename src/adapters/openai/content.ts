@@ -1,6 +1,8 @@
-/** Content in OpenAI's two formats: parts of the chat API, and items of the responses API. */
+/** Content in OpenAI's two formats, parts of the chat API and items of the responses API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
-import { dataUri, type FilePart, fileOf } from "../content-options.js";
+import type { PromptResult } from "../../port/get-prompt.js";
+import { type ContentOptions, dataUri, type FilePart, fileOf, mapParts } from "../content-options.js";
+import { markedParts, promptTurns, type ResultContent } from "../result-parts.js";
 
 /** One of OpenAI's APIs. */
 export type OpenAIApi = "chat" | "responses";
@@ -58,3 +60,126 @@ function audioFormat({ mimeType }: FilePart): "wav" | "mp3" | undefined {
   if (["audio/wav", "audio/x-wav", "audio/wave"].includes(mimeType)) return "wav";
   return ["audio/mpeg", "audio/mp3"].includes(mimeType) ? "mp3" : undefined;
 }
+
+export interface OpenAIContentOptions extends ContentOptions {
+  /** Which API the content is for. @default "chat" */
+  readonly api?: OpenAIApi | undefined;
+  /**
+   * Images and files: separate parts (`"content"`), or replaced by a note (`"note"`), for models without vision and
+   * for tool messages of the chat API, which contain only text.
+   * @default "content"
+   */
+  readonly media?: "content" | "note" | undefined;
+}
+
+/** A text part of the chat API, which a tool message may contain. */
+export type OpenAIChatText = Extract<OpenAIChatPart, { type: "text" }>;
+
+/**
+ * Converts a result of `callTool` or `task.result()`. Chat API: for a user
+ * message; with `media: "note"` for a tool message too. Responses API: for `output` of a `function_call_output`, or for a
+ * message. A failure begins with `Error:`, since neither API has a field for it.
+ *
+ * @example
+ * ```ts
+ * const result = await toolport.callTool("files__read_image", { path: "a.png" });
+ * const output = toOpenAIContent(result, { api: "responses" });
+ * input.push({ type: "function_call_output", call_id, output });
+ * ```
+ */
+export function toOpenAIContent(
+  result: ResultContent,
+  options: OpenAIContentOptions & { api: "responses" },
+): OpenAIResponsesPart[];
+export function toOpenAIContent(
+  result: ResultContent,
+  options: OpenAIContentOptions & { api?: "chat"; media: "note" },
+): OpenAIChatText[];
+export function toOpenAIContent(
+  result: ResultContent,
+  options?: OpenAIContentOptions & { api?: "chat" },
+): OpenAIChatPart[];
+export function toOpenAIContent(
+  result: ResultContent,
+  { api = "chat", media = "content", strictContent = false, audience, onLeftOut }: OpenAIContentOptions = {},
+): OpenAIChatPart[] | OpenAIResponsesPart[] {
+  const parts = markedParts(result, audience);
+  const place = { provider: PROVIDER_NAMES[api], strict: strictContent, server: result.server, onLeftOut };
+  const isNote = media === "note";
+  if (api === "responses")
+    return mapParts<OpenAIResponsesPart>(
+      parts,
+      {
+        text: (text) => ({ type: "input_text", text }),
+        file: (part) => (isNote ? undefined : toResponsesFile(part)),
+      },
+      place,
+    );
+  return mapParts<OpenAIChatPart>(
+    parts,
+    {
+      text: (text) => ({ type: "text", text }),
+      file: (part) => (isNote ? undefined : (toChatFile(part) ?? toChatAudio(part))),
+    },
+    place,
+  );
+}
+
+export type OpenAIPromptMessage<Part> =
+  | { role: "user"; content: string | Part[] }
+  | { role: "assistant"; content: string };
+
+export interface OpenAIMessagesOptions extends ContentOptions {
+  /** Which API the messages are for. @default "chat" */
+  readonly api?: OpenAIApi | undefined;
+}
+
+/**
+ * Converts a prompt, for `messages` of the chat API or `input` of the responses API.
+ *
+ * @example
+ * ```ts
+ * const messages = toOpenAIMessages(await toolport.getPrompt("docs", "review", { file: "a.ts" }));
+ * ```
+ */
+export function toOpenAIMessages(
+  prompt: PromptResult,
+  options: OpenAIMessagesOptions & { api: "responses" },
+): OpenAIPromptMessage<OpenAIResponsesPart>[];
+export function toOpenAIMessages(
+  prompt: PromptResult,
+  options?: OpenAIMessagesOptions & { api?: "chat" },
+): OpenAIPromptMessage<OpenAIChatPart>[];
+export function toOpenAIMessages(
+  prompt: PromptResult,
+  { api = "chat", ...options }: OpenAIMessagesOptions = {},
+): OpenAIPromptMessage<OpenAIChatPart>[] | OpenAIPromptMessage<OpenAIResponsesPart>[] {
+  const provider = PROVIDER_NAMES[api];
+  if (api === "chat")
+    return toMessages(
+      promptTurns<OpenAIChatPart>(
+        prompt,
+        {
+          provider,
+          text: (text) => ({ type: "text", text }),
+          file: (part) => toChatFile(part) ?? toChatAudio(part),
+        },
+        options,
+      ),
+    );
+  return toMessages(
+    promptTurns<OpenAIResponsesPart>(
+      prompt,
+      { provider, text: (text) => ({ type: "input_text", text }), file: toResponsesFile },
+      options,
+    ),
+  );
+}
+
+/** Messages of the assistant are always text. */
+const toMessages = <Part>(
+  turns: readonly { role: "user" | "assistant"; parts: Part[]; text: string | undefined }[],
+): OpenAIPromptMessage<Part>[] =>
+  turns.map(({ role, parts, text }) =>
+    role === "assistant" ? { role, content: text ?? "" } : { role, content: text ?? parts },
+  );

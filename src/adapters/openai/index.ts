@@ -2,9 +2,15 @@
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
-export type { AllowedCallers, DeferredOptions, DeferredTools } from "../deferred-offer.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
-export type { OnSchemaChange, SchemaReport, ToolSelection } from "../offered-tools.js";
+export type {
+  AllowedCallers,
+  DeferredOptions,
+  DeferredTools,
+  OnSchemaChange,
+  SchemaReport,
+  ToolSelection,
+} from "../offered-tools.js";
 export type {
   PendingCall,
   ResumeAnswers,
@@ -22,7 +28,15 @@ export type {
 } from "../run-calls.js";
 export type { ToolSource } from "../tool-source.js";
 export type { OpenAIApi, OpenAIChatPart, OpenAIResponsesPart } from "./content.js";
-export type { OpenAIChatAnswer, OpenAIResponsesAnswer, OpenAIResponsesItem } from "./requested-calls.js";
+export {
+  type OpenAIChatText,
+  type OpenAIContentOptions,
+  type OpenAIMessagesOptions,
+  type OpenAIPromptMessage,
+  toOpenAIContent,
+  toOpenAIMessages,
+} from "./content.js";
+export type { OpenAIChatAnswer, OpenAIResponsesAnswer, OpenAIResponsesItem } from "./run-tool-calls.js";
 export {
   type OpenAICallerItem,
   type OpenAIFunctionCallOutput,
@@ -34,8 +48,6 @@ export {
   resumeOpenAIToolCalls,
   runOpenAIToolCalls,
 } from "./run-tool-calls.js";
-export { type OpenAIChatText, type OpenAIContentOptions, toOpenAIContent } from "./to-content.js";
-export { type OpenAIMessagesOptions, type OpenAIPromptMessage, toOpenAIMessages } from "./to-messages.js";
 export {
   type OpenAICaller,
   type OpenAIChatTool,

@@ -3,15 +3,15 @@ import { ConfigError } from "../../errors/config-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { WithCompact } from "../../schema/derive/compact-derived.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
+import type { WithForModel } from "../for-model.js";
+import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOffer,
   type DeferredOptions,
   offerTools,
-} from "../deferred-offer.js";
-import type { WithForModel } from "../for-model.js";
-import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
+} from "../offered-tools.js";
 import { groupTools } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { OpenAIApi } from "./content.js";

@@ -1,7 +1,7 @@
 import { expect, test } from "vitest";
 import { formatPath } from "../../config/config-issues.js";
 import { ConfigError } from "../../errors/config-error.js";
-import { toZodError } from "./zod-error.js";
+import { toZodError } from "./errors.js";
 
 test.each<[(string | number)[]]>([
   [["mcpServers", "weather", "url"]],

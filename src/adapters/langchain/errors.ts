@@ -1,0 +1,109 @@
+/** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
+
+import type { ConfigError } from "../../errors/config-error.js";
+import type { ContentBlock } from "../../execution/tool-result.js";
+
+/** Details of the failure. */
+export interface ToolExceptionDetails {
+  serverName?: string | undefined;
+  /** The tool's name on its server. */
+  toolName?: string | undefined;
+  /** The content of the result as MCP blocks; empty if there was no result. */
+  content?: readonly ContentBlock[] | undefined;
+  /** The structured content of the result, if any. */
+  structuredContent?: unknown;
+  /** `_meta` of the result. */
+  meta?: Readonly<Record<string, unknown>> | undefined;
+  /** Why the call could not be made: a `ToolportError`, or the error of a hook. */
+  cause?: unknown;
+}
+
+/**
+ * Thrown by `invoke`. Contains the result if the tool reported failure; any other failure has a `cause`.
+ *
+ * @example
+ * ```ts
+ * if (ToolException.isInstance(error)) console.error(error.toolName, error.structuredContent ?? error.message);
+ * ```
+ */
+export class ToolException extends Error {
+  override readonly name = "ToolException";
+  readonly serverName: string | undefined;
+  readonly toolName: string | undefined;
+  readonly content: readonly ContentBlock[];
+  readonly structuredContent: unknown;
+  readonly meta: Readonly<Record<string, unknown>> | undefined;
+
+  constructor(message: string, details: ToolExceptionDetails = {}) {
+    super(message, details.cause === undefined ? undefined : { cause: details.cause });
+    this.serverName = details.serverName;
+    this.toolName = details.toolName;
+    this.content = details.content ?? [];
+    this.structuredContent = details.structuredContent;
+    this.meta = details.meta;
+  }
+
+  /** By name, as documented: also across copies of the package. */
+  static isInstance(value: unknown): value is ToolException {
+    return value instanceof Error && value.name === "ToolException";
+  }
+}
+
+/** Thrown by the methods of `MultiServerMCPClient`. `cause` is the `ToolportError` that says why. */
+export class MCPClientError extends Error {
+  override readonly name = "MCPClientError";
+  /** The server; undefined if the error does not concern a single server. */
+  readonly serverName: string | undefined;
+
+  constructor(message: string, serverName?: string, options?: { cause?: unknown }) {
+    super(message, options);
+    this.serverName = serverName;
+  }
+
+  /** By name, as documented: also across copies of the package. */
+  static isInstance(value: unknown): value is MCPClientError {
+    return value instanceof Error && value.name === "MCPClientError";
+  }
+}
+
+/** One problem of a configuration. */
+export interface ZodIssue {
+  readonly code: "custom";
+  /** Where it is, key by key: `["mcpServers", "weather", "url"]`. */
+  readonly path: (string | number)[];
+  /** What is wrong and what is expected. Never contains a secret value. */
+  readonly message: string;
+}
+
+/** An error named `ZodError` with `issues`, as documented; zod itself is not used. */
+export class ConfigZodError extends Error {
+  override readonly name = "ZodError";
+  readonly issues: readonly ZodIssue[];
+
+  constructor(issues: readonly ZodIssue[], options?: { cause?: unknown }) {
+    super(issues.map(({ path, message }) => `${path.join(".")}: ${message}`).join("\n"), options);
+    this.issues = issues;
+  }
+}
+
+/** The same problems, with the paths of the user's configuration: a plain map of servers has no `mcpServers`. */
+export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodError {
+  const issues = error.issues.map(({ path, message }): ZodIssue => {
+    const keys = splitPath(path);
+    // Problems without a server come from the option `toolport`.
+    const own = keys[0] === "options" ? ["toolport", ...keys.slice(1)] : isBareMap ? keys.slice(1) : keys;
+    return { code: "custom", path: own, message };
+  });
+  const shown: ZodIssue[] = issues.length > 0 ? issues : [{ code: "custom", path: [], message: error.what }];
+  return new ConfigZodError(shown, { cause: error });
+}
+
+/** Parses a path of `formatPath`: `mcpServers["my server"].args[1]`. */
+function splitPath(path: string): (string | number)[] {
+  const keys: (string | number)[] = [];
+  for (const [, plain, index, quoted] of path.matchAll(/([^.[\]]+)|\[(\d+)\]|\[("(?:[^"\\]|\\.)*")\]/g)) {
+    if (index !== undefined) keys.push(Number(index));
+    else keys.push(quoted === undefined ? plain! : (JSON.parse(quoted) as string));
+  }
+  return keys;
+}
