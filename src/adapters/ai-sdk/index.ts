@@ -14,11 +14,13 @@ export type {
 export type { ResultContent } from "../result-parts.js";
 export type { ToolSource } from "../tool-source.js";
 export type { AiSdkCall, AiSdkSuspendOptions } from "./bound-approvals.js";
-export type { AiSdkModelOutput, AiSdkOutputPart, AiSdkVersion } from "./content.js";
 export {
   type AiSdkContentOptions,
+  type AiSdkModelOutput,
+  type AiSdkOutputPart,
   type AiSdkPromptMessage,
   type AiSdkPromptPart,
+  type AiSdkVersion,
   toAiSdkContent,
   toAiSdkMessages,
 } from "./content.js";

@@ -36,10 +36,13 @@ export type {
   ToolCallResult,
   ToolHooks,
 } from "./client-config.js";
-export type { MetaArtifact, StructuredContentArtifact, ToolArtifact, ToolOutput } from "./content.js";
 export {
   type LangChainContentOptions,
+  type MetaArtifact,
+  type StructuredContentArtifact,
   type ToLangChainMessagesOptions,
+  type ToolArtifact,
+  type ToolOutput,
   toLangChainContent,
   toLangChainMessages,
 } from "./content.js";
@@ -52,10 +55,8 @@ export {
   type InterruptValue,
   isToolportInterrupt,
 } from "./create-resume.js";
-export type { ZodIssue } from "./errors.js";
-export { MCPClientError, ToolException, type ToolExceptionDetails } from "./errors.js";
-export type { McpClientLike } from "./load-mcp-tools.js";
-export { loadMcpTools } from "./load-mcp-tools.js";
+export { MCPClientError, ToolException, type ToolExceptionDetails, type ZodIssue } from "./errors.js";
+export { loadMcpTools, type McpClientLike } from "./load-mcp-tools.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
 export type { OutputHandling, OutputTarget, OutputType } from "./output-handling.js";
 export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";
