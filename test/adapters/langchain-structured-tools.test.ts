@@ -68,6 +68,8 @@ const EVERYTHING: RunnableConfig = {
   ...{ configurable: { thread_id: "x", model: "y" }, recursionLimit: 7 },
 };
 const SHORT_MS = 60;
+/** Early versions of `@langchain/core` 1 do not write the timeout into the metadata. */
+const within = (timeout: number): RunnableConfig => ({ timeout, metadata: { timeoutMs: timeout } });
 
 const inside = (config: RunnableConfig, use: () => unknown) =>
   RunnableLambda.from(async () => use()).invoke({}, config);
@@ -116,8 +118,8 @@ const RUNS: Table = {
   "a signal used before": ({ echo }) => echo.invoke(call(), { signal: AbortSignal.abort(new Error("no")) }),
   "an abort at once": ({ echo }) => aborting((signal) => echo.invoke(call(), { signal })),
   "an abort while it works": ({ wait }) => aborting((signal) => wait.invoke(call({}), { signal }), SHORT_MS),
-  "a timeout that is not reached": ({ echo }) => echo.invoke(call(), { timeout: 60_000 }),
-  "a timeout that is reached": ({ wait }) => wait.invoke(call({}), { timeout: SHORT_MS }),
+  "a timeout that is not reached": ({ echo }) => echo.invoke(call(), within(60_000)),
+  "a timeout that is reached": ({ wait }) => wait.invoke(call({}), within(SHORT_MS)),
   "a timeout that is none": ({ echo }) => echo.invoke(call(), { timeout: -1 }),
   "a parent run": ({ echo }) => inside(EVERYTHING, () => echo.invoke(call())),
   "a timeout of the parent run": async ({ wait }) => {
