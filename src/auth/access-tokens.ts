@@ -2,7 +2,7 @@
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
 import { authUnavailable, isClientError, tokenRefused } from "./auth-errors.js";
-import { migrateLegacyCredentials, proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
+import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
 import { forgetRegistration, restoreClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
@@ -39,7 +39,6 @@ export class AccessTokens {
       issuer: options.issuer,
       now: () => nowOf(context),
       warn: (message) => context.warn(message),
-      migrate: () => migrateLegacyCredentials(context),
     });
   }
 

@@ -1,8 +1,7 @@
-/** The records of OAuth credentials in the store: their keys, their deletion, and the migration from version 0.1. */
+/** The records of OAuth credentials in the store: their keys and their deletion. */
 import { identifyUrl } from "../config/config-identity.js";
 import { userPrefix } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
-import type { OAuthContext } from "./oauth-context.js";
 
 /** A server and the user whose credentials for it are stored. */
 export interface CredentialOwner {
@@ -24,12 +23,6 @@ export const proofKeyKey = (owner: CredentialOwner): string => recordKey("dpop",
 export const refreshLease = (owner: CredentialOwner): string => recordKey("refresh", owner);
 /** Lease of the process that prepares a login. */
 export const loginLease = (owner: CredentialOwner): string => recordKey("start", owner);
-
-/** Version 0.1 stored these records by URL, shared by all servers with the same URL. */
-export const legacyKeys = (principal: string | undefined, serverUrl: URL | string) => {
-  const identity = identifyUrl(String(serverUrl));
-  return { tokens: tokensKey({ principal, identity }), proofKey: proofKeyKey({ principal, identity }) };
-};
 
 export const pendingKey = (stateHash: string): string => `oauth/pending/${stateHash}`;
 
@@ -54,33 +47,4 @@ export async function deleteCredentials(store: Store, owner: CredentialOwner): P
   const { stateHash } = (login ?? {}) as { stateHash?: unknown };
   if (typeof stateHash === "string") await store.delete(pendingKey(stateHash));
   for (const key of [loginKey(owner), tokensKey(owner), proofKeyKey(owner)]) await store.delete(key);
-}
-
-/** Deletes the records that version 0.1 stored by URL. */
-export async function deleteLegacyCredentials(
-  store: Store,
-  principal: string | undefined,
-  url: string,
-): Promise<void> {
-  const { tokens, proofKey } = legacyKeys(principal, url);
-  await store.delete(tokens);
-  await store.delete(proofKey);
-}
-
-/** Moves the records of version 0.1 to the keys of this server, if they belong to it; true if there were any. */
-export async function migrateLegacyCredentials(context: OAuthContext): Promise<boolean> {
-  const { store, principal, serverUrl, ownsAddress } = context;
-  if (ownsAddress === undefined || !(await ownsAddress())) return false;
-  const old = legacyKeys(principal, serverUrl);
-  const tokens = await store.get(old.tokens);
-  // Unsealed records may have been written by anyone with access to the database.
-  if (tokens === undefined || !tokens.sealed) return false;
-  // The proof key first: tokens that are bound to it are useless without it.
-  const proofKey = await store.get(old.proofKey);
-  if (proofKey?.sealed === true)
-    await store.put(proofKeyKey(context), proofKey.value, { ifVersion: 0, secret: true });
-  await store.put(tokensKey(context), tokens.value, { ifVersion: 0, secret: true });
-  await store.delete(old.tokens, { ifVersion: tokens.version });
-  if (proofKey !== undefined) await store.delete(old.proofKey, { ifVersion: proofKey.version });
-  return true;
 }

@@ -1,13 +1,6 @@
 /** Logs out: revokes and deletes the tokens, and deletes everything prepared for the next login. */
 import type { AccessTokens } from "./access-tokens.js";
-import {
-  bindingKey,
-  legacyKeys,
-  loginKey,
-  pendingKey,
-  proofKeyKey,
-  tokensKey,
-} from "./credential-records.js";
+import { bindingKey, loginKey, pendingKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { clientAuthenticator, forgetRegistration, type OAuthClient, restoreClient } from "./oauth-client.js";
 import { guardedFetchOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { readStartedLogin } from "./start-authorization.js";
@@ -36,12 +29,6 @@ export async function logOut(context: OAuthContext, tokens: AccessTokens): Promi
   }
   await store.delete(loginKey(context));
   await store.delete(proofKeyKey(context));
-  if (await context.ownsAddress?.()) {
-    // Records of version 0.1, which are still there if this version had newer ones.
-    const { tokens: tokensByAddress, proofKey } = legacyKeys(context.principal, serverUrl);
-    await store.delete(tokensByAddress);
-    await store.delete(proofKey);
-  }
   const redirectUrl = redirectUrlOf(context);
   for (const issuer of redirectUrl === undefined ? [] : issuers)
     await forgetRegistration(context, { issuer, redirectUrl: redirectUrl!, clientId: undefined });

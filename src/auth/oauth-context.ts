@@ -9,8 +9,6 @@ export interface OAuthContext {
   readonly server: string;
   /** The result of `serverIdentity`; it is part of the keys of the credentials. */
   readonly identity: string;
-  /** Whether credentials that version 0.1 saved by URL can only belong to this server. @default false */
-  readonly ownsAddress?: (() => Promise<boolean>) | undefined;
   /** The configured MCP endpoint: access tokens are sent only to its origin. */
   readonly serverUrl: URL;
   readonly options: OAuthOptions;

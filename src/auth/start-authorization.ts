@@ -192,8 +192,7 @@ export async function findPending(store: Store, state: string): Promise<FoundPen
   const found = await store.get(key);
   if (found === undefined || !found.sealed) return undefined;
   const pending = found.value as PendingAuthorization;
-  // Records of version 0.1 do not say which of several servers with the same URL the login is for.
-  const isWhole = typeof pending.verifier === "string" && typeof pending.identity === "string";
-  if (readAuthorizationServer(pending.at) === undefined || !isWhole) return undefined;
+  if (readAuthorizationServer(pending.at) === undefined || typeof pending.verifier !== "string")
+    return undefined;
   return { pending, take: () => store.delete(key, { ifVersion: found.version }) };
 }

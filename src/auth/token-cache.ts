@@ -16,8 +16,6 @@ export interface TokenCacheOptions {
   readonly issuer: string | undefined;
   readonly now: () => number;
   warn(message: string): void;
-  /** Moves tokens from the keys of version 0.1; true if there were any. */
-  migrate(): Promise<boolean>;
 }
 
 /** After this time the cache is compared with the store in the background: another process may have logged out. */
@@ -37,7 +35,6 @@ export class TokenCache {
   #isUnsaved = false;
   #hasWarned = false;
   #isRefreshing = false;
-  #hasMigrated = false;
   /** Incremented with every write and every `clear()`. */
   #changes = 0;
 
@@ -133,12 +130,8 @@ export class TokenCache {
   }
 
   async #readSlot(): Promise<StoredSlot> {
-    const { store, key, serverUrl, issuer, migrate } = this.#parts;
-    let found = await store.get(key);
-    if (found === undefined && !this.#hasMigrated) {
-      if (await migrate()) found = await store.get(key);
-      this.#hasMigrated = true;
-    }
+    const { store, key, serverUrl, issuer } = this.#parts;
+    const found = await store.get(key);
     if (found === undefined) return { version: 0, held: undefined };
     // An unsealed record may be forged: its tokens, or the address of its token endpoint, must not be used.
     const record = found.sealed ? readTokenRecord(found.value, { serverUrl, issuer }) : undefined;

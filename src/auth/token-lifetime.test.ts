@@ -66,19 +66,3 @@ describe("a usable `expires_in`", () => {
     expect(fake.tokenRequests("refresh_token")).toHaveLength(1);
   });
 });
-
-it.each([
-  ["when it began", (began: number) => began],
-  ["before it began", (began: number) => began - 1_000],
-  ["at null", () => null],
-  ["at a text", () => "soon"],
-])("a saved record that expires %s is used until a 401", async (_, endOf) => {
-  const rig = await logInRig(fake);
-  const [key = ""] = await rig.store.list("oauth/tokens/");
-  const record = (await rig.store.get(key))?.value as { obtainedAt: number };
-  await rig.store.put(key, { ...record, expiresAt: endOf(record.obtainedAt) }, { secret: true });
-  const next = createOAuthRig(fake, { store: rig.store });
-  for (let call = 0; call < CALLS; call++) expect((await next.call()).status).toBe(200);
-  expect(fake.tokenRequests()).toHaveLength(1);
-  expect(await next.oauth.status()).not.toHaveProperty("expiresAt");
-});

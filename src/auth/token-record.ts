@@ -70,10 +70,7 @@ export function readTokenRecord(
     typeof record.accessToken === "string" &&
     typeof record.resource === "string" &&
     typeof record.client?.method === "string";
-  if (!isWhole) return undefined;
-  // Versions up to 0.1 saved an `expires_in` of 0, -1 or null as an expired token.
-  const { expiresAt, ...unlimited } = record;
-  return typeof expiresAt === "number" && expiresAt > record.obtainedAt ? record : unlimited;
+  return isWhole ? record : undefined;
 }
 
 /** Tokens are refreshed this long before they expire. */

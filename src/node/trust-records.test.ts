@@ -107,16 +107,6 @@ describe("trust", () => {
     expect(reads).toBe(0);
   });
 
-  it("of version 0.1 is unknown, because its record contains no hash of the values", async () => {
-    const store = memoryStore();
-    const trust = new TrustRecords(store);
-    await trust.trust(server);
-    const [key = ""] = await store.list("trust/");
-    const { name, file } = server;
-    await store.put(key, { name, file, fingerprint: "0".repeat(64), at: "" }, { secret: true });
-    expect(await trust.check(server)).toBe("unknown");
-  });
-
   it("can be revoked", async () => {
     const trust = new TrustRecords(memoryStore());
     await trust.trust(server);

@@ -55,8 +55,6 @@ export class TrustRecords {
     if (record === undefined || !record.sealed || !isRecord(record.value)) return "unknown";
     const { file, name, entry, files } = record.value;
     if (file !== resolve(server.file) || name !== server.name) return "unknown";
-    // Records of version 0.1 contain no hashes.
-    if (typeof entry !== "string" || typeof files !== "string") return "unknown";
     if (entry !== configFingerprint(server.entry)) return "changed";
     return files === (await hashFiles(server)) ? "trusted" : "filesChanged";
   }

@@ -1,12 +1,11 @@
 /** The OAuth credentials of one port: one `ServerOAuth` for each server, created on first use. */
 
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
-import { identifyUrl } from "../config/config-identity.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
-import { isOnlyOne, serverIdentity } from "../state/server-keys.js";
+import { serverIdentity } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
 import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
@@ -22,8 +21,6 @@ interface PortOAuthOptions {
   readonly isSaved: boolean;
   readonly clientName: string;
   readonly configOf: (server: string) => ServerConfig | undefined;
-  /** All servers of the user, after the saved ones are restored. */
-  readonly allConfigs: () => Promise<readonly ServerConfig[]>;
   readonly http: (config: NetworkConfig) => Promise<HttpClient>;
   readonly warn: (server: string, message: string) => void;
   /** Receives the requests to authorization servers. */
@@ -38,8 +35,6 @@ interface OAuthHost {
   readonly parts: SharedParts;
   readonly principal: { readonly name: string } | undefined;
   readonly pool: { configOf(server: string): ServerConfig | undefined };
-  readonly saved: { readonly restored: Promise<void> } | undefined;
-  configs(): readonly ServerConfig[];
   http(config: NetworkConfig): Promise<HttpClient>;
 }
 
@@ -52,10 +47,6 @@ export function createPortOAuth(port: OAuthHost): PortOAuth {
     isSaved: settings.isSaved,
     clientName: settings.clientInfo.name,
     configOf: (server) => port.pool.configOf(server),
-    allConfigs: async () => {
-      await port.saved?.restored;
-      return port.configs();
-    },
     http: (config) => port.http(config),
     warn,
     observe: authEvents(port.parts.emitter, port.principal?.name),
@@ -150,13 +141,6 @@ export class PortOAuth {
     return config !== undefined && this.#isOurs(config) ? (await this.#keeper(config)).loginUrl() : undefined;
   }
 
-  /** True if credentials that version 0.1 stored by URL can belong to this server only. */
-  async #ownsAddress(config: HttpConfig | SseConfig): Promise<boolean> {
-    const all = (await this.#options.allConfigs()).filter(isOverHttp).filter((each) => this.#isOurs(each));
-    const own = all.find(({ name }) => name === config.name);
-    return own !== undefined && isOnlyOne(own, all, ({ url }) => identifyUrl(url));
-  }
-
   #configOf(server: string): HttpConfig | SseConfig | undefined {
     const config = this.#options.configOf(server);
     return config !== undefined && isOverHttp(config) ? config : undefined;
@@ -177,7 +161,6 @@ export class PortOAuth {
       createServerOAuth({
         server: config.name,
         identity,
-        ownsAddress: () => this.#ownsAddress(config),
         serverUrl: new URL(config.url),
         options: typeof config.oauth === "object" ? config.oauth.reveal() : {},
         principal,

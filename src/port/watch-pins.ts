@@ -22,8 +22,6 @@ function changed(key: string, portOf: (principal: string | undefined) => PinnedP
   const port = portOf(userOf("pins", key));
   if (port === undefined) return;
   const identity = key.slice(userPrefix("pins", port.principal?.name).length);
-  // Version 0.1 stored pins under the name only.
   for (const config of port.configs())
-    if (identity === serverIdentity(config) || identity === encodeURIComponent(config.name))
-      void port.catalog.pinsChanged(config.name);
+    if (identity === serverIdentity(config)) void port.catalog.pinsChanged(config.name);
 }

@@ -82,13 +82,6 @@ describe("two users", () => {
     if (expected === undefined) expect(found).toBeUndefined();
     else expect(found).toMatchObject(expected);
   });
-
-  test("a private result that version 0.1 stored for all users is ignored", async () => {
-    const { store, ada } = users();
-    await store.put("era/http:https://x.example.com/mcp", { era: "modern", discover });
-    expect(await ada.recall(X)).toBeUndefined();
-    expect(await new EraMemory(store).recall(X)).toBeUndefined();
-  });
 });
 
 test.each<unknown>([

@@ -66,9 +66,7 @@ export class EraMemory {
     ]);
     const value = shared?.value as (Partial<RememberedEra> & { discover?: unknown }) | null | undefined;
     if (value?.era === "modern") {
-      // Version 0.1 stored private results here as well.
-      const isShared = isResult(value.discover) && isPublic(value.discover);
-      const discover = isShared ? value.discover : own?.value;
+      const discover = value.discover ?? own?.value;
       return isResult(discover) ? { era: "modern", discover } : undefined;
     }
     if (value?.era !== "legacy") return undefined;

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { httpConfig } from "../../test/fixtures/servers/http-setup.js";
-import { isOnlyOne, serverIdentity, serverKey, userPrefix } from "./server-keys.js";
+import { serverIdentity, serverKey, userPrefix } from "./server-keys.js";
 
 const config = (name: string, url = "https://example.com/mcp") => httpConfig(url, { name });
 
@@ -21,10 +21,4 @@ test("the key of a server begins with the prefix of its user", () => {
   expect(userPrefix("pins", undefined)).toBe("pins//");
   expect(userPrefix("pins", "a/b")).toBe("pins/a%2Fb/");
   expect(serverKey("pins", "ada", config("mail"))).toBe("pins/ada/mail/http:https://example.com/mcp");
-});
-
-test("a record without a name belongs to a server whose address no other server has", () => {
-  const servers = [config("mail"), config("post"), config("notes", "https://example.com/notes")];
-  const urlOf = ({ url }: (typeof servers)[number]) => url;
-  expect(servers.map((server) => isOnlyOne(server, servers, urlOf))).toEqual([false, false, true]);
 });

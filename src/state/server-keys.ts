@@ -21,10 +21,3 @@ export const userPrefix = (kind: string, principal: string | undefined): string 
 /** The key of a record of one user and one server. */
 export const serverKey = (kind: string, principal: string | undefined, config: ServerConfig): string =>
   `${userPrefix(kind, principal)}${serverIdentity(config)}`;
-
-/**
- * Whether a record that version 0.1 saved without the name of its entry belongs to this one: no other entry of the
- * user has the same address or command. A record that could belong to several entries is used by none.
- */
-export const isOnlyOne = <Item>(item: Item, all: readonly Item[], placeOf: (item: Item) => string): boolean =>
-  !all.some((other) => other !== item && placeOf(other) === placeOf(item));

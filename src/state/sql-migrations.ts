@@ -30,10 +30,10 @@ const MIGRATIONS: readonly (readonly string[])[] = [
     `CREATE TABLE toolport_leases (
        name TEXT PRIMARY KEY NOT NULL,
        fence INTEGER NOT NULL,
-       expires_at INTEGER NOT NULL
+       expires_at INTEGER NOT NULL,
+       holder TEXT
      )`,
   ],
-  ["ALTER TABLE toolport_leases ADD COLUMN holder TEXT"],
 ];
 
 /** Updates the tables. Throws without a change if a newer version of Toolport created them. */

@@ -38,19 +38,11 @@ describe("the key", () => {
   afterEach(() => close());
 
   const contents = () => JSON.stringify(storage.sql.exec("SELECT * FROM toolport_records").toArray());
-  /** A record as version 0.1 wrote it without a key. */
-  const writeClear = async (key: string, value: string) => {
-    await durableObjectStore(storage, { logger: quiet }).list("");
-    const text = JSON.stringify({ $sealed: { kid: "none", iv: "", data: JSON.stringify(value) } });
-    storage.sql.exec(
-      "INSERT INTO toolport_records (key, value, version, expires_at, written_at) VALUES (?, ?, 1, NULL, 0)",
-      ...[key, text],
-    );
-  };
 
-  test("added later reads the plain records of 0.1, and seals all of them with the next secret", async () => {
-    await writeClear("a", "secret-9c");
-    await writeClear("b", "secret-5f");
+  test("added later reads the plain records, and seals all of them with the next secret", async () => {
+    const plain = durableObjectStore(storage, { logger: quiet });
+    await plain.put("a", "secret-9c", { secret: true });
+    await plain.put("b", "secret-5f", { secret: true });
     const store = durableObjectStore(storage, { key: KEY });
     expect(await store.get("a")).toMatchObject({ value: "secret-9c", sealed: true });
     expect(contents()).toContain("secret-9c");

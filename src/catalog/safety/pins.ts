@@ -112,21 +112,13 @@ export class Pins {
     },
   ): Promise<Hashes> {
     const { store, principal, identityOf } = this.#parts;
-    const prefix = userPrefix("pins", principal);
-    // Version 0.1 stored pins under the name only.
-    const keyByName = `${prefix}${encodeURIComponent(server)}`;
-    const identity = identityOf(server);
-    const key = identity === undefined ? keyByName : `${prefix}${identity}`;
+    const key = `${userPrefix("pins", principal)}${identityOf(server) ?? encodeURIComponent(server)}`;
     for (;;) {
       const record = await store.get(key);
-      const earlier = record === undefined && key !== keyByName ? await store.get(keyByName) : undefined;
-      const value = (record ?? earlier)?.value;
-      const known = value === undefined ? {} : (readHashes(value) ?? onDamaged(damaged(server)));
-      const next = change(known) ?? (earlier === undefined ? undefined : known);
+      const known = record === undefined ? {} : (readHashes(record.value) ?? onDamaged(damaged(server)));
+      const next = change(known);
       if (next === undefined) return known;
-      if ((await store.put(key, next, { ifVersion: record?.version ?? 0 })) === undefined) continue;
-      if (earlier !== undefined) await store.delete(keyByName, { ifVersion: earlier.version });
-      return next;
+      if ((await store.put(key, next, { ifVersion: record?.version ?? 0 })) !== undefined) return next;
     }
   }
 }

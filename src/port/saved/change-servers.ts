@@ -1,16 +1,16 @@
 /** Removes and changes servers at run time, for the program and for other processes that share the store. */
 
-import { clientPrefixes, deleteCredentials, deleteLegacyCredentials } from "../../auth/credential-records.js";
+import { clientPrefixes, deleteCredentials } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ConnectionPool } from "../../connection/connection-pool.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { eraKey } from "../../protocol/era-memory.js";
-import { serverIdentity, serverKey, userPrefix } from "../../state/server-keys.js";
+import { serverIdentity, serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { SharedParts } from "../shared-parts.js";
 import { SuspensionRecords } from "../suspensions/suspension-records.js";
-import { ownKeyOfEarlier, publicKey } from "./saved-catalogs.js";
+import { publicKey } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
 
 /** The part of a port that changes of its servers need. */
@@ -127,7 +127,7 @@ async function forgetServer(store: Store, forgotten: ForgottenServer): Promise<v
 async function forgetOf(
   store: Store,
   principal: string | undefined,
-  { config, of, isLast, warn }: ForgottenServer,
+  { config, of, warn }: ForgottenServer,
 ): Promise<void> {
   if (of === "everyone") await new SavedServers(store, principal, warn).forgetSame(config);
   await new SuspensionRecords(store, principal).forgetServer(serverIdentity(config));
@@ -137,15 +137,6 @@ async function forgetOf(
   // Keys below a further slash belong to a server with a longer URL.
   for (const key of await store.list(tasks))
     if (!key.slice(tasks.length).includes("/")) await store.delete(key);
-  // Records of version 0.1.
-  await store.delete(`${userPrefix("pins", principal)}${encodeURIComponent(config.name)}`);
-  if (!isLast) return;
-  const identity = configIdentity(config);
-  await store.delete(ownKeyOfEarlier(principal, config));
-  await store.delete(`${userPrefix("era", principal)}${identity}`);
-  for (const key of await store.list(`${userPrefix("tasks", principal)}${encodeURIComponent(identity)}/`))
-    await store.delete(key);
-  if ("url" in config) await deleteLegacyCredentials(store, principal, config.url);
 }
 
 /** The plain port and every user with records of this server. */

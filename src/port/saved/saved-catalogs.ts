@@ -5,7 +5,7 @@ import type { ListKey } from "../../catalog/server-lists.js";
 import { configIdentity } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { isOnlyOne, serverKey, userPrefix } from "../../state/server-keys.js";
+import { serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
@@ -64,19 +64,12 @@ export class SavedCatalogs {
     }
   }
 
-  /**
-   * The saved lists of these servers.
-   *
-   * @param all every server of the user: a record of version 0.1 belongs to the only server that matches. @default none matches
-   */
-  async restore(
-    configs: readonly ServerConfig[],
-    all?: readonly ServerConfig[],
-  ): Promise<Record<string, ExportedServer>> {
+  /** The saved lists of these servers. */
+  async restore(configs: readonly ServerConfig[]): Promise<Record<string, ExportedServer>> {
     const found = await Promise.all(
       configs.map(async (config): Promise<[string, ExportedServer] | undefined> => {
         const [own, shared] = await Promise.all([
-          this.#readOwn(config, all).catch(() => undefined),
+          this.#readOwn(config).catch(() => undefined),
           this.#readPublic(config).catch(() => undefined),
         ]);
         const lists = { ...shared, ...own };
@@ -93,17 +86,9 @@ export class SavedCatalogs {
     this.#parts.publicLists.written.delete(publicKey(config));
   }
 
-  async #readOwn(config: ServerConfig, all: readonly ServerConfig[] = []): Promise<OwnLists | undefined> {
-    const { store, principal } = this.#parts;
-    const record = await store.get(ownKey(principal, config));
-    if (record !== undefined) return readLists(record.value);
-    if (!all.includes(config) || !isOnlyOne(config, all, configIdentity)) return undefined;
-    const earlierKey = ownKeyOfEarlier(principal, config);
-    const earlier = await store.get(earlierKey);
-    if (earlier === undefined) return undefined;
-    await store.put(ownKey(principal, config), earlier.value, { ifVersion: 0, ttlMs: MAX_AGE_MS });
-    await store.delete(earlierKey, { ifVersion: earlier.version });
-    return readLists(earlier.value);
+  async #readOwn(config: ServerConfig): Promise<OwnLists | undefined> {
+    const record = await this.#parts.store.get(ownKey(this.#parts.principal, config));
+    return readLists(record?.value);
   }
 
   async #readPublic(config: ServerConfig): Promise<OwnLists | undefined> {
@@ -145,10 +130,6 @@ const NO_LISTS = { tools: [], resources: [], resourceTemplates: [], prompts: [] 
 
 const ownKey = (principal: string | undefined, config: ServerConfig): string =>
   serverKey("catalog", principal, config);
-
-/** Where version 0.1 stored the lists of all entries with the same target. */
-export const ownKeyOfEarlier = (principal: string | undefined, config: ServerConfig): string =>
-  `${userPrefix("catalog", principal)}${configIdentity(config)}`;
 
 /** Key of the public lists of a server, for all users. */
 export const publicKey = (config: ServerConfig): string => `catalog-public/${configIdentity(config)}`;

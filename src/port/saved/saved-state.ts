@@ -118,7 +118,7 @@ export class SavedState {
     const unknown = configs.filter(
       ({ name, cache }) => (cache ?? parts.settings.cache) !== false && !catalog.knows(name),
     );
-    const servers = await this.#catalogs.restore(unknown, this.#port.configs());
+    const servers = await this.#catalogs.restore(unknown);
     catalog.restore({ toolport: 1, servers }, "store");
   }
 

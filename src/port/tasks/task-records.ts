@@ -1,9 +1,8 @@
 /** Stores running tasks, so that a restarted process finds them. */
-import { configIdentity } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
-import { isOnlyOne, serverKey, userPrefix } from "../../state/server-keys.js";
+import { serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
 
@@ -40,7 +39,6 @@ export class TaskRecords {
   async delete(config: ServerConfig, taskId: string): Promise<void> {
     try {
       await this.#store.delete(this.#key(config, taskId));
-      await this.#store.delete(`${this.#folderOfEarlier(config)}${hashText(taskId)}`);
     } catch (error) {
       this.#warn(
         config.name,
@@ -52,8 +50,6 @@ export class TaskRecords {
   /** All tasks of these servers, oldest first, with the current names of the servers. */
   async list(configs: readonly ServerConfig[]): Promise<TaskRecord[]> {
     const names = new Map(configs.map((config) => [this.#folder(config), config.name]));
-    for (const config of configs)
-      if (isOnlyOne(config, configs, configIdentity)) names.set(this.#folderOfEarlier(config), config.name);
     const keys = await this.#store.list(userPrefix("tasks", this.#principal));
     const found = await Promise.all(
       keys.map(async (key): Promise<TaskRecord | undefined> => {
@@ -70,11 +66,6 @@ export class TaskRecords {
 
   #folder(config: ServerConfig): string {
     return `${serverKey("tasks", this.#principal, config)}/`;
-  }
-
-  /** Where version 0.1 stored the tasks of all entries with the same target. */
-  #folderOfEarlier(config: ServerConfig): string {
-    return `${userPrefix("tasks", this.#principal)}${encodeURIComponent(configIdentity(config))}/`;
   }
 
   #key(config: ServerConfig, taskId: string): string {
