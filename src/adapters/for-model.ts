@@ -3,7 +3,14 @@ import { compileFilter } from "../catalog/filters/filters.js";
 import { CALL_TOOL_NAME } from "../catalog/search/deferred-tools.js";
 import { ConfigIssues } from "../config/config-issues.js";
 import { EntryReader } from "../config/entry-reader.js";
-import { readFunction } from "../config/option-table.js";
+import {
+  type OptionTable,
+  readFunction,
+  readNumbers,
+  readObject,
+  readSize,
+  SIZE,
+} from "../config/option-table.js";
 import type { ContentPart } from "../content/content-part.js";
 import { partNote } from "../content/part-note.js";
 import { type Artifacts, READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
@@ -150,19 +157,19 @@ export function createFitter(
   };
 }
 
+const FOR_MODEL_OPTIONS = {
+  bytes: { read: readSize },
+  tools: { read: readNumbers(SIZE) },
+  format: { read: readFunction },
+} as const satisfies OptionTable<ForModelOptions>;
+
 function readForModel(option: unknown): ForModelOptions {
   if (option === undefined || option === false) return {};
   const issues = new ConfigIssues("options");
   const reader = new EntryReader({ forModel: option }, [], issues);
-  const inner = reader.inner("forModel");
-  const bytes = { min: 1, integer: true, infinite: true };
-  inner?.rejectUnknown(["bytes", "tools", "format"]);
-  inner?.number("bytes", bytes);
-  const tools = inner?.inner("tools");
-  for (const name of tools?.keys ?? []) tools?.number(name, bytes);
-  if (inner !== undefined) readFunction(inner, "format");
+  const forModel = readObject<ForModelOptions>(FOR_MODEL_OPTIONS)(reader, "forModel");
   issues.throwIfAny();
-  return option as ForModelOptions;
+  return forModel!;
 }
 
 function formatted(

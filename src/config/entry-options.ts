@@ -66,11 +66,7 @@ export type WebSocketEntry = WebSocketServerEntry & Pick<HttpEntry, "sseUrl" | "
 
 const NO_TEXTS: readonly string[] = Object.freeze([]);
 const NO_SECRETS = new SecretRecord();
-const RECONNECT: ReconnectConfig = Object.freeze({
-  enabled: true,
-  maxAttempts: undefined,
-  delayMs: undefined,
-});
+const RECONNECT: ReconnectConfig = Object.freeze({ enabled: true });
 
 /** `readServerKind` reads both. */
 const KIND = { transport: { partOf: "kind" }, type: { partOf: "kind" } } as const;
@@ -105,7 +101,7 @@ export const COMMON_OPTIONS = {
 
 export const STDIO_OPTIONS = {
   ...KIND,
-  command: { read: readCommand },
+  command: { read: readCommand, required: "is missing; give the program to start" },
   args: { read: readTexts, default: NO_TEXTS },
   env: { read: readProcessEnv, default: NO_SECRETS },
   inheritEnv: { read: readFlag, default: false },
@@ -118,7 +114,7 @@ export const STDIO_OPTIONS = {
 
 export const DOCKER_OPTIONS = {
   ...KIND,
-  image: { read: readImage },
+  image: { read: readImage, required: "is missing; give the name of a container image" },
   args: { read: readTexts, default: NO_TEXTS },
   env: { read: readProcessEnv, default: NO_SECRETS },
   mounts: { read: readMounts, default: NO_TEXTS },

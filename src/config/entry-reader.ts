@@ -131,10 +131,10 @@ export class EntryReader {
   }
 
   /** A reader of the object in a field. */
-  inner(key: string): EntryReader | undefined {
+  inner(key: string, shape = "must be an object"): EntryReader | undefined {
     const value = this.raw(key);
     if (value === undefined) return undefined;
-    if (!isRecord(value)) return this.report(key, "must be an object");
+    if (!isRecord(value)) return this.report(key, shape);
     return new EntryReader(value, [...this.#path, key], this.#issues);
   }
 

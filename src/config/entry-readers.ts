@@ -2,23 +2,39 @@
 import type { AuthProvider, ClientOptions, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { type EntryReader, isRecord } from "./entry-reader.js";
 import type { FailurePredicate } from "./failure-predicate.js";
-import { readNumber, readTimeLimit } from "./option-table.js";
+import {
+  type OptionTable,
+  readFlag,
+  readNumber,
+  readNumbers,
+  readObject,
+  type SettingsOf,
+  TIME_LIMIT,
+} from "./option-table.js";
 import { resolveCommand, resolvePath } from "./resolve-path.js";
 import { SecretRecord, SecretValue } from "./secret-record.js";
-import type { CacheOption, HeadersOption, ProtocolChoice } from "./server-entry.js";
+import type {
+  CacheOption,
+  CommonServerEntry,
+  HeadersOption,
+  ProtocolChoice,
+  ReconnectOptions,
+} from "./server-entry.js";
 
 /** Header values; a function returns new ones before every request. It may reject, but never throws. */
 export type HeaderSource =
   | SecretRecord
   | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
 
-export interface ReconnectConfig {
-  readonly enabled: boolean;
-  /** Attempts in a row. Undefined: the default limit of the transport. */
-  readonly maxAttempts: number | undefined;
-  /** A fixed wait. Undefined: exponential backoff. */
-  readonly delayMs: number | undefined;
-}
+const RECONNECT_OPTIONS = {
+  enabled: { read: readFlag, default: true },
+  maxAttempts: { read: readNumber({ min: 0, integer: true }) },
+  delayMs: { read: readNumber({ min: 0 }) },
+} as const satisfies OptionTable<ReconnectOptions>;
+
+export type ReconnectConfig = SettingsOf<ReconnectOptions, typeof RECONNECT_OPTIONS>;
+
+export const readReconnect = readObject<ReconnectConfig>(RECONNECT_OPTIONS);
 
 /** The servers to try next, in order, and the failures after which they are tried. */
 export interface FallbackConfig {
@@ -33,96 +49,68 @@ export function readNames(reader: EntryReader, key: string): readonly string[] |
   return typeof value === "string" ? Object.freeze([value]) : reader.texts(key);
 }
 
-export function readCache(reader: EntryReader, key: string): CacheOption | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || typeof value === "boolean") return value;
-  if (!isRecord(value)) return reader.report(key, 'must be true, false or { "ttlMs": 60000 }');
-  const inner = reader.inner(key);
-  inner?.rejectUnknown(["ttlMs"]);
-  const ttlMs = inner?.number("ttlMs", { min: 0 });
-  return ttlMs === undefined ? reader.report(key, 'needs "ttlMs"') : Object.freeze({ ttlMs });
-}
+const CACHE_OPTIONS = { ttlMs: { read: readNumber({ min: 0 }), required: "is missing" } };
+
+export const readCache = readObject<CacheOption>(CACHE_OPTIONS, {
+  or: (value) => typeof value === "boolean",
+  shape: 'must be true, false or { "ttlMs": 60000 }',
+});
+
+const FALLBACK_OPTIONS = {
+  servers: { read: readNames, required: "is missing" },
+  tools: { read: (reader, key) => Object.freeze(reader.textMap(key, () => undefined)) },
+  when: { read: readWhen, default: "transient" },
+} as const satisfies OptionTable<FallbackConfig>;
 
 export function readFallback(reader: EntryReader, key: string): FallbackConfig | undefined {
   const value = reader.raw(key);
-  if (value === undefined) return undefined;
-  if (typeof value === "string" || Array.isArray(value)) {
-    const servers = readNames(reader, key) ?? [];
-    return Object.freeze({ servers, tools: Object.freeze({}), when: "transient" });
-  }
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["servers", "tools", "when"]);
+  if (typeof value !== "string" && !Array.isArray(value))
+    return readObject<FallbackConfig>(FALLBACK_OPTIONS)(reader, key);
   return Object.freeze({
-    servers: readNames(inner, "servers") ?? inner.report("servers", "is missing") ?? [],
-    tools: Object.freeze(inner.textMap("tools", () => undefined)),
-    when: readWhen(inner) ?? "transient",
+    servers: readNames(reader, key) ?? [],
+    tools: Object.freeze({}),
+    when: "transient",
   });
 }
 
-function readWhen(reader: EntryReader): FallbackConfig["when"] | undefined {
-  const value = reader.raw("when");
+function readWhen(reader: EntryReader, key: string): FallbackConfig["when"] | undefined {
+  const value = reader.raw(key);
   if (value === undefined || value === "transient" || value === "unsent") return value;
   if (typeof value === "function") return value as FailurePredicate;
-  return reader.report("when", 'must be "transient", "unsent" or a function');
+  return reader.report(key, 'must be "transient", "unsent" or a function');
 }
 
-export function readRateLimit(
-  reader: EntryReader,
-  key: string,
-): { perSecond: number; burst?: number } | undefined {
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["perSecond", "burst"]);
-  const perSecond = inner.number("perSecond", { min: 0, above: true });
-  const burst = inner.number("burst", { min: 1, integer: true });
-  if (perSecond === undefined) return inner.report("perSecond", "is missing");
-  return Object.freeze({ perSecond, ...(burst !== undefined && { burst }) });
-}
+type RateLimit = NonNullable<CommonServerEntry["rateLimit"]>;
+
+const RATE_LIMIT_OPTIONS = {
+  perSecond: { read: readNumber({ min: 0, above: true }), required: "is missing" },
+  burst: { read: readNumber({ min: 1, integer: true }) },
+} as const satisfies OptionTable<RateLimit>;
+
+export const readRateLimit = readObject<RateLimit>(RATE_LIMIT_OPTIONS);
 
 /** Calls at the same time. */
 export const readConcurrency = readNumber({ min: 1, integer: true });
 
-export function readToolTimeouts(
-  reader: EntryReader,
-  key: string,
-): Readonly<Record<string, number>> | undefined {
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  const limits: Record<string, number> = Object.create(null);
-  for (const name of inner.keys) {
-    const limit = readTimeLimit(inner, name);
-    if (limit !== undefined) limits[name] = limit;
-  }
-  return Object.freeze(limits);
-}
+export const readToolTimeouts = readNumbers(TIME_LIMIT);
 
-export function readReconnect(reader: EntryReader, key: string): ReconnectConfig | undefined {
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["enabled", "maxAttempts", "delayMs"]);
-  return Object.freeze({
-    enabled: inner.flag("enabled") ?? true,
-    maxAttempts: inner.number("maxAttempts", { min: 0, integer: true }),
-    delayMs: inner.number("delayMs", { min: 0 }),
-  });
-}
+const REVISION = "must be a protocol revision in the form YYYY-MM-DD";
 
 /** Revisions of MCP are dates. */
-function isRevision(text: unknown): text is string {
-  return typeof text === "string" && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+function readRevision(reader: EntryReader, key: string): string | undefined {
+  const text = reader.raw(key);
+  if (text === undefined) return undefined;
+  const isDate =
+    typeof text === "string" && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+  return isDate ? text : reader.report(key, REVISION);
 }
 
-export function readProtocol(reader: EntryReader, key: string): ProtocolChoice | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || value === "auto" || value === "legacy") return value;
-  if (!isRecord(value)) return reader.report(key, 'must be "auto", "legacy" or { "pin": "YYYY-MM-DD" }');
-  const inner = reader.inner(key);
-  inner?.rejectUnknown(["pin"]);
-  const pin = inner?.raw("pin");
-  if (isRevision(pin)) return Object.freeze({ pin });
-  return reader.report([key, "pin"], "must be a protocol revision in the form YYYY-MM-DD");
-}
+const PROTOCOL_OPTIONS = { pin: { read: readRevision, required: REVISION } };
+
+export const readProtocol = readObject<ProtocolChoice>(PROTOCOL_OPTIONS, {
+  or: (value) => value === "auto" || value === "legacy",
+  shape: 'must be "auto", "legacy" or { "pin": "YYYY-MM-DD" }',
+});
 
 /** Wrapped, because a cache in the options may hold results. */
 export function readClientOptions(reader: EntryReader, key: string): SecretValue<ClientOptions> | undefined {
@@ -132,13 +120,8 @@ export function readClientOptions(reader: EntryReader, key: string): SecretValue
   return reader.report(key, "must be an object with options of the SDK's client");
 }
 
-/** A text that must be given. */
-function readRequired(reader: EntryReader, key: string, missing: string): string | undefined {
-  return reader.has(key) ? reader.text(key) : reader.report(key, missing);
-}
-
 export function readCommand(reader: EntryReader, key: string, baseDir?: string): string | undefined {
-  const command = readRequired(reader, key, "is missing; give the program to start");
+  const command = reader.text(key);
   return command === undefined || baseDir === undefined ? command : resolveCommand(baseDir, command);
 }
 
@@ -176,7 +159,7 @@ export function readEncoding(reader: EntryReader, key: string): string | undefin
 }
 
 export function readImage(reader: EntryReader, key: string): string | undefined {
-  const image = readRequired(reader, key, "is missing; give the name of a container image");
+  const image = reader.text(key);
   // The engine's command line would read it as an option.
   return image?.startsWith("-") ? reader.report(key, 'must not start with "-"') : image;
 }

@@ -7,6 +7,8 @@ export interface Option<Value> {
   readonly read: (reader: EntryReader, key: string, baseDir?: string) => Value | undefined;
   /** Used where `read` returns undefined. Without a default, the setting is optional. */
   readonly default?: Value;
+  /** What to report if the option is missing. Without it, the option may be left out. */
+  readonly required?: string;
   /** The name of the setting, where it is not the name of the option. */
   readonly as?: string;
 }
@@ -71,13 +73,48 @@ export function readTable<Settings>(
   const settings: Record<string, unknown> = {};
   for (const [key, row] of Object.entries(table)) {
     if ("partOf" in row) continue;
+    if (row.required !== undefined && !reader.has(key)) reader.report(key, row.required);
     settings[row.as ?? key] = row.read(reader, key, baseDir) ?? row.default;
   }
   return settings as Settings;
 }
 
+/**
+ * A reader for an object that has a table of its own. It returns a frozen object of the fields that are set.
+ *
+ * @param or accepts values that are used as they are, in place of an object
+ * @param shape the message for all other values
+ */
+export function readObject<Value>(
+  table: Readonly<Record<string, Row>>,
+  { or = () => false, shape }: { or?: (value: unknown) => boolean; shape?: string } = {},
+): (reader: EntryReader, key: string) => Value | undefined {
+  return (reader, key) => {
+    const value = reader.raw(key);
+    if (or(value)) return value as Value;
+    const inner = reader.inner(key, shape);
+    if (inner === undefined) return undefined;
+    inner.rejectUnknown(Object.keys(table));
+    const fields = Object.entries(readTable<object>(table, inner));
+    return Object.freeze(Object.fromEntries(fields.filter(([, field]) => field !== undefined))) as Value;
+  };
+}
+
+/** A reader for an object of numbers, under any names. */
+export const readNumbers =
+  (rule: NumberRule) =>
+  (reader: EntryReader, key: string): Readonly<Record<string, number>> | undefined => {
+    const inner = reader.inner(key);
+    const numbers: Record<string, number> = Object.create(null);
+    for (const name of inner?.keys ?? []) {
+      const number = inner?.number(name, rule);
+      if (number !== undefined) numbers[name] = number;
+    }
+    return inner && Object.freeze(numbers);
+  };
+
 /** A time limit. */
-const TIME_LIMIT: NumberRule = { min: 0, above: true, infinite: true };
+export const TIME_LIMIT: NumberRule = { min: 0, above: true, infinite: true };
 
 export const readFlag = (reader: EntryReader, key: string): boolean | undefined => reader.flag(key);
 
@@ -95,6 +132,11 @@ export const readNumber =
   (rule: NumberRule) =>
   (reader: EntryReader, key: string): number | undefined =>
     reader.number(key, rule);
+
+/** A number of bytes, or `Infinity` for no limit. */
+export const SIZE: NumberRule = { min: 1, integer: true, infinite: true };
+
+export const readSize = readNumber(SIZE);
 
 /** A reader for one of several words. */
 export const readChoice =

@@ -84,7 +84,7 @@ describe("defaults", () => {
     logRequests: false,
     logResponses: false,
     trustAnnotations: false,
-    reconnect: { enabled: true, maxAttempts: undefined, delayMs: undefined },
+    reconnect: { enabled: true },
   };
 
   test("of a process", () => {

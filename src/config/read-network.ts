@@ -1,7 +1,7 @@
 /** Readers for the network options of a port or a server: its proxy and its limit of sockets. */
 import { canParseUrl } from "../util/can-parse-url.js";
 import type { EntryReader } from "./entry-reader.js";
-import { readNumber } from "./option-table.js";
+import { readSize } from "./option-table.js";
 import { SecretValue } from "./secret-record.js";
 import type { ProxyOption } from "./server-entry.js";
 
@@ -30,4 +30,4 @@ export function readProxy(reader: EntryReader): ProxyConfig | undefined {
   return new SecretValue<ProxyOption>(text);
 }
 
-export const readMaxSockets = readNumber({ min: 1, integer: true, infinite: true });
+export const readMaxSockets = readSize;

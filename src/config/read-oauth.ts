@@ -2,7 +2,7 @@
 import { canParseUrl } from "../util/can-parse-url.js";
 import type { EntryReader } from "./entry-reader.js";
 import type { EnterpriseAuthorization, OAuthOptions } from "./oauth-options.js";
-import { type OptionTable, readChoice, readFlag, readTable, readText, readTexts } from "./option-table.js";
+import { type OptionTable, readChoice, readFlag, readObject, readText, readTexts } from "./option-table.js";
 import { SecretValue } from "./secret-record.js";
 
 /** The authorization of a server. `false`: the port does not authorize it, whatever the options of the port are. */
@@ -25,6 +25,14 @@ const OAUTH_OPTIONS = {
   allowedHosts: { read: readTexts },
 } as const satisfies OptionTable<OAuthOptions>;
 
+const ENTERPRISE_OPTIONS = {
+  issuer: { read: readText },
+  tokenEndpoint: { read: readText },
+  clientId: { read: readText, required: "is missing" },
+  clientSecret: { read: readText },
+  idToken: { read: readTextSource, required: "is missing" },
+} as const satisfies OptionTable<EnterpriseAuthorization>;
+
 const LOOPBACK = ["localhost", "127.0.0.1", "[::1]"];
 
 /** The field `oauth` of an HTTP server. */
@@ -35,13 +43,10 @@ export function readOAuth(reader: EntryReader): OAuthConfig {
     return reader.report("oauth", 'cannot be combined with "authProvider"; give only one of them');
   }
   if (given === true) return new SecretValue({});
-  const inner = reader.inner("oauth");
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(Object.keys(OAUTH_OPTIONS));
-  const read = Object.entries(readTable<OAuthOptions>(OAUTH_OPTIONS, inner));
-  const options: OAuthOptions = Object.fromEntries(read.filter(([, value]) => value !== undefined));
-  checkGrant(inner, options);
-  return new SecretValue(Object.freeze(options));
+  const options = readObject<OAuthOptions>(OAUTH_OPTIONS)(reader, "oauth");
+  if (options === undefined) return undefined;
+  checkGrant(options, (key, message) => reader.report(["oauth", key], message));
+  return new SecretValue(options);
 }
 
 function readPrivateKey(reader: EntryReader): OAuthOptions["privateKey"] {
@@ -85,39 +90,27 @@ export function readWebAddress(
   return text;
 }
 
-function readEnterprise(reader: EntryReader): EnterpriseAuthorization | undefined {
-  const inner = reader.inner("enterprise");
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["issuer", "tokenEndpoint", "clientId", "clientSecret", "idToken"]);
-  const [issuer, tokenEndpoint] = [inner.text("issuer"), inner.text("tokenEndpoint")];
-  const clientSecret = inner.text("clientSecret");
-  const clientId = inner.text("clientId") ?? inner.report("clientId", "is missing") ?? "";
-  const idToken = readTextSource(inner, "idToken") ?? inner.report("idToken", "is missing") ?? "";
-  if (issuer === undefined && tokenEndpoint === undefined) inner.report("issuer", "is missing");
-  return Object.freeze({
-    clientId,
-    idToken,
-    ...(issuer !== undefined && { issuer }),
-    ...(tokenEndpoint !== undefined && { tokenEndpoint }),
-    ...(clientSecret !== undefined && { clientSecret }),
-  });
+function readEnterprise(reader: EntryReader, key: string): EnterpriseAuthorization | undefined {
+  const options = readObject<EnterpriseAuthorization>(ENTERPRISE_OPTIONS)(reader, key);
+  if (options !== undefined && options.issuer === undefined && options.tokenEndpoint === undefined)
+    reader.report([key, "issuer"], "is missing");
+  return options;
 }
 
 /** Reports missing options of a grant now, not at the first login. */
-function checkGrant(reader: EntryReader, options: OAuthOptions): void {
+function checkGrant(options: OAuthOptions, report: (key: keyof OAuthOptions, message: string) => void): void {
   const { grant, clientId, clientSecret, privateKey, assertion, enterprise } = options;
   if (grant === "client_credentials") {
-    if (clientId === undefined) reader.report("clientId", "is required for client_credentials");
+    if (clientId === undefined) report("clientId", "is required for client_credentials");
     if (clientSecret === undefined && privateKey === undefined) {
-      reader.report("clientSecret", 'or "privateKey" is required for client_credentials');
+      report("clientSecret", 'or "privateKey" is required for client_credentials');
     }
   }
-  if (grant === "jwt-bearer" && assertion === undefined)
-    reader.report("assertion", "is required for jwt-bearer");
+  if (grant === "jwt-bearer" && assertion === undefined) report("assertion", "is required for jwt-bearer");
   if (grant === "enterprise" && enterprise === undefined) {
-    reader.report("enterprise", 'is required for the grant "enterprise"');
+    report("enterprise", 'is required for the grant "enterprise"');
   }
   if ((clientSecret !== undefined || privateKey !== undefined) && clientId === undefined) {
-    reader.report("clientId", "is required with a secret or a key");
+    report("clientId", "is required with a secret or a key");
   }
 }

@@ -4,23 +4,31 @@ import { type CatalogExport, readCatalogExport } from "../catalog/exported-catal
 import { ConfigIssues } from "../config/config-issues.js";
 import { EntryReader, isRecord } from "../config/entry-reader.js";
 import { readCache, readConcurrency, readRateLimit } from "../config/entry-readers.js";
+import type { FailurePredicate } from "../config/failure-predicate.js";
 import {
   type OptionTable,
   readChoice,
   readFlag,
   readFunction,
   readNumber,
+  readNumbers,
+  readObject,
+  readSize,
   readTable,
+  readText,
   readTexts,
   readTimeLimit,
   readUnchecked,
   type SettingsOf,
+  SIZE,
 } from "../config/option-table.js";
 import { parseServers } from "../config/parse-servers.js";
 import { type ProxyConfig, readMaxSockets, readProxy } from "../config/read-network.js";
 import { readWebAddress } from "../config/read-oauth.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
+import type { ResultSizeOptions } from "../execution/result-size.js";
+import type { RetryOptions } from "../execution/retry.js";
 import { LOG_LEVELS } from "../model/log-levels.js";
 import { storeProblem, withStateErrors } from "../state/custom-store.js";
 import { memoryStore } from "../state/memory-store.js";
@@ -28,7 +36,55 @@ import type { Store } from "../state/store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
 import { CLIENT_INFO } from "../util/version.js";
-import type { ServerErrorPolicy, ToolportOptions } from "./options.js";
+import type { DeferToolsOptions, ServerErrorPolicy, ToolportOptions } from "./options.js";
+import type { PromptToolsOptions } from "./own-tools/prompt-tools.js";
+import type { ResourceToolsOptions } from "./own-tools/resource-tools.js";
+
+const isBoolean = (value: unknown): boolean => typeof value === "boolean";
+
+type ClientInfo = NonNullable<ToolportOptions["clientInfo"]>;
+
+const CLIENT_INFO_OPTIONS = {
+  name: { read: readText, required: "is missing" },
+  version: { read: readText, required: "is missing" },
+} as const satisfies OptionTable<ClientInfo>;
+
+const HEALTH_CHECK_OPTIONS = {
+  intervalMs: { read: readNumber({ min: 0, above: true }), required: "is missing" },
+} as const satisfies OptionTable<NonNullable<ToolportOptions["healthCheck"]>>;
+
+const DEFER_TOOLS_OPTIONS = {
+  mode: { read: readChoice(["auto", "always", "never"]) },
+  alwaysVisible: { read: readTexts },
+  above: { read: readNumber({ min: 0 }) },
+} as const satisfies OptionTable<DeferToolsOptions>;
+
+const RESOURCE_TOOLS_OPTIONS = {
+  servers: { read: readUnchecked },
+  list: { read: readUnchecked },
+  read: { read: readUnchecked },
+} as const satisfies OptionTable<ResourceToolsOptions>;
+
+const PROMPT_TOOLS_OPTIONS = {
+  servers: { read: readUnchecked },
+  list: { read: readUnchecked },
+  get: { read: readUnchecked },
+} as const satisfies OptionTable<PromptToolsOptions>;
+
+const RETRY_OPTIONS = {
+  maxAttempts: { read: readNumber({ min: 1, integer: true }) },
+  baseMs: { read: readNumber({ min: 0 }) },
+  maxMs: { read: readNumber({ min: 0 }) },
+  when: { read: readFunction },
+} as const satisfies OptionTable<Exclude<RetryOptions, false | FailurePredicate>>;
+
+const RESULT_SIZE_OPTIONS = {
+  bytes: { read: readSize, required: "is missing" },
+  mode: { read: readChoice(["truncate", "spill"]), required: 'is missing: "truncate" or "spill"' },
+  tools: { read: readNumbers(SIZE) },
+  read: { read: readFlag },
+  onSpill: { read: readFunction },
+} as const satisfies OptionTable<ResultSizeOptions>;
 
 const SERVER_OPTIONS = {
   mcpServers: { partOf: "servers" },
@@ -39,7 +95,7 @@ const SERVER_OPTIONS = {
   onServerError: { read: readErrorPolicy, default: "report" },
   connectTimeoutMs: { read: readTimeLimit, default: 60_000 },
   idleTimeoutMs: { read: readNumber({ min: 0, above: true }) },
-  healthCheck: { read: readHealthCheck },
+  healthCheck: { read: readObject(HEALTH_CHECK_OPTIONS) },
   fetch: { read: readFunction },
   proxy: { read: readProxy },
   maxSockets: { read: readMaxSockets },
@@ -58,9 +114,13 @@ const CATALOG_OPTIONS = {
   catalog: { read: readCatalog },
   pins: { read: readChoice(["off", "warn", "block"]), default: "off" },
   scan: { read: readFunction },
-  deferTools: { read: readDeferTools },
-  resourcesAsTools: { read: readResourcesAsTools },
-  promptsAsTools: { read: readPromptsAsTools },
+  deferTools: { read: readObject(DEFER_TOOLS_OPTIONS, { or: isBoolean }) },
+  resourcesAsTools: {
+    read: readObject(RESOURCE_TOOLS_OPTIONS, {
+      or: (value) => isBoolean(value) || typeof value === "function",
+    }),
+  },
+  promptsAsTools: { read: readObject(PROMPT_TOOLS_OPTIONS, { or: isBoolean }) },
 } as const satisfies Partial<OptionTable<ToolportOptions>>;
 
 const CALL_OPTIONS = {
@@ -69,7 +129,9 @@ const CALL_OPTIONS = {
   approve: { read: readUnchecked },
   interceptors: { read: readList, default: [] },
   listeners: { read: readList, default: [] },
-  retry: { read: readRetry },
+  retry: {
+    read: readObject(RETRY_OPTIONS, { or: (value) => value === false || typeof value === "function" }),
+  },
   breaker: { read: readUnchecked },
   beforeFallback: { read: readFunction },
   concurrency: { read: readConcurrency },
@@ -179,26 +241,17 @@ function readRestore(reader: EntryReader, key: string): ToolportOptions["restore
   return reader.raw(key) === false ? false : reader.choice<"lazy" | "connect">(key, ["lazy", "connect"]);
 }
 
-function readClientInfo(reader: EntryReader, key: string): ToolportOptions["clientInfo"] {
+/** Fields without a row are sent as they are. */
+function readClientInfo(reader: EntryReader, key: string): ClientInfo | undefined {
   const inner = reader.inner(key);
   if (inner === undefined) return undefined;
-  const name = inner.text("name") ?? inner.report("name", "is missing") ?? "";
-  const version = inner.text("version") ?? inner.report("version", "is missing") ?? "";
-  return { ...(reader.raw(key) as object), name, version };
+  return { ...(reader.raw(key) as object), ...readTable<ClientInfo>(CLIENT_INFO_OPTIONS, inner) };
 }
 
 function readErrorPolicy(reader: EntryReader, key: string): ServerErrorPolicy | undefined {
   const value = reader.raw(key);
   if (typeof value === "function") return value as ServerErrorPolicy;
   return reader.choice<"report" | "throw">(key, ["report", "throw"]);
-}
-
-function readHealthCheck(reader: EntryReader, key: string): ToolportOptions["healthCheck"] {
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["intervalMs"]);
-  const intervalMs = inner.number("intervalMs", { min: 0, above: true });
-  return intervalMs === undefined ? reader.report(key, 'needs "intervalMs"') : { intervalMs };
 }
 
 /** Unlike other texts, it may be empty. */
@@ -212,72 +265,9 @@ function readCatalog(reader: EntryReader, key: string): CatalogExport | undefine
   return reader.has(key) ? readCatalogExport(reader.raw(key)) : undefined;
 }
 
-function readDeferTools(reader: EntryReader, key: string): ToolportOptions["deferTools"] {
-  const value = reader.raw(key);
-  if (value === undefined || typeof value === "boolean") return value;
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["mode", "alwaysVisible", "above"]);
-  inner.choice("mode", ["auto", "always", "never"]);
-  inner.number("above", { min: 0 });
-  readTexts(inner, "alwaysVisible");
-  return value as ToolportOptions["deferTools"];
-}
-
-function readResourcesAsTools(reader: EntryReader, key: string): ToolportOptions["resourcesAsTools"] {
-  const value = reader.raw(key);
-  if (typeof value === "function") return value as ToolportOptions["resourcesAsTools"];
-  return readOwnTools(reader, key, ["list", "read"]);
-}
-
-function readPromptsAsTools(reader: EntryReader, key: string): ToolportOptions["promptsAsTools"] {
-  return readOwnTools(reader, key, ["list", "get"]);
-}
-
-/** `true`, `false`, or an object that limits the servers and describes the tools. */
-function readOwnTools<Value>(
-  reader: EntryReader,
-  key: string,
-  tools: readonly string[],
-): Value | boolean | undefined {
-  const value = reader.raw(key);
-  if (value === undefined || typeof value === "boolean") return value;
-  const inner = reader.inner(key);
-  inner?.rejectUnknown(["servers", ...tools]);
-  return inner === undefined ? undefined : (value as Value);
-}
-
-function readRetry(reader: EntryReader, key: string): ToolportOptions["retry"] {
-  const value = reader.raw(key);
-  if (value === undefined || value === false || typeof value === "function") {
-    return value as ToolportOptions["retry"];
-  }
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["maxAttempts", "baseMs", "maxMs", "when"]);
-  inner.number("maxAttempts", { min: 1, integer: true });
-  inner.number("baseMs", { min: 0 });
-  inner.number("maxMs", { min: 0 });
-  readFunction(inner, "when");
-  return value as ToolportOptions["retry"];
-}
-
 function readResultSize(reader: EntryReader, key: string): ToolportOptions["maxResultBytes"] {
-  const bytes = { min: 1, integer: true, infinite: true };
-  const value = reader.raw(key);
-  if (typeof value === "number") return reader.number(key, bytes);
-  const inner = reader.inner(key);
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["bytes", "mode", "tools", "read", "onSpill"]);
-  if (!inner.has("bytes")) inner.report("bytes", "is missing");
-  inner.number("bytes", bytes);
-  if (!inner.has("mode")) inner.report("mode", 'is missing: "truncate" or "spill"');
-  inner.choice("mode", ["truncate", "spill"]);
-  const tools = inner.inner("tools");
-  for (const name of tools?.keys ?? []) tools?.number(name, bytes);
-  inner.flag("read");
-  readFunction(inner, "onSpill");
-  return value as ToolportOptions["maxResultBytes"];
+  if (typeof reader.raw(key) === "number") return readSize(reader, key);
+  return readObject<ResultSizeOptions>(RESULT_SIZE_OPTIONS)(reader, key);
 }
 
 function readList<Value>(reader: EntryReader, key: string): readonly Value[] | undefined {

@@ -2,7 +2,7 @@
 import type { JSONWebKeySet } from "jose";
 import { ConfigIssues } from "../../config/config-issues.js";
 import { EntryReader, isRecord } from "../../config/entry-reader.js";
-import { readFunction } from "../../config/option-table.js";
+import { type OptionTable, readFunction, readObject, readText } from "../../config/option-table.js";
 import { readWebAddress } from "../../config/read-oauth.js";
 import {
   type ConnectClient,
@@ -126,7 +126,7 @@ function readFields(reader: EntryReader, addresses: GatewayAddresses | undefined
     jwks: readKeys(reader),
     algorithms: readAlgorithms(reader),
     scopes: readScopes(reader, "scopes"),
-    connect: readConnect(reader),
+    connect: readConnect(reader, "connect"),
   };
 }
 
@@ -202,12 +202,10 @@ function readScopes(reader: EntryReader, key: string): readonly string[] {
   return scopes;
 }
 
-function readConnect(reader: EntryReader): ConnectClient | undefined {
-  const inner = reader.inner("connect");
-  if (inner === undefined) return undefined;
-  inner.rejectUnknown(["clientId", "clientSecret", "scopes"]);
-  const clientId = inner.text("clientId") ?? inner.report("clientId", "is missing") ?? "";
-  const clientSecret = inner.text("clientSecret");
-  const scopes = readScopes(inner, "scopes");
-  return { clientId, ...(clientSecret !== undefined && { clientSecret }), scopes };
-}
+const CONNECT_OPTIONS = {
+  clientId: { read: readText, required: "is missing" },
+  clientSecret: { read: readText },
+  scopes: { read: readScopes },
+} as const satisfies OptionTable<ConnectClient>;
+
+const readConnect = readObject<ConnectClient>(CONNECT_OPTIONS);
