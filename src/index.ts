@@ -10,8 +10,7 @@ export type { ScanHook, Scanned } from "./catalog/safety/scan.js";
 export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
 export type { TemplateArguments } from "./catalog/uri-template.js";
-export type { FailedCall, FailurePredicate } from "./config/failure-predicate.js";
-export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/oauth-options.js";
+export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/read-oauth.js";
 export type {
   BaseUrlServerEntry,
   CacheOption,
@@ -19,6 +18,8 @@ export type {
   CommonServerEntry,
   CustomServerEntry,
   DockerServerEntry,
+  FailedCall,
+  FailurePredicate,
   FallbackOption,
   HeadersOption,
   HttpServerEntry,

@@ -1,6 +1,6 @@
 /** The OAuth client that this application uses at an authorization server, and how it authenticates. */
 import type { AddClientAuthentication, OAuthClientMetadata } from "@modelcontextprotocol/client";
-import type { OAuthOptions, PrivateKeySource } from "../config/oauth-options.js";
+import type { OAuthOptions, PrivateKeySource } from "../config/read-oauth.js";
 import { hasBrand } from "../errors/foreign-error.js";
 import { canonicalHost, isLoopbackHost } from "../transports/http/network/local-host.js";
 import { authFailed, authRequired, authUnavailable, issuerMismatch } from "./auth-errors.js";

@@ -1,5 +1,5 @@
 /** What the OAuth flow of one server and one user needs. */
-import type { OAuthOptions } from "../config/oauth-options.js";
+import type { OAuthOptions } from "../config/read-oauth.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";

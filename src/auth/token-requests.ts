@@ -5,7 +5,7 @@ import type {
   OAuthClientProvider,
   OAuthTokens,
 } from "@modelcontextprotocol/client";
-import type { EnterpriseAuthorization, OAuthOptions } from "../config/oauth-options.js";
+import type { EnterpriseAuthorization, OAuthOptions } from "../config/read-oauth.js";
 import { hasBrand, readField } from "../errors/foreign-error.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";

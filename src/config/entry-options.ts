@@ -22,6 +22,7 @@ import {
   readRateLimit,
   readReconnect,
   readToolTimeouts,
+  readUrl,
 } from "./entry-readers.js";
 import {
   type OptionTable,
@@ -34,7 +35,6 @@ import {
 } from "./option-table.js";
 import { type ProxyConfig, readMaxSockets, readProxy } from "./read-network.js";
 import { type OAuthConfig, readOAuth } from "./read-oauth.js";
-import { readUrl } from "./read-url.js";
 import { SecretRecord, type SecretValue } from "./secret-record.js";
 import type {
   BaseUrlServerEntry,

@@ -1,5 +1,5 @@
 /** Calls a predicate of the user for a failed call. */
-import type { FailurePredicate } from "../config/failure-predicate.js";
+import type { FailurePredicate } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ToolCall } from "./tool-call.js";
 

@@ -1,5 +1,5 @@
 /** Retries failed calls on the same server if that is safe and can help. */
-import type { FailurePredicate } from "../config/failure-predicate.js";
+import type { FailurePredicate } from "../config/server-entry.js";
 import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolCallError } from "../errors/tool-call-error.js";

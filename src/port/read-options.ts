@@ -4,7 +4,6 @@ import { type CatalogExport, readCatalogExport } from "../catalog/exported-catal
 import { ConfigIssues } from "../config/config-issues.js";
 import { EntryReader, isRecord } from "../config/entry-reader.js";
 import { readCache, readConcurrency, readRateLimit } from "../config/entry-readers.js";
-import type { FailurePredicate } from "../config/failure-predicate.js";
 import {
   type OptionTable,
   readChoice,
@@ -26,6 +25,7 @@ import { parseServers } from "../config/parse-servers.js";
 import { type ProxyConfig, readMaxSockets, readProxy } from "../config/read-network.js";
 import { readWebAddress } from "../config/read-oauth.js";
 import type { ServerConfig } from "../config/server-config.js";
+import type { FailurePredicate } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { ResultSizeOptions } from "../execution/result-size.js";
 import type { RetryOptions } from "../execution/retry.js";

@@ -1,6 +1,6 @@
 /** OAuth of one server against the fake authorization server, used like a transport uses it. */
 import { createServerOAuth, type OAuthContext, type ServerOAuth } from "../../src/auth/server-oauth.js";
-import type { OAuthOptions } from "../../src/config/oauth-options.js";
+import type { OAuthOptions } from "../../src/config/read-oauth.js";
 import { AuthError } from "../../src/errors/auth-error.js";
 import { memoryStore } from "../../src/state/memory-store.js";
 import type { Store } from "../../src/state/store.js";

@@ -3,7 +3,7 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import { toolIdentity } from "../../catalog/names/plain-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
-import type { ReconnectOptions } from "../../config/entry-values.js";
+import type { ReconnectOptions } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
