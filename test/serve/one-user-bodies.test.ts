@@ -1,7 +1,10 @@
 /** Bodies of one user: what is refused before it is read or parsed, and what counts as a request of the user. */
 import { once } from "node:events";
 import { type IncomingMessage, request as nodeRequest } from "node:http";
+import { connect } from "node:net";
 import { text } from "node:stream/consumers";
+import { setFlagsFromString } from "node:v8";
+import { runInNewContext } from "node:vm";
 import { expect, test } from "vitest";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 import { VERSIONS } from "./raw-client.js";
@@ -157,6 +160,69 @@ test.each([
   for (const body of bodies) body.cut();
   await expect.poll(async () => (await send(PING + " ".repeat(900))).status).toBe(200);
 });
+
+/** Of what lives, in this process, which is the gateway too. */
+function megabytes(): number {
+  setFlagsFromString("--expose-gc");
+  runInNewContext("gc")();
+  const { heapUsed, external } = process.memoryUsage();
+  return (heapUsed + external) / 2 ** 20;
+}
+
+/** Resolves when the gateway has all pieces. */
+const inPieces = {
+  async node({ url, server }: GatewayScene, pieces: number) {
+    const socket = connect(Number(new URL(url).port), "127.0.0.1");
+    const arrived = once(server, "request");
+    const head = Object.entries({ host: "localhost", ...HEADERS, "transfer-encoding": "chunked" });
+    socket.write(`POST /mcp HTTP/1.1\r\n${head.map((each) => each.join(": ")).join("\r\n")}\r\n\r\n`);
+    const [message] = (await arrived) as [IncomingMessage];
+    let received = 0;
+    const all = new Promise<void>((resolve) => {
+      message.on("data", ({ length }: Buffer) => {
+        received += length;
+        if (received === pieces) resolve();
+      });
+    });
+    socket.write("1\r\n \r\n".repeat(pieces));
+    await all;
+    return () => socket.destroy();
+  },
+  async fetch({ gateway }: GatewayScene, pieces: number) {
+    const [piece] = [new TextEncoder().encode(" ")];
+    let left = pieces;
+    let isRead = (): void => {};
+    const all = new Promise<void>((resolve) => {
+      isRead = resolve;
+    });
+    const body = new ReadableStream<Uint8Array>({
+      pull(controller) {
+        if (left === 0) return isRead();
+        left -= 1;
+        controller.enqueue(piece!.slice());
+      },
+    });
+    const abort = new AbortController();
+    const init = { method: "POST", headers: HEADERS, body, duplex: "half", signal: abort.signal };
+    void gateway.fetch(new Request("http://localhost/mcp", init as RequestInit)).catch(() => {});
+    await all;
+    return () => abort.abort();
+  },
+};
+
+test.each(["node", "fetch"] as const)(
+  "over %s a body in pieces of one byte takes no more memory than others",
+  async (way) => {
+    const pieces = 200_000;
+    await using scene = await openGateway({ mcpServers: {} }, { auth });
+    expect((await senderTo(scene)(PING)).status).toBe(200);
+    const before = megabytes();
+    const end = await inPieces[way](scene, pieces);
+    // As a list they have 20 MB and more.
+    expect(megabytes() - before).toBeLessThan(8);
+    end();
+  },
+);
 
 test.each([
   ["node", overNode],

@@ -3,7 +3,14 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import { timerMs } from "../../util/timers.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import { JsonPieces, type JsonText } from "../json-text.js";
-import type { BodyLimits, EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
+import {
+  BodyBytes,
+  type BodyLimits,
+  type EventSink,
+  type Headers,
+  type HttpReply,
+  type HttpRequest,
+} from "./http-request.js";
 import { bodyTooLarge, bodyTooSlow } from "./refusals.js";
 
 export class NodeRequest implements HttpRequest {
@@ -41,8 +48,7 @@ export class NodeRequest implements HttpRequest {
     if (message.destroyed) return Promise.reject(cutBody());
     if (Number(message.headers["content-length"] ?? 0) > maxBytes) return Promise.reject(tooLarge(maxBytes));
     return new Promise((resolve, reject) => {
-      let bytes = 0;
-      const chunks: Buffer[] = [];
+      const body = new BodyBytes();
       const stop = (error: unknown) => {
         clearTimeout(timer);
         message.pause();
@@ -51,18 +57,18 @@ export class NodeRequest implements HttpRequest {
       };
       const timer = setTimeout(() => stop(closing(bodyTooSlow(timeoutMs))), timerMs(timeoutMs));
       message.on("data", (chunk: Buffer) => {
-        bytes += chunk.length;
-        if (bytes > maxBytes) return stop(tooLarge(maxBytes));
+        if (body.length + chunk.length > maxBytes) return stop(tooLarge(maxBytes));
         try {
           takeBytes(chunk.length);
-          chunks.push(chunk);
+          body.add(chunk);
         } catch (error) {
           stop(closing(error));
         }
       });
       message.on("end", () => {
         clearTimeout(timer);
-        resolve((chunks.length === 1 ? chunks[0]! : Buffer.concat(chunks)).toString("utf8"));
+        const { buffer, byteOffset, byteLength } = body.bytes;
+        resolve(Buffer.from(buffer, byteOffset, byteLength).toString("utf8"));
       });
       message.on("error", reject);
       message.on("close", () => {

@@ -2,7 +2,14 @@
 
 import { withDeadline } from "../../util/with-deadline.js";
 import { JsonPieces, type JsonText } from "../json-text.js";
-import type { BodyLimits, EventSink, Headers, HttpReply, HttpRequest } from "./http-request.js";
+import {
+  BodyBytes,
+  type BodyLimits,
+  type EventSink,
+  type Headers,
+  type HttpReply,
+  type HttpRequest,
+} from "./http-request.js";
 import { bodyTooLarge, bodyTooSlow } from "./refusals.js";
 
 export class FetchRequest implements HttpRequest {
@@ -48,23 +55,21 @@ export class FetchRequest implements HttpRequest {
       takeBytes(Math.max(0, Number(length)));
       return this.#whole(maxBytes);
     }
-    const chunks: Uint8Array[] = [];
-    let bytes = 0;
+    const body = new BodyBytes();
     const reader = this.#request.body?.getReader();
     if (reader === undefined) return "";
     signal.addEventListener("abort", () => void reader.cancel(signal.reason).catch(() => {}), { once: true });
     for (;;) {
       const { done, value } = await reader.read();
-      if (done) return decode(chunks, bytes);
-      bytes += value.byteLength;
+      if (done) return decoder.decode(body.bytes);
       try {
-        if (bytes > maxBytes) throw bodyTooLarge(maxBytes);
-        takeBytes(value.byteLength);
+        if (body.length + value.length > maxBytes) throw bodyTooLarge(maxBytes);
+        takeBytes(value.length);
       } catch (error) {
         await reader.cancel();
         throw error;
       }
-      chunks.push(value);
+      body.add(value);
     }
   }
 
@@ -82,17 +87,6 @@ export class FetchRequest implements HttpRequest {
 
 /** One for all requests: a decoder costs more than the text of a short body. */
 const decoder = new TextDecoder();
-
-function decode(chunks: readonly Uint8Array[], bytes: number): string {
-  if (chunks.length === 1) return decoder.decode(chunks[0]);
-  const whole = new Uint8Array(bytes);
-  let at = 0;
-  for (const chunk of chunks) {
-    whole.set(chunk, at);
-    at += chunk.length;
-  }
-  return decoder.decode(whole);
-}
 
 export class FetchReply implements HttpReply {
   readonly response: Promise<Response>;
