@@ -93,10 +93,18 @@ export async function serveRequest(
       if (!(await answersParked(parts, client, request))) throw arrival.excess;
       arrival.takeParkedPlace();
     }
-    const { user } = arrival;
+    const { user, bodyBytes } = arrival;
     const opening = user.port.opened();
     if (opening !== undefined) await opening;
-    const result = await handlers[request.method]!({ parts, user, client, exchange, request, facts });
+    const result = await handlers[request.method]!({
+      parts,
+      user,
+      client,
+      exchange,
+      request,
+      bodyBytes,
+      facts,
+    });
     served = { text: responseText(request.id, result), status: 200, isError: false };
   } catch (error) {
     const fault = toFault(error, client.era);

@@ -44,7 +44,7 @@ export interface GatewayOptions extends GatewayUserOptions {
   code?: boolean | CodeModeOptions;
   /** Also serve clients of the revisions up to 2025-11-25. @default true */
   legacy?: boolean;
-  /** Largest body of a request. All bodies of one user that are being read may have four times as many bytes. @default 4194304 (4 MiB) */
+  /** Largest body of a request. The bodies of all open requests of one user may have four times as many bytes. @default 4194304 (4 MiB) */
   maxBodyBytes?: number;
   /** How long a client may take to send a body; then it gets 408. @default 30000 */
   bodyTimeoutMs?: number;

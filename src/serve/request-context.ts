@@ -78,6 +78,8 @@ export interface RequestContext {
   readonly client: GatewayClient;
   readonly exchange: Exchange;
   readonly request: ClientRequest;
+  /** Of the HTTP request. */
+  readonly bodyBytes: number;
   /** Filled in for the audit log. */
   readonly facts: RequestFacts;
 }

@@ -15,10 +15,10 @@ export interface Arrival {
   readonly user: GatewayUser;
   /** Set if the user has too many requests: only an answer to a question may go on, because a request of the user waits for it. */
   readonly excess: Fault | undefined;
-  /** Counts bytes of the body. Throws if the bodies of the user that are being read have too many. */
+  /** Counts bytes of the body until the end. Throws if the bodies of the user's open requests have too many. */
   takeBytes(bytes: number): void;
-  /** The body has been read. */
-  bodyRead(): void;
+  /** Of the body, so far. */
+  readonly bodyBytes: number;
   /** The request answers a parked call, and continues in its place. */
   takeParkedPlace(): void;
   end(): void;
@@ -30,7 +30,7 @@ interface UserRecord extends GatewayUser {
   answers: number;
   /** Calls that wait for their client, which are active, too. */
   parked: number;
-  /** Of all bodies that are being read. */
+  /** Of the bodies of all open requests: what is made of them takes memory until the end. */
   bodyBytes: number;
   streams: number;
   lastUsedAt: number;
@@ -61,7 +61,7 @@ export interface UserLimits {
   readonly userIdleMs: number;
   /** Requests of one user at the same time. */
   readonly concurrency: number;
-  /** Bytes of all bodies of one user that are being read. */
+  /** Bytes of the bodies of all open requests of one user. */
   readonly bodyBytes: number;
   readonly rateLimit: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
 }
@@ -119,10 +119,6 @@ export class Users {
     let hasPlace = excess === undefined;
     let isOpen = true;
     let bytes = 0;
-    const bodyRead = () => {
-      user.bodyBytes -= bytes;
-      bytes = 0;
-    };
     return {
       user,
       excess,
@@ -132,10 +128,12 @@ export class Users {
         user.bodyBytes += count;
         if (user.bodyBytes > this.#limits.bodyBytes)
           throw tooMany(
-            `The bodies that one user sends at the same time are larger than ${this.#limits.bodyBytes} bytes`,
+            `The bodies of the open requests of one user are larger than ${this.#limits.bodyBytes} bytes`,
           );
       },
-      bodyRead,
+      get bodyBytes() {
+        return bytes;
+      },
       takeParkedPlace() {
         if (hasPlace) return;
         hasPlace = true;
@@ -145,7 +143,7 @@ export class Users {
       end: () => {
         if (!isOpen) return;
         isOpen = false;
-        bodyRead();
+        user.bodyBytes -= bytes;
         if (hasPlace) this.#leave(user);
         else user.answers -= 1;
       },
@@ -263,13 +261,15 @@ export class Users {
     return () => this.#leave(user);
   }
 
-  /** A call that waits for its client counts as an open request, without a limit. Returns a function that ends it. */
-  park(user: GatewayUser): () => void {
+  /** A call that waits for its client counts as an open request, and so does its body, without a limit. Returns a function that ends it. */
+  park(user: GatewayUser, bodyBytes: number): () => void {
     const record = user as UserRecord;
     record.active += 1;
     record.parked += 1;
+    record.bodyBytes += bodyBytes;
     return () => {
       record.parked -= 1;
+      record.bodyBytes -= bodyBytes;
       this.#leave(record);
     };
   }

@@ -5,9 +5,11 @@ import { connect } from "node:net";
 import { text } from "node:stream/consumers";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
+import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 import { VERSIONS } from "./raw-client.js";
+import { callModern, sendModern, textOfReply } from "./support/raw-gateway-client.js";
 
 /** The token is the name of the user. */
 const auth = {
@@ -159,6 +161,55 @@ test.each([
   expect((await send(PING, { authorization: "Bearer bob" })).status).toBe(200);
   for (const body of bodies) body.cut();
   await expect.poll(async () => (await send(PING + " ".repeat(900))).status).toBe(200);
+});
+
+test("bodies count until their requests end, and until a call that waits for its client ends", async () => {
+  let finish = (): void => {};
+  const finished = new Promise<void>((resolve) => {
+    finish = resolve;
+  });
+  await using server = createTestServer({
+    era: "legacy",
+    tools: {
+      wait: {
+        handler: async () => {
+          await finished;
+          return "ok";
+        },
+      },
+      ask: {
+        handler: (_args, { request }) =>
+          request.mcpReq
+            .elicitInput({ message: "Which seat?", requestedSchema: { type: "object", properties: {} } })
+            .then(({ action }) => action),
+      },
+    },
+  });
+  await using scene = await openGateway(
+    { mcpServers: { up: (await server.http()).entry } },
+    { auth: false, maxBodyBytes: 4_000 },
+  );
+  const call = (tool: string, more: object = {}) =>
+    sendModern(
+      scene.url,
+      "tools/call",
+      { name: `up__${tool}`, arguments: { text: "x".repeat(3_000) }, ...more },
+      { capabilities: tool === "ask" ? { elicitation: { form: {} } } : {} },
+    );
+  // Four times 4,000 bytes are enough for four of these requests.
+  const asked = await call("ask");
+  expect(asked.message.result).toMatchObject({ resultType: "input_required" });
+  const open = [call("wait"), call("wait"), call("wait")];
+  await expect.poll(() => server.calls.length).toBe(4);
+  expect((await call("wait")).status).toBe(429);
+  expect((await callModern(scene.url, "up__none")).status).toBe(200);
+  finish();
+  expect((await Promise.all(open)).map(({ status }) => status)).toEqual([200, 200, 200]);
+  const { requestState } = asked.message.result!;
+  const answer = { requestState, inputResponses: { question1: { action: "accept", content: {} } } };
+  expect(textOfReply(await call("ask", answer))).toBe("accept");
+  const all = await Promise.all([1, 2, 3, 4].map(() => call("wait")));
+  expect(all.map(({ status }) => status)).toEqual([200, 200, 200, 200]);
 });
 
 /** Of what lives, in this process, which is the gateway too. */

@@ -59,7 +59,7 @@ function park(
   open: OpenCall,
   questions: Readonly<Record<string, Question>>,
 ): string {
-  const { parts, user, facts, client } = context;
+  const { parts, user, bodyBytes, facts, client } = context;
   const { principal } = client;
   const id = crypto.randomUUID();
   // The answer may reach another replica, which sends it here.
@@ -69,7 +69,7 @@ function park(
       answerForOther({ ...context, exchange: silentExchange(signal), facts: {} }, id, body as ParkedAnswer),
     { principal },
   );
-  const letGo = parts.users.park(user);
+  const letGo = parts.users.park(user, bodyBytes);
   const onTaken = () => {
     stop();
     letGo();

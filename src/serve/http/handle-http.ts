@@ -162,7 +162,6 @@ export class HttpEndpoint {
       return refuse(reply, 415, "The content type must be application/json", cors);
     const { takeBytes } = arrival;
     const { messages, isBatch } = readMessages(await request.body({ ...this.#settings.body, takeBytes }));
-    arrival.bodyRead();
     const [first] = messages;
     if (!isBatch && first?.kind === "request")
       return await this.#request(request, reply, { message: first.request, ...arrived });
