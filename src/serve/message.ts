@@ -1,6 +1,6 @@
 /** The JSON-RPC messages that clients send, and the era each of them belongs to. */
 import { isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
-import { brokenLimit } from "../util/json.js";
+import { countContainers } from "../util/json.js";
 import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 
 export type Fields = Readonly<Record<string, unknown>>;
@@ -40,12 +40,20 @@ export const isFields = (value: unknown): value is Fields =>
 const isId = (value: unknown): value is RequestId =>
   typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
 
-/** Reads the body of a request or a line of text. An array is a batch, even with one message. */
-export function readMessages(text: string): { messages: readonly ClientMessage[]; isBatch: boolean } {
-  const broken = brokenLimit(text, LIMITS);
-  if (broken === "levels") throw invalid(`The message is nested deeper than ${LIMITS.levels} levels`);
-  if (broken === "containers")
+/** An object or an array takes as much time as so many characters more. */
+const CONTAINER_WEIGHT = 16;
+
+/** How much work a text is, in characters. Throws if it is too much, before it is parsed. */
+export function weigh(text: string): number {
+  const counted = countContainers(text, LIMITS);
+  if (counted === "levels") throw invalid(`The message is nested deeper than ${LIMITS.levels} levels`);
+  if (counted === "containers")
     throw invalid(`The message has more than ${LIMITS.containers} objects and arrays`);
+  return text.length + CONTAINER_WEIGHT * counted;
+}
+
+/** Reads the body of a request or a line of text, after `weigh`. An array is a batch, even with one message. */
+export function readMessages(text: string): { messages: readonly ClientMessage[]; isBatch: boolean } {
   let parsed: unknown;
   try {
     parsed = JSON.parse(text);

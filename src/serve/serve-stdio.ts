@@ -1,5 +1,5 @@
 /** Serves one client over standard input and output, one message a line. */
-import { readMessages } from "./message.js";
+import { readMessages, weigh } from "./message.js";
 import { MessageConnection } from "./message-connection.js";
 import type { GatewayParts } from "./request-context.js";
 
@@ -54,6 +54,7 @@ export async function serveStdio(
 
 function receive(connection: MessageConnection, line: string): void {
   try {
+    weigh(line);
     for (const message of readMessages(line).messages) void connection.receive(message);
   } catch (error) {
     connection.refuse(error);

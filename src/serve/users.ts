@@ -1,6 +1,7 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
 import type { Port } from "../port/port.js";
 import { onSharedAbort } from "../util/shared-abort.js";
+import { sleep } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
 
@@ -19,6 +20,8 @@ export interface Arrival {
   takeBytes(bytes: number): void;
   /** Of the body, so far. */
   readonly bodyBytes: number;
+  /** Waits until it is the turn of a body of this weight. */
+  turn(weight: number): Promise<void> | undefined;
   /** The request answers a parked call, and continues in its place. */
   takeParkedPlace(): void;
   end(): void;
@@ -32,6 +35,8 @@ interface UserRecord extends GatewayUser {
   parked: number;
   /** Of the bodies of all open requests: what is made of them takes memory until the end. */
   bodyBytes: number;
+  /** When the next large body may be parsed. */
+  nextBodyAt: number;
   streams: number;
   lastUsedAt: number;
   /** When the user was moved to the end of the order. */
@@ -66,6 +71,10 @@ export interface UserLimits {
   readonly rateLimit: { readonly perSecond: number; readonly burst?: number | undefined } | undefined;
 }
 
+/** A body of this weight does not wait for its turn. */
+const SMALL_BODY = 16 * 1024;
+/** Bodies with all the bytes that a user may send at once take this time: they hold the event loop for about a fifth of it. */
+const ALL_BODIES_MS = 2_000;
 const SWEEP_MS = 15_000;
 const MAX_RETRY_MS = 3_600_000;
 /** The order of the users is exact to this time. */
@@ -134,6 +143,7 @@ export class Users {
       get bodyBytes() {
         return bytes;
       },
+      turn: (weight) => this.#turn(user, weight),
       takeParkedPlace() {
         if (hasPlace) return;
         hasPlace = true;
@@ -148,6 +158,15 @@ export class Users {
         else user.answers -= 1;
       },
     };
+  }
+
+  /** Large bodies of a user hold the event loop a part of the time only: others are served in between. */
+  #turn(user: UserRecord, weight: number): Promise<void> | undefined {
+    if (weight <= SMALL_BODY) return undefined;
+    const now = performance.now();
+    const waitMs = user.nextBodyAt - now;
+    user.nextBodyAt = Math.max(now, user.nextBodyAt) + (weight / this.#limits.bodyBytes) * ALL_BODIES_MS;
+    return waitMs > 0 ? sleep(waitMs) : undefined;
   }
 
   /** Whether a call of the user waits for its client. */
@@ -327,6 +346,7 @@ export class Users {
       answers: 0,
       parked: 0,
       bodyBytes: 0,
+      nextBodyAt: 0,
       streams: 0,
       lastUsedAt: now,
       movedAt: now,

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { brokenLimit, isNestedDeeper, isSameJson } from "./json.js";
+import { countContainers, isNestedDeeper, isSameJson } from "./json.js";
 
 const nested = (levels: number): unknown => (levels === 0 ? "text" : { inner: [nested(levels - 1)] });
 
@@ -25,13 +25,13 @@ test("values of the same text are the same; those that cannot be written are not
   expect(isSameJson(deep(), deep())).toBe(false);
 });
 
-test.each<[string, string, ReturnType<typeof brokenLimit>]>([
-  ["text within the limits", '[[{}],{"a":"[[[[[["}]', undefined],
+test.each<[string, string, ReturnType<typeof countContainers>]>([
+  ["text within the limits", '[[{}],{"a":"[[[[[["}]', 4],
   ["too many levels", "[[[[", "levels"],
   ["too many levels that are never closed, in text that is not JSON", "{nonsense[[[", "levels"],
   ["too many containers", "[[],[],[],[],[]]", "containers"],
-  ["brackets in a string with escapes", String.raw`["\"[[[[[[[", "\\"]`, undefined],
+  ["brackets in a string with escapes", String.raw`["\"[[[[[[[", "\\"]`, 1],
   ["brackets after a string with escapes", String.raw`["\\",[[["x"]]]]`, "levels"],
-])("%s", (_, text, broken) => {
-  expect(brokenLimit(text, { levels: 3, containers: 5 })).toBe(broken);
+])("%s", (_, text, counted) => {
+  expect(countContainers(text, { levels: 3, containers: 5 })).toBe(counted);
 });

@@ -19,6 +19,7 @@ import {
   readMessages,
   UNNAMED_LEGACY_VERSION,
   unsupportedVersion,
+  weigh,
 } from "../message.js";
 import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
@@ -161,7 +162,9 @@ export class HttpEndpoint {
     if (type !== "application/json" && !/^application\/json(;|$)/i.test(type.trim()))
       return refuse(reply, 415, "The content type must be application/json", cors);
     const { takeBytes } = arrival;
-    const { messages, isBatch } = readMessages(await request.body({ ...this.#settings.body, takeBytes }));
+    const text = await request.body({ ...this.#settings.body, takeBytes });
+    await arrival.turn(weigh(text));
+    const { messages, isBatch } = readMessages(text);
     const [first] = messages;
     if (!isBatch && first?.kind === "request")
       return await this.#request(request, reply, { message: first.request, ...arrived });
