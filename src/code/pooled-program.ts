@@ -27,7 +27,7 @@ type State =
   /** Wants a thread, to begin or to continue with these answers. */
   | { readonly type: "queued"; readonly image?: Image; readonly answers: readonly Answer[] }
   | { readonly type: "running"; readonly run: WorkerRun }
-  /** Waits for its calls, in its thread. `isLarge`: its image was too large to leave the thread. */
+  /** Waits for its calls, in its thread. `isLarge`: its memory was too large to leave the thread. */
   | { readonly type: "waiting"; readonly run: WorkerRun; readonly isLarge: boolean }
   /** Its image is being made. Answers wait for that. */
   | {
@@ -132,7 +132,7 @@ export class PooledProgram implements ProgramRun {
     }
   }
 
-  /** Leaves the thread of a program that waits, unless its image has more bytes than this. */
+  /** Leaves the thread of a program that waits, unless its memory has more bytes than this. */
   leave(maxBytes: number): void {
     const state = this.#state;
     if (state.type !== "waiting") return;
@@ -184,6 +184,8 @@ export class PooledProgram implements ProgramRun {
     // The thread of a program that leaves may be free already, and then nothing reports an end.
     if (state.type === "leaving" || error.code !== "STOPPED") this.#end({ error, cpuMs: state.run.cpuMs });
     await state.run.stop();
+    // Its thread is free now.
+    this.#plan.onChange();
   }
 
   #end(end: ProgramEnd): void {

@@ -22,8 +22,8 @@ import { WorkerThread } from "./worker-thread.js";
 const MIB = 1024 * 1024;
 /** As much as one program may use by default. */
 const THREAD_MEMORY_BYTES = 64 * MIB;
-/** Largest image of one program that leaves its thread. */
-const MAX_IMAGE_BYTES = 16 * MIB;
+/** Programs with more memory stay in their thread. */
+const MAX_LEAVING_BYTES = 16 * MIB;
 const MAX_WAITING = 1_000;
 
 export interface WorkerExecutorOptions {
@@ -178,19 +178,24 @@ class WorkerExecutor implements CodeExecutor {
     const small = this.#idle.find(({ thread }) => thread.memoryBytes < memoryBytes);
     if (small !== undefined && this.#threads.size >= this.#settings.capacity.threads)
       return this.#drop(small.thread);
-    let missing = this.#inState("queued").length - this.#inState("leaving").length - this.#ending.size;
+    const programs = [...this.#programs];
+    // Threads whose programs have ended, and that are not free yet.
+    const soonFree =
+      this.#threads.size - this.#idle.length - programs.filter(({ hasThread }) => hasThread).length;
+    let missing = this.#inState("queued").length - this.#inState("leaving").length - soonFree;
     for (const program of this.#inState("waiting")) {
       if (missing <= 0) return;
       if (program.isLarge) continue;
       program.leave(this.#roomForImage(program.owner));
       missing -= 1;
     }
-    // Another owner would wait as long as the calls of programs that are too large to leave.
-    const isFirst = ![...this.#programs].some(({ hasThread, owner }) => hasThread && owner === next.owner);
-    if (missing > 0 && isFirst && this.#inState("running").length === 0)
-      void this.#inState("waiting")
-        .find(({ owner }) => owner !== next.owner)
-        ?.fail(cannotLeave());
+    // An owner without a thread would wait as long as the calls of programs that are too large to leave.
+    const threads = this.#countByOwner(({ hasThread }) => hasThread);
+    if (missing <= 0 || threads.has(next.owner) || this.#inState("running").length > 0) return;
+    const most = Math.max(...threads.values());
+    void this.#inState("waiting")
+      .find(({ owner }) => threads.get(owner) === most)
+      ?.fail(cannotLeave());
   }
 
   /** The images may take half the memory of running programs, and those of one owner half of that. */
@@ -200,7 +205,7 @@ class WorkerExecutor implements CodeExecutor {
       programs.reduce((sum, { imageBytes }) => sum + imageBytes, 0);
     const programs = [...this.#programs];
     const own = bytesOf(programs.filter((program) => program.owner === owner));
-    return Math.min(MAX_IMAGE_BYTES, all - bytesOf(programs), all / 2 - own);
+    return Math.min(MAX_LEAVING_BYTES, all - bytesOf(programs), all / 2 - own);
   }
 
   #begin(next: PooledProgram, thread: WorkerThread): void {

@@ -78,7 +78,7 @@ export class WorkerRun {
     await this.#gone;
   }
 
-  /** Ends a waiting program and returns its image. Undefined if it has more bytes than this: then the program goes on. */
+  /** Ends a waiting program and returns its image. Undefined if its memory has more bytes than this: then the program goes on. */
   snapshot(
     maxBytes = Number.POSITIVE_INFINITY,
   ): Promise<{ readonly image: Uint8Array; readonly cpuMs: number } | undefined> {

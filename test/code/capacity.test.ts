@@ -3,6 +3,7 @@ import { createToolport, type Toolport } from "toolport";
 import { type CodeMode, type CodeModeOptions, createCodeMode } from "toolport/code";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
+import type { CodeExecutor, ProgramRun } from "../../src/code/code-executor.js";
 import { loadExecutor } from "../../src/code/create-code-mode.js";
 import { watchThreads } from "../support/watch-threads.js";
 
@@ -189,21 +190,57 @@ describe("memory", () => {
       },
     ));
 
-  test("it ends if the only thread is wanted by another owner", async () => {
-    const executor = await loadExecutor({ capacity: { threads: 1, memoryBytes: 1 << 20 } });
-    const limits = { calls: 9, cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 10, resultBytes: 10 };
-    const start = (source: string, owner: string, onWait = () => {}) =>
-      executor.start(
-        { source, tools: { s: ["wait"] }, limits, owner },
-        { onCall: () => {}, onLog: () => {}, onWait },
-      );
-    let large!: ReturnType<typeof start>;
-    await new Promise<void>((resolve) => {
-      large = start(holds(1e6, 1), "a", resolve);
-    });
-    const small = start("return 2", "b");
-    expect(await large.ended).toMatchObject({ error: { code: "MEMORY_LIMIT" } });
-    expect(await small.ended).toMatchObject({ value: "2" });
+  const LIMITS = { calls: 9, cpuMs: 60_000, memoryBytes: 64 << 20, outputBytes: 10, resultBytes: 10 };
+
+  /** Starts programs, and resolves when each waits for its call. */
+  async function waiting(
+    executor: CodeExecutor,
+    programs: readonly (readonly [owner: string, source: string])[],
+  ) {
+    const runs: ProgramRun[] = [];
+    for (const [owner, source] of programs)
+      await new Promise<void>((resolve) => {
+        const host = { onCall: () => {}, onLog: () => {}, onWait: () => resolve() };
+        runs.push(executor.start({ source, tools: { s: ["wait"] }, limits: LIMITS, owner }, host));
+      });
+    return runs;
+  }
+
+  const runFor = (executor: CodeExecutor, owner: string) =>
+    executor.start(
+      { source: "return 2", tools: {}, limits: LIMITS, owner },
+      { onCall: () => {}, onLog: () => {}, onWait: () => {} },
+    );
+
+  test.each<[string, string, number]>([
+    ["has a large image", holds(1e6, 1), 1 << 20],
+    // Its image is small, but to make it takes several times the memory.
+    ["takes much memory", "const own = new Uint8Array(20e6); await tools.s.wait(); return own", 64 << 20],
+  ])(
+    "a program that %s ends if the only thread is wanted by another owner",
+    async (_, source, memoryBytes) => {
+      const executor = await loadExecutor({ capacity: { threads: 1, memoryBytes } });
+      const [large] = await waiting(executor, [["a", source]]);
+      const small = runFor(executor, "b");
+      expect(await large!.ended).toMatchObject({ error: { code: "MEMORY_LIMIT" } });
+      expect(await small.ended).toMatchObject({ value: "2" });
+      await executor.close?.();
+    },
+  );
+
+  test("of programs that cannot leave, one of the owner that has most threads ends", async () => {
+    const executor = await loadExecutor({ capacity: { threads: 3, memoryBytes: 192 << 20 } });
+    const source = "const own = new Uint8Array(20e6); await tools.s.wait(); return 1";
+    const [first, ...many] = await waiting(executor, [
+      ["one", source],
+      ["many", source],
+      ["many", source],
+    ]);
+    const ended = Promise.race(many.map((run) => run.ended));
+    expect(await runFor(executor, "b").ended).toMatchObject({ value: "2" });
+    expect(await ended).toMatchObject({ error: { code: "MEMORY_LIMIT" } });
+    first!.answer(1, { value: "1" });
+    expect(await first!.ended).toMatchObject({ value: "1" });
     await executor.close?.();
   });
 });

@@ -80,8 +80,9 @@ class RunningProgram {
   async snapshot(maxBytes: number): Promise<void> {
     const vm = await this.#vm;
     if (current !== this) return;
+    // Before it is compressed: to make an image takes three times the memory, and there are several threads.
+    if (vm.memoryBytes > maxBytes) return post({ type: "image", image: undefined, cpuMs: vm.cpuMs });
     const image = vm.snapshot();
-    if (image.length > maxBytes) return post({ type: "image", image: undefined, cpuMs: vm.cpuMs });
     this.#release();
     host.postMessage({ type: "image", image, cpuMs: vm.cpuMs } satisfies FromWorker, [image.buffer]);
   }

@@ -286,7 +286,7 @@ describe("a VM that was made ready before its program came", () => {
     const ready = await prepareVm(wasm, limits.memoryBytes);
     const used = await open(WORLD, { limits }, { ready });
     expect(resultOf(used.end())).toBe(resultOf((await open(WORLD, { limits })).end()));
-    expect(ready.interrupt.isDue()).toBe(false);
+    expect(ready.hooks.isDue()).toBe(false);
     // A second program in it would see the first one.
     expect(ready.vm.evalCode("typeof tools").toString()).toBe("object");
   });

@@ -15,8 +15,8 @@ import {
   positionIn,
   positionInSource,
 } from "./parse-program.js";
-import { type ImageHeader, readImage, writeImage } from "./program-image.js";
-import { createVm, type ReadyVm, vmOptions } from "./ready-vm.js";
+import { readImage, writeImage } from "./program-image.js";
+import { createVm, type ReadyVm, type VmHooks, vmOptions } from "./ready-vm.js";
 import { ThreadState } from "./thread-state.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
@@ -63,6 +63,7 @@ export class ProgramVm {
   readonly #listener: VmListener;
   readonly #thread: ThreadState;
   #vm!: QuickJS;
+  #hooks!: VmHooks;
   #api!: JSValueHandle;
   #main: JSValueHandle | undefined;
   #pending = new Set<number>();
@@ -104,7 +105,8 @@ export class ProgramVm {
     try {
       const opened = ready?.memoryBytes === memoryBytes ? ready : await createVm(wasm, memoryBytes);
       this.#vm = opened.vm;
-      opened.interrupt.isDue = this.#interrupt;
+      this.#hooks = opened.hooks;
+      this.#hooks.isDue = this.#interrupt;
       this.#inVm(() => this.#openGuest(opened.guest));
     } catch (error) {
       return this.#end(engineFailure(error));
@@ -172,8 +174,11 @@ export class ProgramVm {
 
   async #continue(wasm: CompiledWasm, image: Uint8Array): Promise<void> {
     const { header, snapshot } = readImage(image);
-    const options = vmOptions(wasm, this.#program.limits.memoryBytes, { isDue: this.#interrupt });
-    const vm = await QuickJS.restore(QuickJS.deserializeSnapshot(snapshot), options);
+    this.#hooks = { isDue: this.#interrupt };
+    const vm = await QuickJS.restore(
+      snapshot,
+      vmOptions(wasm, this.#program.limits.memoryBytes, this.#hooks),
+    );
     this.#vm = vm;
     for (const [name, callback] of Object.entries(this.#callbacks())) vm.registerHostCallback(name, callback);
     this.#api = vm.importHandle(header.api);
@@ -192,10 +197,15 @@ export class ProgramVm {
     if (!this.#hasEnded) this.#end(stopped());
   }
 
+  /** All memory of the VM. It never shrinks. */
+  get memoryBytes(): number {
+    return this.#hooks.memory!.buffer.byteLength;
+  }
+
   /** The image of the waiting program. */
   snapshot(): Uint8Array<ArrayBuffer> {
     this.#vm.runGC();
-    const header: ImageHeader = {
+    const header = {
       api: this.#vm.exportHandle(this.#api),
       main: this.#vm.exportHandle(this.#main!),
       pending: [...this.#pending],
@@ -203,7 +213,7 @@ export class ProgramVm {
       outputMissing: this.#outputMissing,
       isTypeScript: this.#isTypeScript,
     };
-    return writeImage(header, QuickJS.serializeSnapshot(this.#vm.snapshot()));
+    return writeImage(header, this.#vm.snapshot());
   }
 
   /** Gives the program the answer to a call. */

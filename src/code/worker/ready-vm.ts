@@ -8,28 +8,39 @@ export interface ReadyVm {
   /** The function of `GUEST_SOURCE`, not called yet. */
   readonly guest: JSValueHandle;
   readonly memoryBytes: number;
-  readonly interrupt: Interrupt;
+  readonly hooks: VmHooks;
 }
 
-/** Set by the program. True ends the code that runs. */
-export interface Interrupt {
+/** `WebAssembly.Memory`, for which the types of Node have no name. */
+interface VmMemory {
+  readonly buffer: ArrayBuffer;
+}
+
+/** What a VM and its program share. */
+export interface VmHooks {
+  /** Set by the program. True ends the code that runs. */
   isDue(): boolean;
+  /** Set by the engine: all memory of the VM. */
+  memory?: VmMemory;
 }
 
 /** Options of a VM that is created or restored. */
-export const vmOptions = (wasm: CompiledWasm, memoryBytes: number, interrupt: Interrupt) => ({
+export const vmOptions = (wasm: CompiledWasm, memoryBytes: number, hooks: VmHooks) => ({
   wasm,
   memoryLimit: memoryBytes,
   maxStackSize: MAX_STACK_SIZE,
-  interruptHandler: () => interrupt.isDue(),
-  // The engine may print: nothing of that belongs to the host.
-  wasi: () => ({ fd_write: () => 8 }),
+  interruptHandler: () => hooks.isDue(),
+  wasi: (memory: VmMemory) => {
+    hooks.memory = memory;
+    // The engine may print: nothing of that belongs to the host.
+    return { fd_write: () => 8 };
+  },
 });
 
 export async function createVm(wasm: CompiledWasm, memoryBytes: number): Promise<ReadyVm> {
-  const interrupt: Interrupt = { isDue: () => false };
-  const vm = await QuickJS.create(vmOptions(wasm, memoryBytes, interrupt));
-  return { vm, guest: vm.evalCode(GUEST_SOURCE, "toolport"), memoryBytes, interrupt };
+  const hooks: VmHooks = { isDue: () => false };
+  const vm = await QuickJS.create(vmOptions(wasm, memoryBytes, hooks));
+  return { vm, guest: vm.evalCode(GUEST_SOURCE, "toolport"), memoryBytes, hooks };
 }
 
 /** Compiles code that programs use. It changes nothing that a program can see. */

@@ -17,6 +17,7 @@ export type ToWorker =
   | { readonly type: "prepare"; readonly memoryBytes: number }
   | { readonly type: "start"; readonly program: CodeProgram }
   | { readonly type: "answer"; readonly id: number; readonly answer: ProgramAnswer }
+  /** `maxBytes`: of the memory of the VM. */
   | { readonly type: "snapshot"; readonly maxBytes: number }
   /** For a program that waits. One that computes sees the state of the thread. */
   | { readonly type: "stop" };
