@@ -8,8 +8,8 @@ import type { WrittenServer } from "../node/read-servers.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
-import type { CliError } from "./cli-error.js";
-import type { Colour, Paint } from "./colours.js";
+import type { CliError } from "./errors.js";
+import type { Colour, Paint } from "./plain-text.js";
 
 /** Output format of data. */
 export type OutputForm = "text" | "json" | "raw";

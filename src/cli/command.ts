@@ -1,4 +1,6 @@
-/** A command: its row in the table of `commands.ts`, and the code that is loaded when it runs. */
+/** A command: its row in the table of `commands.ts`, its parsed form, and its help. */
+
+import { formatPairs } from "../util/format-table.js";
 import type { CommandContext, TypedServers } from "./command-context.js";
 
 /** One option of a command. */
@@ -158,3 +160,92 @@ export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   },
   model: { type: "string", value: "<name>", summary: "Name of the model" },
 };
+
+export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  json: {
+    type: "boolean",
+    summary: "Print one JSON document on stdout, and errors as one JSON line on stderr",
+  },
+  output: {
+    type: "string",
+    value: "<form>",
+    choices: ["text", "json", "raw"],
+    summary: "Output format: text, json (same as --json) or raw (only the data)",
+  },
+  config: {
+    type: "string",
+    short: "c",
+    multiple: true,
+    value: "<path>",
+    summary: "Configuration file, or a directory with one, in any known dialect",
+  },
+  state: { type: "string", value: "<path>", summary: "State file" },
+  "no-state": { type: "boolean", summary: "Keep state in memory only" },
+  timeout: { type: "string", value: "<ms>", summary: "How long to wait for a server" },
+  yes: { type: "boolean", short: "y", summary: "Answer yes to every question" },
+  quiet: { type: "boolean", short: "q", summary: "No progress, no warnings" },
+  verbose: { type: "boolean", short: "v", summary: "Print details on stderr" },
+  "no-color": { type: "boolean", summary: "No colours" },
+  help: { type: "boolean", short: "h", summary: "Show help" },
+  version: { type: "boolean", summary: "Show the version" },
+};
+
+const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
+  servers: "Servers",
+  use: "Use tools, resources and prompts",
+  look: "Inspect",
+  program: "More",
+};
+
+/** `toolport --help`. */
+export function programHelp(commands: readonly CommandSpec[], columns?: number | undefined): string {
+  const pairs = pairsWithin(columns);
+  const groups = Object.entries(GROUPS).flatMap(([group, title]) => {
+    const own = commands.filter((command) => command.group === group && command.isHidden !== true);
+    return ["", title, ...indent(pairs(own.map(({ name, summary }) => [name, summary])))];
+  });
+  return [
+    "Usage: toolport <command> [arguments] [options]",
+    ...groups,
+    "",
+    "Global options",
+    ...indent(pairs(optionRows(GLOBAL_OPTIONS))),
+    "",
+    "More about a command: toolport <command> --help",
+  ].join("\n");
+}
+
+/** `toolport <command> --help`. */
+export function commandHelp(command: CommandSpec, columns?: number | undefined): string {
+  const pairs = pairsWithin(columns);
+  const { name, summary, positionals, options, examples, takesCommand, takesTyped } = command;
+  const words = positionals.map(({ name: word, optional, rest }) => {
+    const shown = rest === true ? `${word}…` : word;
+    return optional === true ? `[${shown}]` : `<${shown}>`;
+  });
+  const hasOptions = Object.keys(options).length > 0;
+  return [
+    `Usage: toolport ${[name, ...words].join(" ")}${takesCommand === true || takesTyped !== undefined ? " [-- command …]" : ""} [options]`,
+    "",
+    `${summary}.`,
+    ...(positionals.length > 0
+      ? ["", ...indent(pairs(positionals.map((word) => [word.name, word.summary])))]
+      : []),
+    ...(hasOptions ? ["", "Options", ...indent(pairs(optionRows(options)))] : []),
+    ...(examples.length > 0 ? ["", "Examples", ...indent(pairs(examples))] : []),
+    "",
+    "Global options: toolport --help",
+  ].join("\n");
+}
+
+const optionRows = (options: Readonly<Record<string, OptionSpec>>): [string, string][] =>
+  Object.entries(options).map(([name, { short, value, summary, choices = [] }]) => [
+    `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
+    choices.every((choice) => summary.includes(choice)) ? summary : `${summary}: ${choices.join(", ")}`,
+  ]);
+
+/** The width without the indentation of two. */
+const pairsWithin = (columns: number | undefined) => (rows: readonly (readonly [string, string])[]) =>
+  formatPairs(rows, columns === undefined ? undefined : columns - 2);
+
+const indent = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);

@@ -1,8 +1,7 @@
 /** Creates the context of a command from its options and the streams of the process. */
-import { askOnTerminal } from "./ask-on-terminal.js";
-import { askYesNo } from "./ask-yes-no.js";
-import { CliError } from "./cli-error.js";
-import { choosePaint } from "./colours.js";
+
+import type { Writable } from "node:stream";
+import { formatTable, type TableColumn } from "../util/format-table.js";
 import { flagOption, type Invocation, locationOptions, textOption, textsOption } from "./command.js";
 import type {
   CommandContext,
@@ -12,12 +11,10 @@ import type {
   OutputForm,
   Streams,
 } from "./command-context.js";
-import { createSerialQueue } from "./create-serial-queue.js";
-import type { SignalSource, SignalWatch } from "./interruption.js";
+import { CliError, type SignalSource, type SignalWatch } from "./errors.js";
 import type { ServerLoader } from "./load-servers.js";
-import { plainJson, plainLine, plainText } from "./plain-text.js";
-import { createSpinner, noSpinner } from "./spinner.js";
-import { statePath } from "./state-path.js";
+import { cell, choosePaint, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
+import { askOnTerminal, askYesNo, createSerialQueue } from "./questions.js";
 
 /** Arguments, environment and streams of the process. */
 export interface CommandLine extends Streams {
@@ -153,7 +150,7 @@ export function createCommandContext(
     trustServers: async (names, file) => (await openLoader()).trust(names, file),
     openStore() {
       store ??= (async () => {
-        const { openStore } = await import("./open-store.js");
+        const { openStore, statePath } = await import("./open-store.js");
         const flag = textOption(invocation, "state");
         const isOff = flagOption(invocation, "no-state");
         const home = env["HOME"] || env["USERPROFILE"];
@@ -206,4 +203,93 @@ function readTimeout(invocation: Invocation): number | undefined {
     message: "--timeout requires a number of milliseconds above 0",
     next: `toolport ${invocation.command.name} --timeout 30000`,
   });
+}
+
+const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];
+const FRAME_MS = 80;
+const ERASE_LINE = "\r\u001b[2K";
+
+export interface Spinner {
+  start(text: string): { update(text: string): void; done(): void };
+  /** Erases the line before other output; the next frame draws it again. */
+  clear(): void;
+  /** Hides the line until `resume`, while the user answers a question. */
+  pause(): void;
+  resume(): void;
+}
+
+/** Draws nothing. */
+export const noSpinner: Spinner = {
+  start: () => ({ update() {}, done() {} }),
+  clear() {},
+  pause() {},
+  resume() {},
+};
+
+export function createSpinner(stream: Writable & { columns?: number }): Spinner {
+  /** The last entry is shown. */
+  const running: { text: string }[] = [];
+  let timer: NodeJS.Timeout | undefined;
+  let frame = 0;
+  let isDrawn = false;
+  let isPaused = false;
+
+  const clear = () => {
+    if (isDrawn) stream.write(ERASE_LINE);
+    isDrawn = false;
+  };
+  const draw = () => {
+    const shown = running.at(-1);
+    if (shown === undefined || isPaused) return;
+    frame = (frame + 1) % FRAMES.length;
+    const line = oneLine(shown.text, Math.max(10, (stream.columns || 80) - 3));
+    stream.write(`${ERASE_LINE}${FRAMES[frame]} ${line}`);
+    isDrawn = true;
+  };
+  return {
+    start(text) {
+      const entry = { text };
+      running.push(entry);
+      timer ??= setInterval(draw, FRAME_MS).unref();
+      draw();
+      return {
+        update(next) {
+          entry.text = next;
+        },
+        done() {
+          const index = running.indexOf(entry);
+          if (index >= 0) running.splice(index, 1);
+          clear();
+          if (running.length > 0) return;
+          clearInterval(timer);
+          timer = undefined;
+        },
+      };
+    },
+    clear,
+    pause() {
+      isPaused = true;
+      clear();
+    },
+    resume() {
+      isPaused = false;
+    },
+  };
+}
+
+/** Escapes every cell to one line and prints the first column in bold. */
+export function printRows(
+  context: CommandContext,
+  titles: readonly (string | TableColumn)[],
+  rows: readonly (readonly unknown[])[],
+): void {
+  const paintTitle = (column: TableColumn) => ({ ...column, title: context.paint("dim", column.title) });
+  const lines = formatTable(
+    titles.map((title) => paintTitle(typeof title === "string" ? { title } : title)),
+    rows.map((row) =>
+      row.map((value, index) => (index === 0 ? context.paint("bold", cell(value)) : cell(value))),
+    ),
+    context.columns,
+  );
+  context.printPainted(lines);
 }

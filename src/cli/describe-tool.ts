@@ -6,7 +6,7 @@ import { isObject } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
 import { formatTable, wrapWords } from "../util/format-table.js";
 import type { CommandContext } from "./command-context.js";
-import { shellWord } from "./next-command.js";
+import { shellWord } from "./format-error.js";
 import { cell, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
 
 const MAX_SIGNATURE = 60;

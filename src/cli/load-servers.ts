@@ -1,11 +1,18 @@
-/** Reads the servers of the `--config` files, or of the files found, and expands the servers that may be used. */
+/**
+ * Reads the servers of the `--config` files, or of the files found, and expands the servers that may be used. Before the user agrees to a
+ * server of a project file, nothing of its entry is expanded, read, started or contacted.
+ */
+
+import { createHash } from "node:crypto";
 import { resolve } from "node:path";
+import { isRecord } from "../config/entry-reader.js";
 import { parseJsonConfig } from "../config/parse-json-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
 import { surroundingsOf } from "../node/config-locations.js";
+import { describeWritten } from "../node/describe-written.js";
 import { dialectOf } from "../node/dialects/dialects.js";
-import { checkWritten } from "../node/expand-server.js";
+import { checkWritten, filesOf, writtenForm } from "../node/expand-server.js";
 import {
   effectiveServers,
   expandConfig,
@@ -14,12 +21,13 @@ import {
   readConfig,
 } from "../node/load-config.js";
 import { readServers, type WrittenServer } from "../node/read-servers.js";
-import { CliError } from "./cli-error.js";
+import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
+import type { Store } from "../state/store.js";
+import { hideCredentials } from "../util/redact-text.js";
 import type { CommandContext, LoadedServers, TypedServers, WrittenServers } from "./command-context.js";
-import { Consent, type ConsentParts } from "./consent.js";
-import { EXIT } from "./exit-codes.js";
-import { shellWord } from "./next-command.js";
-import { readSavedInput, saveInput } from "./saved-inputs.js";
+import { CliError, EXIT } from "./errors.js";
+import { shellWord } from "./format-error.js";
+import { indented } from "./plain-text.js";
 
 export interface ServerLoader {
   /** Reads the files once, without expanding any entry. */
@@ -146,4 +154,200 @@ async function askForInput(context: CommandContext, input: ConfigInput): Promise
   if (given === undefined || given === "") return undefined;
   if (options?.includes(given) ?? true) await saveInput(context, { file, id }, given);
   return given;
+}
+
+/** A server whose current entry has no consent. */
+interface PendingConsent {
+  readonly server: WrittenServer;
+  readonly known: Exclude<Trust, "trusted">;
+}
+
+export interface ConsentParts {
+  readonly context: CommandContext;
+  /** The `--config` and `--state` options of this command line. */
+  readonly options: readonly string[];
+  /** Name of the running command. */
+  readonly command: string;
+}
+
+/** Consent during one command. The user is asked once about each server. */
+export class Consent {
+  readonly #parts: ConsentParts;
+  readonly #agreed = new Set<WrittenServer>();
+  readonly #declined = new Map<WrittenServer, PendingConsent>();
+
+  constructor(parts: ConsentParts) {
+    this.#parts = parts;
+  }
+
+  /** Saves consent without asking: the user wrote the entry or confirmed it before. */
+  async give(servers: readonly WrittenServer[]): Promise<void> {
+    if (servers.length === 0) return;
+    const trust = new TrustRecords((await this.#parts.context.openStore()).store);
+    for (const server of servers) {
+      await trust.trust(configured(server));
+      this.#agreed.add(server);
+    }
+  }
+
+  /**
+   * Asks one question about all servers without consent. Returns errors for the servers that must not be used.
+   *
+   * @param mayAsk false: use saved consent only
+   */
+  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<ConsentErrors> {
+    const { context } = this.#parts;
+    const open = servers.filter((server) => !this.#agreed.has(server) && !this.#declined.has(server));
+    const store = open.length === 0 ? undefined : await openStore(context);
+    const trust = store && new TrustRecords(store);
+    const asking: PendingConsent[] = [];
+    for (const server of open) {
+      // An unreadable record is no proof of consent.
+      const known = (await trust?.check(configured(server)).catch(() => undefined)) ?? "unknown";
+      if (known === "trusted") this.#agreed.add(server);
+      else asking.push({ server, known });
+    }
+    if (asking.length > 0 && mayAsk && (await this.#confirm(asking))) {
+      for (const { server } of asking) {
+        await trust?.trust(configured(server));
+        this.#agreed.add(server);
+      }
+    } else if (mayAsk) for (const one of asking) this.#declined.set(one.server, one);
+    const declined = mayAsk ? servers.flatMap((server) => this.#declined.get(server) ?? []) : asking;
+    return this.#errorsFor(declined);
+  }
+
+  async #confirm(asking: readonly PendingConsent[]): Promise<boolean> {
+    const { context } = this.#parts;
+    const names = asking.map(({ server }) => JSON.stringify(server.name)).join(", ");
+    if (context.agreesToAll) {
+      if (!context.isQuiet) context.info(`Agreed to ${names}`, "dim");
+      return true;
+    }
+    if (context.isInteractive || !context.isQuiet) this.#show(asking);
+    return context.isInteractive && context.confirm(`Allow ${names}?`);
+  }
+
+  #show(asking: readonly PendingConsent[]): void {
+    const { context } = this.#parts;
+    context.info(
+      `${asking.length === 1 ? "This server comes" : `These ${asking.length} servers come`} with the project. Toolport uses nothing of it before you agree:`,
+      "yellow",
+    );
+    for (const { server, known } of asking) {
+      context.info("");
+      context.info(`${place(server)}${known === "unknown" ? "" : `: ${WHY[known]}`}`, "bold");
+      const text = indented(describeWritten(server));
+      // Without a terminal the output may end up in a log.
+      context.info((context.isInteractive ? text : hideCredentials(text)).split("\n"));
+    }
+    context.info("");
+  }
+
+  async #errorsFor(declined: readonly PendingConsent[]): Promise<ConsentErrors> {
+    const error = async (asking: readonly PendingConsent[]) =>
+      new CliError({
+        code: "NOT_TRUSTED",
+        exitCode: EXIT.configuration,
+        message: messageOf(asking),
+        next: await this.#commandFor(asking),
+        ...(asking.length === 1 && { server: asking[0]!.server.name }),
+      });
+    const byName = new Map<string, CliError>();
+    for (const one of declined) byName.set(one.server.name, await error([one]));
+    return { byName, all: declined.length === 0 ? undefined : await error(declined) };
+  }
+
+  /**
+   * Suggests `list`, because `--yes` has no other effect there. Without a state file, consent is valid for one command only, so
+   * the command itself is suggested. The same applies to a name that looks like an option.
+   */
+  async #commandFor(asking: readonly PendingConsent[]): Promise<string> {
+    const { context, options, command } = this.#parts;
+    const { statePath } = await context.openStore().catch(() => ({ statePath: undefined }));
+    const names = asking.map(({ server }) => server.name);
+    const canList = statePath !== undefined && names.every((name) => !name.startsWith("-"));
+    const words = canList ? ["list", ...names.map(shellWord)] : [command, "…"];
+    return ["toolport", ...words, ...options.map(shellWord), "--yes"].join(" ");
+  }
+}
+
+/** Errors for servers that must not be used. */
+export interface ConsentErrors {
+  readonly byName: ReadonlyMap<string, CliError>;
+  /** One error for all of them; undefined if there are none. */
+  readonly all: CliError | undefined;
+}
+
+/** Unusable state is treated as no saved consent. `doctor` reports the problem. */
+const openStore = async (context: CommandContext): Promise<Store | undefined> =>
+  (await context.openStore().catch(() => undefined))?.store;
+
+const configured = (server: WrittenServer): ConfiguredServer => ({
+  name: server.name,
+  file: server.source.file,
+  entry: writtenForm(server),
+  readFiles: () => filesOf(server),
+});
+
+const place = ({ name, source: { file, line } }: WrittenServer): string =>
+  `${JSON.stringify(name)} of ${file}:${line}`;
+
+const WHY: Readonly<Record<Exclude<Trust, "trusted">, string>> = {
+  unknown: "you have not agreed to it",
+  changed: "it has changed since you agreed to it",
+  filesChanged: "a project file that it reads has changed since you agreed to it",
+};
+
+function messageOf(asking: readonly PendingConsent[]): string {
+  const [first] = asking;
+  if (asking.length === 1 && first !== undefined)
+    return `The server ${place(first.server)} is not used: ${WHY[first.known]}`;
+  const places = asking.map(({ server }) => place(server)).join(", ");
+  return `${asking.length} servers are not used, because you have not agreed to them as they are now: ${places}`;
+}
+
+interface InputPlace {
+  readonly file: string;
+  readonly id: string;
+}
+
+type StoreContext = Pick<CommandContext, "openStore">;
+
+/** The saved answer; undefined if there is none, or if it is not sealed. */
+export async function readSavedInput(context: StoreContext, place: InputPlace): Promise<string | undefined> {
+  const { store } = (await context.openStore().catch(() => undefined)) ?? {};
+  // A record that cannot be opened, for example after a change of the key, is asked for again.
+  const record = await store?.get(keyOf(place)).catch(() => undefined);
+  if (record?.sealed !== true || !isRecord(record.value)) return undefined;
+  const { file, id, value } = record.value;
+  return file === place.file && id === place.id && typeof value === "string" ? value : undefined;
+}
+
+export async function saveInput(context: StoreContext, place: InputPlace, value: string): Promise<void> {
+  const { store } = await context.openStore();
+  await store.put(keyOf(place), { ...place, value }, { secret: true });
+}
+
+/** Deletes the answers that a server uses. Returns how many there were. */
+export async function forgetInputs(
+  context: StoreContext,
+  { source, inputs }: Pick<WrittenServer, "source" | "inputs">,
+): Promise<number> {
+  const { store } = await context.openStore();
+  const ids = inputs.flatMap((input) =>
+    isRecord(input) && typeof input["id"] === "string" ? [input["id"]] : [],
+  );
+  let count = 0;
+  for (const key of ids.map((id) => keyOf({ file: source.file, id }))) {
+    if ((await store.get(key)) === undefined) continue;
+    await store.delete(key);
+    count += 1;
+  }
+  return count;
+}
+
+function keyOf({ file, id }: InputPlace): string {
+  const folder = createHash("sha256").update(file).digest("hex").slice(0, 32);
+  return `inputs/${folder}/${encodeURIComponent(id)}`;
 }

@@ -8,10 +8,9 @@ import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
 import { suggest } from "../util/suggest.js";
-import { CliError } from "./cli-error.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, WrittenServers } from "./command-context.js";
-import { elicitOnTerminal } from "./elicit-on-terminal.js";
-import { EXIT } from "./exit-codes.js";
+import { CliError, EXIT } from "./errors.js";
+import { elicitOnTerminal } from "./questions.js";
 
 /** Key prefix of servers that programs added at run time. */
 const SAVED_PREFIX = "servers//";

@@ -1,11 +1,15 @@
 /** Opens the state of the command line: a SQLite file, or a JSON file if SQLite is not available. */
 import { existsSync } from "node:fs";
+import { homedir } from "node:os";
+import { join, resolve } from "node:path";
 import { StateError } from "../errors/state-error.js";
 import { memoryStore } from "../state/memory-store.js";
+import type { Store } from "../state/store.js";
 import { fileStore } from "../state/stores/file/file-store.js";
 import { loadSqliteDriver } from "../state/stores/sqlite/sqlite-driver.js";
 import { sqliteStore } from "../state/stores/sqlite/sqlite-store.js";
 import type { OpenedStore } from "./command-context.js";
+import { CliError, EXIT } from "./errors.js";
 
 /**
  * An existing JSON file stays in use after an update of Node, so that logins and consent are not lost.
@@ -53,5 +57,70 @@ async function compact(path: string): Promise<void> {
     // Another process is using the file. The next `gc` compacts it.
   } finally {
     database.close();
+  }
+}
+
+interface StatePathInput {
+  /** `--state`. */
+  readonly flag: string | undefined;
+  /** `--no-state`. */
+  readonly isOff: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** @default the current platform */
+  readonly platform?: NodeJS.Platform;
+  /** @default the user's home directory */
+  readonly home?: string;
+}
+
+export const STATE_VARIABLE = "TOOLPORT_STATE";
+/** `TOOLPORT_STATE=off` is the same as `--no-state`. */
+export const STATE_OFF = "off";
+
+/** `--state`, else `TOOLPORT_STATE`, else a file in the user's state directory. Undefined: state in memory. */
+export function statePath({
+  flag,
+  isOff,
+  env,
+  cwd,
+  platform = process.platform,
+  home = homedir(),
+}: StatePathInput): string | undefined {
+  if (isOff) return undefined;
+  if (flag !== undefined) return resolve(cwd, flag);
+  const variable = env[STATE_VARIABLE];
+  if (variable === STATE_OFF) return undefined;
+  if (variable) return resolve(cwd, variable);
+  return join(stateFolder({ env, platform, home }), "toolport", "state.db");
+}
+
+function stateFolder({
+  env,
+  platform,
+  home,
+}: Required<Pick<StatePathInput, "env" | "platform" | "home">>): string {
+  const xdg = env["XDG_STATE_HOME"];
+  if (xdg) return xdg;
+  if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");
+  if (platform === "darwin") return join(home, "Library", "Application Support");
+  return join(home, ".local", "state");
+}
+
+/** @param url `redis://…`, `rediss://…`, `postgres://…` or `postgresql://…`. It may contain a password, so no message shows it */
+export async function openSharedStore(url: string): Promise<Store> {
+  const [scheme] = url.split(":", 1);
+  switch (scheme) {
+    case "redis":
+    case "rediss":
+      return (await import("../state/stores/redis/index.js")).redisStore(url);
+    case "postgres":
+    case "postgresql":
+      return (await import("../state/stores/postgres/index.js")).postgresStore(url);
+    default:
+      throw new CliError({
+        exitCode: EXIT.configuration,
+        message: "--store must be the URL of a Redis or a PostgreSQL: redis://… or postgres://…",
+        next: "toolport serve --help",
+      });
   }
 }

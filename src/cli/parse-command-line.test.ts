@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { CliError } from "./cli-error.js";
 import type { CommandSpec } from "./command.js";
+import { CliError } from "./errors.js";
 import { parseCommandLine } from "./parse-command-line.js";
 
 const command = (name: string, more: Partial<CommandSpec> = {}): CommandSpec => ({

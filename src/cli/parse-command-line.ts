@@ -1,17 +1,17 @@
 /** Parses a command line. Options and words may come in any order; errors suggest the closest known name. */
 import { parseArgs } from "node:util";
 import { suggest } from "../util/suggest.js";
-import { CliError } from "./cli-error.js";
 import {
   type CommandSpec,
+  GLOBAL_OPTIONS,
   hasTyped,
   type Invocation,
   isAddress,
   type NamedArgument,
   type OptionSpec,
 } from "./command.js";
-import { GLOBAL_OPTIONS } from "./global-options.js";
-import { shellWord } from "./next-command.js";
+import { CliError } from "./errors.js";
+import { shellWord } from "./format-error.js";
 
 /** What a command line asks for. */
 export type ParsedLine =

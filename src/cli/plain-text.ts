@@ -1,4 +1,6 @@
-/** Escapes text from servers before it is printed. */
+/** Text for the terminal: escaped, on one line, coloured. */
+
+import { styleText } from "node:util";
 import { replaceHidden, visibleLine, visibleText } from "../util/visible-text.js";
 
 /** Escapes invisible and control characters. Line breaks and tabs stay. */
@@ -46,3 +48,29 @@ export const cell = (value: unknown): string =>
 
 /** `1 tool`, `2 tools`. */
 export const plural = (count: number, noun: string): string => `${count} ${noun}${count === 1 ? "" : "s"}`;
+
+export type Colour = "red" | "green" | "yellow" | "blue" | "cyan" | "dim" | "bold";
+
+export type Paint = (colour: Colour, text: string) => string;
+
+interface ColourOptions {
+  readonly isTerminal: boolean;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** `--no-color` was given. */
+  readonly isPlain: boolean;
+}
+
+/** Honours `NO_COLOR` and `FORCE_COLOR`. By default only terminals get colours. */
+export function choosePaint({ isTerminal, env, isPlain }: ColourOptions): Paint {
+  const isForced = env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0";
+  const isWanted = isForced || (isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb");
+  if (isPlain || !isWanted) return (_, text) => text;
+  // Node would check stdout, but the text may go to stderr.
+  return (colour, text) => styleText(colour, text, { validateStream: false });
+}
+
+/** Definitions that take more are worth deferring. `deferTools: { mode: "auto" }` has the same limit. */
+export const COSTLY_TOKENS = 10_000;
+
+/** An estimated number of tokens: `~12,345`. */
+export const about = (tokens: number): string => `~${tokens.toLocaleString("en")}`;

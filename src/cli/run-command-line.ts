@@ -1,16 +1,14 @@
 /** Runs a command line: takes arguments, streams and environment, returns the exit code. Loads the code of a command only to run it. */
 import type { Writable } from "node:stream";
 import { CLIENT_INFO } from "../util/version.js";
-import { choosePaint } from "./colours.js";
-import type { CommandSpec, Invocation } from "./command.js";
+import { type CommandSpec, commandHelp, type Invocation, programHelp } from "./command.js";
 import { COMMANDS } from "./commands.js";
 import type { CommandLine } from "./create-command-context.js";
+import { EXIT, exitCodeOf, Interruption, watchSignals } from "./errors.js";
 import { executeCommand, readTypedServers } from "./execute-command.js";
-import { EXIT, exitCodeOf } from "./exit-codes.js";
 import { formatError } from "./format-error.js";
-import { Interruption, watchSignals } from "./interruption.js";
 import { parseCommandLine } from "./parse-command-line.js";
-import { commandHelp, programHelp } from "./show-help.js";
+import { choosePaint } from "./plain-text.js";
 
 /** Never throws. Closes everything the command opened before it resolves. */
 export async function runCommandLine(line: CommandLine): Promise<number> {

@@ -1,14 +1,11 @@
 /** Servers that the user types instead of naming a configured one: a URL, `--stdio "command"` or `-- command`. */
-
 import { resolve } from "node:path";
+import { suggestServerName } from "../registry/suggest-server-name.js";
 import { canParseUrl } from "../util/can-parse-url.js";
-import { readEnv, readHeaders } from "./add/addition.js";
-import { CliError } from "./cli-error.js";
 import { type Invocation, isAddress, textOption, textsOption } from "./command.js";
 import type { TypedServers } from "./command-context.js";
-import { shellWord } from "./next-command.js";
-import { nameFromCommand, nameFromUrl } from "./server-names.js";
-import { splitWords } from "./split-words.js";
+import { CliError } from "./errors.js";
+import { shellWord } from "./format-error.js";
 
 /** Extensions of files that web servers run. What follows another dot is the name of a tool. */
 const EXTENSION = /^(?:php|aspx?|ashx|cgi|jsp|py|pl|rb|json|js|html?)$/i;
@@ -146,3 +143,228 @@ function forbid(invocation: Invocation, options: readonly string[], what: string
 
 const usage = ({ command }: Invocation, message: string): CliError =>
   new CliError({ message, next: `toolport ${command.name} --help` });
+
+export interface Addition {
+  readonly name: string;
+  /** The entry for the file, with unexpanded variables. */
+  readonly entry: Readonly<Record<string, unknown>>;
+  /** The entry to show to the user. */
+  readonly shown: unknown;
+  /** The user did not write the entry, so has to see it and agree. */
+  readonly needsConsent: boolean;
+  readonly warnings: readonly string[];
+  /** Messages about what was stored. @default none */
+  readonly notes?: readonly string[];
+}
+
+interface PairForm {
+  readonly mark: "=" | ":";
+  readonly option: string;
+  readonly example: string;
+}
+
+/** Undefined if there are none. The error message repeats no value, because it may be a secret. */
+export function readPairs(
+  texts: readonly string[],
+  { mark, option, example }: PairForm,
+): Record<string, string> | undefined {
+  if (texts.length === 0) return undefined;
+  const pairs = texts.map((text) => {
+    const at = text.indexOf(mark);
+    if (at < 1)
+      throw new CliError({
+        message: `${option} requires a name, ${JSON.stringify(mark)} and a value: ${option} ${example}`,
+        next: "toolport add --help",
+      });
+    const value = text.slice(at + 1);
+    return [text.slice(0, at).trim(), mark === ":" ? value.trim() : value] as const;
+  });
+  return Object.fromEntries(pairs);
+}
+
+/** `--header`. */
+export const readHeaders = (invocation: Invocation): Record<string, string> | undefined =>
+  readPairs(textsOption(invocation, "header"), { mark: ":", option: "--header", example: "'X-Name: value'" });
+
+/** `--env`. */
+export const readEnv = (invocation: Invocation): Record<string, string> | undefined =>
+  readPairs(textsOption(invocation, "env"), { mark: "=", option: "--env", example: "NAME=value" });
+
+/** Labels of host names that say nothing about the server. */
+const GENERIC_LABELS: ReadonlySet<string> = new Set(["mcp", "api", "www", "sse", "app", "server", "remote"]);
+/** Public suffixes of two labels, and hosting services whose customers have a label of their own. */
+const SUFFIX =
+  /\.(?:(?:co|com|org|net|ac|gov|edu)\.[a-z]{2}|workers\.dev|pages\.dev|vercel\.app|netlify\.app|fly\.dev|deno\.dev|onrender\.com|herokuapp\.com|azurewebsites\.net|azurecontainerapps\.io|run\.app|railway\.app|github\.io|ngrok\.io|ngrok\.app|ngrok-free\.app|modal\.run|trycloudflare\.com|[a-z0-9-]+)$/;
+
+/**
+ * The label of the host that belongs to the owner of the server.
+ *
+ * @example
+ * ```ts
+ * nameFromUrl("https://mcp.linear.app/mcp"); // "linear"
+ * nameFromUrl("https://weather.me.workers.dev/sse"); // "weather"
+ * ```
+ */
+export function nameFromUrl(address: string): string {
+  const hostname = canParseUrl(address) ? new URL(address).hostname : "";
+  if (/^[\d.]+$|^\[|^localhost$/.test(hostname)) return "local";
+  const isHosted = /\.(?:workers|pages|vercel|netlify|fly|deno|run|modal)\.(?:dev|app|run)$/.test(hostname);
+  const labels = hostname.replace(SUFFIX, "").split(".");
+  const specific = labels.filter((label) => !GENERIC_LABELS.has(label));
+  // The labels of a hosting service begin with the project, other hosts end with the owner.
+  const label = (isHosted ? specific[0] : specific.at(-1)) ?? labels.at(-1) ?? "";
+  return suggestServerName(label.replace(/^mcp-|-mcp$/g, ""));
+}
+
+/** Programs that run the package, image or file named after them. */
+const RUNNERS =
+  /^(?:npx|bunx|uvx|pipx|npm|pnpm|yarn|bun|deno|node|tsx|python[\d.]*|uv|docker|podman|java|sh|bash|env|cmd)(?:\.exe|\.cmd)?$/;
+const RUNNER_WORDS: ReadonlySet<string> = new Set(["run", "exec", "dlx", "x", "tool", "start", "/c"]);
+/** Options of runners that take a value, except those whose value is the program: `-m`, `-jar`. */
+const VALUE_OPTION =
+  /^(?:-[evpwu]|--(?:env|volume|name|publish|network|mount|workdir|user|from|with|import|require|directory|env-file))$/;
+const GENERIC_FILES: ReadonlySet<string> = new Set([
+  "index",
+  "main",
+  "server",
+  "cli",
+  "app",
+  "start",
+  "stdio",
+]);
+const GENERIC_FOLDERS: ReadonlySet<string> = new Set([
+  "",
+  ".",
+  "..",
+  "dist",
+  "build",
+  "src",
+  "bin",
+  "lib",
+  "out",
+]);
+
+/**
+ * The package, image or file that a command runs, without the words that most servers have in common.
+ *
+ * @example
+ * ```ts
+ * nameFromCommand(["npx", "-y", "@modelcontextprotocol/server-everything"]); // "everything"
+ * nameFromCommand(["node", "weather/dist/index.js"]); // "weather"
+ * ```
+ */
+export function nameFromCommand(words: readonly string[]): string {
+  const program = programOf(words);
+  const isFile = /^[./~]|\\|\.(?:[cm]?[jt]s|py|jar|sh|exe)$/.test(program) || /^[a-z]:/i.test(program);
+  const last = isFile ? fileName(program) : (program.split("/").at(-1) ?? "");
+  const bare = last.replace(/(?<=.)(?:@|:|==).*$/, "").replaceAll("_", "-");
+  const short = bare
+    .replace(/^(?:mcp-server-|server-|mcp-)(?=.)/, "")
+    .replace(/(?<=.)-(?:mcp-server|mcp|server)(?:-(?:node|js|ts|py))?$/, "");
+  const isGeneric = short === "mcp" || short === "server";
+  const scope = /^@([^/]+)\//.exec(program)?.[1];
+  return suggestServerName(isGeneric && scope !== undefined ? scope : short);
+}
+
+function programOf([command = "", ...args]: readonly string[]): string {
+  const runner = command.split(/[\\/]/).at(-1)?.toLowerCase() ?? "";
+  if (!RUNNERS.test(runner)) return command;
+  for (let index = 0; index < args.length; index += 1) {
+    const word = args[index]!;
+    if (VALUE_OPTION.test(word)) index += 1;
+    else if (!word.startsWith("-") && !RUNNER_WORDS.has(word) && !RUNNERS.test(word)) return word;
+  }
+  return command;
+}
+
+/** The name of a file without its extension, or of the first folder above it that says more. */
+function fileName(path: string): string {
+  const parts = path.split(/[\\/]/);
+  const name = (parts.pop() ?? "").replace(/\.[a-z]+$/i, "");
+  if (!GENERIC_FILES.has(name.toLowerCase())) return name;
+  return parts.findLast((part) => !GENERIC_FOLDERS.has(part)) ?? name;
+}
+
+interface SplitOptions {
+  /** Text in parentheses is part of the word before it, unchanged: `files.read(path: "a b")`. @default false */
+  readonly keepsParentheses?: boolean;
+  /** A backslash is a separator of paths, not an escape. @default on Windows */
+  readonly hasPlainBackslash?: boolean;
+}
+
+/**
+ * @throws CliError `USAGE` if a quote or a parenthesis is not closed
+ * @example
+ * ```ts
+ * splitWords(`npx -y 'my server'`); // ["npx", "-y", "my server"]
+ * ```
+ */
+export function splitWords(
+  line: string,
+  { keepsParentheses = false, hasPlainBackslash = process.platform === "win32" }: SplitOptions = {},
+): string[] {
+  const words: string[] = [];
+  let word: string | undefined;
+  let index = 0;
+  const add = (text: string) => {
+    word = (word ?? "") + text;
+  };
+  while (index < line.length) {
+    const character = line[index]!;
+    if (/\s/.test(character)) {
+      if (word !== undefined) words.push(word);
+      word = undefined;
+    } else if (character === "\\" && !hasPlainBackslash) add(line[++index] ?? "");
+    else if (character === "(" && keepsParentheses && word !== undefined) {
+      const end = endOfGroup(line, index);
+      add(line.slice(index, end + 1));
+      index = end;
+    } else if (character === "'" || character === '"') {
+      const quoted = readQuoted(line, index, hasPlainBackslash);
+      add(quoted.text);
+      index = quoted.end;
+    } else add(character);
+    index += 1;
+  }
+  if (word !== undefined) words.push(word);
+  return words;
+}
+
+/** In double quotes, a backslash protects only `"`, `\`, `$` and a backtick. */
+function readQuoted(line: string, start: number, hasPlainBackslash: boolean): { text: string; end: number } {
+  const quote = line[start]!;
+  let text = "";
+  for (let index = start + 1; index < line.length; index += 1) {
+    const character = line[index]!;
+    if (character === quote) return { text, end: index };
+    const next = line[index + 1];
+    const isEscape = character === "\\" && quote === '"' && !hasPlainBackslash;
+    if (isEscape && next !== undefined && '"\\$`'.includes(next)) {
+      text += next;
+      index += 1;
+    } else text += character;
+  }
+  throw unclosed(quote);
+}
+
+/** The index of the parenthesis that closes a group. Parentheses in quotes do not count. */
+function endOfGroup(line: string, start: number): number {
+  let depth = 0;
+  let quote = "";
+  for (let index = start; index < line.length; index += 1) {
+    const character = line[index]!;
+    if (quote !== "") {
+      if (character === "\\") index += 1;
+      else if (character === quote) quote = "";
+    } else if (`"'\``.includes(character)) quote = character;
+    else if (character === "(") depth += 1;
+    else if (character === ")") {
+      depth -= 1;
+      if (depth === 0) return index;
+    }
+  }
+  throw unclosed("(");
+}
+
+const unclosed = (mark: string): CliError =>
+  new CliError({ message: `${mark} is not closed`, next: "toolport call --help" });

@@ -6,7 +6,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { COMMANDS } from "../../src/cli/commands.js";
 import { parseCommandLine } from "../../src/cli/parse-command-line.js";
-import { SERVE_OPTIONS } from "../../src/cli/serve/serve-option-table.js";
+import { SERVE_OPTIONS } from "../../src/cli/serve/serve-settings.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { findProgram } from "../support/local-service.js";
 import { root } from "./markdown.js";

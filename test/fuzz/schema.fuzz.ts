@@ -4,7 +4,7 @@ import { expect } from "vitest";
 import { definitionHash } from "../../src/catalog/safety/definition-hash.js";
 import { createSearchIndex } from "../../src/catalog/search/search-index.js";
 import { readSourceTool, type SourceTool } from "../../src/catalog/source-tool.js";
-import { generateClient } from "../../src/cli/types/generate-client.js";
+import { generateClient } from "../../src/cli/commands/write-types.js";
 import type { ToolInfo } from "../../src/model/tool-info.js";
 import { paramHeaders } from "../../src/protocol/param-headers.js";
 import { applyDefaults } from "../../src/schema/apply-defaults.js";

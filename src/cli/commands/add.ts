@@ -1,19 +1,29 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
+
+import { existsSync } from "node:fs";
+import { resolve } from "node:path";
+import { isRecord } from "../../config/entry-reader.js";
+import { parseJsonConfig } from "../../config/parse-json-config.js";
+import { resolveCommand } from "../../config/resolve-path.js";
 import { ConfigError } from "../../errors/config-error.js";
+import { surroundingsOf } from "../../node/config-locations.js";
+import { detectDialect } from "../../node/detect-dialect.js";
+import { checkWritten } from "../../node/expand-server.js";
+import { hasVariables } from "../../node/expand-variables.js";
+import { textsIn } from "../../node/project-files.js";
+import { readServers } from "../../node/read-servers.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
-import type { Addition } from "../add/addition.js";
-import { readPasted } from "../add/pasted-entries.js";
-import { readFromRegistry } from "../add/registry-entry.js";
-import { readTyped } from "../add/typed-entry.js";
-import { CliError } from "../cli-error.js";
-import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
+import type { SourcePreference } from "../../registry/server-sources.js";
+import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
+import { flagOption, type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { describeEntry } from "../config/describe-entry.js";
-import { ownFileFor } from "../config/own-files.js";
-import { EXIT, exitCodeOf } from "../exit-codes.js";
-import { errorDocument } from "../format-error.js";
-import { shellWord } from "../next-command.js";
-import { indented, plural } from "../plain-text.js";
+import { CliError, EXIT, exitCodeOf } from "../errors.js";
+import { errorDocument, shellWord } from "../format-error.js";
+import { describeEntry, ownFileFor, surroundingsFor } from "../own-files.js";
+import { indented, plainLine, plural } from "../plain-text.js";
+import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
+import { openRegistry } from "./search.js";
 
 export const addCommand: RunCommand = async (invocation, context) => {
   const additions = await readAdditions(invocation, context);
@@ -131,4 +141,208 @@ export async function checkServers(
   } finally {
     progress.done();
   }
+}
+
+export function readTyped(invocation: Invocation, context: Pick<CommandContext, "cwd">): Addition {
+  const { words, passthrough } = invocation;
+  const [name, address] = words;
+  if (name === undefined) throw usage("name is missing: a name for the server");
+  if (passthrough.length > 0 && address !== undefined)
+    throw usage(`A server has a URL or a command, not both: ${address}`);
+  const entry = passthrough.length > 0 ? typedCommand(invocation, context) : typedUrl(invocation);
+  return { name, entry, shown: entry, needsConsent: false, warnings: [], notes: notesOn(entry, passthrough) };
+}
+
+/** Says what a relative path will mean. */
+function notesOn(
+  { args, cwd }: Readonly<Record<string, unknown>>,
+  [, ...given]: readonly string[],
+): string[] {
+  const stored = Array.isArray(args) ? args : [];
+  const changed = given.flatMap((arg, index) =>
+    stored[index] === arg ? [] : [`${arg} is stored as ${String(stored[index])}`],
+  );
+  const isKept = given.some((arg, index) => RELATIVE.test(arg) && stored[index] === arg);
+  return isKept && cwd === "." ? [...changed, "Relative paths mean the folder of the file"] : changed;
+}
+
+/** `.`, `../x` and `--root=./x`. */
+const RELATIVE = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/;
+
+function typedUrl(invocation: Invocation): Record<string, unknown> {
+  const [name = "", address] = invocation.words;
+  if (address === undefined) {
+    if (!isAddress(name)) throw usage(`${name} needs a URL, or -- and a command`);
+    throw new CliError({
+      message: "name is missing: a name for the server",
+      next: `toolport add ${nameFromUrl(name)} ${shellWord(name)}`,
+    });
+  }
+  if (!isAddress(address)) {
+    throw new CliError({
+      message: `${JSON.stringify(address)} is not a URL. Write a command after --`,
+      next: `toolport add ${shellWord(name)} -- ${invocation.words.slice(1).map(shellWord).join(" ")}`,
+    });
+  }
+  const headers = readHeaders(invocation);
+  const transport = textOption(invocation, "transport");
+  return { url: address, ...(transport && { transport }), ...(headers && { headers }) };
+}
+
+function typedCommand(invocation: Invocation, { cwd }: Pick<CommandContext, "cwd">): Record<string, unknown> {
+  const [command = "", ...args] = invocation.passthrough;
+  const env = readEnv(invocation);
+  const given = textOption(invocation, "cwd");
+  const isProject = flagOption(invocation, "project");
+  // The configuration file is in another directory, so relative paths need a working directory.
+  const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
+  const isRelative = args.some((arg) => RELATIVE.test(arg));
+  const base = given === undefined ? cwd : resolve(cwd, given);
+  const folder =
+    given !== undefined
+      ? base
+      : isProject
+        ? namesFiles || isRelative
+          ? "."
+          : undefined
+        : namesFiles
+          ? cwd
+          : undefined;
+  // The user's file is used from any folder, so its paths are absolute.
+  const stored = isProject
+    ? args
+    : args.map((arg) => arg.replace(RELATIVE, (_, option = "", path) => `${option}${resolve(base, path)}`));
+  return {
+    command: isProject ? command : resolveCommand(cwd, command),
+    ...(args.length > 0 && { args: stored }),
+    ...(env && { env }),
+    ...(folder !== undefined && { cwd: folder }),
+  };
+}
+
+/** A variable may contain the whole URL. */
+const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text) || /^\$\{[^}]+\}/.test(text);
+
+const usage = (message: string): CliError => new CliError({ message, next: "toolport add --help" });
+
+/** Name of the text in messages. */
+const PASTED = "(the given JSON)";
+const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseUrl", "base_url", "sseUrl"];
+
+/**
+ * Expands no variables, because the user may not have written the text.
+ *
+ * @param name name of a single entry; not required if the text names its servers
+ */
+export async function readPasted(
+  text: string,
+  name: string | undefined,
+  context: Pick<CommandContext, "cwd" | "env">,
+): Promise<Addition[]> {
+  const { root } = parseJsonConfig(PASTED, text);
+  const isEntry = isRecord(root) && SERVER_FIELDS.some((field) => Object.hasOwn(root, field));
+  if (isEntry && name === undefined) {
+    throw new CliError({
+      message: "name is missing: a name for the server",
+      next: `toolport add <name> '${text}'`,
+    });
+  }
+  const whole = isEntry ? JSON.stringify({ mcpServers: { [name!]: root } }) : text;
+  const document = parseJsonConfig(PASTED, whole);
+  const surroundings = surroundingsOf(surroundingsFor(context));
+  const { servers } = readServers(document, detectDialect(document), {
+    place: { kind: undefined, scope: "user", baseDir: context.cwd, projectDir: context.cwd },
+    surroundings,
+    inputs: undefined,
+    extraKeys: undefined,
+    named: true,
+  });
+  const chosen = isEntry || name === undefined ? servers : servers.filter((server) => server.name === name);
+  if (chosen.length === 0) {
+    const names = servers.map((server) => server.name).join(", ");
+    throw new CliError({
+      code: "NO_SERVERS",
+      exitCode: EXIT.configuration,
+      message: `There is no server${name === undefined ? "" : ` ${name}`} in the given JSON${names && `, only ${names}`}`,
+      next: "toolport add --help",
+    });
+  }
+  return chosen.map((server) => {
+    const { written } = server.source;
+    const { issues, warnings } = checkWritten(server);
+    return {
+      name: server.name,
+      entry: written,
+      shown: written,
+      needsConsent: describeEntry(written).startsProcess || textsIn(written).some(hasVariables),
+      warnings: [...issues, ...warnings].map(({ path, message }) => `${path} ${message}`),
+    };
+  });
+}
+
+/** An answer may make further inputs necessary. Limit the rounds. */
+const MAX_ROUNDS = 4;
+
+/** @param wanted `namespace/name`, or with `@version` appended */
+export async function readFromRegistry(
+  wanted: string,
+  invocation: Invocation,
+  context: CommandContext,
+): Promise<Addition> {
+  const at = wanted.lastIndexOf("@");
+  const [id, version] = at > 0 ? [wanted.slice(0, at), wanted.slice(at + 1)] : [wanted, undefined];
+  const registry = await openRegistry(invocation, context);
+  const found = await registry.getServer(id, version, { signal: context.signal });
+  const inputs: Record<string, InputValue> = {
+    ...readPairs(textsOption(invocation, "input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
+  };
+  const prefer = textOption(invocation, "prefer") as SourcePreference | undefined;
+  const build = () => toServerConfig(found, { inputs, ...(prefer && { prefer }) });
+  let result = build();
+  for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && context.isInteractive; round++) {
+    for (const input of result.missing) {
+      const answer = await context.ask(`${questionFor(input)}: `, { isSecret: input.isSecret });
+      if (answer !== undefined && answer !== "") inputs[input.name] = answer;
+    }
+    result = build();
+  }
+  if (result.entry === undefined) throw unusable(wanted, result);
+  if (result.start !== undefined) {
+    const lines = indented(describeEntry(result.start).text).split("\n");
+    context.info(["Start this server yourself first; Toolport does not start it:", ...lines], "yellow");
+  }
+  return {
+    name: invocation.words[0] ?? result.name,
+    entry: result.entry as unknown as Record<string, unknown>,
+    shown: result.entry,
+    needsConsent: true,
+    warnings: result.warnings,
+  };
+}
+
+function questionFor({ name, description, choices, placeholder, problem }: RegistryInput): string {
+  const parts = [
+    ...(description === undefined ? [] : [description]),
+    ...(choices === undefined ? [] : [`one of ${choices.join(", ")}`]),
+    ...(placeholder === undefined ? [] : [`such as ${placeholder}`]),
+    ...(problem === undefined ? [] : [`it ${problem}`]),
+  ];
+  return plainLine(parts.length === 0 ? name : `${name} (${parts.join("; ")})`);
+}
+
+function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
+  const needs = missing.map((input) => `\n  - ${questionFor(input)}${input.isSecret ? " [secret]" : ""}`);
+  const given = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
+  return new CliError({
+    code: missing.length > 0 ? "MISSING_INPUTS" : "NOT_USABLE",
+    exitCode: EXIT.configuration,
+    message:
+      missing.length > 0
+        ? `${wanted} requires these inputs:${needs.join("")}`
+        : `${wanted} cannot be added: ${plainLine(reason ?? "")}`,
+    next:
+      missing.length > 0
+        ? `toolport add --from-registry ${shellWord(wanted)} ${given}`
+        : `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`,
+  });
 }

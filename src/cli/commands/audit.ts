@@ -4,12 +4,11 @@ import { resolve } from "node:path";
 import { type AuditReport, verifyAudit } from "../../serve/audit/verify-audit.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
 import { createSeal } from "../../serve/replicas/seal.js";
-import { CliError } from "../cli-error.js";
 import { type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
+import { CliError, EXIT } from "../errors.js";
+import { openSharedStore } from "../open-store.js";
 import { plainLine } from "../plain-text.js";
-import { openSharedStore } from "../serve/open-shared-store.js";
 
 export const auditCommand: RunCommand = async (invocation, context) => {
   const [, ...files] = invocation.words;

@@ -5,11 +5,11 @@ import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
 import { flagOption, type Invocation, type RunCommand } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
-import { shellWord } from "../next-command.js";
+import { EXIT } from "../errors.js";
+import { shellWord } from "../format-error.js";
+import { forgetInputs } from "../load-servers.js";
 import { plural } from "../plain-text.js";
-import { forgetInputs } from "../saved-inputs.js";
-import { principalOf } from "../suspend/suspend-options.js";
+import { principalOf } from "../suspended-calls.js";
 
 /** Thrown to skip the browser: the server is ready without a login. */
 class AlreadyLoggedIn {

@@ -8,16 +8,20 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../schema/json-schema.js";
 import { suggest } from "../../util/suggest.js";
-import { CliError } from "../cli-error.js";
+import { parseCallExpression, readArguments } from "../call-arguments.js";
+import { type CalledTool, finishCall } from "../call-result.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { type CalledTool, finishCall } from "../finish-call.js";
-import { shellWord } from "../next-command.js";
-import { parseCallExpression } from "../parse-call-expression.js";
-import { readArguments } from "../read-arguments.js";
-import { openTool, requireTool } from "../select-tool.js";
-import { showSuspended } from "../suspend/show-suspended.js";
-import { principalOf, readSuspend, requireState, type SuspendWish } from "../suspend/suspend-options.js";
+import { openTool, requireTool } from "../connect-servers.js";
+import { CliError } from "../errors.js";
+import { shellWord } from "../format-error.js";
+import {
+  principalOf,
+  readSuspend,
+  requireState,
+  type SuspendWish,
+  showSuspended,
+} from "../suspended-calls.js";
 
 export const callCommand: RunCommand = async (invocation, context) => {
   const [first = "", ...words] = invocation.words;

@@ -1,12 +1,11 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
-import { CliError } from "../cli-error.js";
 import type { RunCommand } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { findOwnFile } from "../config/own-files.js";
-import { EXIT } from "../exit-codes.js";
-import { shellWord } from "../next-command.js";
+import { CliError, EXIT } from "../errors.js";
+import { shellWord } from "../format-error.js";
+import { findOwnFile } from "../own-files.js";
 
 type ServerChange = "remove" | "enable" | "disable";
 

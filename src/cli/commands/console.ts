@@ -2,10 +2,10 @@
 import { createServer } from "node:net";
 import { createConsoleAnswers } from "../../console/server-questions.js";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
-import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { principalOf } from "../suspend/suspend-options.js";
+import { CliError } from "../errors.js";
+import { principalOf } from "../suspended-calls.js";
 
 const HOST = "127.0.0.1";
 /** The page renders user interfaces of tools. */

@@ -1,11 +1,28 @@
 /** `toolport doctor`: checks files, servers, logins and state, and prints what to do. */
-import type { Colour } from "../colours.js";
+
+import { parseServerEntry } from "../../config/parse-servers.js";
+import type { ServerConfig } from "../../config/server-config.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { LoadedConfig } from "../../node/load-config.js";
+import type { Store } from "../../state/store.js";
 import type { RunCommand } from "../command.js";
-import type { CommandContext } from "../command-context.js";
-import type { Finding, FindingStatus } from "../doctor/finding.js";
-import { runDoctor } from "../doctor/run-doctor.js";
-import { EXIT } from "../exit-codes.js";
-import { plainLine, plainText, plural } from "../plain-text.js";
+import type { CommandContext, LoadedServers, WrittenServers } from "../command-context.js";
+import { checkConnections } from "../doctor/check-catalog.js";
+import {
+  checkConfig,
+  checkDurability,
+  checkNode,
+  checkStore,
+  type Finding,
+  type FindingStatus,
+  readFiles,
+} from "../doctor/check-machine.js";
+import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
+import { CliError, EXIT, exitCodeOf } from "../errors.js";
+import { nextCommand } from "../format-error.js";
+import { unknownServer } from "../open-port.js";
+import { type Colour, plainLine, plainText, plural } from "../plain-text.js";
 
 const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colour]>> = {
   ok: ["✔", "green"],
@@ -80,4 +97,112 @@ function adviceOf(findings: readonly Finding[]): string[] {
     }),
   );
   return [...new Set(steps)];
+}
+
+export interface DoctorReport {
+  readonly findings: readonly Finding[];
+  /** Set if servers were not checked because the user has not agreed to them. */
+  readonly consentError: CliError | undefined;
+}
+
+export async function runDoctor(context: CommandContext, only: string | undefined): Promise<DoctorReport> {
+  const progress = context.progress("Reading the configuration");
+  try {
+    const written = await readFiles(context);
+    const state = await checkStore(context);
+    const names = chooseServers(written, only);
+    // Asks for consent to servers of project files before it expands them.
+    const { config, leftOut, consentError } = await context.loadServers(names).catch(unreadable);
+    const store = state.status === "fail" ? undefined : (await context.openStore()).store;
+    const durability = store === undefined ? [] : await checkDurability(store);
+    const general = [checkNode(), state, ...durability, ...checkConfig(written, config, only)];
+    const skipped = [...leftOut].map(([server, error]) => leftOutFinding(server, error, written));
+    const servers = names.filter((name) => Object.hasOwn(config?.mcpServers ?? {}, name));
+    if (config === undefined || servers.length === 0)
+      return { findings: [...general, ...skipped], consentError };
+    progress.update("Checking programs and URLs");
+    const each = await Promise.all(servers.map((name) => checkServer(name, { config, store, context })));
+    progress.update("Connecting");
+    const connections = await connect(servers, config, context);
+    return { findings: [...general, ...skipped, ...each.flat(), ...connections], consentError };
+  } finally {
+    progress.done();
+  }
+}
+
+/** `readFiles` has already reported an unreadable file. */
+function unreadable(error: unknown): Partial<LoadedServers> & Pick<LoadedServers, "leftOut"> {
+  if (error instanceof ConfigError) return { leftOut: new Map() };
+  throw error;
+}
+
+function leftOutFinding(server: string, error: CliError, { servers }: WrittenServers): Finding {
+  const { file, line } = servers.get(server)!.source;
+  if (error.code === "DISABLED")
+    return { check: "connect", server, status: "skip", message: `Disabled in ${file}:${line}` };
+  const { message, next, exitCode } = error;
+  return {
+    ...{ check: "trust", server, status: "fail", next, exitCode },
+    message: `Not checked: requires your consent. ${message}`,
+  };
+}
+
+function chooseServers(written: WrittenServers, only: string | undefined): string[] {
+  const names = [...written.servers.keys()];
+  if (only === undefined) return names;
+  if (names.includes(only)) return [only];
+  // Its entry is invalid, which is reported with its file.
+  if (written.issues.some(({ path }) => path.split(".").includes(only))) return [];
+  throw unknownServer(only, names, written);
+}
+
+interface ServerParts {
+  readonly config: LoadedConfig;
+  readonly store: Store | undefined;
+  readonly context: CommandContext;
+}
+
+async function checkServer(name: string, { config, store, context }: ServerParts): Promise<Finding[]> {
+  const server = parseServerEntry(name, config.mcpServers[name]);
+  const source = config.sources[name];
+  const where = source === undefined ? "its configuration" : `${source.file}:${source.line}`;
+  if (!server.enabled)
+    return [{ check: "connect", server: name, status: "skip", message: `Disabled in ${where}` }];
+  switch (server.kind) {
+    case "stdio":
+    case "docker":
+      return checkCommand(server, { env: context.env, where });
+    case "websocket":
+      return [...(await probeAddress(server, context.signal)).findings];
+    case "http":
+    case "sse": {
+      const { findings, answer } = await probeAddress(server, context.signal);
+      // Without a response, the authorization server is unknown.
+      const login = answer === undefined ? [] : await checkOAuth(server, { answer, store });
+      return [...findings, ...login];
+    }
+    default:
+      return [];
+  }
+}
+
+const isEnabled = (config: LoadedConfig) => (name: string) =>
+  (parseServerEntry(name, config.mcpServers[name]) as ServerConfig).enabled;
+
+async function connect(
+  names: readonly string[],
+  config: LoadedConfig,
+  context: CommandContext,
+): Promise<Finding[]> {
+  const enabled = names.filter(isEnabled(config));
+  if (enabled.length === 0) return [];
+  try {
+    return await checkConnections(await context.openPort({ servers: enabled }), enabled, context);
+  } catch (error) {
+    if (context.signal.aborted || !(error instanceof CliError || ToolportError.isInstance(error)))
+      throw error;
+    const message = error instanceof CliError ? error.message : error.what;
+    const exitCode = exitCodeOf(error) || EXIT.other;
+    return [{ check: "connect", status: "fail", message, next: nextCommand(error), exitCode }];
+  }
 }

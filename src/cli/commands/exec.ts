@@ -6,14 +6,12 @@ import { createCodeMode } from "../../code/create-code-mode.js";
 import { toSuspendedProgram } from "../../code/suspend/program-record.js";
 import { ProgramRecords } from "../../code/suspend/program-records.js";
 import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
-import { CliError } from "../cli-error.js";
 import { type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
 import type { CommandContext, OpenPortOptions } from "../command-context.js";
-import { elicitOnTerminal } from "../elicit-on-terminal.js";
-import { EXIT } from "../exit-codes.js";
+import { CliError, EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
-import { showSuspended } from "../suspend/show-suspended.js";
-import { answeredByOf, principalOf, readSuspend, requireState } from "../suspend/suspend-options.js";
+import { elicitOnTerminal } from "../questions.js";
+import { answeredByOf, principalOf, readSuspend, requireState, showSuspended } from "../suspended-calls.js";
 
 interface Place {
   readonly invocation: Invocation;

@@ -5,10 +5,9 @@ import { dirname, resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
-import { CliError } from "../cli-error.js";
 import { flagOption, type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
+import { CliError, EXIT } from "../errors.js";
 import { unknownServer } from "../open-port.js";
 import { plural } from "../plain-text.js";
 

@@ -5,7 +5,7 @@ import { flagOption, type RunCommand } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { requireServer, type ServerOutcome } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT } from "../errors.js";
 import { TYPED_SOURCE } from "../load-servers.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
 

@@ -3,16 +3,13 @@ import { homedir } from "node:os";
 import { relative, sep } from "node:path";
 import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
 import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
-import { CliError } from "../cli-error.js";
-import type { Colour } from "../colours.js";
 import type { RunCommand } from "../command.js";
 import type { CommandContext, OpenedPort, ServerOrigin } from "../command-context.js";
 import { connectServers, type ServerOutcome, type ServerStatus, serversIn } from "../connect-servers.js";
-import { EXIT, exitCodeOf } from "../exit-codes.js";
+import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument } from "../format-error.js";
 import { TYPED_SOURCE } from "../load-servers.js";
-import { cell, plainBlock, plainLine } from "../plain-text.js";
-import { about } from "../token-costs.js";
+import { about, type Colour, cell, plainBlock, plainLine } from "../plain-text.js";
 
 const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   ok: "green",

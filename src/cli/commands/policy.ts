@@ -7,10 +7,9 @@ import { readPolicy } from "../../serve/policy/read-policy.js";
 import { readUri } from "../../serve/policy/resource-uri.js";
 import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
 import { parseJson } from "../../util/json.js";
-import { CliError } from "../cli-error.js";
 import { type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
+import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
 
 const EXIT_OF: Readonly<Record<PolicyEffect, number>> = {

@@ -7,8 +7,8 @@ import {
   TYPED_OPTIONS,
   textOption,
 } from "../command.js";
-import { SERVE_OPTIONS } from "../serve/serve-option-table.js";
-import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
+import { SERVE_OPTIONS } from "../serve/serve-settings.js";
+import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION } from "../suspended-calls.js";
 
 export const PROGRAM_COMMANDS: readonly CommandSpec[] = [
   {

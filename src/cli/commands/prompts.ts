@@ -1,13 +1,11 @@
 /** `toolport prompts` and `prompt`: list prompts, and get one. */
-
 import { toContentPart } from "../../content/content-part.js";
-import { CliError } from "../cli-error.js";
+import { formatPart } from "../call-result.js";
 import type { RunCommand } from "../command.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { EXIT } from "../exit-codes.js";
-import { formatPart } from "../format-part.js";
+import { printRows } from "../create-command-context.js";
+import { CliError, EXIT } from "../errors.js";
 import { oneLine, plainLine } from "../plain-text.js";
-import { printRows } from "../print-rows.js";
 
 export const promptsCommand: RunCommand = async ({ words: [server] }, context) => {
   const opened = await context.openPort(server === undefined ? {} : { servers: [server] });

@@ -1,16 +1,14 @@
 /** `toolport resources` and `read`: list resources, and read one. */
-
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ResourceContents } from "../../model/resource-info.js";
-import { CliError } from "../cli-error.js";
 import { type RunCommand, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { EXIT } from "../exit-codes.js";
-import { shellWord } from "../next-command.js";
+import { printRows } from "../create-command-context.js";
+import { CliError, EXIT } from "../errors.js";
+import { shellWord } from "../format-error.js";
 import { oneLine, plainLine } from "../plain-text.js";
-import { printRows } from "../print-rows.js";
 
 export const resourcesCommand: RunCommand = async ({ words: [server] }, context) => {
   const opened = await context.openPort(server === undefined ? {} : { servers: [server] });

@@ -1,14 +1,20 @@
-/** `toolport resume`: continues a call that waits for a person, with options or with questions at the terminal. */
+/** `toolport resume`, `suspended` and `discard`: continue, list and give up calls that wait for a person. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
-import { CliError } from "../cli-error.js";
+import { finishCall } from "../call-result.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { finishCall } from "../finish-call.js";
-import { askDecision } from "../suspend/ask-decision.js";
-import { showSuspended } from "../suspend/show-suspended.js";
-import { answeredByOf, principalOf } from "../suspend/suspend-options.js";
-import { findWaiting, openWaitingCalls, readToken } from "../suspend/waiting-calls.js";
+import { CliError, EXIT } from "../errors.js";
+import {
+  answeredByOf,
+  askDecision,
+  findWaiting,
+  listSuspended,
+  openWaitingCalls,
+  principalOf,
+  readToken,
+  showSuspended,
+} from "../suspended-calls.js";
 
 /** Tokens of programs begin with it. */
 const PROGRAM_PREFIX = "tpp1.";
@@ -171,3 +177,17 @@ function calledTool({ toolport }: OpenedPort, { server, name }: { server: string
 }
 
 const usage = (message: string): CliError => new CliError({ message, next: "toolport resume --help" });
+
+export const suspendedCommand: RunCommand = async (invocation, context) => {
+  const waiting = await openWaitingCalls(invocation, context);
+  listSuspended(await waiting.suspended(), { invocation, context });
+  return EXIT.ok;
+};
+
+export const discardCommand: RunCommand = async (invocation, context) => {
+  const waiting = await openWaitingCalls(invocation, context);
+  await waiting.discard(await readToken(invocation, context), { answeredBy: "cli" });
+  if (context.form === "json") context.printJson({ discarded: true });
+  else context.info("The call was discarded; nothing was sent", "green");
+  return EXIT.ok;
+};

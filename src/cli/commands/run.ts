@@ -7,15 +7,13 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
 import type { DeferToolsOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
-import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { connectServers } from "../connect-servers.js";
-import { createSerialQueue } from "../create-serial-queue.js";
-import { EXIT, exitCodeOf } from "../exit-codes.js";
-import { shellWord } from "../next-command.js";
-import { oneLine } from "../plain-text.js";
-import { about, COSTLY_TOKENS } from "../token-costs.js";
+import { CliError, EXIT, exitCodeOf } from "../errors.js";
+import { shellWord } from "../format-error.js";
+import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
+import { createSerialQueue } from "../questions.js";
 
 const MAX_SHOWN = 300;
 

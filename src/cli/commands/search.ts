@@ -1,14 +1,14 @@
 /** `toolport search`: searches a registry for servers. */
 import { ToolportError } from "../../errors/toolport-error.js";
+import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import type { RegistryServer } from "../../registry/registry-server.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
-import { CliError } from "../cli-error.js";
 import { type Invocation, type RunCommand, textOption } from "../command.js";
-import { EXIT, exitCodeOf } from "../exit-codes.js";
-import { shellWord } from "../next-command.js";
-import { openRegistry } from "../open-registry.js";
+import type { CommandContext } from "../command-context.js";
+import { printRows } from "../create-command-context.js";
+import { CliError, EXIT, exitCodeOf } from "../errors.js";
+import { shellWord } from "../format-error.js";
 import { oneLine } from "../plain-text.js";
-import { printRows } from "../print-rows.js";
 
 const MAX_DESCRIPTION = 70;
 
@@ -101,5 +101,20 @@ function readLimit(invocation: Invocation): number {
   throw new CliError({
     message: "--limit requires a whole number from 1 to 100",
     next: "toolport search … --limit 20",
+  });
+}
+
+/** Responses are cached in the state file, because registries guarantee no availability. */
+export async function openRegistry(
+  invocation: Invocation,
+  context: CommandContext,
+): Promise<McpRegistryClient> {
+  const baseUrl = textOption(invocation, "registry") ?? context.env["TOOLPORT_REGISTRY"];
+  const { store, statePath } = await context.openStore();
+  return new McpRegistryClient({
+    cache: statePath === undefined ? true : store,
+    ...(baseUrl && { baseUrl }),
+    ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+    onWarning: ({ message }) => context.warn(message),
   });
 }

@@ -1,19 +1,19 @@
 /** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
+
+import type { StateChange } from "../../connection/connection-state.js";
 import { createGateway, type Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { CliError } from "../cli-error.js";
+import type { Toolport } from "../../toolport.js";
 import type { Invocation, RunCommand } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
+import { CliError, EXIT } from "../errors.js";
+import { shellWord } from "../format-error.js";
 import { openPort } from "../open-port.js";
-import { openSharedStore } from "../serve/open-shared-store.js";
+import { openSharedStore } from "../open-store.js";
+import { enterServeChain, runsGateway } from "../serve/gateway-loops.js";
 import { printConfig } from "../serve/print-config.js";
-import { readServeSettings, type ServeSettings } from "../serve/read-serve-settings.js";
-import { reportStates } from "../serve/report-states.js";
-import { runsGateway } from "../serve/runs-gateway.js";
-import { enterServeChain } from "../serve/serve-chain.js";
 import {
   connectCallback,
   httpOptions,
@@ -21,6 +21,7 @@ import {
   serveHttp,
   tokenFileOf,
 } from "../serve/serve-http.js";
+import { readServeSettings, type ServeSettings } from "../serve/serve-settings.js";
 
 /** The client of a gateway over stdio waits for its end. */
 const STDIO_DRAIN_MS = 500;
@@ -148,4 +149,24 @@ function loggerOf(context: CommandContext): Logger {
     warn,
     error: warn,
   };
+}
+
+/** The same problem is reported once, until the server has been ready. Problems of single users are shown with `--verbose` only. */
+export function reportStates(toolport: Toolport, context: CommandContext): () => void {
+  const reported = new Map<string, string>();
+  return toolport.on("state", ({ server, to, error, principal }: StateChange) => {
+    if (principal !== undefined && !context.isVerbose) return;
+    const key = JSON.stringify([server, principal]);
+    const who = principal === undefined ? server : `${server} (user ${principal})`;
+    if (to === "ready" && reported.delete(key)) return context.info(`${who} is available again`, "dim");
+    const problem =
+      to === "authenticating"
+        ? `needs a login: toolport auth ${shellWord(server)}`
+        : to === "failed" || to === "reconnecting"
+          ? error?.what
+          : undefined;
+    if (problem === undefined || reported.get(key) === problem) return;
+    reported.set(key, problem);
+    context.warn(`${who}: ${problem}`);
+  });
 }

@@ -7,7 +7,7 @@ import {
   SERVER,
   TYPED_OPTIONS,
 } from "../command.js";
-import { PRINCIPAL_OPTION } from "../suspend/suspend-options.js";
+import { PRINCIPAL_OPTION } from "../suspended-calls.js";
 
 const NAMES: PositionalSpec = { ...SERVER, summary: "Names of the servers", rest: true };
 

@@ -1,13 +1,25 @@
 /** `toolport shell`: runs commands in one session, typed at a terminal or read from stdin. */
 import { createInterface } from "node:readline";
-import { flagOption, type RunCommand } from "../command.js";
-import type { CommandContext } from "../command-context.js";
-import { serversIn } from "../connect-servers.js";
-import { EXIT } from "../exit-codes.js";
-import { plural } from "../plain-text.js";
-import { completeInSession } from "../shell/complete-in-session.js";
-import { ShellPrompt } from "../shell/shell-prompt.js";
-import { ShellSession } from "../shell/shell-session.js";
+import {
+  type CommandSpec,
+  commandHelp,
+  flagOption,
+  type Invocation,
+  programHelp,
+  type RunCommand,
+} from "../command.js";
+import type { CommandContext, OpenedPort, OpenPortOptions } from "../command-context.js";
+import { serversIn, serversOf } from "../connect-servers.js";
+import type { ShellParts } from "../create-command-context.js";
+import { CliError, EXIT, exitCodeOf, Interruption } from "../errors.js";
+import { executeCommand, readTypedServers } from "../execute-command.js";
+import { formatError } from "../format-error.js";
+import { unknownServer } from "../open-port.js";
+import { parseCommandLine } from "../parse-command-line.js";
+import { choosePaint, plural } from "../plain-text.js";
+import { elicitOnTerminal, ShellPrompt } from "../questions.js";
+import { splitWords } from "../typed-servers.js";
+import { argumentCandidates, completeLine, type LookUp } from "./completion.js";
 
 export const shellCommand: RunCommand = async (invocation, context) => {
   const { stdin, stderr } = context.streams;
@@ -50,3 +62,243 @@ async function runScript(
   }
   return failed;
 }
+
+/** Commands that do not end by themselves, or that change the configuration which the session has read. */
+const OUTSIDE: ReadonlySet<string> = new Set([
+  ...["shell", "serve", "console", "demo", "watch", "completion", "__complete"],
+  ...["add", "remove", "enable", "disable", "import"],
+]);
+/** Options of the shell that apply to all of its lines. */
+const INHERITED = ["json", "output", "timeout", "yes", "quiet", "verbose", "no-color"];
+
+interface SessionParts {
+  readonly invocation: Invocation;
+  readonly context: CommandContext;
+  readonly ask: ShellParts["askOnTerminal"];
+}
+
+export class ShellSession {
+  readonly commands: readonly CommandSpec[];
+  readonly #parts: SessionParts;
+  #opened: OpenedPort | undefined;
+  #running: AbortController | undefined;
+  /** The context of the running line. */
+  #current: CommandContext | undefined;
+
+  constructor(parts: SessionParts) {
+    this.#parts = parts;
+    this.commands = parts.invocation.commands.filter(({ name }) => !OUTSIDE.has(name));
+  }
+
+  get port(): OpenedPort {
+    return this.#opened!;
+  }
+
+  /** The signal of the running line. */
+  get signal(): AbortSignal {
+    return this.#running?.signal ?? this.#parts.context.signal;
+  }
+
+  /** Opens the port. It connects nothing before a line needs a server. */
+  async open(): Promise<OpenedPort> {
+    const { invocation, context } = this.#parts;
+    const servers = invocation.words.length > 0 ? invocation.words : undefined;
+    this.#opened = await context.openPort({
+      ...(servers && { servers }),
+      onMissingConsent: "leaveOut",
+      asksOnTerminal: false,
+      // A question of a server belongs to the line that runs.
+      options: elicitOnTerminal({
+        ...context,
+        ask: async (question, options) => this.#current?.ask(question, options),
+        info: (lines, colour) => this.#current?.info(lines, colour),
+      }),
+    });
+    return this.#opened;
+  }
+
+  /** Cancels the running line. */
+  interrupt(): void {
+    this.#running?.abort(new Interruption(130));
+  }
+
+  /** Runs one line. Errors are printed; resolves with the exit code, or undefined if the line ends the shell. */
+  async run(line: string): Promise<number | undefined> {
+    const { context } = this.#parts;
+    if (/^\s*(?:#|$)/.test(line)) return EXIT.ok;
+    let invocation: Invocation | undefined;
+    this.#running = new AbortController();
+    try {
+      const words = toCommand(splitWords(line, { keepsParentheses: true }), this.#parts.invocation.commands);
+      if (words[0] === "exit" || words[0] === "quit") return undefined;
+      const parsed = parseCommandLine(words, this.#parts.invocation.commands);
+      if (parsed.wants !== "run") {
+        const { command } = parsed.wants === "help" ? parsed : { command: undefined };
+        const help =
+          command === undefined
+            ? programHelp(this.commands, context.columns)
+            : commandHelp(command, context.columns);
+        context.print(help);
+        return EXIT.ok;
+      }
+      invocation = this.#inherit(parsed.invocation);
+      if (OUTSIDE.has(invocation.command.name)) throw outside(invocation.command.name, line);
+      invocation = await readTypedServers(invocation, context.cwd);
+      return await executeCommand(invocation, {
+        line: { ...context.streams, env: context.env, cwd: context.cwd },
+        watch: {
+          signal: AbortSignal.any([this.#running.signal, context.signal]),
+          end: () => this.interrupt(),
+        },
+        shell: this.#shellParts(invocation),
+      });
+    } catch (error) {
+      // A signal for the whole shell.
+      if (context.signal.aborted) throw context.signal.reason;
+      this.#report(error, invocation);
+      return exitCodeOf(error);
+    } finally {
+      this.#running = undefined;
+      this.#current = undefined;
+    }
+  }
+
+  #inherit(invocation: Invocation): Invocation {
+    const { options } = this.#parts.invocation;
+    const isFormGiven = ["json", "output"].some((name) => invocation.options[name] !== undefined);
+    const inherited = INHERITED.filter((name) => !(isFormGiven && ["json", "output"].includes(name)));
+    const own = Object.fromEntries(inherited.map((name) => [name, options[name]]));
+    const given = Object.entries(invocation.options).filter(([, value]) => value !== undefined);
+    return { ...invocation, options: { ...own, ...Object.fromEntries(given) } };
+  }
+
+  #shellParts(invocation: Invocation): ShellParts {
+    const { context, ask } = this.#parts;
+    // A server that is typed in a line is not in the session. Its port is closed after the line.
+    const isTyped = invocation.typed !== undefined;
+    return {
+      askOnTerminal: ask,
+      onStart: (current) => {
+        this.#current = current;
+      },
+      reusePort: async (wanted) => (isTyped || wanted?.isSpecial === true ? undefined : this.#reuse(wanted)),
+      methods: {
+        openStore: () => context.openStore(),
+        async readAllInput(): Promise<never> {
+          throw new CliError({ message: "- is not available in a shell, which reads its own input" });
+        },
+        ...(!isTyped && {
+          readServers: () => context.readServers(),
+          loadServers: (names?: readonly string[], options?: { mayAsk?: boolean }) =>
+            context.loadServers(names, options),
+        }),
+      },
+    };
+  }
+
+  /** The port of the session. Throws if it does not have a server that the command names. */
+  #reuse({ servers, principal }: OpenPortOptions = {}): OpenedPort {
+    const opened = this.port;
+    const all = serversIn(opened);
+    const asked = typeof servers === "function" ? servers(all) : servers;
+    for (const name of asked ?? []) if (!all.includes(name)) throw unknownServer(name, all, opened.config);
+    return principal === undefined ? opened : { ...opened, toolport: opened.toolport.as(principal) };
+  }
+
+  #report(error: unknown, invocation: Invocation | undefined): void {
+    const { context } = this.#parts;
+    const { stderr } = context.streams;
+    const options = { ...this.#parts.invocation.options, ...invocation?.options };
+    const isJson = options["json"] === true || options["output"] === "json";
+    const paint = choosePaint({
+      isTerminal: stderr.isTTY === true,
+      env: context.env,
+      isPlain: options["no-color"] === true,
+    });
+    const isVerbose = options["verbose"] === true;
+    if (error instanceof Interruption) stderr.write("Cancelled\n");
+    else stderr.write(`${formatError(error, { isJson, isVerbose, paint, typed: invocation?.typed })}\n`);
+  }
+}
+
+/** `weather.forecast city=Oslo` is short for `call weather.forecast city=Oslo`. `toolport` in front of a command is ignored. */
+export function toCommand(words: readonly string[], commands: readonly CommandSpec[]): readonly string[] {
+  const own = words[0] === "toolport" && words.length > 1 ? words.slice(1) : words;
+  const [first = ""] = own;
+  const isCommand = commands.some(({ name }) => name === first) || first.startsWith("-");
+  return !isCommand && /[.(]|__/.test(first) ? ["call", ...own] : own;
+}
+
+const outside = (name: string, line: string): CliError =>
+  new CliError({
+    code: "OUTSIDE_SHELL",
+    message: `${name} is not available in a shell. End the shell with Ctrl-D first`,
+    next: `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
+  });
+
+const CONNECT_TIMEOUT_MS = 5_000;
+
+/** Returns the candidates for the last word of the line, and that word. A server whose name and dot were typed is connected. */
+export async function completeInSession(
+  session: ShellSession,
+  line: string,
+): Promise<[candidates: string[], replaced: string]> {
+  const at = line.search(/\S*$/);
+  const current = line.slice(at);
+  const before = splitWords(line.slice(0, at));
+  const words = toCommand([...before, current], session.commands);
+  await connectNamed(session, words);
+  const candidates = await completeLine(words, session.commands, lookUpIn(session));
+  // A line may begin with a tool instead of a command.
+  const isFirst = words.length === 1;
+  const tools = isFirst ? await lookUpIn(session)("tool", []) : [];
+  const values = [...candidates, ...tools]
+    .map(({ value }) => value)
+    .filter((value) => value.startsWith(current));
+  const [only, ...others] = new Set(values);
+  if (only === undefined || others.length > 0) return [only === undefined ? [] : [only, ...others], current];
+  return [[/[.=]$/.test(only) ? only : `${only} `], current];
+}
+
+async function connectNamed(session: ShellSession, words: readonly string[]): Promise<void> {
+  const { toolport, leftOut } = session.port;
+  const [server] = words.flatMap((word) => serversOf(word)(serversIn(session.port)) ?? []);
+  if (server === undefined || leftOut.has(server)) return;
+  const state = toolport.snapshot().servers[server]?.state;
+  if (state === "idle" || state === undefined)
+    await toolport.connect({ servers: [server], timeoutMs: CONNECT_TIMEOUT_MS }).catch(() => {});
+}
+
+const lookUpIn =
+  (session: ShellSession): LookUp =>
+  async (kind, words) => {
+    const { toolport } = session.port;
+    const { tools, resources, prompts } = toolport.snapshot();
+    const servers = serversIn(session.port);
+    const [first] = words;
+    switch (kind) {
+      case "server":
+        return servers.map((value) => ({ value, meaning: "" }));
+      case "tool": {
+        const known = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
+        const unknown = servers.filter((server) => tools.every((tool) => tool.server !== server));
+        return [...known, ...unknown.map((server) => `${server}.`)].map((value) => ({ value, meaning: "" }));
+      }
+      case "argument": {
+        const tool = tools.find(
+          ({ server, sourceName, name }) => `${server}.${sourceName}` === first || name === first,
+        );
+        return argumentCandidates(tool?.inputSchema, words.slice(1));
+      }
+      case "resource":
+        return resources
+          .filter(({ server }) => server === first)
+          .map(({ uri }) => ({ value: uri, meaning: "" }));
+      case "prompt":
+        return prompts
+          .filter(({ server }) => server === first)
+          .map(({ name }) => ({ value: name, meaning: "" }));
+      default:
+        return [];
+    }
+  };

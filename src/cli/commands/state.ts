@@ -1,14 +1,17 @@
 /** `toolport state`: lists, cleans up, migrates and re-encrypts the saved state. */
+
+import { stat } from "node:fs/promises";
+import { isRecord } from "../../config/entry-reader.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { checkWritten } from "../../node/expand-server.js";
+import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { SealingStore } from "../../state/create-store.js";
 import type { Store } from "../../state/store.js";
-import { CliError } from "../cli-error.js";
 import { flagOption, type RunCommand } from "../command.js";
 import type { CommandContext, OpenedStore } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
+import { printRows } from "../create-command-context.js";
+import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
-import { printRows } from "../print-rows.js";
-import { listState } from "../state/list-state.js";
-import { tidyState } from "../state/tidy-state.js";
 
 export const stateCommand: RunCommand = async (invocation, context) => {
   const [action = "ls", prefix = ""] = invocation.words;
@@ -106,3 +109,106 @@ function failWithoutFile(why: string): never {
     next: "toolport doctor",
   });
 }
+
+export interface SavedRecord {
+  readonly key: string;
+  readonly version: number | null;
+  readonly sealed: boolean;
+  /** Why the record cannot be read. */
+  readonly problem?: string | undefined;
+}
+
+export interface SavedKind {
+  readonly kind: string;
+  readonly count: number;
+  readonly meaning: string;
+}
+
+/** Descriptions by the first segment of a key. */
+const MEANINGS: Readonly<Record<string, string>> = {
+  catalog: "lists of tools, resources and prompts",
+  era: "protocol revision of each server",
+  oauth: "logins, tokens and registrations",
+  pins: "hashes of tool definitions",
+  registry: "cached responses of registries",
+  servers: "servers added at run time",
+  suspended: "calls that wait for a person, and outcomes of calls with a key",
+  tasks: "running tasks",
+  trust: "servers you agreed to",
+};
+
+export async function listState(
+  store: Store,
+  prefix: string,
+): Promise<{ records: SavedRecord[]; kinds: SavedKind[] }> {
+  const records: SavedRecord[] = [];
+  for (const key of await store.list(prefix)) {
+    try {
+      const record = await store.get(key);
+      if (record !== undefined) records.push({ key, version: record.version, sealed: record.sealed });
+    } catch (error) {
+      records.push({ key, version: null, sealed: true, problem: toToolportError(error).what });
+    }
+  }
+  const counts = new Map<string, number>();
+  for (const { key } of records) {
+    const kind = key.split("/", 1)[0]!;
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  const kinds = [...counts].map(([kind, count]) => ({ kind, count, meaning: MEANINGS[kind] ?? "" }));
+  return { records, kinds };
+}
+
+interface Named {
+  readonly key: string;
+  readonly why: string;
+}
+
+export interface TidyOutcome {
+  readonly removed: readonly Named[];
+  /** Kept, because their encryption key may become available again. */
+  readonly unreadable: readonly Named[];
+  readonly freedBytes: number;
+}
+
+export async function tidyState(
+  { store, statePath, compact }: OpenedStore,
+  { isDryRun }: { isDryRun: boolean },
+): Promise<TidyOutcome> {
+  const before = await sizeOf(statePath);
+  const removed: Named[] = [];
+  const unreadable: Named[] = [];
+  for (const key of await store.list("")) {
+    try {
+      const why = await reasonToDelete(key, store);
+      if (why === undefined) continue;
+      removed.push({ key, why });
+      if (!isDryRun) await store.delete(key);
+    } catch (error) {
+      unreadable.push({ key, why: toToolportError(error).what });
+    }
+  }
+  if (isDryRun) return { removed, unreadable, freedBytes: 0 };
+  await compact();
+  return { removed, unreadable, freedBytes: Math.max(0, before - (await sizeOf(statePath))) };
+}
+
+/** Why a record is unused; undefined if it may be in use. Records with a time limit expire without this. */
+async function reasonToDelete(key: string, store: Store): Promise<string | undefined> {
+  if (key.startsWith("doctor/")) return "left over from a check";
+  const record = await store.get(key);
+  if (record === undefined || !key.startsWith("trust/") || !isRecord(record.value)) return undefined;
+  const { file, name } = record.value;
+  if (typeof file !== "string" || typeof name !== "string") return undefined;
+  if ((await stat(file).catch(() => undefined)) === undefined) return "the file no longer exists";
+  const config = await readConfig(file, {});
+  const servers = effectiveServers(config);
+  // A file with issues may contain the server in a part that could not be read.
+  const isSound =
+    config.issues.length === 0 &&
+    config.found.every(({ issues }) => issues.length === 0) &&
+    [...servers.values()].every((server) => checkWritten(server).issues.length === 0);
+  return isSound && !servers.has(name) ? "the file no longer contains the server" : undefined;
+}
+
+const sizeOf = async (path = ""): Promise<number> => (await stat(path).catch(() => undefined))?.size ?? 0;

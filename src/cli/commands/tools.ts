@@ -1,16 +1,19 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
-import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { connectForList, type ListedErrors } from "../connect-servers.js";
+import {
+  connectForList,
+  type ListedErrors,
+  requireTool,
+  serversOf,
+  throwIfMistyped,
+} from "../connect-servers.js";
+import { printRows } from "../create-command-context.js";
 import { describeTool, signature } from "../describe-tool.js";
-import { EXIT } from "../exit-codes.js";
-import { oneLine, plainLine, plural } from "../plain-text.js";
-import { printRows } from "../print-rows.js";
-import { requireTool, serversOf, throwIfMistyped } from "../select-tool.js";
-import { about } from "../token-costs.js";
+import { CliError, EXIT } from "../errors.js";
+import { about, oneLine, plainLine, plural } from "../plain-text.js";
 
 export const toolsCommand: RunCommand = async (invocation, context) => {
   const {

@@ -1,6 +1,6 @@
 /** Table rows of the commands that use tools, resources and prompts. */
 import { type CommandSpec, MODEL_OPTIONS, type PositionalSpec, SERVER, TYPED_OPTIONS } from "../command.js";
-import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION, SUSPEND_OPTIONS } from "../suspend/suspend-options.js";
+import { ANSWERED_BY_OPTION, PRINCIPAL_OPTION, SUSPEND_OPTIONS } from "../suspended-calls.js";
 
 const ARGUMENTS: PositionalSpec = {
   name: "arguments",
@@ -135,7 +135,7 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
     positionals: [],
     options: PRINCIPAL_OPTION,
     examples: [["toolport suspended", "what they wait for, and their tokens"]],
-    load: async () => (await import("./suspended.js")).suspendedCommand,
+    load: async () => (await import("./resume.js")).suspendedCommand,
   },
   {
     name: "resume",
@@ -180,7 +180,7 @@ export const USE_COMMANDS: readonly CommandSpec[] = [
     positionals: [TOKEN],
     options: PRINCIPAL_OPTION,
     examples: [["toolport discard - < token", "its token works no longer"]],
-    load: async () => (await import("./suspended.js")).discardCommand,
+    load: async () => (await import("./resume.js")).discardCommand,
   },
   {
     name: "read",

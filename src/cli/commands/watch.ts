@@ -1,7 +1,7 @@
 /** `toolport watch`: prints events of the servers, one JSON line each, until Ctrl-C. */
 import type { RunCommand } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
+import { EXIT } from "../errors.js";
 import { errorDocument } from "../format-error.js";
 
 /** Interval of health checks. */

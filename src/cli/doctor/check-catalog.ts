@@ -1,11 +1,82 @@
-/** Checks the catalog: names that collide or that a provider rejects, schemas that a provider rejects, withheld tools. */
-
+/** Connects the servers and checks what they offer: names, schemas, withheld tools, and what their definitions cost. */
+import { ConnectionError } from "../../errors/connection-error.js";
+import type { ToolportError } from "../../errors/toolport-error.js";
+import type { ServerReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
+import type { ToolCosts } from "../../port/tool-costs.js";
 import { checkToolSchemas, sayUnchecked } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
-import { plainLine } from "../plain-text.js";
-import type { Finding } from "./finding.js";
+import type { CommandContext, OpenedPort } from "../command-context.js";
+import { EXIT, exitCodeOf } from "../errors.js";
+import { shellWord } from "../format-error.js";
+import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
+import type { Finding } from "./check-machine.js";
+
+const STDERR_LINES = 6;
+const TIMEOUT_MS = 20_000;
+
+export async function checkConnections(
+  { toolport }: OpenedPort,
+  servers: readonly string[],
+  context: CommandContext,
+): Promise<Finding[]> {
+  const noise: Finding[] = [];
+  const stop = toolport.on("warning", ({ server, message, code }) => {
+    if (code === "BAD_RESPONSE" && server !== undefined)
+      noise.push({ check: "connect", server, status: "warn", message });
+  });
+  const report = await toolport.connect({
+    servers,
+    signal: context.signal,
+    timeoutMs: context.timeoutMs ?? TIMEOUT_MS,
+  });
+  stop();
+  const snapshot = toolport.snapshot();
+  const found = Object.entries(report.servers).map(([server, outcome]) => {
+    const { protocolVersion, transport } = snapshot.servers[server]!;
+    return connectionFinding(server, outcome, `${transport}, ${protocolVersion ?? "unknown revision"}`);
+  });
+  const ready = servers.filter((server) => report.servers[server]?.state === "ready");
+  const costs = await toolport.cost({ servers: ready, signal: context.signal });
+  const cost = ready.length === 0 ? [] : [checkContext(costs)];
+  return [...found, ...noise, ...checkCatalog(snapshot, ready), ...cost];
+}
+
+function connectionFinding(
+  server: string,
+  { state, error, toolCount, ms, authUrl }: ServerReport,
+  how: string,
+): Finding {
+  const base = { check: "connect", server };
+  if (error === undefined && state === "ready")
+    return {
+      ...base,
+      status: "ok",
+      message: `Ready in ${Math.round(ms)} ms (${how}), ${plural(toolCount, "tool")}`,
+    };
+  if (state === "authenticating" || authUrl !== undefined || exitCodeOf(error) === EXIT.authorization) {
+    return {
+      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
+      message: error?.what ?? "The server requires a login",
+      next: `toolport auth ${shellWord(server)}`,
+    };
+  }
+  return {
+    ...{ ...base, status: "fail", exitCode: error === undefined ? EXIT.unreachable : exitCodeOf(error) },
+    message: error === undefined ? `It is ${state}` : failureText(error),
+    next: error?.next ?? `toolport inspect ${shellWord(server)}`,
+  };
+}
+
+function failureText(error: ToolportError): string {
+  if (!(error instanceof ConnectionError) || !error.stderrTail) return error.what;
+  const written = error.stderrTail.trimEnd().split("\n");
+  // Most messages already quote the relevant lines.
+  if (written.some((line) => line.trim().length > 3 && error.what.includes(line.trim()))) return error.what;
+  const lines = written.slice(-STDERR_LINES);
+  return [`${error.what}. Its stderr:`, ...lines.map((line) => `  ${line}`)].join("\n");
+}
 
 const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
   portable: "the portable form of LangChain and the AI SDK",
@@ -159,4 +230,24 @@ function checkWithheld(
         ]
       : []),
   ];
+}
+
+const MAX_SERVERS = 3;
+/** Smaller shares are not worth naming. */
+const MIN_SHARE = 0.05;
+
+export function checkContext({ tools, tokens, shown, servers }: ToolCosts): Finding {
+  const count = tools.filter(({ deferred }) => !deferred).length;
+  const summary = `The definitions of ${plural(count, "tool")} take ${about(shown)} tokens in every request to a model${shown === tokens ? "" : `, ${about(tokens - shown)} more are deferred`}`;
+  if (shown <= COSTLY_TOKENS) return { check: "context", status: "ok", message: summary };
+  const largest = Object.entries(servers)
+    .sort(([, a], [, b]) => b.shown - a.shown)
+    .slice(0, MAX_SERVERS)
+    .filter(([, server], index) => index === 0 || server.shown >= MIN_SHARE * shown);
+  const names = largest.map(([name, server]) => `${plainLine(name)} ${about(server.shown)}`);
+  return {
+    ...{ check: "context", status: "warn" },
+    message: `${summary}. The largest servers: ${names.join(", ")}`,
+    next: `Let models search for tools: deferTools: { mode: "auto" } in createToolport, or "defer": true in the entry of ${plainLine(largest[0]![0])}. See what each tool takes: toolport tools --cost`,
+  };
 }

@@ -1,5 +1,4 @@
 /** Serves a gateway over HTTP until the command ends: listening, credentials, and the end without lost responses. */
-
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -10,11 +9,10 @@ import type { Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { LOOPBACK_HOSTS } from "../../serve/http/guards.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
-import { CliError } from "../cli-error.js";
 import { flagOption, type Invocation, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
-import { EXIT } from "../exit-codes.js";
-import { statePath } from "../state-path.js";
+import { CliError, EXIT } from "../errors.js";
+import { statePath } from "../open-store.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
 import {
   isWildcard,
@@ -22,7 +20,7 @@ import {
   reachableHost,
   type ServeSettings,
   shownHost,
-} from "./read-serve-settings.js";
+} from "./serve-settings.js";
 
 /** Longer than the idle limits of usual load balancers, which otherwise send requests into a connection that closes. */
 const KEEP_ALIVE_MS = 75_000;

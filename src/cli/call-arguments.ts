@@ -1,0 +1,379 @@
+/** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
+import { isObject, type JsonSchema } from "../schema/json-schema.js";
+import { resolveLocalRef } from "../schema/local-ref.js";
+import { parseJson } from "../util/json.js";
+import { suggest } from "../util/suggest.js";
+import type { NamedArgument } from "./command.js";
+import { CliError } from "./errors.js";
+
+/** The arguments of a call in all forms. Later forms override earlier ones: values, then `named`, then words. */
+export interface GivenArguments {
+  /** `key=value`, `key:value` and `key:=json`. */
+  readonly words: readonly string[];
+  /** `--key value`. @default none */
+  readonly named?: readonly NamedArgument[];
+  /** Values by name. @default none */
+  readonly values?: Readonly<Record<string, unknown>>;
+  /** Values in the order of the schema's properties. @default none */
+  readonly positional?: readonly unknown[];
+}
+
+interface Typed {
+  readonly key: string;
+  readonly text: string;
+  readonly isJson: boolean;
+}
+
+/**
+ * Parses words such as `city=Oslo` and `days:=3`. A value becomes a number, a boolean or an enum value only if the schema
+ * allows no string. Otherwise it stays a string. A repeated key becomes an array.
+ *
+ * @throws CliError `USAGE`
+ * @example
+ * ```ts
+ * const schema = { properties: { city: { type: "string" }, days: { type: "integer" } } };
+ * readArguments({ words: ["city=Oslo", "days=3"] }, schema); // { city: "Oslo", days: 3 }
+ * ```
+ */
+export function readArguments(
+  { words, named = [], values = {}, positional = [] }: GivenArguments,
+  schema: JsonSchema,
+): Record<string, unknown> {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const flags = readNamed(named, schema);
+  const typed = [...flags.typed, ...[...flags.words, ...words].map(readWord)];
+  const keys = [...new Set(typed.map(({ key }) => key))];
+  const entries = keys.map((key): [string, unknown] => {
+    const own = Object.hasOwn(properties, key) ? properties[key] : undefined;
+    return [
+      key,
+      readValue(
+        typed.filter((word) => word.key === key),
+        own,
+        schema,
+      ),
+    ];
+  });
+  return Object.fromEntries([
+    ...byPosition(positional, Object.keys(properties)),
+    ...Object.entries(values),
+    ...entries,
+  ]);
+}
+
+function byPosition(positional: readonly unknown[], names: readonly string[]): [string, unknown][] {
+  if (positional.length > names.length)
+    throw new CliError({
+      message: `There are ${positional.length} values without a name, but the tool has ${names.length === 0 ? "no named arguments" : `only ${names.join(", ")}`}`,
+      next: "toolport call --help",
+    });
+  return positional.map((value, index) => [names[index]!, value]);
+}
+
+/** `--dry-run` stands for `dry-run`, `dry_run` or `dryRun`, and `--no-color` for `color` with the value false. */
+function readNamed(named: readonly NamedArgument[], schema: JsonSchema): { typed: Typed[]; words: string[] } {
+  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const names = Object.keys(properties);
+  const find = (name: string) =>
+    names.find((own) => own === name) ?? names.find((own) => folded(own) === folded(name));
+  const isFlag = (key: string) => [...typesOf(properties[key], schema)].join() === "boolean";
+  const typed: Typed[] = [];
+  const words: string[] = [];
+  for (const { name, text, isDetached } of named) {
+    const negated = /^no-(.+)$/.exec(name)?.[1];
+    const key = find(name);
+    const off = key === undefined && negated !== undefined ? find(negated) : undefined;
+    if (off !== undefined && isFlag(off) && (text === undefined || isDetached)) {
+      typed.push({ key: off, text: "false", isJson: true });
+      if (text !== undefined) words.push(text);
+    } else if (key === undefined && names.length > 0 && schema["additionalProperties"] !== true) {
+      throw unknownArgument(name, names);
+    } else if (key !== undefined && isFlag(key) && isDetached && !["true", "false"].includes(text!)) {
+      typed.push({ key, text: "true", isJson: true });
+      words.push(text!);
+    } else typed.push({ key: key ?? name, text: text ?? "true", isJson: text === undefined });
+  }
+  return { typed, words };
+}
+
+const folded = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
+
+function unknownArgument(name: string, names: readonly string[]): CliError {
+  const [close] = suggest(name, names, 1);
+  return new CliError({
+    message: `There is no option or argument --${name}${close === undefined ? `. The arguments are ${names.join(", ")}` : `. Did you mean --${close}?`}`,
+    next: "toolport call --help",
+  });
+}
+
+function readWord(word: string): Typed {
+  // `city:Oslo` means `city=Oslo`. A URL is no argument.
+  const mark = word.includes("=") ? word.indexOf("=") : word.search(/:(?!\/\/)/);
+  const isJson = word[mark] === "=" && word[mark - 1] === ":";
+  const key = word.slice(0, isJson ? mark - 1 : mark);
+  if (mark < 0 || key === "")
+    throw new CliError({
+      message: `${JSON.stringify(word)} is not an argument; write key=value or key:=json`,
+      next: "toolport call --help",
+    });
+  return { key, text: word.slice(mark + 1), isJson };
+}
+
+function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): unknown {
+  const values = typed.map(({ key, text, isJson }) => {
+    if (isJson) return requireJson(text, key);
+    const item = typed.length > 1 || isList(schema, root) ? itemsOf(schema, root) : undefined;
+    return item === undefined ? toType(text, schema, root) : toType(text, item, root);
+  });
+  const [first] = values;
+  if (values.length > 1) return values;
+  const isText = !typed[0]!.isJson;
+  if (isText && isList(schema, root)) {
+    // `tags=["a","b"]` is the array itself, `tags=a` an array with one element.
+    const parsed = parseJson(typed[0]!.text);
+    return Array.isArray(parsed) ? parsed : [first];
+  }
+  return first;
+}
+
+function requireJson(text: string, key: string): unknown {
+  const value = parseJson(text);
+  if (value !== undefined) return value;
+  throw new CliError({
+    message: `${key}:= requires JSON, and ${JSON.stringify(text)} is not JSON; write ${key}=… for a string`,
+    next: "toolport call --help",
+  });
+}
+
+/** Converts the text to the type that the schema allows. */
+function toType(text: string, schema: unknown, root: JsonSchema): unknown {
+  const known = valuesOf(schema, root);
+  if (known !== undefined) {
+    const fitting = known.filter((value) => String(value) === text);
+    return fitting.length === 1 ? fitting[0] : text;
+  }
+  const types = typesOf(schema, root);
+  if (types.has("string") || types.size === 0) return text;
+  const value = parseJson(text);
+  return value !== undefined && types.has(typeOf(value)) ? value : text;
+}
+
+const typeOf = (value: unknown): string => {
+  if (value === null) return "null";
+  if (Array.isArray(value)) return "array";
+  return typeof value;
+};
+
+const resolved = (schema: unknown, root: JsonSchema): Record<string, unknown> => {
+  let current = schema;
+  for (let steps = 0; steps < 16 && isObject(current) && typeof current["$ref"] === "string"; steps += 1)
+    current = resolveLocalRef(root, current["$ref"]);
+  return isObject(current) ? current : {};
+};
+
+/** All types that a schema allows, with `integer` as `number`. Empty if the schema does not say. */
+function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<string> {
+  const own = resolved(schema, root);
+  if (depth > 8) return new Set();
+  const branches = [own["anyOf"], own["oneOf"]].filter(Array.isArray).flat() as unknown[];
+  if (branches.length > 0) {
+    const inner = branches.map((branch) => typesOf(branch, root, depth + 1));
+    return inner.some(({ size }) => size === 0) ? new Set() : new Set(inner.flatMap((types) => [...types]));
+  }
+  const type = own["type"];
+  const listed = Array.isArray(type) ? type : type === undefined ? [] : [type];
+  return new Set(listed.map((name) => (name === "integer" ? "number" : String(name))));
+}
+
+/** The values of `enum` or `const`. */
+function valuesOf(schema: unknown, root: JsonSchema): readonly unknown[] | undefined {
+  const own = resolved(schema, root);
+  if (Array.isArray(own["enum"])) return own["enum"];
+  return Object.hasOwn(own, "const") ? [own["const"]] : undefined;
+}
+
+function isList(schema: unknown, root: JsonSchema): boolean {
+  const types = typesOf(schema, root);
+  types.delete("null");
+  return types.size === 1 && types.has("array");
+}
+
+const itemsOf = (schema: unknown, root: JsonSchema): unknown => {
+  const own = resolved(schema, root);
+  if (own["items"] !== undefined) return own["items"];
+  const branches = [own["anyOf"], own["oneOf"]].filter(Array.isArray).flat() as unknown[];
+  return branches.map((branch) => resolved(branch, root)["items"]).find((items) => items !== undefined) ?? {};
+};
+
+export interface CallExpression {
+  /** `server.tool`, as before the parenthesis. */
+  readonly selector: string;
+  /** Named values. */
+  readonly values: Readonly<Record<string, unknown>>;
+  /** Values without a name, in order. */
+  readonly positional: readonly unknown[];
+  /** Named values without quotes, as `key=text`: the schema of the tool decides about their type. */
+  readonly words: readonly string[];
+}
+
+/**
+ * Values are JSON, with three liberties: names need no quotes, strings may have single quotes or backticks, and a comma may
+ * follow the last value. A word without quotes is text.
+ *
+ * @returns undefined if the text is no call in this form
+ * @throws CliError `USAGE` if the part in parentheses is not valid
+ * @example
+ * ```ts
+ * parseCallExpression("files.read(path: 'a b', lines: [1, 2])"); // { values: { path: "a b", lines: [1, 2] }, … }
+ * ```
+ */
+export function parseCallExpression(text: string): CallExpression | undefined {
+  const [, selector, inner] = /^([^\s(]+)\((.*)\)\s*$/s.exec(text) ?? [];
+  if (selector === undefined || inner === undefined) return undefined;
+  const reader = new ValueReader(inner);
+  const values: [string, unknown][] = [];
+  const positional: unknown[] = [];
+  const words: string[] = [];
+  while (!reader.isAtEnd()) {
+    const name = reader.readName();
+    const value = reader.readValue();
+    if (name === undefined) positional.push(value instanceof BareWord ? value.text : value);
+    else if (value instanceof BareWord) words.push(`${name}=${value.text}`);
+    else values.push([name, value]);
+    if (!reader.isAtEnd()) reader.expect(",");
+  }
+  // A single object without a name contains all arguments.
+  const [only] = positional;
+  if (positional.length === 1 && values.length + words.length === 0 && isPlainObject(only))
+    return { selector, values: only, positional: [], words };
+  return { selector, values: Object.fromEntries(values), positional, words };
+}
+
+const isPlainObject = (value: unknown): value is Record<string, unknown> =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** Text without quotes that is no JSON. */
+class BareWord {
+  constructor(readonly text: string) {}
+}
+
+const MAX_DEPTH = 64;
+
+class ValueReader {
+  readonly #text: string;
+  #at = 0;
+
+  constructor(text: string) {
+    this.#text = text;
+  }
+
+  isAtEnd(): boolean {
+    this.#skipBlanks();
+    return this.#at >= this.#text.length;
+  }
+
+  expect(mark: string): void {
+    this.#skipBlanks();
+    if (this.#text[this.#at] !== mark) throw this.#error(`"${mark}" is missing`);
+    this.#at += 1;
+  }
+
+  /** A name and its colon, if the next value has one. */
+  readName(): string | undefined {
+    this.#skipBlanks();
+    const rest = this.#text.slice(this.#at);
+    const [whole, plain, quoted] =
+      /^(?:([A-Za-z_$][\w$.-]*)|("(?:[^"\\]|\\.)*"|'[^']*'))\s*:(?!\/\/)/.exec(rest) ?? [];
+    if (whole === undefined) return undefined;
+    this.#at += whole.length;
+    return plain ?? (quoted!.startsWith('"') ? (JSON.parse(quoted!) as string) : quoted!.slice(1, -1));
+  }
+
+  readValue(depth = 0): unknown {
+    if (depth > MAX_DEPTH) throw this.#error("the values are nested too deeply");
+    this.#skipBlanks();
+    const mark = this.#text[this.#at] ?? "";
+    if (mark === "{") return this.#readObject(depth);
+    if (mark === "[") return this.#readList(depth);
+    if (`"'\``.includes(mark) && mark !== "") return this.#readString(mark);
+    const word = /^[^,()[\]{}]*/.exec(this.#text.slice(this.#at))![0].trimEnd();
+    if (word === "") throw this.#error("a value is missing");
+    this.#at += word.length;
+    try {
+      return JSON.parse(word) as unknown;
+    } catch {
+      return new BareWord(word);
+    }
+  }
+
+  #readObject(depth: number): Record<string, unknown> {
+    const fields: [string, unknown][] = [];
+    this.#readItems("}", () => {
+      const name = this.readName();
+      if (name === undefined) throw this.#error("a name is missing");
+      fields.push([name, plainValue(this.readValue(depth + 1))]);
+    });
+    return Object.fromEntries(fields);
+  }
+
+  #readList(depth: number): unknown[] {
+    const items: unknown[] = [];
+    this.#readItems("]", () => items.push(plainValue(this.readValue(depth + 1))));
+    return items;
+  }
+
+  #readItems(end: string, readItem: () => void): void {
+    this.#at += 1;
+    for (;;) {
+      this.#skipBlanks();
+      if (this.#text[this.#at] === end) break;
+      readItem();
+      this.#skipBlanks();
+      if (this.#text[this.#at] !== end) this.expect(",");
+    }
+    this.#at += 1;
+  }
+
+  #readString(quote: string): string {
+    let value = "";
+    for (let index = this.#at + 1; index < this.#text.length; index += 1) {
+      const character = this.#text[index]!;
+      if (character === quote) {
+        this.#at = index + 1;
+        return value;
+      }
+      if (character !== "\\") value += character;
+      else {
+        const [written] = /^\\(?:u[0-9a-f]{4}|.)/is.exec(this.#text.slice(index)) ?? ["\\"];
+        value += readEscape(written);
+        index += written.length - 1;
+      }
+    }
+    throw this.#error(`${quote} is not closed`);
+  }
+
+  #skipBlanks(): void {
+    while (/\s/.test(this.#text[this.#at] ?? "")) this.#at += 1;
+  }
+
+  #error(what: string): CliError {
+    const near = this.#text.slice(this.#at, this.#at + 20);
+    return new CliError({
+      message: `The arguments in parentheses cannot be read: ${what}${near === "" ? " at the end" : ` before ${JSON.stringify(near)}`}`,
+      next: "toolport call --help",
+    });
+  }
+}
+
+const plainValue = (value: unknown): unknown => (value instanceof BareWord ? value.text : value);
+
+function readEscape(written: string): string {
+  if (/^\\[bfnrtu/\\"]/.test(written)) {
+    try {
+      return JSON.parse(`"${written}"`) as string;
+    } catch {
+      // `\u` without four digits: taken as written.
+    }
+  }
+  return written.slice(1);
+}

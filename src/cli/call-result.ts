@@ -1,0 +1,185 @@
+/** Prints the result of a call and saves its binary parts. */
+
+import { mkdir, writeFile } from "node:fs/promises";
+import { join, relative, resolve } from "node:path";
+import { type ContentPart, toContentParts } from "../content/content-part.js";
+import { partNote } from "../content/part-note.js";
+import type { ToolResult } from "../execution/tool-result.js";
+import { type Invocation, textOption } from "./command.js";
+import type { CommandContext } from "./command-context.js";
+import { CliError, EXIT } from "./errors.js";
+import { shellWord } from "./format-error.js";
+import { plainLine } from "./plain-text.js";
+
+/** The tool that was called. */
+export interface CalledTool {
+  readonly server: string;
+  readonly sourceName: string;
+  /** Public name. */
+  readonly name: string;
+}
+
+/** Prints the result, with `--save-images` its files. Resolves with the exit code. @throws CliError `TOOL_ERROR` */
+export async function finishCall(
+  result: ToolResult,
+  tool: CalledTool,
+  { invocation, context }: { invocation: Invocation; context: CommandContext },
+): Promise<number> {
+  const parts = toContentParts(result.content);
+  const folder = textOption(invocation, "save-images");
+  const stem = `${tool.server}-${tool.sourceName}`;
+  const files =
+    folder === undefined ? [] : await saveBytes(parts, { folder: resolve(context.cwd, folder), stem });
+  await printResult(context, { tool, result, parts, files });
+  if (!result.isError) return EXIT.ok;
+  throw new CliError({
+    code: "TOOL_ERROR",
+    message: `The tool ${tool.server}.${tool.sourceName} reported an error`,
+    next: `toolport tools ${shellWord(`${tool.server}.${tool.sourceName}`)}`,
+    exitCode: EXIT.toolError,
+    server: result.server,
+    tool: tool.sourceName,
+  });
+}
+
+interface CallOutcome {
+  readonly tool: CalledTool;
+  readonly result: ToolResult;
+  readonly parts: readonly ContentPart[];
+  readonly files: readonly SavedFile[];
+}
+
+async function printResult(
+  context: CommandContext,
+  { tool, result, parts, files }: CallOutcome,
+): Promise<void> {
+  if (context.form === "json") {
+    const { text, content, structuredContent, isError, _meta, server, attempts, durationMs } = result;
+    context.printJson({
+      ...{ server, tool: tool.sourceName, name: tool.name, isError, text, content },
+      ...(structuredContent !== undefined && { structuredContent }),
+      ...(_meta !== undefined && { _meta }),
+      ...(files.length > 0 && { files }),
+      ...{ attempts, durationMs: Math.round(durationMs) },
+    });
+    return;
+  }
+  const [only] = parts;
+  if (
+    context.form === "raw" &&
+    files.length === 0 &&
+    parts.length === 1 &&
+    only !== undefined &&
+    isBytes(only)
+  )
+    return context.printBytes(Buffer.from(only.data, "base64"));
+  const lines = parts.flatMap((part, index) => {
+    const file = files.find((saved) => saved.index === index);
+    if (file !== undefined) return `Saved ${shorter(file.path, context.cwd)} (${file.bytes} bytes)`;
+    if (context.form === "raw" && part.kind === "text-resource") return part.text;
+    return formatPart(part);
+  });
+  if (lines.length > 0) context.print(lines.join("\n"));
+  else if (result.structuredContent !== undefined)
+    context.print(JSON.stringify(result.structuredContent, undefined, 2));
+  if (files.length === 0 && parts.some(isBytes))
+    context.info("Save binary parts with --save-images <dir>", "dim");
+}
+
+function shorter(path: string, cwd: string): string {
+  const near = relative(cwd, path);
+  return near.startsWith("..") ? path : near;
+}
+
+/** File extensions by media type. Other types get `bin`. */
+const ENDINGS: Readonly<Record<string, string>> = {
+  "image/png": "png",
+  "image/jpeg": "jpg",
+  "image/gif": "gif",
+  "image/webp": "webp",
+  "image/svg+xml": "svg",
+  "image/avif": "avif",
+  "image/bmp": "bmp",
+  "audio/wav": "wav",
+  "audio/x-wav": "wav",
+  "audio/mpeg": "mp3",
+  "audio/ogg": "ogg",
+  "audio/flac": "flac",
+  "audio/mp4": "m4a",
+  "video/mp4": "mp4",
+  "video/webm": "webm",
+  "application/pdf": "pdf",
+  "application/zip": "zip",
+  "application/gzip": "gz",
+  "application/json": "json",
+  "text/plain": "txt",
+  "text/csv": "csv",
+};
+
+export interface SavedFile {
+  /** Index of the content part. */
+  readonly index: number;
+  readonly path: string;
+  readonly mimeType: string | null;
+  readonly bytes: number;
+}
+
+/** A content part with binary data. */
+export type BytesPart = Extract<ContentPart, { kind: "image" | "audio" | "blob-resource" }>;
+
+export const isBytes = (part: ContentPart): part is BytesPart =>
+  part.kind === "image" || part.kind === "audio" || part.kind === "blob-resource";
+
+/** Saves every binary part. Existing files are never overwritten. */
+export async function saveBytes(
+  parts: readonly ContentPart[],
+  { folder, stem }: { folder: string; stem: string },
+): Promise<SavedFile[]> {
+  const saved: SavedFile[] = [];
+  for (const [index, part] of parts.entries()) {
+    if (!isBytes(part)) continue;
+    await mkdir(folder, { recursive: true });
+    const bytes = Buffer.from(part.data, "base64");
+    const path = await writeNew(bytes, { folder, stem: safeName(stem), ending: endingOf(part.mimeType) });
+    saved.push({ index, path, mimeType: part.mimeType ?? null, bytes: bytes.length });
+  }
+  return saved;
+}
+
+/** A file name of letters, digits, dots and dashes that is not empty, hidden, reserved or too long. */
+export function safeName(text: string): string {
+  const name = text
+    .normalize("NFKD")
+    .replace(/[^A-Za-z0-9._-]+/g, "-")
+    .replace(/\.{2,}/g, ".")
+    .replace(/^[-.]+|[-.]+$/g, "")
+    .slice(0, 80);
+  return name === "" || /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name) ? `file-${name}` : name;
+}
+
+const endingOf = (mimeType: string | undefined): string =>
+  ENDINGS[(mimeType ?? "").split(";")[0]!.trim().toLowerCase()] ?? "bin";
+
+async function writeNew(
+  bytes: Uint8Array,
+  { folder, stem, ending }: { folder: string; stem: string; ending: string },
+): Promise<string> {
+  for (let count = 1; ; count += 1) {
+    const path = join(folder, `${stem}-${count}.${ending}`);
+    try {
+      // `wx` fails for an existing link instead of following it.
+      await writeFile(path, bytes, { flag: "wx" });
+      return path;
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST" || count >= 10_000) throw error;
+    }
+  }
+}
+
+/** Text keeps its line breaks. Other parts become a note of one line. */
+export function formatPart(part: ContentPart): string {
+  if (part.kind === "text") return part.text;
+  if (part.kind === "text-resource")
+    return `${plainLine(partNote({ ...part, kind: "bare-resource" }))}\n${part.text}`;
+  return plainLine(partNote(part));
+}

@@ -1,0 +1,391 @@
+/** Checks of one server before it is connected: its program or container engine, the network path, its authorization server and the saved tokens. */
+import { execFile } from "node:child_process";
+import { lookup } from "node:dns/promises";
+import { accessSync, constants, statSync } from "node:fs";
+import { delimiter, isAbsolute, join, resolve } from "node:path";
+import { promisify } from "node:util";
+import { tokensKey } from "../../auth/credential-records.js";
+import { type AuthorizationInfo, discoverAuthorization } from "../../auth/discover-authorization.js";
+import { readChallenge } from "../../auth/send-with-tokens.js";
+import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-record.js";
+import type {
+  DockerConfig,
+  HttpConfig,
+  SseConfig,
+  StdioConfig,
+  WebSocketConfig,
+} from "../../config/server-config.js";
+import { readField } from "../../errors/foreign-error.js";
+import { fromSystemError } from "../../errors/from-system-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { serverIdentity } from "../../state/server-keys.js";
+import type { Store } from "../../state/store.js";
+import { createHttpClient } from "../../transports/create-transport.js";
+import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
+import { createProxyRoutes } from "../../transports/http/network/proxy/proxy-routes.js";
+import type { ProxyServer } from "../../transports/http/network/proxy/proxy-server.js";
+import { redirectError } from "../../transports/http/network/redirect.js";
+import { EXIT } from "../errors.js";
+import { shellWord } from "../format-error.js";
+import type { Finding } from "./check-machine.js";
+
+const run = promisify(execFile);
+const ENGINE_TIMEOUT_MS = 10_000;
+
+export interface CommandPlace {
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** Location of the server's entry, for advice. */
+  readonly where: string;
+}
+
+export async function checkCommand(
+  config: StdioConfig | DockerConfig,
+  place: CommandPlace,
+): Promise<Finding[]> {
+  if (config.kind === "docker") return checkEngine(config, place);
+  const { name: server, command, cwd } = config;
+  // PATH may be set in the entry.
+  const env = { ...place.env, ...config.env.reveal() };
+  const findings: Finding[] = [];
+  if (cwd !== undefined && !isFolder(cwd)) {
+    findings.push({
+      ...{ check: "command", server, status: "fail", exitCode: EXIT.unreachable },
+      message: `The working directory ${cwd} does not exist`,
+      next: `Correct "cwd" in ${place.where}, or create the directory`,
+    });
+  }
+  findings.push(foundProgram(command, findProgram({ command, cwd, env }), { server, where: place.where }));
+  return findings;
+}
+
+function foundProgram(
+  command: string,
+  file: string | undefined,
+  { server, where }: { server: string; where: string },
+): Finding {
+  if (file !== undefined) return { check: "command", server, status: "ok", message: `${command} is ${file}` };
+  const isPath = /[\\/]/.test(command);
+  return {
+    ...{ check: "command", server, status: "fail", exitCode: EXIT.unreachable },
+    message: isPath ? `${command} is not an executable file` : `${command} is not on PATH`,
+    next: isPath
+      ? `Correct "command" in ${where}, or make the file executable`
+      : `Install ${command}, or give its full path in ${where}`,
+  };
+}
+
+async function checkEngine(
+  { name: server, engine, dockerHost }: DockerConfig,
+  { env, where }: CommandPlace,
+): Promise<Finding[]> {
+  const program = foundProgram(engine, findProgram({ command: engine, cwd: undefined, env }), {
+    server,
+    where,
+  });
+  if (program.status === "fail") return [program];
+  const hostEnv = {
+    ...env,
+    ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }),
+  } as NodeJS.ProcessEnv;
+  try {
+    const { stdout } = await run(engine, ["version", "--format", "{{.Server.Version}}"], {
+      env: hostEnv,
+      timeout: ENGINE_TIMEOUT_MS,
+    });
+    const message = `The container engine responds, version ${stdout.trim() || "unknown"}`;
+    return [program, { check: "docker", server, status: "ok", message }];
+  } catch {
+    return [
+      program,
+      {
+        ...{ check: "docker", server, status: "fail", exitCode: EXIT.unreachable },
+        message: `${engine} is installed, but its daemon does not respond`,
+        next: `Start it, then try: ${engine} version`,
+      },
+    ];
+  }
+}
+
+interface ProgramSearch {
+  readonly command: string;
+  readonly cwd: string | undefined;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** @default the current platform */
+  readonly platform?: NodeJS.Platform;
+}
+
+/** Finds the file that the operating system would run; undefined if there is none, or it is not executable. */
+function findProgram({
+  command,
+  cwd = "",
+  env,
+  platform = process.platform,
+}: ProgramSearch): string | undefined {
+  const isPath = /[\\/]/.test(command);
+  const path = Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
+  const folders = isPath ? [isAbsolute(command) ? "" : resolve(cwd)] : path.split(delimiter).filter(Boolean);
+  const endings = platform === "win32" ? ["", ...(env["PATHEXT"] ?? ".COM;.EXE;.BAT;.CMD").split(";")] : [""];
+  return folders
+    .flatMap((folder) =>
+      endings.map((ending) => (folder === "" ? command + ending : join(folder, command + ending))),
+    )
+    .find(isRunnable);
+}
+
+function isRunnable(file: string): boolean {
+  try {
+    if (!statSync(file).isFile()) return false;
+    accessSync(file, constants.X_OK);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+function isFolder(path: string): boolean {
+  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+}
+
+export type RemoteConfig = HttpConfig | SseConfig | WebSocketConfig;
+
+/** The result of a plain GET request. */
+export interface Probe {
+  readonly findings: readonly Finding[];
+  /** The response without its body; undefined if there was none. */
+  readonly answer?: Response | undefined;
+}
+
+const TIMEOUT_MS = 10_000;
+/** Larger clock skews may make tokens and signatures invalid. */
+const SKEW_MS = 60_000;
+
+export async function probeAddress(config: RemoteConfig, signal: AbortSignal): Promise<Probe> {
+  const server = config.name;
+  const url = new URL(config.url);
+  url.protocol = url.protocol.replace("ws", "http");
+  const failed = (check: string, message: string, next: string): Probe => ({
+    findings: [{ check, server, status: "fail", message, next, exitCode: EXIT.unreachable }],
+  });
+  const option = config.proxy?.reveal() ?? "env";
+  let via: ProxyServer | undefined;
+  try {
+    via = createProxyRoutes(option)(url);
+  } catch (error) {
+    const { what, next = "Correct it" } = toToolportError(error);
+    return failed("proxy", what, next);
+  }
+  try {
+    // Behind a proxy, only the proxy may be able to resolve the name.
+    if (via === undefined) await lookup(url.hostname.replace(/^\[|\]$/g, ""));
+  } catch (error) {
+    const code = String(readField(error, "code") ?? "unknown reason");
+    return failed(
+      "dns",
+      `The host ${url.hostname} was not found (${code})`,
+      "Check the host name and the network",
+    );
+  }
+  const client = await createHttpClient({ proxy: option });
+  const startedAt = Date.now();
+  try {
+    // Use our own client: unlike `fetch`, no environment variable disables its certificate checks.
+    const answer = await client.fetch(url, {
+      headers: { accept: "application/json, text/event-stream" },
+      signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
+    });
+    await answer.body?.cancel();
+    const clock = checkClock(answer, { server, startedAt, endedAt: Date.now() });
+    return {
+      findings: [...proxyFindings(via, server), statusFinding(answer, url, server), ...clock],
+      answer,
+    };
+  } catch (error) {
+    if (signal.aborted) throw signal.reason;
+    const known = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
+    const isLate = readField(error, "name") === "TimeoutError";
+    const what = isLate
+      ? `The server did not respond within ${TIMEOUT_MS / 1000} s`
+      : "The server could not be reached";
+    const isTls = known?.retryable === false && url.protocol === "https:";
+    return failed(
+      isTls ? "tls" : "http",
+      known?.what ?? what,
+      known?.next ?? "Check the URL and the network",
+    );
+  } finally {
+    await client.close();
+  }
+}
+
+const proxyFindings = (via: ProxyServer | undefined, server: string): Finding[] =>
+  via === undefined
+    ? []
+    : [
+        {
+          check: "proxy",
+          server,
+          status: "ok",
+          message: `Connects through the proxy ${via.host} (${via.source})`,
+        },
+      ];
+
+function statusFinding({ status, headers }: Response, url: URL, server: string): Finding {
+  const base = { check: url.protocol === "https:" ? "tls and http" : "http", server };
+  const message = `${url.host} responds with HTTP ${status} to a plain GET`;
+  if (status >= 500)
+    return {
+      ...base,
+      status: "fail",
+      message,
+      next: "Check the server's log",
+      exitCode: EXIT.unreachable,
+    };
+  if (status === 404)
+    return {
+      ...base,
+      status: "warn",
+      message: `${message}: there is nothing at this path`,
+      next: "Check the path of its URL",
+    };
+  if (status >= 300 && status < 400) {
+    const { what, next = "Check its URL" } = redirectError({ status, headers }, url, "POST");
+    return { ...base, status: "warn", message: `${message}. ${what}`, next };
+  }
+  return { ...base, status: "ok", message };
+}
+
+interface Exchange {
+  readonly server: string;
+  readonly startedAt: number;
+  readonly endedAt: number;
+}
+
+function checkClock({ headers }: Response, { server, startedAt, endedAt }: Exchange): Finding[] {
+  const theirs = Date.parse(headers.get("date") ?? "");
+  if (Number.isNaN(theirs)) return [];
+  // The header has a resolution of one second, and the response took some time.
+  const skewMs = theirs < startedAt - 1_000 ? theirs - startedAt : theirs > endedAt ? theirs - endedAt : 0;
+  if (Math.abs(skewMs) < SKEW_MS)
+    return [
+      { check: "clock", server, status: "ok", message: "The server's clock and this machine's clock agree" },
+    ];
+  const seconds = Math.round(Math.abs(skewMs) / 1_000);
+  return [
+    {
+      ...{ check: "clock", server, status: "warn" },
+      message: `The server's clock is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} this machine's; tokens may look expired`,
+      next: "Synchronize this machine's clock (NTP)",
+    },
+  ];
+}
+
+export interface OAuthParts {
+  /** The response to a request without a token. */
+  readonly answer: Response | undefined;
+  /** Undefined if the state cannot be read. */
+  readonly store: Store | undefined;
+}
+
+export async function checkOAuth(
+  config: HttpConfig | SseConfig,
+  { answer, store }: OAuthParts,
+): Promise<Finding[]> {
+  const { name: server, oauth, authProvider } = config;
+  const tokens = await tokensOf(config, store);
+  const isWanted = answer?.status === 401 || tokens !== undefined || typeof oauth === "object";
+  if (oauth === false || authProvider !== undefined || !isWanted) {
+    const why = isWanted
+      ? "Toolport does not manage the authorization of this server"
+      : "The server requires no login";
+    return [{ check: "oauth", server, status: "skip", message: why }];
+  }
+  return [await checkChain(config, answer), ...tokenFindings(server, tokens)];
+}
+
+async function checkChain(config: HttpConfig | SseConfig, answer: Response | undefined): Promise<Finding> {
+  const { name: server, oauth } = config;
+  const options = typeof oauth === "object" ? oauth.reveal() : {};
+  const serverUrl = new URL(config.url);
+  const client = await createHttpClient({ proxy: config.proxy?.reveal() });
+  try {
+    const challenge = answer === undefined ? undefined : await readChallenge(answer);
+    const info = await discoverAuthorization({
+      serverUrl,
+      fetch: createGuardedFetch(client, { serverUrl, allowedHosts: options.allowedHosts }),
+      resourceMetadataUrl: challenge?.resourceMetadataUrl,
+      expectedIssuer: options.issuer,
+    });
+    return checkMetadata(
+      info,
+      server,
+      options.clientId !== undefined || options.clientMetadataUrl !== undefined,
+    );
+  } catch (error) {
+    const { what, next } = toToolportError(error);
+    return {
+      ...{ check: "oauth", server, status: "fail", exitCode: EXIT.authorization },
+      message: what,
+      next: next ?? "Ask the server's operator",
+    };
+  } finally {
+    await client.close();
+  }
+}
+
+/** Checks that the metadata supports everything a login needs. */
+function checkMetadata({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
+  const base = { check: "oauth", server };
+  // Toolport refuses to log in unless the authorization server lists S256.
+  if (metadata !== undefined && metadata.code_challenge_methods_supported?.includes("S256") !== true) {
+    return {
+      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
+      message: `${issuer} does not advertise PKCE with S256, which MCP requires`,
+      next: "Ask the server's operator",
+    };
+  }
+  if (metadata !== undefined && metadata.registration_endpoint === undefined && !hasClient) {
+    return {
+      ...{ ...base, status: "warn" },
+      message: `${issuer} does not support dynamic client registration`,
+      next: "Register a client there and set oauth.clientId",
+    };
+  }
+  return {
+    ...base,
+    status: "ok",
+    message: `${issuer} is its authorization server, and its metadata is valid`,
+  };
+}
+
+async function tokensOf(
+  config: HttpConfig | SseConfig,
+  store: Store | undefined,
+): Promise<TokenRecord | undefined> {
+  const serverUrl = new URL(config.url);
+  const owner = { principal: undefined, identity: serverIdentity(config) };
+  const record = await store?.get(tokensKey(owner)).catch(() => undefined);
+  return record?.sealed === true
+    ? readTokenRecord(record.value, { serverUrl, issuer: undefined })
+    : undefined;
+}
+
+function tokenFindings(server: string, tokens: TokenRecord | undefined): Finding[] {
+  const base = { check: "token", server };
+  const login = `toolport auth ${shellWord(server)}`;
+  if (tokens === undefined) return [{ ...base, status: "skip", message: "Not logged in", next: login }];
+  const { expiresAt, refreshToken } = tokens;
+  if (!isExpired(tokens, Date.now())) {
+    const end = expiresAt === undefined ? "" : ` until ${new Date(expiresAt).toISOString()}`;
+    return [{ ...base, status: "ok", message: `The token is valid${end}` }];
+  }
+  if (refreshToken !== undefined)
+    return [{ ...base, status: "ok", message: "The token has expired; the next call renews it" }];
+  return [
+    {
+      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
+      message: "The token has expired, and there is no refresh token",
+      next: login,
+    },
+  ];
+}

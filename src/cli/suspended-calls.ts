@@ -1,0 +1,323 @@
+/** Calls that wait for a person: the options that make them, how they are read, shown and answered. */
+
+import { createToolport } from "../create-toolport.js";
+import { SuspensionError } from "../errors/suspension-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
+import type { SuspendOptions } from "../execution/tool-call.js";
+import type { ToolportOptions } from "../port/options.js";
+import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
+import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
+import type { Toolport } from "../toolport.js";
+import { flagOption, type Invocation, locationOptions, type OptionSpec, textOption } from "./command.js";
+import type { CommandContext, OpenedStore } from "./command-context.js";
+import { printRows } from "./create-command-context.js";
+import { CliError, EXIT } from "./errors.js";
+import { shellWord } from "./format-error.js";
+import { oneLine, plainBlock, plainLine } from "./plain-text.js";
+import { askForm, describePage } from "./questions.js";
+
+/** Name of the answering person or program in events and audit logs. */
+const ANSWERED_BY = "cli";
+
+export const PRINCIPAL_OPTION: Readonly<Record<string, OptionSpec>> = {
+  principal: { type: "string", value: "<name>", summary: "Act for this user, like toolport.as(name)" },
+};
+
+export const ANSWERED_BY_OPTION: Readonly<Record<string, OptionSpec>> = {
+  "answered-by": {
+    type: "string",
+    value: "<name>",
+    summary: "Who answers, for events and audit logs (cli; in the console: console)",
+  },
+};
+
+export const SUSPEND_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  suspend: { type: "boolean", summary: "If the call has to wait for a person, save it and print its token" },
+  key: {
+    type: "string",
+    value: "<name>",
+    summary: "With --suspend: your name of the call; the same key never sends it twice",
+  },
+  ttl: {
+    type: "string",
+    value: "<time>",
+    summary: "With --suspend: how long the call may wait, such as 36h or 2d (7d)",
+  },
+  approval: {
+    type: "string",
+    value: "<when>",
+    choices: ["unsafe", "always"],
+    summary:
+      "With --suspend: wait for an approval; unsafe: not for tools that a trusted server marks read-only",
+  },
+};
+
+/** The user that the command acts for; undefined for the plain port. */
+export function principalOf(invocation: Invocation): string | undefined {
+  const name = textOption(invocation, "principal");
+  if (name === undefined || name.trim() !== "") return name;
+  throw new CliError({
+    message: "--principal requires the name of a user",
+    next: `toolport ${invocation.command.name} --help`,
+  });
+}
+
+export const answeredByOf = (invocation: Invocation): string =>
+  textOption(invocation, "answered-by") ?? ANSWERED_BY;
+
+/** How `call` suspends. */
+export interface SuspendWish {
+  readonly suspend: SuspendOptions;
+  /** Options of the port. */
+  readonly options: Pick<ToolportOptions, "approve">;
+}
+
+/** Undefined without `--suspend`. */
+export function readSuspend(invocation: Invocation): SuspendWish | undefined {
+  const [key, ttl, when] = ["key", "ttl", "approval"].map((name) => textOption(invocation, name));
+  if (!flagOption(invocation, "suspend")) {
+    const [extra] = ["key", "ttl", "approval"].filter((name) => textOption(invocation, name) !== undefined);
+    if (extra === undefined) return undefined;
+    throw new CliError({ message: `--${extra} requires --suspend`, next: "toolport call --help" });
+  }
+  return {
+    suspend: { ...(key !== undefined && { key }), ...(ttl !== undefined && { ttlMs: readDuration(ttl) }) },
+    options: when === undefined ? {} : { approve: { when: when as "unsafe" | "always" } },
+  };
+}
+
+const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
+const MAX_DAYS = 30;
+
+function readDuration(text: string): number {
+  const [, count = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd])$/.exec(text) ?? [];
+  const ms = Number(count) * (UNITS[unit] ?? 0);
+  if (ms >= 1 && ms <= MAX_DAYS * UNITS["d"]!) return Math.round(ms);
+  throw new CliError({
+    message: `--ttl requires a time of at most ${MAX_DAYS} days with a unit: 90s, 30m, 36h or 2d`,
+    next: "toolport call … --suspend --ttl 2d",
+  });
+}
+
+/** @throws CliError `NOT_OFFERED` if suspended calls would be lost at the end of the command */
+export function requireState({ statePath }: Pick<OpenedStore, "statePath">, { command }: Invocation): void {
+  if (statePath !== undefined) return;
+  throw new CliError({
+    code: "NOT_OFFERED",
+    message:
+      "State is in memory, so a suspended call is lost when the command ends. Use a state file: remove --no-state and TOOLPORT_STATE=off",
+    next: `toolport ${command.name} --state <path> …`,
+  });
+}
+
+const WAITS_FOR = { input: "an answer", approval: "an approval", login: "a login" } as const;
+const MAX_SHOWN = 60;
+
+interface Place {
+  readonly invocation: Invocation;
+  readonly context: CommandContext;
+}
+
+/** Prints a call that waits, with its token. Returns the exit code. */
+export function showSuspended(call: Suspended, { invocation, context }: Place): number {
+  const principal = principalOf(invocation);
+  if (context.form === "json") context.printJson(toDocument(call, principal));
+  else if (context.form === "raw") context.print(call.token);
+  else {
+    const words = [
+      ...(principal === undefined ? [] : ["--principal", principal]),
+      ...locationOptions(invocation),
+    ];
+    const options = words.map((word) => ` ${shellWord(word)}`).join("");
+    context.print(
+      [
+        ...describeCall(call, principal),
+        ...describeQuestions(call, principal),
+        `Token: ${call.token}`,
+        `Resume it: toolport resume ${call.token}${options}`,
+      ].join("\n"),
+    );
+  }
+  return EXIT.suspended;
+}
+
+/** The JSON form of a call that waits. */
+const toDocument = (call: Suspended, principal: string | undefined) => ({
+  ...call,
+  ...(principal !== undefined && { principal }),
+});
+
+/** What waits, for whom and until when; each line is escaped. */
+export const describeCall = (call: Suspended, principal: string | undefined): string[] => [
+  `${plainLine(call.tool)} waits for ${WAITS_FOR[call.reason]}${principal === undefined ? "" : ` of ${plainLine(principal)}`}`,
+  `  Server: ${plainLine(call.server)}`,
+  `  Arguments: ${plainLine(JSON.stringify(call.args))}`,
+  `  Expires: ${call.expiresAt} (the server may expire it earlier)`,
+];
+
+/** What the person is asked; each line is escaped. */
+function describeQuestions(call: Suspended, principal: string | undefined): string[] {
+  switch (call.reason) {
+    case "approval":
+      return ["  Asked: may it be called?"];
+    case "login":
+      return describeLogin(call, principal);
+    default:
+      return Object.entries(call.requests).flatMap(([key, request]) => [
+        `  Asked (${plainLine(key)}): ${plainLine(request.message)}`,
+        ...(request.mode === "url" ? describePage(request) : describeFields(request)).map(
+          (line) => `    ${plainLine(line)}`,
+        ),
+      ]);
+  }
+}
+
+function describeFields({ requestedSchema: { properties, required = [] } }: FormElicitation): string[] {
+  return Object.entries(properties).map(
+    ([name, { type }]) => `${name}: ${type}, ${required.includes(name) ? "required" : "optional"}`,
+  );
+}
+
+/** Where the user can log in; each line is escaped. */
+export const describeLogin = (
+  { server, requests: { authUrl } }: SuspendedForLogin,
+  principal: string | undefined,
+): string[] => [
+  `  Log in with: toolport auth ${shellWord(server)}${principal === undefined ? "" : ` --principal ${shellWord(principal)}`}`,
+  ...(authUrl === undefined ? [] : [`  Or at: ${plainLine(authUrl)}`]),
+];
+
+/** Prints all calls that wait. */
+export function listSuspended(calls: readonly Suspended[], { invocation, context }: Place): void {
+  const principal = principalOf(invocation);
+  if (context.form === "json") {
+    context.printJson({
+      ...(principal !== undefined && { principal }),
+      suspended: calls.map((call) => toDocument(call, undefined)),
+    });
+    return;
+  }
+  if (context.form === "raw")
+    return void (calls.length > 0 && context.print(calls.map(({ token }) => token).join("\n")));
+  context.info(
+    `${calls.length === 0 ? "No calls wait" : "Calls that wait"}${principal === undefined ? "" : ` for ${principal}`}`,
+    "dim",
+  );
+  if (calls.length === 0) return;
+  printRows(
+    context,
+    ["TOOL", "SERVER", "WAITS FOR", "ARGUMENTS", "EXPIRES", "TOKEN"],
+    calls.map((call) => [
+      ...[call.tool, call.server, WAITS_FOR[call.reason]],
+      ...[oneLine(JSON.stringify(call.args), MAX_SHOWN), call.expiresAt, call.token],
+    ]),
+  );
+}
+
+type Terminal = Pick<CommandContext, "ask" | "info">;
+
+/** Undefined if the person wants to decide later: Enter, or Ctrl-D. */
+export async function askDecision(
+  context: Terminal,
+  call: Suspended,
+  principal: string | undefined,
+): Promise<Pick<ResumeInput, "answers" | "approve"> | undefined> {
+  context.info(describeCall(call, principal), "yellow");
+  switch (call.reason) {
+    case "approval": {
+      const choice = await choose(context, "Approve? [y = yes, n = no, Enter = later] ", ["y", "n"]);
+      return choice === undefined ? undefined : { approve: choice === "y" };
+    }
+    case "login": {
+      context.info(describeLogin(call, principal));
+      const choice = await choose(context, "Have you logged in? [y = continue, Enter = later] ", ["y"]);
+      return choice === undefined ? undefined : {};
+    }
+    default: {
+      const answers: [string, ElicitationAnswer][] = [];
+      for (const [key, request] of Object.entries(call.requests)) {
+        const answer = await askAnswer(context, call.server, request);
+        if (answer === undefined) return undefined;
+        answers.push([key, answer]);
+      }
+      return { answers: Object.fromEntries(answers) };
+    }
+  }
+}
+
+async function askAnswer(
+  context: Terminal,
+  server: string,
+  request: ElicitationRequest,
+): Promise<ElicitationAnswer | undefined> {
+  context.info(plainBlock(`${server} asks: ${request.message}`).split("\n"), "yellow");
+  const isPage = request.mode === "url";
+  if (isPage) context.info(describePage(request));
+  const question = isPage ? "Have you opened it? [y = yes," : "Answer? [y = fill in,";
+  const choice = await choose(context, `${question} n = decline, c = cancel, Enter = later] `, [
+    ...["y", "n", "c"],
+  ]);
+  if (choice === undefined) return undefined;
+  if (choice !== "y") return { action: choice === "n" ? "decline" : "cancel" };
+  if (isPage) return { action: "accept" };
+  const content = await askForm(context, request.requestedSchema);
+  return content && { action: "accept", content };
+}
+
+/** The first letter of the answer; asks again until it is one of the letters. Undefined for Enter and Ctrl-D. */
+async function choose(
+  { ask }: Terminal,
+  question: string,
+  letters: readonly string[],
+): Promise<string | undefined> {
+  for (;;) {
+    const letter = (await ask(question))?.trim().slice(0, 1).toLowerCase();
+    if (letter === undefined || letter === "") return undefined;
+    if (letters.includes(letter)) return letter;
+  }
+}
+
+/** A port without servers, which can list and discard calls, and send none. */
+export async function openWaitingCalls(invocation: Invocation, context: CommandContext): Promise<Toolport> {
+  const opened = await context.openStore();
+  requireState(opened, invocation);
+  const toolport = createToolport({ mcpServers: {}, store: opened.store, restore: false });
+  context.onExit(() => toolport.close());
+  const principal = principalOf(invocation);
+  return principal === undefined ? toolport : toolport.as(principal);
+}
+
+/** The call with this token. `call` is undefined if it does not wait: its outcome is unknown. */
+export async function findWaiting(
+  waiting: Toolport,
+  token: string,
+  signal: AbortSignal,
+): Promise<{ server: string; tool: string; call: Suspended | undefined }> {
+  const call = (await waiting.suspended()).find((found) => found.token === token);
+  if (call !== undefined) return { server: call.server, tool: call.tool, call };
+  // Without servers nothing can be sent. The error names the server of the call, or says that there is no such call.
+  const error = await waiting.resume(token, {}, { signal }).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  signal.throwIfAborted();
+  const isUnknown = error instanceof SuspensionError && error.code === "SUSPENSION_UNKNOWN";
+  if (isUnknown || !ToolportError.isInstance(error) || error.server === undefined) throw error;
+  return { server: error.server, tool: error.tool ?? "", call: undefined };
+}
+
+/** The token of the command line; `-`: from stdin, or typed without echo. */
+export async function readToken(invocation: Invocation, context: CommandContext): Promise<string> {
+  const [word = ""] = invocation.words;
+  if (word !== "-") return word;
+  const text = context.isInteractive
+    ? await context.ask("Token: ", { isSecret: true })
+    : await context.readAllInput();
+  const token = (text ?? "").trim();
+  if (token !== "") return token;
+  throw new CliError({
+    message: "No token was given on stdin",
+    next: `toolport ${invocation.command.name} --help`,
+  });
+}
