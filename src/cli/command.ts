@@ -121,6 +121,27 @@ export function locationOptions(invocation: Invocation): string[] {
   ];
 }
 
+/** An option without a value. */
+export const flag = (summary: string, short?: string): OptionSpec => ({
+  type: "boolean",
+  summary,
+  ...(short !== undefined && { short }),
+});
+
+/** An option with a value. `choices`: the only values it accepts. */
+export const text = (value: string, summary: string, choices?: readonly string[]): OptionSpec => ({
+  type: "string",
+  value,
+  summary,
+  ...(choices && { choices }),
+});
+
+/** An option with a value that may be given several times. */
+export const texts = (value: string, summary: string): OptionSpec => ({
+  ...text(value, summary),
+  multiple: true,
+});
+
 export const SERVER: PositionalSpec = {
   name: "server",
   summary: "Name of the server",
@@ -134,60 +155,65 @@ export const OPTIONAL_SERVER: PositionalSpec = {
   optional: true,
 };
 
+export const SERVERS: PositionalSpec = { ...SERVER, summary: "Names of the servers", rest: true };
+
+export const ARGUMENTS: PositionalSpec = {
+  name: "arguments",
+  summary: "Any number of key=value, key:=json or --key value",
+  completes: "argument",
+  optional: true,
+  rest: true,
+};
+
+export const PROJECT = flag("Use ./toolport.json of this project instead of the user's own file");
+
+export const REPLACE = flag("Replace a server of the same name");
+
+export const REGISTRY = text("<url>", "Use this registry instead of the official one");
+
+export const SAVE_IMAGES = {
+  "save-images": text("<dir>", "Save images, audio and other binary parts of the result in this directory"),
+};
+
 /** Options of commands that accept a typed server. */
 export const TYPED_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  stdio: {
-    type: "string",
-    value: "<command>",
-    summary: "Start this command instead of a configured server (also: -- command)",
-  },
-  header: { type: "string", multiple: true, value: "<name: value>", summary: "HTTP header for a URL" },
-  env: { type: "string", multiple: true, value: "<name=value>", summary: "Variable for --stdio" },
-  cwd: { type: "string", value: "<dir>", summary: "Working directory for --stdio" },
-  transport: {
-    type: "string",
-    value: "<kind>",
-    choices: ["http", "sse", "websocket", "auto"],
-    summary: "Transport for a URL (detected automatically)",
-  },
+  stdio: text("<command>", "Start this command instead of a configured server (also: -- command)"),
+  header: texts("<name: value>", "HTTP header for a URL"),
+  env: texts("<name=value>", "Variable for --stdio"),
+  cwd: text("<dir>", "Working directory for --stdio"),
+  transport: text("<kind>", "Transport for a URL (detected automatically)", [
+    "http",
+    "sse",
+    "websocket",
+    "auto",
+  ]),
 };
 
 export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  "model-url": {
-    type: "string",
-    value: "<url>",
-    summary: "An OpenAI-compatible or Anthropic endpoint",
-  },
-  model: { type: "string", value: "<name>", summary: "Name of the model" },
+  "model-url": text("<url>", "An OpenAI-compatible or Anthropic endpoint"),
+  model: text("<name>", "Name of the model"),
 };
 
 export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  json: {
-    type: "boolean",
-    summary: "Print one JSON document on stdout, and errors as one JSON line on stderr",
-  },
-  output: {
-    type: "string",
-    value: "<form>",
-    choices: ["text", "json", "raw"],
-    summary: "Output format: text, json (same as --json) or raw (only the data)",
-  },
+  json: flag("Print one JSON document on stdout, and errors as one JSON line on stderr"),
+  output: text("<form>", "Output format: text, json (same as --json) or raw (only the data)", [
+    "text",
+    "json",
+    "raw",
+  ]),
   config: {
-    type: "string",
+    ...texts("<path>", "Configuration file, or a directory with one, in any known dialect"),
     short: "c",
-    multiple: true,
-    value: "<path>",
-    summary: "Configuration file, or a directory with one, in any known dialect",
   },
-  state: { type: "string", value: "<path>", summary: "State file" },
-  "no-state": { type: "boolean", summary: "Keep state in memory only" },
-  timeout: { type: "string", value: "<ms>", summary: "How long to wait for a server" },
-  yes: { type: "boolean", short: "y", summary: "Answer yes to every question" },
-  quiet: { type: "boolean", short: "q", summary: "No progress, no warnings" },
-  verbose: { type: "boolean", short: "v", summary: "Print details on stderr" },
-  "no-color": { type: "boolean", summary: "No colours" },
-  help: { type: "boolean", short: "h", summary: "Show help" },
-  version: { type: "boolean", summary: "Show the version" },
+  state: text("<path>", "State file"),
+  "no-state": flag("Keep state in memory only"),
+  timeout: text("<ms>", "How long to wait for a server"),
+  yes: flag("Answer yes to every question", "y"),
+  quiet: flag("No progress, no warnings", "q"),
+  verbose: flag("Print details on stderr", "v"),
+  "no-color": flag("No colours"),
+  help: flag("Show help", "h"),
+  version: flag("Show the version"),
 };
 
 const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
@@ -249,3 +275,22 @@ const pairsWithin = (columns: number | undefined) => (rows: readonly (readonly [
   formatPairs(rows, columns === undefined ? undefined : columns - 2);
 
 const indent = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+
+export const PRINCIPAL_OPTION: Readonly<Record<string, OptionSpec>> = {
+  principal: text("<name>", "Act for this user, like toolport.as(name)"),
+};
+
+export const ANSWERED_BY_OPTION: Readonly<Record<string, OptionSpec>> = {
+  "answered-by": text("<name>", "Who answers, for events and audit logs (cli; in the console: console)"),
+};
+
+export const SUSPEND_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  suspend: flag("If the call has to wait for a person, save it and print its token"),
+  key: text("<name>", "With --suspend: your name of the call; the same key never sends it twice"),
+  ttl: text("<time>", "With --suspend: how long the call may wait, such as 36h or 2d (7d)"),
+  approval: text(
+    "<when>",
+    "With --suspend: wait for an approval; unsafe: not for tools that a trusted server marks read-only",
+    ["unsafe", "always"],
+  ),
+};

@@ -9,7 +9,7 @@ import type { ToolportOptions } from "../port/options.js";
 import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
 import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
 import type { Toolport } from "../toolport.js";
-import { flagOption, type Invocation, locationOptions, type OptionSpec, textOption } from "./command.js";
+import { flagOption, type Invocation, locationOptions, textOption } from "./command.js";
 import type { CommandContext, OpenedStore } from "./command-context.js";
 import { printRows } from "./create-command-context.js";
 import { CliError, EXIT } from "./errors.js";
@@ -19,39 +19,6 @@ import { askForm, describePage } from "./questions.js";
 
 /** Name of the answering person or program in events and audit logs. */
 const ANSWERED_BY = "cli";
-
-export const PRINCIPAL_OPTION: Readonly<Record<string, OptionSpec>> = {
-  principal: { type: "string", value: "<name>", summary: "Act for this user, like toolport.as(name)" },
-};
-
-export const ANSWERED_BY_OPTION: Readonly<Record<string, OptionSpec>> = {
-  "answered-by": {
-    type: "string",
-    value: "<name>",
-    summary: "Who answers, for events and audit logs (cli; in the console: console)",
-  },
-};
-
-export const SUSPEND_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  suspend: { type: "boolean", summary: "If the call has to wait for a person, save it and print its token" },
-  key: {
-    type: "string",
-    value: "<name>",
-    summary: "With --suspend: your name of the call; the same key never sends it twice",
-  },
-  ttl: {
-    type: "string",
-    value: "<time>",
-    summary: "With --suspend: how long the call may wait, such as 36h or 2d (7d)",
-  },
-  approval: {
-    type: "string",
-    value: "<when>",
-    choices: ["unsafe", "always"],
-    summary:
-      "With --suspend: wait for an approval; unsafe: not for tools that a trusted server marks read-only",
-  },
-};
 
 /** The user that the command acts for; undefined for the plain port. */
 export function principalOf(invocation: Invocation): string | undefined {

@@ -16,7 +16,20 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
 import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
-import { flagOption, type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  PROJECT,
+  REGISTRY,
+  REPLACE,
+  type RunCommand,
+  text,
+  textOption,
+  texts,
+  textsOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument, shellWord } from "../format-error.js";
@@ -25,7 +38,64 @@ import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
 import { openRegistry } from "./search.js";
 
-export const addCommand: RunCommand = async (invocation, context) => {
+export const addCommand: CommandSpec = {
+  name: "add",
+  summary: "Add a server: a URL, a command, JSON from a README, or a registry entry",
+  group: "servers",
+  positionals: [
+    { name: "name", summary: "Name for the server", completes: "none", optional: true },
+    {
+      name: "url",
+      summary: "Its URL, or its entry as JSON (- reads stdin)",
+      completes: "none",
+      optional: true,
+    },
+  ],
+  takesCommand: true,
+  options: {
+    "from-registry": text(
+      "<namespace/name>",
+      "Take the server from a registry; append @version for one version",
+    ),
+    input: texts("<name=value>", "A value that the registry entry requires"),
+    prefer: text("<kind>", "Which remote or package to use if the registry entry has several", [
+      "remote",
+      "package",
+      "streamable-http",
+      "sse",
+      "npm",
+      "pypi",
+      "oci",
+      "nuget",
+      "mcpb",
+    ]),
+    registry: REGISTRY,
+    header: texts("<name: value>", "HTTP header for a URL"),
+    env: texts("<name=value>", "Environment variable for a command"),
+    cwd: text("<dir>", "Working directory of a command"),
+    transport: text("<kind>", "Transport for a URL (detected automatically)", [
+      "http",
+      "sse",
+      "websocket",
+      "auto",
+    ]),
+    project: PROJECT,
+    replace: REPLACE,
+    "no-check": flag("Do not connect to the new server"),
+  },
+  examples: [
+    ["toolport add weather https://example.com/mcp", "a remote server"],
+    ["toolport add files -- npx -y @modelcontextprotocol/server-filesystem .", "a local command"],
+    [
+      "toolport add --from-registry io.github.user/weather",
+      "a server from the registry; asks for required values",
+    ],
+    [`toolport add time --json '{"command":"uvx","args":["mcp-server-time"]}'`, "an entry from a README"],
+  ],
+  load: async () => (await import("./add.js")).runAdd,
+};
+
+export const runAdd: RunCommand = async (invocation, context) => {
   const additions = await readAdditions(invocation, context);
   const file = await ownFileFor(invocation, context);
   for (const addition of additions) await agree(addition, file, context);

@@ -1,16 +1,40 @@
 /** `toolport audit verify`: checks an audit log of `toolport serve` with the keys of its gateway. */
+
 import { createReadStream } from "node:fs";
 import { resolve } from "node:path";
 import { type AuditReport, verifyAudit } from "../../serve/audit/verify-audit.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
 import { createSeal } from "../../serve/replicas/seal.js";
-import { type RunCommand, textOption } from "../command.js";
+import { type CommandSpec, type RunCommand, text, textOption } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { plainLine } from "../plain-text.js";
 
-export const auditCommand: RunCommand = async (invocation, context) => {
+export const auditCommand: CommandSpec = {
+  name: "audit",
+  summary: "Check an audit log of a gateway",
+  group: "program",
+  positionals: [
+    {
+      name: "action",
+      summary: "verify: name the first line that was changed, removed or moved",
+      completes: "none",
+      choices: ["verify"],
+    },
+    { name: "file", summary: "The log; older parts of it first", completes: "file", rest: true },
+  ],
+  options: {
+    store: text("<url>", "The store that the gateway uses ($TOOLPORT_STORE, or the state of this machine)"),
+  },
+  examples: [
+    ["toolport audit verify audit.ndjson", "exit code 1 if a line is wrong"],
+    ["toolport audit verify audit.ndjson.1 audit.ndjson", "a log in two files"],
+  ],
+  load: async () => (await import("./audit.js")).runAudit,
+};
+
+export const runAudit: RunCommand = async (invocation, context) => {
   const [, ...files] = invocation.words;
   if (files.length === 0)
     throw new CliError({ message: "Name the audit log", next: "toolport audit verify audit.ndjson" });

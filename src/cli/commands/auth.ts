@@ -1,15 +1,55 @@
 /** `toolport auth` and `logout`: log in to a server in the browser, and delete its tokens. */
+
 import { AuthError } from "../../errors/auth-error.js";
 import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import { flagOption, type Invocation, type RunCommand } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  PRINCIPAL_OPTION,
+  type RunCommand,
+  SERVER,
+  TYPED_OPTIONS,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { forgetInputs } from "../load-servers.js";
 import { plural } from "../plain-text.js";
 import { principalOf } from "../suspended-calls.js";
+
+export const authCommand: CommandSpec = {
+  name: "auth",
+  summary: "Log in to a server",
+  group: "servers",
+  positionals: [SERVER],
+  options: {
+    reset: flag("Log out first, to log in with another account"),
+    "no-browser": flag("Print the login page's URL instead of opening it"),
+    ...PRINCIPAL_OPTION,
+    ...TYPED_OPTIONS,
+  },
+  takesTyped: "server",
+  examples: [
+    ["toolport auth weather", "in the browser"],
+    ["toolport auth weather --no-browser --timeout 120000", "open the page yourself, within two minutes"],
+  ],
+  load: async () => (await import("./auth.js")).runAuth,
+};
+
+export const logoutCommand: CommandSpec = {
+  name: "logout",
+  summary: "Revoke and delete the tokens of a server",
+  group: "servers",
+  positionals: [SERVER],
+  options: TYPED_OPTIONS,
+  takesTyped: "server",
+  examples: [["toolport logout weather", "the next call needs a new login"]],
+  load: async () => (await import("./auth.js")).runLogout,
+};
 
 /** Thrown to skip the browser: the server is ready without a login. */
 class AlreadyLoggedIn {
@@ -24,7 +64,7 @@ class AlreadyLoggedIn {
   }
 }
 
-export const authCommand: RunCommand = async (invocation, context) => {
+export const runAuth: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
   const { redirectUrl, hasLogin } = await readLogin(server, context);
   let toolport: Toolport | undefined;
@@ -137,7 +177,7 @@ function reportEnd(
   );
 }
 
-export const logoutCommand: RunCommand = async (invocation, context) => {
+export const runLogout: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
   const { toolport, leftOut, config } = await context.openPort({ servers: [server] });
   const error = leftOut.get(server);

@@ -1,4 +1,5 @@
 /** `toolport call`: calls a tool and prints the result. */
+
 import { resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { AuthError } from "../../errors/auth-error.js";
@@ -10,7 +11,20 @@ import type { JsonSchema } from "../../schema/json-schema.js";
 import { suggest } from "../../util/suggest.js";
 import { parseCallExpression, readArguments } from "../call-arguments.js";
 import { type CalledTool, finishCall } from "../call-result.js";
-import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import {
+  ARGUMENTS,
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  PRINCIPAL_OPTION,
+  type RunCommand,
+  SAVE_IMAGES,
+  SUSPEND_OPTIONS,
+  TYPED_OPTIONS,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { openTool, requireTool } from "../connect-servers.js";
 import { CliError } from "../errors.js";
@@ -23,7 +37,43 @@ import {
   showSuspended,
 } from "../suspended-calls.js";
 
-export const callCommand: RunCommand = async (invocation, context) => {
+export const callCommand: CommandSpec = {
+  name: "call",
+  summary: "Call a tool",
+  group: "use",
+  positionals: [
+    {
+      name: "server.tool",
+      summary: "The tool, its public name (server__tool), or a call: server.tool(key: value)",
+      completes: "tool",
+    },
+    ARGUMENTS,
+  ],
+  options: {
+    args: text("<json>", "The arguments as JSON, or - to read them from stdin"),
+    ...SAVE_IMAGES,
+    record: text("<file>", "Record the messages in this file, for replayServer of toolport/testing"),
+    idempotent: flag("The call may run twice: send it again if its outcome is unknown"),
+    ...SUSPEND_OPTIONS,
+    ...PRINCIPAL_OPTION,
+    ...TYPED_OPTIONS,
+  },
+  takesTyped: "tool",
+  takesNamed: true,
+  examples: [
+    ["toolport call weather.forecast city=Oslo days:=3", "a string and a number"],
+    ["toolport call weather.forecast --city Oslo --days 3", "the same"],
+    [`toolport call 'weather.forecast(city: "Oslo", days: 3)'`, "the same"],
+    ["toolport call https://example.com/mcp.search query=x", "a server that is not configured"],
+    ['toolport call --stdio "npx -y pkg" search query=x', "the same for a command"],
+    ['echo \'{"city":"Oslo"}\' | toolport call weather.forecast --args -', "arguments from another program"],
+    ["toolport call charts.draw kind=pie --save-images .", "save the image"],
+    ["toolport call travel.book to=Oslo --suspend --ttl 2d", "questions can be answered later"],
+  ],
+  load: async () => (await import("./call.js")).runCall,
+};
+
+export const runCall: RunCommand = async (invocation, context) => {
   const [first = "", ...words] = invocation.words;
   const expression = parseCallExpression(first);
   const { selector } = expression ?? { selector: first };

@@ -1,11 +1,42 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
+
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
-import type { RunCommand } from "../command.js";
+import { type CommandSpec, PROJECT, type RunCommand, SERVERS } from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { findOwnFile } from "../own-files.js";
+
+export const removeCommand: CommandSpec = {
+  name: "remove",
+  summary: "Remove servers from Toolport's own files",
+  group: "servers",
+  positionals: [SERVERS],
+  options: { project: PROJECT },
+  examples: [["toolport remove weather", "files of other programs are never changed"]],
+  load: async () => (await import("./change-servers.js")).changeServers("remove"),
+};
+
+export const enableCommand: CommandSpec = {
+  name: "enable",
+  summary: "Enable servers again",
+  group: "servers",
+  positionals: [SERVERS],
+  options: { project: PROJECT },
+  examples: [["toolport enable weather", "use it again"]],
+  load: async () => (await import("./change-servers.js")).changeServers("enable"),
+};
+
+export const disableCommand: CommandSpec = {
+  name: "disable",
+  summary: "Disable servers without removing them",
+  group: "servers",
+  positionals: [SERVERS],
+  options: { project: PROJECT },
+  examples: [["toolport disable weather", "keep it in the file, but do not use it"]],
+  load: async () => (await import("./change-servers.js")).changeServers("disable"),
+};
 
 type ServerChange = "remove" | "enable" | "disable";
 

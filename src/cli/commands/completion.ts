@@ -17,7 +17,35 @@ import { EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 import { PROGRAMS } from "./import.js";
 
-export const completionCommand: RunCommand = async ({ words }, context) => {
+export const completionCommand: CommandSpec = {
+  name: "completion",
+  summary: "Print the completion script for a shell",
+  group: "program",
+  positionals: [
+    { name: "shell", summary: "bash, zsh or fish", completes: "none", choices: ["bash", "zsh", "fish"] },
+  ],
+  options: {},
+  examples: [
+    ["source <(toolport completion bash)", "in ~/.bashrc"],
+    ["source <(toolport completion zsh)", "in ~/.zshrc, after compinit"],
+    ["toolport completion fish | source", "in ~/.config/fish/config.fish"],
+  ],
+  load: async () => (await import("./completion.js")).runCompletion,
+};
+
+export const completeCommand: CommandSpec = {
+  name: "__complete",
+  summary: "Candidates for the last word of a command line",
+  group: "program",
+  isHidden: true,
+  positionals: [],
+  takesCommand: true,
+  options: {},
+  examples: [],
+  load: async () => (await import("./completion.js")).runComplete,
+};
+
+export const runCompletion: RunCommand = async ({ words }, context) => {
   const name = words[0] as CompletedShell;
   const script = SHELL_SCRIPTS[name];
   if (context.form === "json") context.printJson({ shell: name, script });
@@ -75,7 +103,7 @@ complete -c toolport -a '(__toolport_complete)'
 
 const SHELL_SCRIPTS: Readonly<Record<CompletedShell, string>> = { bash: BASH, zsh: ZSH, fish: FISH };
 
-export const completeCommand: RunCommand = async ({ passthrough, commands }, context) => {
+export const runComplete: RunCommand = async ({ passthrough, commands }, context) => {
   try {
     const candidates = await completeLine(passthrough, commands, createLookUp(context));
     if (context.form === "json") context.printJson({ candidates });

@@ -1,17 +1,68 @@
-/** `toolport console`: serves a local web page that shows the servers, until Ctrl-C. */
+/** `toolport console`: serves a local web page that shows the servers, until Ctrl-C. `toolport demo`: the same with servers of its own. */
+
 import { createServer } from "node:net";
 import { createConsoleAnswers } from "../../console/server-questions.js";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
-import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import {
+  ANSWERED_BY_OPTION,
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  MODEL_OPTIONS,
+  PRINCIPAL_OPTION,
+  type RunCommand,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { CliError } from "../errors.js";
 import { principalOf } from "../suspended-calls.js";
+
+export const consoleCommand: CommandSpec = {
+  name: "console",
+  summary: "Show the servers in a local web page",
+  group: "program",
+  positionals: [],
+  options: {
+    port: text("<number>", "Port to listen on (any free one)"),
+    open: flag("Open it in the browser"),
+    ...PRINCIPAL_OPTION,
+    ...ANSWERED_BY_OPTION,
+  },
+  examples: [["toolport console --open", "Ctrl-C ends it"]],
+  load: async () => (await import("./console.js")).runConsole,
+};
+
+export const demoCommand: CommandSpec = {
+  name: "demo",
+  summary: "Run a demo with its own servers, on this machine only",
+  group: "program",
+  positionals: [],
+  options: {
+    console: flag("Keep the servers running and show them in the console, until Enter"),
+    once: flag("End after the last step, even with --console"),
+    ...MODEL_OPTIONS,
+  },
+  examples: [["toolport demo", "every transport, a login, a crash and a fallback, in seconds"]],
+  load: async () => {
+    const { startDemo } = await import("../../demo/start-demo.js");
+    return (invocation, context) =>
+      startDemo({
+        json: context.form === "json",
+        console: flagOption(invocation, "console") && !flagOption(invocation, "once"),
+        modelUrl: textOption(invocation, "model-url"),
+        model: textOption(invocation, "model"),
+        signal: context.signal,
+      });
+  },
+};
 
 const HOST = "127.0.0.1";
 /** The page renders user interfaces of tools. */
 const APPS = { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } };
 
-export const consoleCommand: RunCommand = async (invocation, context) => {
+export const runConsole: RunCommand = async (invocation, context) => {
   // Choose the port first: it is part of the redirect URL of logins.
   const port = readPort(invocation) || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;

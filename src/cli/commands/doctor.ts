@@ -6,7 +6,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
-import type { RunCommand } from "../command.js";
+import { type CommandSpec, OPTIONAL_SERVER, type RunCommand, TYPED_OPTIONS } from "../command.js";
 import type { CommandContext, LoadedServers, WrittenServers } from "../command-context.js";
 import { checkConnections } from "../doctor/check-catalog.js";
 import {
@@ -24,6 +24,20 @@ import { nextCommand } from "../format-error.js";
 import { unknownServer } from "../open-port.js";
 import { type Colour, plainLine, plainText, plural } from "../plain-text.js";
 
+export const doctorCommand: CommandSpec = {
+  name: "doctor",
+  summary: "Check files, servers, logins and state, and suggest fixes",
+  group: "look",
+  positionals: [OPTIONAL_SERVER],
+  options: TYPED_OPTIONS,
+  takesTyped: "server",
+  examples: [
+    ["toolport doctor", "check everything"],
+    ["toolport doctor weather --json", "one server, as JSON"],
+  ],
+  load: async () => (await import("./doctor.js")).runDoctor,
+};
+
 const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colour]>> = {
   ok: ["✔", "green"],
   warn: ["!", "yellow"],
@@ -31,8 +45,8 @@ const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colo
   skip: ["-", "dim"],
 };
 
-export const doctorCommand: RunCommand = async (invocation, context) => {
-  const { findings, consentError } = await runDoctor(context, invocation.words[0]);
+export const runDoctor: RunCommand = async (invocation, context) => {
+  const { findings, consentError } = await checkAll(context, invocation.words[0]);
   const failed = findings.filter(({ status }) => status === "fail");
   const exitCode = Math.max(EXIT.ok, ...failed.map((finding) => finding.exitCode ?? EXIT.other));
   const next = adviceOf(findings);
@@ -105,7 +119,7 @@ export interface DoctorReport {
   readonly consentError: CliError | undefined;
 }
 
-export async function runDoctor(context: CommandContext, only: string | undefined): Promise<DoctorReport> {
+async function checkAll(context: CommandContext, only: string | undefined): Promise<DoctorReport> {
   const progress = context.progress("Reading the configuration");
   try {
     const written = await readFiles(context);

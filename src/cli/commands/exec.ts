@@ -1,4 +1,5 @@
 /** `toolport exec`: runs a program that calls tools (code mode), and prints what it returns. */
+
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { CodeLimits, CodeMode, CodeOutcome, CodeSuspended } from "../../code/code-mode.js";
@@ -6,12 +7,46 @@ import { createCodeMode } from "../../code/create-code-mode.js";
 import { toSuspendedProgram } from "../../code/suspend/program-record.js";
 import { ProgramRecords } from "../../code/suspend/program-records.js";
 import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
-import { type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
+import {
+  type CommandSpec,
+  type Invocation,
+  PRINCIPAL_OPTION,
+  type RunCommand,
+  SUSPEND_OPTIONS,
+  textOption,
+  texts,
+  textsOption,
+} from "../command.js";
 import type { CommandContext, OpenPortOptions } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 import { elicitOnTerminal } from "../questions.js";
 import { answeredByOf, principalOf, readSuspend, requireState, showSuspended } from "../suspended-calls.js";
+
+export const execCommand: CommandSpec = {
+  name: "exec",
+  summary: "Run a program that calls tools",
+  group: "use",
+  positionals: [
+    {
+      name: "file",
+      summary: "JavaScript or TypeScript, the body of an async function; - reads it from stdin",
+      completes: "file",
+    },
+  ],
+  options: {
+    server: texts("<name>", "Only the tools of this server"),
+    limit: texts("<name=number>", "cpuMs, timeMs, memoryBytes, calls, parallel, outputBytes or resultBytes"),
+    ...SUSPEND_OPTIONS,
+    ...PRINCIPAL_OPTION,
+  },
+  examples: [
+    ["toolport exec report.ts", "tools.<server>.<tool>(arguments) calls a tool, return prints a value"],
+    ["echo 'return tools.weather.forecast({ city: \"Oslo\" })' | toolport exec -", "from stdin"],
+    ["toolport exec pay.ts --suspend --approval unsafe", "calls can be approved later"],
+  ],
+  load: async () => (await import("./exec.js")).runExec,
+};
 
 interface Place {
   readonly invocation: Invocation;
@@ -20,7 +55,7 @@ interface Place {
 
 const MAX_SHOWN = 300;
 
-export const execCommand: RunCommand = async (invocation, context) => {
+export const runExec: RunCommand = async (invocation, context) => {
   const [path = ""] = invocation.words;
   const wish = readSuspend(invocation);
   if (wish !== undefined) requireState(await context.openStore(), invocation);

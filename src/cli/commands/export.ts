@@ -1,20 +1,48 @@
 /** `toolport export`: writes servers in the format of another program. */
+
 import { existsSync } from "node:fs";
 import { chmod, stat, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
-import { flagOption, type RunCommand, textOption } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  flagOption,
+  type RunCommand,
+  SERVERS,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { unknownServer } from "../open-port.js";
 import { plural } from "../plain-text.js";
 
+export const exportCommand: CommandSpec = {
+  name: "export",
+  summary: "Write servers in the format of another program",
+  group: "servers",
+  positionals: [{ ...SERVERS, summary: "Only these servers", optional: true }],
+  options: {
+    format: text("<program>", "The program to write for (toolport)", [
+      "vscode",
+      "claude",
+      "cursor",
+      "toolport",
+    ]),
+    out: text("<file>", "Write to this file"),
+    "keep-secrets": flag("Include the values of headers and variables"),
+  },
+  examples: [["toolport export --format vscode --out .vscode/mcp.json", "secrets become inputs"]],
+  load: async () => (await import("./export.js")).runExport,
+};
+
 /** Only the owner may read a file with secrets. */
 const PRIVATE_MODE = 0o600;
 
-export const exportCommand: RunCommand = async (invocation, context) => {
+export const runExport: RunCommand = async (invocation, context) => {
   const format = (textOption(invocation, "format") ?? "toolport") as ExportDialect;
   const keepsSecrets = flagOption(invocation, "keep-secrets");
   const servers = await chooseServers(invocation.words, context);

@@ -13,7 +13,17 @@ import { effectiveServers, readConfig } from "../../node/load-config.js";
 import { readDocument } from "../../node/read-document.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
-import { flagOption, type RunCommand, textsOption } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  flagOption,
+  PROJECT,
+  REPLACE,
+  type RunCommand,
+  SERVERS,
+  texts,
+  textsOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
@@ -21,7 +31,25 @@ import { shellWord } from "../format-error.js";
 import { describeEntry, ownFileFor, surroundingsFor } from "../own-files.js";
 import { indented, plural } from "../plain-text.js";
 
-export const importCommand: RunCommand = async (invocation, context) => {
+export const importCommand: CommandSpec = {
+  name: "import",
+  summary: "Copy servers of Claude, Cursor, VS Code and others into Toolport's own file",
+  group: "servers",
+  positionals: [{ ...SERVERS, summary: "Only these servers", completes: "none", optional: true }],
+  options: {
+    from: texts("<program>", "claude, cursor, vscode, codex …, or a file"),
+    "dry-run": flag("Only show what would be copied"),
+    project: PROJECT,
+    replace: REPLACE,
+  },
+  examples: [
+    ["toolport import --dry-run", "show all servers that were found"],
+    ["toolport import --from cursor --from vscode", "only from these programs"],
+  ],
+  load: async () => (await import("./import.js")).runImport,
+};
+
+export const runImport: RunCommand = async (invocation, context) => {
   const target = await ownFileFor(invocation, context);
   const { candidates, files, notes } = await findImports(textsOption(invocation, "from"), context, target);
   const wanted = choose(candidates, invocation.words);

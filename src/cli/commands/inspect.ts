@@ -1,7 +1,7 @@
 /** `toolport inspect`: shows everything about a server, with `--raw` the exchanged messages, too. */
 
 import { formatPairs } from "../../util/format-table.js";
-import { flagOption, type RunCommand } from "../command.js";
+import { type CommandSpec, flag, flagOption, type RunCommand, SERVER, TYPED_OPTIONS } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { requireServer, type ServerOutcome } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
@@ -9,7 +9,24 @@ import { EXIT } from "../errors.js";
 import { TYPED_SOURCE } from "../load-servers.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
 
-export const inspectCommand: RunCommand = async (invocation, context) => {
+export const inspectCommand: CommandSpec = {
+  name: "inspect",
+  summary: "Show everything about a server: handshake, capabilities, schemas",
+  group: "look",
+  positionals: [SERVER],
+  options: {
+    raw: flag("Show the exchanged messages, with secrets redacted"),
+    ...TYPED_OPTIONS,
+  },
+  takesTyped: "server",
+  examples: [
+    ["toolport inspect weather --raw", "with every message"],
+    ["toolport inspect -- node server.js", "a server that is not configured"],
+  ],
+  load: async () => (await import("./inspect.js")).runInspect,
+};
+
+export const runInspect: RunCommand = async (invocation, context) => {
   const [server = ""] = invocation.words;
   const isRaw = flagOption(invocation, "raw");
   const traffic: string[] = [];

@@ -1,15 +1,30 @@
 /** `toolport list`: connects the servers and shows their state. */
+
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
 import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
 import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
-import type { RunCommand } from "../command.js";
+import { type CommandSpec, OPTIONAL_SERVER, type RunCommand, TYPED_OPTIONS } from "../command.js";
 import type { CommandContext, OpenedPort, ServerOrigin } from "../command-context.js";
 import { connectServers, type ServerOutcome, type ServerStatus, serversIn } from "../connect-servers.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument } from "../format-error.js";
 import { TYPED_SOURCE } from "../load-servers.js";
 import { about, type Colour, cell, plainBlock, plainLine } from "../plain-text.js";
+
+export const listCommand: CommandSpec = {
+  name: "list",
+  summary: "List the servers with their state, tools and source",
+  group: "servers",
+  positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers (names or URLs)" }],
+  options: TYPED_OPTIONS,
+  takesTyped: "servers",
+  examples: [
+    ["toolport list", "connect to every server and show the results"],
+    ["toolport list --json", "the same as JSON"],
+  ],
+  load: async () => (await import("./list.js")).runList,
+};
 
 const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   ok: "green",
@@ -19,7 +34,7 @@ const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   disabled: "dim",
 };
 
-export const listCommand: RunCommand = async ({ words }, context) => {
+export const runList: RunCommand = async ({ words }, context) => {
   const servers = words.length === 0 ? undefined : words;
   const opened = await context.openPort({ ...(servers && { servers }), onMissingConsent: "leaveOut" });
   const names = servers ?? serversIn(opened);

@@ -1,4 +1,5 @@
 /** `toolport policy`: checks the policy of a gateway, and shows what it decides and by which rule. */
+
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import { isRecord } from "../../config/entry-reader.js";
@@ -7,10 +8,51 @@ import { readPolicy } from "../../serve/policy/read-policy.js";
 import { readUri } from "../../serve/policy/resource-uri.js";
 import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
 import { parseJson } from "../../util/json.js";
-import { type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
+import {
+  type CommandSpec,
+  type Invocation,
+  type RunCommand,
+  text,
+  textOption,
+  texts,
+  textsOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
+
+export const policyCommand: CommandSpec = {
+  name: "policy",
+  summary: "Check a policy of a gateway, or show what it decides",
+  group: "program",
+  positionals: [
+    {
+      name: "action",
+      summary: "check: find mistakes; test: show what happens to one request, and by which rule",
+      completes: "none",
+      choices: ["check", "test"],
+    },
+    { name: "file", summary: "The policy", completes: "file" },
+  ],
+  options: {
+    user: text("<name>", "The principal; with --issuer the subject of the token"),
+    issuer: text("<url>", "The issuer of the user's token"),
+    scope: texts("<name>", "A scope of the user's token"),
+    server: text("<name>", "The server of the tool, prompt or resource"),
+    tool: text("<name>", "Call this tool; without --server the name that clients see"),
+    prompt: text("<name>", "Get this prompt"),
+    resource: text("<uri>", "Read this resource"),
+    args: text("<json>", "The arguments of the tool or prompt"),
+  },
+  examples: [
+    ["toolport policy check policy.json", "exit code 2 if a gateway would not start with it"],
+    [
+      `toolport policy test policy.json --user alice --server files --tool read --args '{"path":"/etc"}'`,
+      "exit code 0: allowed, 3: needs approval, 5: denied",
+    ],
+  ],
+  load: async () => (await import("./policy.js")).runPolicy,
+};
 
 const EXIT_OF: Readonly<Record<PolicyEffect, number>> = {
   allow: EXIT.ok,
@@ -23,7 +65,7 @@ const WORDS: Readonly<Record<PolicyEffect, string>> = {
   deny: "denied",
 };
 
-export const policyCommand: RunCommand = async (invocation, context) => {
+export const runPolicy: RunCommand = async (invocation, context) => {
   const [action, file = ""] = invocation.words;
   const policy = await readFileOf(file, context);
   const servers = [...(await context.readServers()).servers.keys()];

@@ -1,13 +1,48 @@
 /** `toolport prompts` and `prompt`: list prompts, and get one. */
+
 import { toContentPart } from "../../content/content-part.js";
 import { formatPart } from "../call-result.js";
-import type { RunCommand } from "../command.js";
+import {
+  ARGUMENTS,
+  type CommandSpec,
+  OPTIONAL_SERVER,
+  type RunCommand,
+  SERVER,
+  TYPED_OPTIONS,
+} from "../command.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { oneLine, plainLine } from "../plain-text.js";
 
-export const promptsCommand: RunCommand = async ({ words: [server] }, context) => {
+export const promptCommand: CommandSpec = {
+  name: "prompt",
+  summary: "Get a prompt, filled in with arguments",
+  group: "use",
+  positionals: [
+    SERVER,
+    { name: "name", summary: "Name of the prompt", completes: "prompt" },
+    { ...ARGUMENTS, summary: "Any number of key=value or --key value", completes: "none" },
+  ],
+  options: TYPED_OPTIONS,
+  takesTyped: "server",
+  takesNamed: true,
+  examples: [["toolport prompt docs review file=src/main.ts", "print its messages"]],
+  load: async () => (await import("./prompts.js")).runPrompt,
+};
+
+export const promptsCommand: CommandSpec = {
+  name: "prompts",
+  summary: "List prompts",
+  group: "look",
+  positionals: [OPTIONAL_SERVER],
+  options: TYPED_OPTIONS,
+  takesTyped: "server",
+  examples: [["toolport prompts", "the prompts of all servers"]],
+  load: async () => (await import("./prompts.js")).runPrompts,
+};
+
+export const runPrompts: RunCommand = async ({ words: [server] }, context) => {
   const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const all = await opened.toolport.prompts({ signal: context.signal });
@@ -28,7 +63,7 @@ export const promptsCommand: RunCommand = async ({ words: [server] }, context) =
   return exitCode;
 };
 
-export const promptCommand: RunCommand = async ({ words, named }, context) => {
+export const runPrompt: RunCommand = async ({ words, named }, context) => {
   const [server = "", name = "", ...given] = words;
   const options = named.map(({ name: key, text = "true" }): [string, string] => [key, text]);
   const args = Object.fromEntries([...options, ...given.map(readPair)]);

@@ -1,8 +1,17 @@
 /** `toolport resources` and `read`: list resources, and read one. */
+
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ResourceContents } from "../../model/resource-info.js";
-import { type RunCommand, textOption } from "../command.js";
+import {
+  type CommandSpec,
+  OPTIONAL_SERVER,
+  type RunCommand,
+  SERVER,
+  TYPED_OPTIONS,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { printRows } from "../create-command-context.js";
@@ -10,7 +19,32 @@ import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { oneLine, plainLine } from "../plain-text.js";
 
-export const resourcesCommand: RunCommand = async ({ words: [server] }, context) => {
+export const readCommand: CommandSpec = {
+  name: "read",
+  summary: "Read a resource",
+  group: "use",
+  positionals: [SERVER, { name: "uri", summary: "URI of the resource", completes: "resource" }],
+  options: { out: text("<file>", "Write to this file"), ...TYPED_OPTIONS },
+  takesTyped: "server",
+  examples: [
+    ["toolport read docs docs://index", "print its text"],
+    ["toolport read docs docs://logo.png --out logo.png", "save its bytes"],
+  ],
+  load: async () => (await import("./resources.js")).runRead,
+};
+
+export const resourcesCommand: CommandSpec = {
+  name: "resources",
+  summary: "List resources and resource templates",
+  group: "look",
+  positionals: [OPTIONAL_SERVER],
+  options: TYPED_OPTIONS,
+  takesTyped: "server",
+  examples: [["toolport resources docs", "the resources of one server"]],
+  load: async () => (await import("./resources.js")).runResources,
+};
+
+export const runResources: RunCommand = async ({ words: [server] }, context) => {
   const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const { signal } = context;
@@ -38,7 +72,7 @@ export const resourcesCommand: RunCommand = async ({ words: [server] }, context)
   return exitCode;
 };
 
-export const readCommand: RunCommand = async (invocation, context) => {
+export const runRead: RunCommand = async (invocation, context) => {
   const [server = "", uri = ""] = invocation.words;
   const opened = await context.openPort({ servers: [server] });
   await requireServer(context, opened, server);

@@ -1,8 +1,21 @@
 /** `toolport resume`, `suspended` and `discard`: continue, list and give up calls that wait for a person. */
+
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
 import { finishCall } from "../call-result.js";
-import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import {
+  ANSWERED_BY_OPTION,
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  type PositionalSpec,
+  PRINCIPAL_OPTION,
+  type RunCommand,
+  SAVE_IMAGES,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import {
@@ -16,10 +29,67 @@ import {
   showSuspended,
 } from "../suspended-calls.js";
 
+export const suspendedCommand: CommandSpec = {
+  name: "suspended",
+  summary: "List the calls that wait for a person",
+  group: "use",
+  positionals: [],
+  options: PRINCIPAL_OPTION,
+  examples: [["toolport suspended", "what they wait for, and their tokens"]],
+  load: async () => (await import("./resume.js")).runSuspended,
+};
+
+const TOKEN: PositionalSpec = {
+  name: "token",
+  summary: "Token of the call, or - to read it from stdin, which other users of this machine cannot see",
+  completes: "none",
+};
+
+export const resumeCommand: CommandSpec = {
+  name: "resume",
+  summary: "Answer or approve a call that waits, and finish it",
+  group: "use",
+  positionals: [TOKEN],
+  options: {
+    answers: text("<json>", "The answer to each question by its key, or - to read them from stdin"),
+    approve: flag("Approve the call"),
+    refuse: flag("Do not approve the call, which ends it"),
+    again: flag("Send the call although it may have run already"),
+    restart: flag("Begin the call anew if the server no longer knows it"),
+    approval: text(
+      "<when>",
+      "For a program: which of its later calls wait for an approval (always, if it waited for one)",
+      ["unsafe", "always"],
+    ),
+    ...SAVE_IMAGES,
+    ...PRINCIPAL_OPTION,
+    ...ANSWERED_BY_OPTION,
+  },
+  examples: [
+    ["toolport resume -", "asks for the token, then for the answers"],
+    [
+      `toolport resume - --answers '{"seat":{"action":"accept","content":{"row":12}}}' < token`,
+      "without a terminal",
+    ],
+    ["toolport resume - --approve < token", "approve the call"],
+  ],
+  load: async () => (await import("./resume.js")).runResume,
+};
+
+export const discardCommand: CommandSpec = {
+  name: "discard",
+  summary: "Give up a call that waits; nothing is sent",
+  group: "use",
+  positionals: [TOKEN],
+  options: PRINCIPAL_OPTION,
+  examples: [["toolport discard - < token", "its token works no longer"]],
+  load: async () => (await import("./resume.js")).runDiscard,
+};
+
 /** Tokens of programs begin with it. */
 const PROGRAM_PREFIX = "tpp1.";
 
-export const resumeCommand: RunCommand = async (invocation, context) => {
+export const runResume: RunCommand = async (invocation, context) => {
   const given = await readDecision(invocation, context);
   const waiting = await openWaitingCalls(invocation, context);
   const token = await readToken(invocation, context);
@@ -178,13 +248,13 @@ function calledTool({ toolport }: OpenedPort, { server, name }: { server: string
 
 const usage = (message: string): CliError => new CliError({ message, next: "toolport resume --help" });
 
-export const suspendedCommand: RunCommand = async (invocation, context) => {
+export const runSuspended: RunCommand = async (invocation, context) => {
   const waiting = await openWaitingCalls(invocation, context);
   listSuspended(await waiting.suspended(), { invocation, context });
   return EXIT.ok;
 };
 
-export const discardCommand: RunCommand = async (invocation, context) => {
+export const runDiscard: RunCommand = async (invocation, context) => {
   const waiting = await openWaitingCalls(invocation, context);
   await waiting.discard(await readToken(invocation, context), { answeredBy: "cli" });
   if (context.form === "json") context.printJson({ discarded: true });

@@ -1,4 +1,5 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
+
 import type { ToolSource } from "../../adapters/tool-source.js";
 import { chooseModel, type ModelApi } from "../../agent/choose-model.js";
 import type { Model } from "../../agent/conversation.js";
@@ -7,7 +8,18 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
 import type { DeferToolsOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
-import { flagOption, type Invocation, type RunCommand, textOption, textsOption } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  MODEL_OPTIONS,
+  type RunCommand,
+  text,
+  textOption,
+  texts,
+  textsOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { connectServers } from "../connect-servers.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
@@ -15,11 +27,37 @@ import { shellWord } from "../format-error.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 
+export const runCommand: CommandSpec = {
+  name: "run",
+  summary: "Let a model do a task with the tools",
+  group: "use",
+  positionals: [{ name: "task", summary: "The task, in plain words", completes: "none", rest: true }],
+  options: {
+    ...MODEL_OPTIONS,
+    api: text("<kind>", "API of the endpoint (guessed from its URL)", ["openai", "anthropic"]),
+    server: texts("<name>", "Only the tools of this server"),
+    "max-steps": text("<count>", "Maximum number of requests to the model (20)"),
+    defer: text(
+      "<when>",
+      "Give the model a tool search instead of all tools; auto: above 10,000 tokens (never)",
+      ["auto", "always", "never"],
+    ),
+    search: flag("Short for --defer always"),
+    code: flag("Let the model write programs that call the tools (code mode)"),
+  },
+  examples: [
+    ['toolport run "What will the weather be in Oslo?"', "with OPENAI_API_KEY or ANTHROPIC_API_KEY"],
+    ['toolport run "Tidy my notes" --model-url http://127.0.0.1:11434/v1', "with a local model"],
+    ['toolport run "Close stale issues" --defer auto', "with more tools than a model should get at once"],
+  ],
+  load: async () => (await import("./run.js")).runTask,
+};
+
 const MAX_SHOWN = 300;
 
 type DeferMode = NonNullable<DeferToolsOptions["mode"]>;
 
-export const runCommand: RunCommand = async (invocation, context) => {
+export const runTask: RunCommand = async (invocation, context) => {
   const task = invocation.words.join(" ");
   const maxSteps = readMaxSteps(invocation);
   const model = await findModel(invocation, context);

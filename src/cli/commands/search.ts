@@ -1,18 +1,40 @@
 /** `toolport search`: searches a registry for servers. */
+
 import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import type { RegistryServer } from "../../registry/registry-server.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
-import { type Invocation, type RunCommand, textOption } from "../command.js";
+import {
+  type CommandSpec,
+  type Invocation,
+  REGISTRY,
+  type RunCommand,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext } from "../command-context.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { oneLine } from "../plain-text.js";
 
+export const searchCommand: CommandSpec = {
+  name: "search",
+  summary: "Search a registry for servers",
+  group: "servers",
+  positionals: [{ name: "text", summary: "Part of the name", completes: "none", rest: true }],
+  options: {
+    limit: text("<count>", "Maximum number of results (20)"),
+    cursor: text("<cursor>", "Continue after this page"),
+    registry: REGISTRY,
+  },
+  examples: [["toolport search weather", "then: toolport add --from-registry <name>"]],
+  load: async () => (await import("./search.js")).runSearch,
+};
+
 const MAX_DESCRIPTION = 70;
 
-export const searchCommand: RunCommand = async (invocation, context) => {
+export const runSearch: RunCommand = async (invocation, context) => {
   const search = invocation.words.join(" ");
   const progress = context.progress(`Searching for ${search}`);
   const registry = await openRegistry(invocation, context);

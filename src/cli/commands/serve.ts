@@ -6,7 +6,15 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
-import type { Invocation, RunCommand } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  type Invocation,
+  type OptionSpec,
+  type RunCommand,
+  text,
+  texts,
+} from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
@@ -21,14 +29,58 @@ import {
   serveHttp,
   tokenFileOf,
 } from "../serve/serve-http.js";
-import { readServeSettings, type ServeSettings } from "../serve/serve-settings.js";
+import { type ConfigClient, readServeSettings, type ServeSettings } from "../serve/serve-settings.js";
+
+/** The clients for which `--print-config` writes an entry. */
+const CLIENTS: readonly ConfigClient[] = ["claude-desktop", "claude-code", "cursor", "vscode", "codex"];
+
+const OPTIONS: Readonly<Record<string, OptionSpec>> = {
+  stdio: flag("Serve one client on standard input and output (the default)"),
+  http: text("<[host:]port>", "Serve over HTTP; port 0 takes a free one"),
+  servers: texts("<a,b>", "Only these servers and their fallbacks"),
+  store: text("<url>", "Share state with other replicas: redis://… or postgres://… (or TOOLPORT_STORE)"),
+  url: text("<url>", "The address that clients use, behind a proxy"),
+  path: text("<path>", "The path of the MCP endpoint (/mcp)"),
+  issuer: text("<url>", "Accept access tokens (JWT) of this issuer"),
+  audience: texts("<text>", "The audience of those tokens (the address of --url)"),
+  "connect-client": text("<id>", "Let users log in to servers: the client id of this gateway at the issuer"),
+  "allow-host": texts("<name>", "Also accept this Host header"),
+  "allow-origin": texts("<origin>", "Accept requests of web pages of this origin"),
+  "token-file": text("<file>", "The file with the token that clients send"),
+  "no-token": flag("Accept every request; on loopback addresses only"),
+  "no-prefix": flag("Do not prepend the name of the server to tool names"),
+  "read-only": flag("Offer only tools that their server marks as read-only"),
+  code: flag("Offer search and execute: clients call the tools in programs"),
+  policy: text("<file>", "Rules that allow, deny or ask; changes are followed"),
+  audit: text("<file>", "Append one line for every request to this file"),
+  "drain-ms": text("<ms>", "How long open requests may finish at the end"),
+  "print-config": text(
+    "<client>",
+    `Print the configuration for a client and exit: ${CLIENTS.join(", ")}`,
+    CLIENTS,
+  ),
+};
+
+export const serveCommand: CommandSpec = {
+  name: "serve",
+  summary: "Offer all servers as one MCP server, over stdio or HTTP",
+  group: "program",
+  positionals: [],
+  options: OPTIONS,
+  examples: [
+    ["toolport serve", "for a client that starts it"],
+    ["toolport serve --http 8080", "on this machine, with a token in a file"],
+    ["toolport serve --print-config cursor", "the entry for a client"],
+  ],
+  load: async () => (await import("./serve.js")).runServe,
+};
 
 /** The client of a gateway over stdio waits for its end. */
 const STDIO_DRAIN_MS = 500;
 /** Servers get this time to end by themselves. The guardian then ends the others, within a second. */
 const STDIO_STOP_MS = 300;
 
-export const serveCommand: RunCommand = async (invocation, context) => {
+export const runServe: RunCommand = async (invocation, context) => {
   const settings = readServeSettings(invocation, context);
   if (settings.client !== undefined) {
     const isOverHttp = settings.http !== undefined || settings.url !== undefined;

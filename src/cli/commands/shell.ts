@@ -1,12 +1,16 @@
 /** `toolport shell`: runs commands in one session, typed at a terminal or read from stdin. */
+
 import { createInterface } from "node:readline";
 import {
   type CommandSpec,
   commandHelp,
+  flag,
   flagOption,
   type Invocation,
   programHelp,
   type RunCommand,
+  SERVER,
+  TYPED_OPTIONS,
 } from "../command.js";
 import type { CommandContext, OpenedPort, OpenPortOptions } from "../command-context.js";
 import { serversIn, serversOf } from "../connect-servers.js";
@@ -21,7 +25,33 @@ import { elicitOnTerminal, ShellPrompt } from "../questions.js";
 import { splitWords } from "../typed-servers.js";
 import { argumentCandidates, completeLine, type LookUp } from "./completion.js";
 
-export const shellCommand: RunCommand = async (invocation, context) => {
+export const shellCommand: CommandSpec = {
+  name: "shell",
+  summary: "Run several commands in one session, so that servers keep their state",
+  group: "use",
+  positionals: [
+    {
+      ...SERVER,
+      summary: "Only these servers (names or URLs)",
+      completes: "server",
+      optional: true,
+      rest: true,
+    },
+  ],
+  options: {
+    "keep-going": flag("Without a terminal: continue after a line that fails"),
+    ...TYPED_OPTIONS,
+  },
+  takesTyped: "servers",
+  examples: [
+    ["toolport shell", "with history, completion by Tab, Ctrl-C for the running call, Ctrl-D to end"],
+    ["toolport shell -- node server.js", "a server that is not configured"],
+    ["toolport shell < script.txt", "one command in each line"],
+  ],
+  load: async () => (await import("./shell.js")).runShell,
+};
+
+export const runShell: RunCommand = async (invocation, context) => {
   const { stdin, stderr } = context.streams;
   const isTerminal = stdin.isTTY === true && stderr.isTTY === true;
   const session: ShellSession = new ShellSession({

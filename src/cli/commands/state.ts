@@ -7,13 +7,35 @@ import { checkWritten } from "../../node/expand-server.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { SealingStore } from "../../state/create-store.js";
 import type { Store } from "../../state/store.js";
-import { flagOption, type RunCommand } from "../command.js";
+import { type CommandSpec, flag, flagOption, type RunCommand } from "../command.js";
 import type { CommandContext, OpenedStore } from "../command-context.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
 
-export const stateCommand: RunCommand = async (invocation, context) => {
+export const stateCommand: CommandSpec = {
+  name: "state",
+  summary: "Show and maintain the saved state",
+  group: "program",
+  positionals: [
+    {
+      name: "action",
+      summary: "ls (list), gc (delete unused records), migrate, reseal (after a key change), path",
+      completes: "none",
+      optional: true,
+      choices: ["ls", "gc", "migrate", "reseal", "path"],
+    },
+    { name: "prefix", summary: "With ls: only keys with this prefix", completes: "none", optional: true },
+  ],
+  options: { "dry-run": flag("With gc: only show what would be deleted") },
+  examples: [
+    ["toolport state", "the saved records, by kind"],
+    ["toolport state gc --dry-run", "the records that are no longer used"],
+  ],
+  load: async () => (await import("./state.js")).runState,
+};
+
+export const runState: RunCommand = async (invocation, context) => {
   const [action = "ls", prefix = ""] = invocation.words;
   const opened = await context.openStore();
   switch (action) {

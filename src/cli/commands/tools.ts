@@ -1,7 +1,17 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
+
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
-import { flagOption, type Invocation, type RunCommand, textOption } from "../command.js";
+import {
+  type CommandSpec,
+  flag,
+  flagOption,
+  type Invocation,
+  type RunCommand,
+  TYPED_OPTIONS,
+  text,
+  textOption,
+} from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import {
   connectForList,
@@ -15,7 +25,44 @@ import { describeTool, signature } from "../describe-tool.js";
 import { CliError, EXIT } from "../errors.js";
 import { about, oneLine, plainLine, plural } from "../plain-text.js";
 
-export const toolsCommand: RunCommand = async (invocation, context) => {
+export const toolsCommand: CommandSpec = {
+  name: "tools",
+  summary: "List tools, or describe one tool",
+  group: "look",
+  positionals: [
+    {
+      name: "server",
+      summary: "Only this server (a name or a URL), or server.tool for one tool",
+      completes: "tool",
+      optional: true,
+    },
+  ],
+  options: {
+    cost: flag("Show about how many tokens each tool takes, largest first"),
+    ...TYPED_OPTIONS,
+  },
+  takesTyped: "tool",
+  examples: [
+    ["toolport tools", "the tools of all servers"],
+    ["toolport tools --cost", "what their definitions cost in every request to a model"],
+    ["toolport tools weather.forecast", "one tool, with its arguments"],
+    ["toolport tools https://example.com/mcp", "a server that is not configured"],
+    ["toolport tools -- npx -y @modelcontextprotocol/server-everything", "the same for a command"],
+  ],
+  load: async () => (await import("./tools.js")).runTools,
+};
+
+export const findCommand: CommandSpec = {
+  name: "find",
+  summary: "Search for tools",
+  group: "look",
+  positionals: [{ name: "words", summary: "What the tool should do", completes: "none", rest: true }],
+  options: { limit: text("<count>", "Maximum number of tools (10)") },
+  examples: [["toolport find weather forecast", "the best matches come first"]],
+  load: async () => (await import("./tools.js")).runFind,
+};
+
+export const runTools: RunCommand = async (invocation, context) => {
   const {
     words: [word],
   } = invocation;
@@ -107,7 +154,7 @@ function printTool(tool: ToolInfo, context: CommandContext): void {
   else context.printPainted(describeTool(tool, context));
 }
 
-export const findCommand: RunCommand = async (invocation, context) => {
+export const runFind: RunCommand = async (invocation, context) => {
   const query = invocation.words.join(" ");
   const limit = readLimit(invocation);
   const opened = await context.openPort();

@@ -1,14 +1,25 @@
 /** `toolport watch`: prints events of the servers, one JSON line each, until Ctrl-C. */
-import type { RunCommand } from "../command.js";
+import { type CommandSpec, OPTIONAL_SERVER, type RunCommand, TYPED_OPTIONS } from "../command.js";
 import type { CommandContext, OpenedPort } from "../command-context.js";
 import { EXIT } from "../errors.js";
 import { errorDocument } from "../format-error.js";
+
+export const watchCommand: CommandSpec = {
+  name: "watch",
+  summary: "Print events of the servers, one JSON line each, until Ctrl-C",
+  group: "look",
+  positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers" }],
+  options: TYPED_OPTIONS,
+  takesTyped: "servers",
+  examples: [["toolport watch | jq -r .server", "every event names its server"]],
+  load: async () => (await import("./watch.js")).runWatch,
+};
 
 /** Interval of health checks. */
 const HEALTH_CHECK_MS = 30_000;
 const DAY_MS = 86_400_000;
 
-export const watchCommand: RunCommand = async ({ words }, context) => {
+export const runWatch: RunCommand = async ({ words }, context) => {
   const opened = await context.openPort({
     ...(words.length > 0 && { servers: words }),
     asksOnTerminal: false,

@@ -1,15 +1,36 @@
 /** `toolport types`: generates a typed TypeScript client of the tools. */
+
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { literal, memberName, NameSet, propertyName, typeName } from "../../schema/typescript/identifiers.js";
 import { comment, createTypeWriter, indent } from "../../schema/typescript/schema-to-type.js";
-import { type RunCommand, textOption } from "../command.js";
+import {
+  type CommandSpec,
+  OPTIONAL_SERVER,
+  type RunCommand,
+  TYPED_OPTIONS,
+  text,
+  textOption,
+} from "../command.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";
 
-export const typesCommand: RunCommand = async (invocation, context) => {
+export const typesCommand: CommandSpec = {
+  name: "types",
+  summary: "Write a typed TypeScript client of the tools",
+  group: "program",
+  positionals: [{ ...OPTIONAL_SERVER, rest: true, summary: "Only these servers" }],
+  options: { out: text("<file>", "Write to this file"), ...TYPED_OPTIONS },
+  takesTyped: "servers",
+  examples: [
+    ["toolport types weather --out src/tools.ts", "then: createTools(toolport).weather.forecast({ … })"],
+  ],
+  load: async () => (await import("./write-types.js")).runTypes,
+};
+
+export const runTypes: RunCommand = async (invocation, context) => {
   const { words } = invocation;
   const opened = await context.openPort(words.length === 0 ? {} : { servers: words });
   for (const server of words) await requireServer(context, opened, server);
