@@ -5,8 +5,7 @@ import { join, relative, resolve } from "node:path";
 import { type ContentPart, toContentParts } from "../content/content-part.js";
 import { partNote } from "../content/part-note.js";
 import type { ToolResult } from "../execution/tool-result.js";
-import { type Invocation, textOption } from "./command.js";
-import type { CommandContext } from "./command-context.js";
+import type { CommandContext } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 import { shellWord } from "./format-error.js";
 import { plainLine } from "./plain-text.js";
@@ -23,10 +22,10 @@ export interface CalledTool {
 export async function finishCall(
   result: ToolResult,
   tool: CalledTool,
-  { invocation, context }: { invocation: Invocation; context: CommandContext },
+  context: CommandContext,
 ): Promise<number> {
   const parts = toContentParts(result.content);
-  const folder = textOption(invocation, "save-images");
+  const folder = context.text("save-images");
   const stem = `${tool.server}-${tool.sourceName}`;
   const files =
     folder === undefined ? [] : await saveBytes(parts, { folder: resolve(context.cwd, folder), stem });

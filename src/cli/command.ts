@@ -1,7 +1,15 @@
-/** A command: its row in the table of `commands.ts`, its parsed form, and its help. */
-
-import { formatPairs } from "../util/format-table.js";
-import type { CommandContext, TypedServers } from "./command-context.js";
+/** A command: its row in the table of `commands.ts`, its parsed command line, and what it works with when it runs. */
+import type { Readable, Writable } from "node:stream";
+import type { ServerEntry } from "../config/server-entry.js";
+import type { ConfigIssue } from "../errors/config-error.js";
+import type { ConfigSource } from "../node/config-locations.js";
+import type { LoadedConfig } from "../node/load-config.js";
+import type { WrittenServer } from "../node/read-servers.js";
+import type { ToolportOptions } from "../port/options.js";
+import type { Store } from "../state/store.js";
+import type { Toolport } from "../toolport.js";
+import type { CliError } from "./errors.js";
+import type { Colour, Paint } from "./plain-text.js";
 
 /** One option of a command. */
 export interface OptionSpec {
@@ -55,7 +63,7 @@ export interface CommandSpec {
 }
 
 /** Runs a command and resolves with the exit code. `run-command-line.ts` prints the error it throws. */
-export type RunCommand = (invocation: Invocation, context: CommandContext) => Promise<number>;
+export type RunCommand = (context: CommandContext) => Promise<number>;
 
 /** A parsed command line. */
 export interface Invocation {
@@ -121,176 +129,166 @@ export function locationOptions(invocation: Invocation): string[] {
   ];
 }
 
-/** An option without a value. */
-export const flag = (summary: string, short?: string): OptionSpec => ({
-  type: "boolean",
-  summary,
-  ...(short !== undefined && { short }),
-});
+/** Output format of data. */
+export type OutputForm = "text" | "json" | "raw";
 
-/** An option with a value. `choices`: the only values it accepts. */
-export const text = (value: string, summary: string, choices?: readonly string[]): OptionSpec => ({
-  type: "string",
-  value,
-  summary,
-  ...(choices && { choices }),
-});
-
-/** An option with a value that may be given several times. */
-export const texts = (value: string, summary: string): OptionSpec => ({
-  ...text(value, summary),
-  multiple: true,
-});
-
-export const SERVER: PositionalSpec = {
-  name: "server",
-  summary: "Name of the server",
-  completes: "server",
-};
-
-export const OPTIONAL_SERVER: PositionalSpec = {
-  name: "server",
-  summary: "Only this server",
-  completes: "server",
-  optional: true,
-};
-
-export const SERVERS: PositionalSpec = { ...SERVER, summary: "Names of the servers", rest: true };
-
-export const ARGUMENTS: PositionalSpec = {
-  name: "arguments",
-  summary: "Any number of key=value, key:=json or --key value",
-  completes: "argument",
-  optional: true,
-  rest: true,
-};
-
-export const PROJECT = flag("Use ./toolport.json of this project instead of the user's own file");
-
-export const REPLACE = flag("Replace a server of the same name");
-
-export const REGISTRY = text("<url>", "Use this registry instead of the official one");
-
-export const SAVE_IMAGES = {
-  "save-images": text("<dir>", "Save images, audio and other binary parts of the result in this directory"),
-};
-
-/** Options of commands that accept a typed server. */
-export const TYPED_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  stdio: text("<command>", "Start this command instead of a configured server (also: -- command)"),
-  header: texts("<name: value>", "HTTP header for a URL"),
-  env: texts("<name=value>", "Variable for --stdio"),
-  cwd: text("<dir>", "Working directory for --stdio"),
-  transport: text("<kind>", "Transport for a URL (detected automatically)", [
-    "http",
-    "sse",
-    "websocket",
-    "auto",
-  ]),
-};
-
-export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  "model-url": text("<url>", "An OpenAI-compatible or Anthropic endpoint"),
-  model: text("<name>", "Name of the model"),
-};
-
-export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  json: flag("Print one JSON document on stdout, and errors as one JSON line on stderr"),
-  output: text("<form>", "Output format: text, json (same as --json) or raw (only the data)", [
-    "text",
-    "json",
-    "raw",
-  ]),
-  config: {
-    ...texts("<path>", "Configuration file, or a directory with one, in any known dialect"),
-    short: "c",
-  },
-  state: text("<path>", "State file"),
-  "no-state": flag("Keep state in memory only"),
-  timeout: text("<ms>", "How long to wait for a server"),
-  yes: flag("Answer yes to every question", "y"),
-  quiet: flag("No progress, no warnings", "q"),
-  verbose: flag("Print details on stderr", "v"),
-  "no-color": flag("No colours"),
-  help: flag("Show help", "h"),
-  version: flag("Show the version"),
-};
-
-const GROUPS: Readonly<Record<CommandSpec["group"], string>> = {
-  servers: "Servers",
-  use: "Use tools, resources and prompts",
-  look: "Inspect",
-  program: "More",
-};
-
-/** `toolport --help`. */
-export function programHelp(commands: readonly CommandSpec[], columns?: number | undefined): string {
-  const pairs = pairsWithin(columns);
-  const groups = Object.entries(GROUPS).flatMap(([group, title]) => {
-    const own = commands.filter((command) => command.group === group && command.isHidden !== true);
-    return ["", title, ...indent(pairs(own.map(({ name, summary }) => [name, summary])))];
-  });
-  return [
-    "Usage: toolport <command> [arguments] [options]",
-    ...groups,
-    "",
-    "Global options",
-    ...indent(pairs(optionRows(GLOBAL_OPTIONS))),
-    "",
-    "More about a command: toolport <command> --help",
-  ].join("\n");
+/** Where a server comes from: a file and line, or the store. */
+export interface ServerOrigin {
+  readonly file?: string;
+  readonly line?: number;
+  readonly kind: string;
 }
 
-/** `toolport <command> --help`. */
-export function commandHelp(command: CommandSpec, columns?: number | undefined): string {
-  const pairs = pairsWithin(columns);
-  const { name, summary, positionals, options, examples, takesCommand, takesTyped } = command;
-  const words = positionals.map(({ name: word, optional, rest }) => {
-    const shown = rest === true ? `${word}…` : word;
-    return optional === true ? `[${shown}]` : `<${shown}>`;
-  });
-  const hasOptions = Object.keys(options).length > 0;
-  return [
-    `Usage: toolport ${[name, ...words].join(" ")}${takesCommand === true || takesTyped !== undefined ? " [-- command …]" : ""} [options]`,
-    "",
-    `${summary}.`,
-    ...(positionals.length > 0
-      ? ["", ...indent(pairs(positionals.map((word) => [word.name, word.summary])))]
-      : []),
-    ...(hasOptions ? ["", "Options", ...indent(pairs(optionRows(options)))] : []),
-    ...(examples.length > 0 ? ["", "Examples", ...indent(pairs(examples))] : []),
-    "",
-    "Global options: toolport --help",
-  ].join("\n");
+/** The server entries of the configuration files, without expanding variables or reading files they refer to. */
+export interface WrittenServers {
+  /** By name. Servers with an invalid entry are missing. */
+  readonly servers: ReadonlyMap<string, WrittenServer>;
+  readonly files: readonly string[];
+  readonly issues: readonly ConfigIssue[];
 }
 
-const optionRows = (options: Readonly<Record<string, OptionSpec>>): [string, string][] =>
-  Object.entries(options).map(([name, { short, value, summary, choices = [] }]) => [
-    `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
-    choices.every((choice) => summary.includes(choice)) ? summary : `${summary}: ${choices.join(", ")}`,
-  ]);
+/** Expanded servers, and the servers that may not be used. */
+export interface LoadedServers {
+  /** The loaded files, with their issues. `mcpServers` contains only servers that may be used. */
+  readonly config: LoadedConfig;
+  /** Where each server comes from, including the servers in `leftOut`. */
+  readonly sources: Readonly<Record<string, ConfigSource>>;
+  /** Servers of a project file that were not expanded: the user has not consented, or the file disables them. */
+  readonly leftOut: ReadonlyMap<string, CliError>;
+  /** One error for all servers without consent; undefined if there are none. */
+  readonly consentError: CliError | undefined;
+}
 
-/** The width without the indentation of two. */
-const pairsWithin = (columns: number | undefined) => (rows: readonly (readonly [string, string])[]) =>
-  formatPairs(rows, columns === undefined ? undefined : columns - 2);
+/** A port created from the user's files, options and saved state. */
+export interface OpenedPort {
+  readonly toolport: Toolport;
+  /** Where each configured server comes from. A server without an entry comes from the store. */
+  readonly sources: Readonly<Record<string, ServerOrigin>>;
+  /** Servers that are not in the port, each with the reason: see {@link LoadedServers}. */
+  readonly leftOut: LoadedServers["leftOut"];
+  readonly consentError: LoadedServers["consentError"];
+  /** The loaded files, with their issues. */
+  readonly config: LoadedConfig;
+  /** Servers of the port that come from the saved state. */
+  readonly saved: readonly string[];
+  /** Undefined if the state is in memory. */
+  readonly statePath: string | undefined;
+  readonly store: Store;
+}
 
-const indent = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
+export interface OpenPortOptions {
+  /**
+   * Limits the port to these servers and their fallbacks. Other servers are not started, and the user is not asked about
+   * them. A function receives all names and returns the chosen ones, or undefined for all.
+   * @default all
+   */
+  readonly servers?: readonly string[] | ((names: readonly string[]) => readonly string[] | undefined);
+  /**
+   * What to do without a terminal if the user has not consented to a server: throw before any server is started or
+   * contacted, or create the port without it.
+   * @default "throw"
+   */
+  readonly onMissingConsent?: "throw" | "leaveOut";
+  /** Create a port without servers if none is configured. @default false: throw */
+  readonly mayBeEmpty?: boolean;
+  /** The port of this user, like `toolport.as(name)`. @default the plain port */
+  readonly principal?: string;
+  /** The options or entries are special to this command: a shell must not use its own port. @default false */
+  readonly isSpecial?: boolean;
+  /** Questions of servers are asked at the terminal, if there is one. @default true */
+  readonly asksOnTerminal?: boolean;
+  /** Changes an entry before it is used. @default none */
+  readonly changeEntry?: (entry: ServerEntry, name: string) => ServerEntry;
+  /** More options of `createToolport`. @default none */
+  readonly options?: Omit<ToolportOptions, "mcpServers" | "store">;
+}
 
-export const PRINCIPAL_OPTION: Readonly<Record<string, OptionSpec>> = {
-  principal: text("<name>", "Act for this user, like toolport.as(name)"),
-};
+/** The opened state. */
+export interface OpenedStore {
+  readonly store: Store;
+  /** Undefined if the state is in memory. */
+  readonly statePath: string | undefined;
+  /** Frees the disk space of deleted records. */
+  compact(): Promise<void>;
+}
 
-export const ANSWERED_BY_OPTION: Readonly<Record<string, OptionSpec>> = {
-  "answered-by": text("<name>", "Who answers, for events and audit logs (cli; in the console: console)"),
-};
+/** Servers that the user typed instead of naming a configured one. Typing them is consent. */
+export interface TypedServers {
+  /** By the name that stands for them in this command. */
+  readonly entries: Readonly<Record<string, Readonly<Record<string, unknown>>>>;
+  /** Replaces the name in a suggested command by what the user typed. Values of headers and variables are left out. */
+  commandFor(line: string): string;
+}
 
-export const SUSPEND_OPTIONS: Readonly<Record<string, OptionSpec>> = {
-  suspend: flag("If the call has to wait for a person, save it and print its token"),
-  key: text("<name>", "With --suspend: your name of the call; the same key never sends it twice"),
-  ttl: text("<time>", "With --suspend: how long the call may wait, such as 36h or 2d (7d)"),
-  approval: text(
-    "<when>",
-    "With --suspend: wait for an approval; unsafe: not for tools that a trusted server marks read-only",
-    ["unsafe", "always"],
-  ),
-};
+/** Streams of the process. */
+export interface Streams {
+  readonly stdin: Readable & { readonly isTTY?: boolean };
+  readonly stdout: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+  readonly stderr: Writable & { readonly isTTY?: boolean; readonly columns?: number };
+}
+
+/** The parsed command line, and everything a command uses. */
+export interface CommandContext extends Invocation {
+  /** The value of an option; undefined if it was not given. */
+  text(option: string): string | undefined;
+  /** The values of an option that may be given several times. */
+  texts(option: string): readonly string[];
+  /** An option without a value was given. */
+  flag(option: string): boolean;
+  readonly streams: Streams;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  readonly cwd: string;
+  /** Where the search for files starts from. */
+  readonly surroundings: Pick<CommandContext, "cwd" | "env"> & { readonly home?: string };
+  readonly form: OutputForm;
+  /** The user can be asked: stdin and stderr are terminals, and the output is not JSON. */
+  readonly isInteractive: boolean;
+  readonly isQuiet: boolean;
+  readonly isVerbose: boolean;
+  /** `--yes` was given. */
+  readonly agreesToAll: boolean;
+  readonly timeoutMs: number | undefined;
+  /** Aborted by Ctrl-C and SIGTERM. */
+  readonly signal: AbortSignal;
+  readonly paint: Paint;
+  /** Width of the terminal that shows stdout; undefined if it is none. */
+  readonly columns: number | undefined;
+  /** Prints data on stdout. Control characters are escaped, unless the form is raw and stdout is not a terminal. */
+  print(text: string): void;
+  /** Prints lines whose texts were escaped before they were coloured. */
+  printPainted(lines: readonly string[]): void;
+  /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
+  printJson(value: unknown, options?: { isLine?: boolean }): void;
+  /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */
+  printBytes(bytes: Uint8Array): Promise<void>;
+  /**
+   * Prints messages that are not data on stderr, one array element per line. Line breaks inside a line are escaped.
+   * Prints nothing with `--json` unless `--verbose` is given: stderr then contains errors only.
+   */
+  info(lines: string | readonly string[], colour?: Colour): void;
+  /** Like `info`, with the prefix `warning:`. Prints nothing with `--quiet`. */
+  warn(lines: string | readonly string[]): void;
+  /** Shows a spinner on a terminal until `done` is called. */
+  progress(text: string): { update(text: string): void; done(): void };
+  /** Asks a yes/no question. True with `--yes`; false without a terminal. */
+  confirm(question: string): Promise<boolean>;
+  /** Asks for one line of text; undefined without a terminal. `isSecret`: the input is not echoed. */
+  ask(question: string, options?: { isSecret?: boolean }): Promise<string | undefined>;
+  readAllInput(): Promise<string>;
+  /** Reads the servers of `--config`, or of the files found for this project and user. Problems are in `issues`. */
+  readServers(): Promise<WrittenServers>;
+  /**
+   * Expands servers (all, if `names` is missing). Asks the user for consent to servers of a project file first.
+   *
+   * `mayAsk: false`: asks nothing and uses saved consent only. @default true
+   */
+  loadServers(names?: readonly string[], options?: { mayAsk?: boolean }): Promise<LoadedServers>;
+  /** Saves the user's consent to these servers of a file. */
+  trustServers(names: readonly string[], file: string): Promise<void>;
+  /** Opens the state. Later calls return the same store. It is closed when the command ends. */
+  openStore(): Promise<OpenedStore>;
+  /** Loads configuration, state and consent, and creates a port. It is closed when the command ends. */
+  openPort(options?: OpenPortOptions): Promise<OpenedPort>;
+  /** Registers a cleanup. Cleanups run in reverse order when the command ends, also after an error. */
+  onExit(run: () => Promise<void> | void): void;
+}

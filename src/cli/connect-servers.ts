@@ -10,7 +10,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
-import type { CommandContext, OpenedPort, OpenPortOptions } from "./command-context.js";
+import type { CommandContext, OpenedPort, OpenPortOptions } from "./command.js";
 import { CliError, EXIT, exitCodeOf } from "./errors.js";
 import { errorDocument, shellWord } from "./format-error.js";
 import { disabledServer } from "./load-servers.js";

@@ -2,15 +2,18 @@
 
 import type { Writable } from "node:stream";
 import { formatTable, type TableColumn } from "../util/format-table.js";
-import { flagOption, type Invocation, locationOptions, textOption, textsOption } from "./command.js";
-import type {
-  CommandContext,
-  OpenedPort,
-  OpenedStore,
-  OpenPortOptions,
-  OutputForm,
-  Streams,
-} from "./command-context.js";
+import {
+  type CommandContext,
+  flagOption,
+  type Invocation,
+  type OpenedPort,
+  type OpenedStore,
+  type OpenPortOptions,
+  type OutputForm,
+  type Streams,
+  textOption,
+  textsOption,
+} from "./command.js";
 import { CliError, type SignalSource, type SignalWatch } from "./errors.js";
 import type { ServerLoader } from "./load-servers.js";
 import { cell, choosePaint, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
@@ -52,6 +55,8 @@ export function createCommandContext(
   { line, watch, shell }: ContextParts,
 ): { context: CommandContext; close: () => Promise<void> } {
   const { env, cwd, stdin, stdout, stderr } = line;
+  const home = env["HOME"] || env["USERPROFILE"];
+  const surroundings = { cwd, env, ...(home && { home }) };
   const form = readForm(invocation);
   const isJson = form === "json";
   const isQuiet = flagOption(invocation, "quiet");
@@ -89,27 +94,25 @@ export function createCommandContext(
 
   let loader: Promise<ServerLoader> | undefined;
   const openLoader = () => {
-    loader ??= import("./load-servers.js").then(({ createServerLoader }) =>
-      createServerLoader(textsOption(invocation, "config"), {
-        context,
-        options: locationOptions(invocation),
-        command: invocation.command.name,
-      }),
-    );
+    loader ??= import("./load-servers.js").then(({ createServerLoader }) => createServerLoader(context));
     return loader;
   };
   let store: Promise<OpenedStore> | undefined;
   const context: CommandContext = {
+    ...invocation,
+    text: (option) => textOption(invocation, option),
+    texts: (option) => textsOption(invocation, option),
+    flag: (option) => flagOption(invocation, option),
     streams: { stdin, stdout, stderr },
     env,
     cwd,
+    surroundings,
     form,
     isInteractive,
     isQuiet,
     isVerbose,
     agreesToAll,
     timeoutMs: readTimeout(invocation),
-    typed: invocation.typed,
     signal: watch.signal,
     paint,
     columns: stdout.isTTY === true ? stdout.columns || undefined : undefined,
@@ -153,8 +156,7 @@ export function createCommandContext(
         const { openStore, statePath } = await import("./open-store.js");
         const flag = textOption(invocation, "state");
         const isOff = flagOption(invocation, "no-state");
-        const home = env["HOME"] || env["USERPROFILE"];
-        const path = statePath({ flag, isOff, env, cwd, ...(home && { home }) });
+        const path = statePath({ flag, isOff, ...surroundings });
         const opened = await openStore(path, context.warn);
         exits.unshift(() => opened.store.close());
         return opened;

@@ -5,7 +5,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { isObject } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
 import { formatTable, wrapWords } from "../util/format-table.js";
-import type { CommandContext } from "./command-context.js";
+import type { CommandContext } from "./command.js";
 import { shellWord } from "./format-error.js";
 import { cell, oneLine, plainJson, plainLine, plainText } from "./plain-text.js";
 

@@ -15,7 +15,7 @@ export async function executeCommand(invocation: Invocation, parts: ContextParts
     signal.addEventListener("abort", () => reject(signal.reason), { once: true });
   });
   // A command that ignores the signal is abandoned: everything it uses is closed below.
-  const running = runCommand(invocation, context);
+  const running = runCommand(context);
   running.catch(() => {});
   try {
     return await Promise.race([running, interrupted]);

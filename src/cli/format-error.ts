@@ -8,7 +8,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError, toSentence } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
 import { replaceHidden } from "../util/visible-text.js";
-import type { TypedServers } from "./command-context.js";
+import type { TypedServers } from "./command.js";
 import { CliError, exitCodeOf, Interruption } from "./errors.js";
 import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 

@@ -24,7 +24,13 @@ import { readServers, type WrittenServer } from "../node/read-servers.js";
 import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
 import type { Store } from "../state/store.js";
 import { hideCredentials } from "../util/redact-text.js";
-import type { CommandContext, LoadedServers, TypedServers, WrittenServers } from "./command-context.js";
+import {
+  type CommandContext,
+  type LoadedServers,
+  locationOptions,
+  type TypedServers,
+  type WrittenServers,
+} from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 import { shellWord } from "./format-error.js";
 import { indented } from "./plain-text.js";
@@ -38,13 +44,11 @@ export interface ServerLoader {
   trust(names: readonly string[], file: string): Promise<void>;
 }
 
-/** @param paths the values of `--config`; if empty, the files of this project and user are used */
-export function createServerLoader(paths: readonly string[], parts: ConsentParts): ServerLoader {
-  const { context } = parts;
-  const consent = new Consent(parts);
+export function createServerLoader(context: CommandContext): ServerLoader {
+  const consent = new Consent(context);
   let reading: Promise<ReadConfig> | undefined;
   const readOnce = () => {
-    reading ??= context.typed === undefined ? readFiles(context, paths) : readTyped(context, context.typed);
+    reading ??= context.typed === undefined ? readFiles(context) : readTyped(context, context.typed);
     return reading;
   };
 
@@ -90,12 +94,14 @@ export function createServerLoader(paths: readonly string[], parts: ConsentParts
 export const TYPED_SOURCE = "(command line)";
 
 /** Only the servers that the user typed: no file is read, and none of them needs consent. */
-async function readTyped({ cwd, env }: CommandContext, { entries }: TypedServers): Promise<ReadConfig> {
+async function readTyped(
+  { cwd, surroundings }: CommandContext,
+  { entries }: TypedServers,
+): Promise<ReadConfig> {
   const document = parseJsonConfig(TYPED_SOURCE, JSON.stringify({ mcpServers: entries }));
-  const home = env["HOME"] || env["USERPROFILE"];
   const read = readServers(document, dialectOf("toolport"), {
     place: { kind: "toolport", scope: "user", baseDir: cwd, projectDir: undefined },
-    surroundings: surroundingsOf({ cwd, env, ...(home && { home }) }),
+    surroundings: surroundingsOf(surroundings),
     inputs: undefined,
     extraKeys: undefined,
     named: true,
@@ -104,11 +110,11 @@ async function readTyped({ cwd, env }: CommandContext, { entries }: TypedServers
 }
 
 /** @throws ConfigError if a file of `--config` cannot be read */
-async function readFiles(context: CommandContext, paths: readonly string[]): Promise<ReadConfig> {
-  const { cwd, env } = context;
+async function readFiles(context: CommandContext): Promise<ReadConfig> {
+  const { cwd } = context;
+  const paths = context.texts("config");
   const inputs = (input: ConfigInput) => askForInput(context, input);
-  const home = env["HOME"] || env["USERPROFILE"];
-  const options: LoadConfigOptions = { cwd, env, inputs, ...(home && { home }) };
+  const options: LoadConfigOptions = { ...context.surroundings, inputs };
   if (paths.length === 0) {
     const { found } = await readConfig(undefined, { ...options, scope: "all" });
     // The only possible issue is that no file was found: callers report that themselves.
@@ -162,28 +168,20 @@ interface PendingConsent {
   readonly known: Exclude<Trust, "trusted">;
 }
 
-export interface ConsentParts {
-  readonly context: CommandContext;
-  /** The `--config` and `--state` options of this command line. */
-  readonly options: readonly string[];
-  /** Name of the running command. */
-  readonly command: string;
-}
-
 /** Consent during one command. The user is asked once about each server. */
 export class Consent {
-  readonly #parts: ConsentParts;
+  readonly #context: CommandContext;
   readonly #agreed = new Set<WrittenServer>();
   readonly #declined = new Map<WrittenServer, PendingConsent>();
 
-  constructor(parts: ConsentParts) {
-    this.#parts = parts;
+  constructor(context: CommandContext) {
+    this.#context = context;
   }
 
   /** Saves consent without asking: the user wrote the entry or confirmed it before. */
   async give(servers: readonly WrittenServer[]): Promise<void> {
     if (servers.length === 0) return;
-    const trust = new TrustRecords((await this.#parts.context.openStore()).store);
+    const trust = new TrustRecords((await this.#context.openStore()).store);
     for (const server of servers) {
       await trust.trust(configured(server));
       this.#agreed.add(server);
@@ -196,7 +194,7 @@ export class Consent {
    * @param mayAsk false: use saved consent only
    */
   async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<ConsentErrors> {
-    const { context } = this.#parts;
+    const context = this.#context;
     const open = servers.filter((server) => !this.#agreed.has(server) && !this.#declined.has(server));
     const store = open.length === 0 ? undefined : await openStore(context);
     const trust = store && new TrustRecords(store);
@@ -218,7 +216,7 @@ export class Consent {
   }
 
   async #confirm(asking: readonly PendingConsent[]): Promise<boolean> {
-    const { context } = this.#parts;
+    const context = this.#context;
     const names = asking.map(({ server }) => JSON.stringify(server.name)).join(", ");
     if (context.agreesToAll) {
       if (!context.isQuiet) context.info(`Agreed to ${names}`, "dim");
@@ -229,7 +227,7 @@ export class Consent {
   }
 
   #show(asking: readonly PendingConsent[]): void {
-    const { context } = this.#parts;
+    const context = this.#context;
     context.info(
       `${asking.length === 1 ? "This server comes" : `These ${asking.length} servers come`} with the project. Toolport uses nothing of it before you agree:`,
       "yellow",
@@ -263,12 +261,12 @@ export class Consent {
    * the command itself is suggested. The same applies to a name that looks like an option.
    */
   async #commandFor(asking: readonly PendingConsent[]): Promise<string> {
-    const { context, options, command } = this.#parts;
+    const context = this.#context;
     const { statePath } = await context.openStore().catch(() => ({ statePath: undefined }));
     const names = asking.map(({ server }) => server.name);
     const canList = statePath !== undefined && names.every((name) => !name.startsWith("-"));
-    const words = canList ? ["list", ...names.map(shellWord)] : [command, "…"];
-    return ["toolport", ...words, ...options.map(shellWord), "--yes"].join(" ");
+    const words = canList ? ["list", ...names.map(shellWord)] : [context.command.name, "…"];
+    return ["toolport", ...words, ...locationOptions(context).map(shellWord), "--yes"].join(" ");
   }
 }
 

@@ -8,7 +8,7 @@ import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
 import { suggest } from "../util/suggest.js";
-import type { CommandContext, OpenedPort, OpenPortOptions, WrittenServers } from "./command-context.js";
+import type { CommandContext, OpenedPort, OpenPortOptions, WrittenServers } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 import { elicitOnTerminal } from "./questions.js";
 

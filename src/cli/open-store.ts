@@ -8,7 +8,7 @@ import type { Store } from "../state/store.js";
 import { fileStore } from "../state/stores/file/file-store.js";
 import { loadSqliteDriver } from "../state/stores/sqlite/sqlite-driver.js";
 import { sqliteStore } from "../state/stores/sqlite/sqlite-store.js";
-import type { OpenedStore } from "./command-context.js";
+import type { OpenedStore } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 
 /**

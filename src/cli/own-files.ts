@@ -8,39 +8,29 @@ import { ownConfigFile } from "../node/config-locations.js";
 import { type CommandDescription, describeCommand } from "../node/describe-command.js";
 import { findConfigs } from "../node/find-configs.js";
 import { readDocument } from "../node/read-document.js";
-import { flagOption, type Invocation, textsOption } from "./command.js";
-import type { CommandContext } from "./command-context.js";
+import type { CommandContext } from "./command.js";
 import { plainLine } from "./plain-text.js";
 
-type Place = Pick<CommandContext, "cwd" | "env">;
-
-/** The directory and environment that the search for files starts from. */
-export const surroundingsFor = ({ cwd, env }: Place) => ({ cwd, env });
-
 /** The file for a new server: `--config`, the project's file with `--project`, or the user's file. */
-export async function ownFileFor(invocation: Invocation, context: Place): Promise<string> {
-  const [named] = textsOption(invocation, "config");
+export async function ownFileFor(context: CommandContext): Promise<string> {
+  const [named] = context.texts("config");
   if (named !== undefined) return asFile(resolve(context.cwd, named));
-  if (flagOption(invocation, "project")) return join(context.cwd, "toolport.json");
-  return ownConfigFile(surroundingsFor(context));
+  if (context.flag("project")) return join(context.cwd, "toolport.json");
+  return ownConfigFile(context.surroundings);
 }
 
 /** All own files that this command may change, in order of precedence. */
-async function ownFiles(invocation: Invocation, context: Place): Promise<string[]> {
-  const named = textsOption(invocation, "config");
+async function ownFiles(context: CommandContext): Promise<string[]> {
+  const named = context.texts("config");
   if (named.length > 0) return Promise.all(named.map((path) => asFile(resolve(context.cwd, path))));
-  const scope = flagOption(invocation, "project") ? "project" : "all";
-  const found = await findConfigs({ ...surroundingsFor(context), dialects: ["toolport"], scope });
+  const scope = context.flag("project") ? "project" : "all";
+  const found = await findConfigs({ ...context.surroundings, dialects: ["toolport"], scope });
   return found.map(({ file }) => file);
 }
 
 /** The own file that contains a server, even if its entry is invalid. */
-export async function findOwnFile(
-  name: string,
-  invocation: Invocation,
-  context: Place,
-): Promise<string | undefined> {
-  for (const file of await ownFiles(invocation, context)) {
+export async function findOwnFile(name: string, context: CommandContext): Promise<string | undefined> {
+  for (const file of await ownFiles(context)) {
     if ((await serversIn(file)).includes(name)) return file;
   }
   return undefined;

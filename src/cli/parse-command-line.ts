@@ -3,13 +3,13 @@ import { parseArgs } from "node:util";
 import { suggest } from "../util/suggest.js";
 import {
   type CommandSpec,
-  GLOBAL_OPTIONS,
   hasTyped,
   type Invocation,
   isAddress,
   type NamedArgument,
   type OptionSpec,
 } from "./command.js";
+import { GLOBAL_OPTIONS } from "./command-options.js";
 import { CliError } from "./errors.js";
 import { shellWord } from "./format-error.js";
 

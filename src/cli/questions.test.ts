@@ -4,7 +4,7 @@ import type {
   FormSchema,
   UrlElicitation,
 } from "../protocol/server-requests/elicitation-request.js";
-import type { CommandContext } from "./command-context.js";
+import type { CommandContext } from "./command.js";
 import { askForm, elicitOnTerminal } from "./questions.js";
 
 /** Answers in order; undefined is Ctrl-D. */

@@ -8,7 +8,7 @@ import type {
   FormSchema,
   UrlElicitation,
 } from "../protocol/server-requests/elicitation-request.js";
-import type { CommandContext, Streams } from "./command-context.js";
+import type { CommandContext, Streams } from "./command.js";
 import { plainBlock } from "./plain-text.js";
 
 interface Terminal {

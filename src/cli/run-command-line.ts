@@ -1,7 +1,8 @@
 /** Runs a command line: takes arguments, streams and environment, returns the exit code. Loads the code of a command only to run it. */
 import type { Writable } from "node:stream";
 import { CLIENT_INFO } from "../util/version.js";
-import { type CommandSpec, commandHelp, type Invocation, programHelp } from "./command.js";
+import type { CommandSpec, Invocation } from "./command.js";
+import { commandHelp, programHelp } from "./command-options.js";
 import { COMMANDS } from "./commands.js";
 import type { CommandLine } from "./create-command-context.js";
 import { EXIT, exitCodeOf, Interruption, watchSignals } from "./errors.js";

@@ -9,8 +9,7 @@ import type { ToolportOptions } from "../port/options.js";
 import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
 import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
 import type { Toolport } from "../toolport.js";
-import { flagOption, type Invocation, locationOptions, textOption } from "./command.js";
-import type { CommandContext, OpenedStore } from "./command-context.js";
+import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { printRows } from "./create-command-context.js";
 import { CliError, EXIT } from "./errors.js";
 import { shellWord } from "./format-error.js";
@@ -21,17 +20,16 @@ import { askForm, describePage } from "./questions.js";
 const ANSWERED_BY = "cli";
 
 /** The user that the command acts for; undefined for the plain port. */
-export function principalOf(invocation: Invocation): string | undefined {
-  const name = textOption(invocation, "principal");
+export function principalOf(context: CommandContext): string | undefined {
+  const name = context.text("principal");
   if (name === undefined || name.trim() !== "") return name;
   throw new CliError({
     message: "--principal requires the name of a user",
-    next: `toolport ${invocation.command.name} --help`,
+    next: `toolport ${context.command.name} --help`,
   });
 }
 
-export const answeredByOf = (invocation: Invocation): string =>
-  textOption(invocation, "answered-by") ?? ANSWERED_BY;
+export const answeredByOf = (context: CommandContext): string => context.text("answered-by") ?? ANSWERED_BY;
 
 /** How `call` suspends. */
 export interface SuspendWish {
@@ -41,10 +39,10 @@ export interface SuspendWish {
 }
 
 /** Undefined without `--suspend`. */
-export function readSuspend(invocation: Invocation): SuspendWish | undefined {
-  const [key, ttl, when] = ["key", "ttl", "approval"].map((name) => textOption(invocation, name));
-  if (!flagOption(invocation, "suspend")) {
-    const [extra] = ["key", "ttl", "approval"].filter((name) => textOption(invocation, name) !== undefined);
+export function readSuspend(context: CommandContext): SuspendWish | undefined {
+  const [key, ttl, when] = ["key", "ttl", "approval"].map((name) => context.text(name));
+  if (!context.flag("suspend")) {
+    const [extra] = ["key", "ttl", "approval"].filter((name) => context.text(name) !== undefined);
     if (extra === undefined) return undefined;
     throw new CliError({ message: `--${extra} requires --suspend`, next: "toolport call --help" });
   }
@@ -81,20 +79,15 @@ export function requireState({ statePath }: Pick<OpenedStore, "statePath">, { co
 const WAITS_FOR = { input: "an answer", approval: "an approval", login: "a login" } as const;
 const MAX_SHOWN = 60;
 
-interface Place {
-  readonly invocation: Invocation;
-  readonly context: CommandContext;
-}
-
 /** Prints a call that waits, with its token. Returns the exit code. */
-export function showSuspended(call: Suspended, { invocation, context }: Place): number {
-  const principal = principalOf(invocation);
+export function showSuspended(call: Suspended, context: CommandContext): number {
+  const principal = principalOf(context);
   if (context.form === "json") context.printJson(toDocument(call, principal));
   else if (context.form === "raw") context.print(call.token);
   else {
     const words = [
       ...(principal === undefined ? [] : ["--principal", principal]),
-      ...locationOptions(invocation),
+      ...locationOptions(context),
     ];
     const options = words.map((word) => ` ${shellWord(word)}`).join("");
     context.print(
@@ -156,8 +149,8 @@ export const describeLogin = (
 ];
 
 /** Prints all calls that wait. */
-export function listSuspended(calls: readonly Suspended[], { invocation, context }: Place): void {
-  const principal = principalOf(invocation);
+export function listSuspended(calls: readonly Suspended[], context: CommandContext): void {
+  const principal = principalOf(context);
   if (context.form === "json") {
     context.printJson({
       ...(principal !== undefined && { principal }),
@@ -246,12 +239,12 @@ async function choose(
 }
 
 /** A port without servers, which can list and discard calls, and send none. */
-export async function openWaitingCalls(invocation: Invocation, context: CommandContext): Promise<Toolport> {
+export async function openWaitingCalls(context: CommandContext): Promise<Toolport> {
   const opened = await context.openStore();
-  requireState(opened, invocation);
+  requireState(opened, context);
   const toolport = createToolport({ mcpServers: {}, store: opened.store, restore: false });
   context.onExit(() => toolport.close());
-  const principal = principalOf(invocation);
+  const principal = principalOf(context);
   return principal === undefined ? toolport : toolport.as(principal);
 }
 
@@ -275,8 +268,8 @@ export async function findWaiting(
 }
 
 /** The token of the command line; `-`: from stdin, or typed without echo. */
-export async function readToken(invocation: Invocation, context: CommandContext): Promise<string> {
-  const [word = ""] = invocation.words;
+export async function readToken(context: CommandContext): Promise<string> {
+  const [word = ""] = context.words;
   if (word !== "-") return word;
   const text = context.isInteractive
     ? await context.ask("Token: ", { isSecret: true })
@@ -285,6 +278,6 @@ export async function readToken(invocation: Invocation, context: CommandContext)
   if (token !== "") return token;
   throw new CliError({
     message: "No token was given on stdin",
-    next: `toolport ${invocation.command.name} --help`,
+    next: `toolport ${context.command.name} --help`,
   });
 }

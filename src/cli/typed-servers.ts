@@ -2,8 +2,7 @@
 import { resolve } from "node:path";
 import { suggestServerName } from "../registry/suggest-server-name.js";
 import { canParseUrl } from "../util/can-parse-url.js";
-import { type Invocation, isAddress, textOption, textsOption } from "./command.js";
-import type { TypedServers } from "./command-context.js";
+import { type Invocation, isAddress, type TypedServers, textOption, textsOption } from "./command.js";
 import { CliError } from "./errors.js";
 import { shellWord } from "./format-error.js";
 

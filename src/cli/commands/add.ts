@@ -16,24 +16,11 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
 import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
-import {
-  type CommandSpec,
-  flag,
-  flagOption,
-  type Invocation,
-  PROJECT,
-  REGISTRY,
-  REPLACE,
-  type RunCommand,
-  text,
-  textOption,
-  texts,
-  textsOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { flag, PROJECT, REGISTRY, REPLACE, text, texts } from "../command-options.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument, shellWord } from "../format-error.js";
-import { describeEntry, ownFileFor, surroundingsFor } from "../own-files.js";
+import { describeEntry, ownFileFor } from "../own-files.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
 import { openRegistry } from "./search.js";
@@ -95,17 +82,17 @@ export const addCommand: CommandSpec = {
   load: async () => (await import("./add.js")).runAdd,
 };
 
-export const runAdd: RunCommand = async (invocation, context) => {
-  const additions = await readAdditions(invocation, context);
-  const file = await ownFileFor(invocation, context);
+export const runAdd: RunCommand = async (context) => {
+  const additions = await readAdditions(context);
+  const file = await ownFileFor(context);
   for (const addition of additions) await agree(addition, file, context);
-  await save(additions, file, flagOption(invocation, "replace"));
+  await save(additions, file, context.flag("replace"));
   const names = additions.map(({ name }) => name);
   // The user typed the entry or agreed to it: ask no further question about the project file.
   await context.trustServers(names, file);
   if (context.form !== "json") context.info(`Added ${names.join(", ")} to ${file}`, "green");
   for (const note of additions.flatMap(({ notes = [] }) => notes)) context.info(note);
-  const checks = flagOption(invocation, "no-check") ? [] : await checkServers(names, context);
+  const checks = context.flag("no-check") ? [] : await checkServers(names, context);
   if (context.form === "json") {
     const added = additions.map(({ name, shown }) => ({ name, command: describeEntry(shown).command }));
     context.printJson({ file, added, checks: checks.map(({ exitCode: _code, ...check }) => check) });
@@ -113,17 +100,17 @@ export const runAdd: RunCommand = async (invocation, context) => {
   return Math.max(EXIT.ok, ...checks.map(({ exitCode }) => exitCode));
 };
 
-async function readAdditions(invocation: Invocation, context: CommandContext): Promise<Addition[]> {
-  const wanted = textOption(invocation, "from-registry");
-  if (wanted !== undefined) return [await readFromRegistry(wanted, invocation, context)];
-  const [first, second] = invocation.words;
+async function readAdditions(context: CommandContext): Promise<Addition[]> {
+  const wanted = context.text("from-registry");
+  if (wanted !== undefined) return [await readFromRegistry(wanted, context)];
+  const [first, second] = context.words;
   const isJson = (word: string | undefined) => word?.trimStart().startsWith("{") === true;
   if (isJson(first)) return readPasted(first!, undefined, context);
   if (isJson(second)) return readPasted(second!, first, context);
   if (first === "-" || second === "-") {
     return readPasted(await context.readAllInput(), first === "-" ? undefined : first, context);
   }
-  return [readTyped(invocation, context)];
+  return [readTyped(context)];
 }
 
 /** Shows an entry that the user did not write, and asks before it is added. */
@@ -213,13 +200,13 @@ export async function checkServers(
   }
 }
 
-export function readTyped(invocation: Invocation, context: Pick<CommandContext, "cwd">): Addition {
-  const { words, passthrough } = invocation;
+export function readTyped(context: CommandContext): Addition {
+  const { words, passthrough } = context;
   const [name, address] = words;
   if (name === undefined) throw usage("name is missing: a name for the server");
   if (passthrough.length > 0 && address !== undefined)
     throw usage(`A server has a URL or a command, not both: ${address}`);
-  const entry = passthrough.length > 0 ? typedCommand(invocation, context) : typedUrl(invocation);
+  const entry = passthrough.length > 0 ? typedCommand(context) : typedUrl(context);
   return { name, entry, shown: entry, needsConsent: false, warnings: [], notes: notesOn(entry, passthrough) };
 }
 
@@ -239,8 +226,8 @@ function notesOn(
 /** `.`, `../x` and `--root=./x`. */
 const RELATIVE = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/;
 
-function typedUrl(invocation: Invocation): Record<string, unknown> {
-  const [name = "", address] = invocation.words;
+function typedUrl(context: CommandContext): Record<string, unknown> {
+  const [name = "", address] = context.words;
   if (address === undefined) {
     if (!isAddress(name)) throw usage(`${name} needs a URL, or -- and a command`);
     throw new CliError({
@@ -251,19 +238,20 @@ function typedUrl(invocation: Invocation): Record<string, unknown> {
   if (!isAddress(address)) {
     throw new CliError({
       message: `${JSON.stringify(address)} is not a URL. Write a command after --`,
-      next: `toolport add ${shellWord(name)} -- ${invocation.words.slice(1).map(shellWord).join(" ")}`,
+      next: `toolport add ${shellWord(name)} -- ${context.words.slice(1).map(shellWord).join(" ")}`,
     });
   }
-  const headers = readHeaders(invocation);
-  const transport = textOption(invocation, "transport");
+  const headers = readHeaders(context);
+  const transport = context.text("transport");
   return { url: address, ...(transport && { transport }), ...(headers && { headers }) };
 }
 
-function typedCommand(invocation: Invocation, { cwd }: Pick<CommandContext, "cwd">): Record<string, unknown> {
-  const [command = "", ...args] = invocation.passthrough;
-  const env = readEnv(invocation);
-  const given = textOption(invocation, "cwd");
-  const isProject = flagOption(invocation, "project");
+function typedCommand(context: CommandContext): Record<string, unknown> {
+  const { cwd } = context;
+  const [command = "", ...args] = context.passthrough;
+  const env = readEnv(context);
+  const given = context.text("cwd");
+  const isProject = context.flag("project");
   // The configuration file is in another directory, so relative paths need a working directory.
   const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
   const isRelative = args.some((arg) => RELATIVE.test(arg));
@@ -307,7 +295,7 @@ const SERVER_FIELDS = ["command", "url", "image", "httpUrl", "serverUrl", "baseU
 export async function readPasted(
   text: string,
   name: string | undefined,
-  context: Pick<CommandContext, "cwd" | "env">,
+  context: CommandContext,
 ): Promise<Addition[]> {
   const { root } = parseJsonConfig(PASTED, text);
   const isEntry = isRecord(root) && SERVER_FIELDS.some((field) => Object.hasOwn(root, field));
@@ -319,7 +307,7 @@ export async function readPasted(
   }
   const whole = isEntry ? JSON.stringify({ mcpServers: { [name!]: root } }) : text;
   const document = parseJsonConfig(PASTED, whole);
-  const surroundings = surroundingsOf(surroundingsFor(context));
+  const surroundings = surroundingsOf(context.surroundings);
   const { servers } = readServers(document, detectDialect(document), {
     place: { kind: undefined, scope: "user", baseDir: context.cwd, projectDir: context.cwd },
     surroundings,
@@ -354,19 +342,15 @@ export async function readPasted(
 const MAX_ROUNDS = 4;
 
 /** @param wanted `namespace/name`, or with `@version` appended */
-export async function readFromRegistry(
-  wanted: string,
-  invocation: Invocation,
-  context: CommandContext,
-): Promise<Addition> {
+export async function readFromRegistry(wanted: string, context: CommandContext): Promise<Addition> {
   const at = wanted.lastIndexOf("@");
   const [id, version] = at > 0 ? [wanted.slice(0, at), wanted.slice(at + 1)] : [wanted, undefined];
-  const registry = await openRegistry(invocation, context);
+  const registry = await openRegistry(context);
   const found = await registry.getServer(id, version, { signal: context.signal });
   const inputs: Record<string, InputValue> = {
-    ...readPairs(textsOption(invocation, "input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
+    ...readPairs(context.texts("input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
   };
-  const prefer = textOption(invocation, "prefer") as SourcePreference | undefined;
+  const prefer = context.text("prefer") as SourcePreference | undefined;
   const build = () => toServerConfig(found, { inputs, ...(prefer && { prefer }) });
   let result = build();
   for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && context.isInteractive; round++) {
@@ -382,7 +366,7 @@ export async function readFromRegistry(
     context.info(["Start this server yourself first; Toolport does not start it:", ...lines], "yellow");
   }
   return {
-    name: invocation.words[0] ?? result.name,
+    name: context.words[0] ?? result.name,
     entry: result.entry as unknown as Record<string, unknown>,
     shown: result.entry,
     needsConsent: true,

@@ -5,8 +5,8 @@ import { resolve } from "node:path";
 import { type AuditReport, verifyAudit } from "../../serve/audit/verify-audit.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gateway-key.js";
 import { createSeal } from "../../serve/replicas/seal.js";
-import { type CommandSpec, type RunCommand, text, textOption } from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { text } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { plainLine } from "../plain-text.js";
@@ -34,14 +34,11 @@ export const auditCommand: CommandSpec = {
   load: async () => (await import("./audit.js")).runAudit,
 };
 
-export const runAudit: RunCommand = async (invocation, context) => {
-  const [, ...files] = invocation.words;
+export const runAudit: RunCommand = async (context) => {
+  const [, ...files] = context.words;
   if (files.length === 0)
     throw new CliError({ message: "Name the audit log", next: "toolport audit verify audit.ndjson" });
-  const mac = await openKeys(
-    context,
-    textOption(invocation, "store") ?? (context.env["TOOLPORT_STORE"] || undefined),
-  );
+  const mac = await openKeys(context, context.text("store") ?? (context.env["TOOLPORT_STORE"] || undefined));
   const log = new AuditLog(files.map((file) => ({ name: file, path: resolve(context.cwd, file) })));
   const report = await verifyAudit(log.chunks(), mac);
   show(report, log, context);

@@ -4,17 +4,8 @@ import { AuthError } from "../../errors/auth-error.js";
 import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import {
-  type CommandSpec,
-  flag,
-  flagOption,
-  type Invocation,
-  PRINCIPAL_OPTION,
-  type RunCommand,
-  SERVER,
-  TYPED_OPTIONS,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { flag, PRINCIPAL_OPTION, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { forgetInputs } from "../load-servers.js";
@@ -64,8 +55,8 @@ class AlreadyLoggedIn {
   }
 }
 
-export const runAuth: RunCommand = async (invocation, context) => {
-  const [server = ""] = invocation.words;
+export const runAuth: RunCommand = async (context) => {
+  const [server = ""] = context.words;
   const { redirectUrl, hasLogin } = await readLogin(server, context);
   let toolport: Toolport | undefined;
   let report: ServerReport | undefined;
@@ -73,11 +64,11 @@ export const runAuth: RunCommand = async (invocation, context) => {
     await authorizeInBrowser({
       redirectUrl,
       authUrl: async (callbackUrl) => {
-        toolport = await open(server, callbackUrl, { invocation, context });
+        toolport = await open(server, callbackUrl, context);
         return loginPage(await toolport.connectServer(server, { signal: context.signal }), server);
       },
-      openBrowser: !flagOption(invocation, "no-browser"),
-      onUrl: (url) => showPage(url, { server, invocation, context }),
+      openBrowser: !context.flag("no-browser"),
+      onUrl: (url) => showPage(url, server, context),
       finish: async (params) => {
         report = await toolport!.finishAuth(server, params, { signal: context.signal });
       },
@@ -94,12 +85,8 @@ export const runAuth: RunCommand = async (invocation, context) => {
   return EXIT.ok;
 };
 
-async function open(
-  server: string,
-  callbackUrl: string,
-  { invocation, context }: { invocation: Invocation; context: CommandContext },
-): Promise<Toolport> {
-  const principal = principalOf(invocation);
+async function open(server: string, callbackUrl: string, context: CommandContext): Promise<Toolport> {
+  const principal = principalOf(context);
   const { toolport, statePath, leftOut } = await context.openPort({
     servers: [server],
     ...(principal !== undefined && { principal }),
@@ -109,7 +96,7 @@ async function open(
   const error = leftOut.get(server);
   if (error !== undefined) throw error;
   if (statePath === undefined) context.warn("State is in memory: the login is lost when this command ends");
-  if (flagOption(invocation, "reset")) await toolport.logOut(server);
+  if (context.flag("reset")) await toolport.logOut(server);
   return toolport;
 }
 
@@ -140,12 +127,9 @@ function loginPage(report: ServerReport, server: string): string {
   );
 }
 
-function showPage(
-  url: string,
-  { server, invocation, context }: { server: string; invocation: Invocation; context: CommandContext },
-): void {
+function showPage(url: string, server: string, context: CommandContext): void {
   if (context.form === "json") return context.printJson({ event: "authUrl", server, url }, { isLine: true });
-  if (!flagOption(invocation, "no-browser")) {
+  if (!context.flag("no-browser")) {
     context.info([`Log in to ${server} in your browser. If it does not open, visit:`, "", `  ${url}`, ""]);
     return;
   }
@@ -177,8 +161,8 @@ function reportEnd(
   );
 }
 
-export const runLogout: RunCommand = async (invocation, context) => {
-  const [server = ""] = invocation.words;
+export const runLogout: RunCommand = async (context) => {
+  const [server = ""] = context.words;
   const { toolport, leftOut, config } = await context.openPort({ servers: [server] });
   const error = leftOut.get(server);
   if (error !== undefined) throw error;

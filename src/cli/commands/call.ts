@@ -11,21 +11,16 @@ import type { JsonSchema } from "../../schema/json-schema.js";
 import { suggest } from "../../util/suggest.js";
 import { parseCallExpression, readArguments } from "../call-arguments.js";
 import { type CalledTool, finishCall } from "../call-result.js";
+import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import {
   ARGUMENTS,
-  type CommandSpec,
   flag,
-  flagOption,
-  type Invocation,
   PRINCIPAL_OPTION,
-  type RunCommand,
   SAVE_IMAGES,
   SUSPEND_OPTIONS,
   TYPED_OPTIONS,
   text,
-  textOption,
-} from "../command.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+} from "../command-options.js";
 import { openTool, requireTool } from "../connect-servers.js";
 import { CliError } from "../errors.js";
 import { shellWord } from "../format-error.js";
@@ -73,20 +68,20 @@ export const callCommand: CommandSpec = {
   load: async () => (await import("./call.js")).runCall,
 };
 
-export const runCall: RunCommand = async (invocation, context) => {
-  const [first = "", ...words] = invocation.words;
+export const runCall: RunCommand = async (context) => {
+  const [first = "", ...words] = context.words;
   const expression = parseCallExpression(first);
   const { selector } = expression ?? { selector: first };
-  const wish = readSuspend(invocation);
-  if (wish !== undefined) requireState(await context.openStore(), invocation);
-  const base = await readBase(invocation, context);
-  const principal = principalOf(invocation);
+  const wish = readSuspend(context);
+  if (wish !== undefined) requireState(await context.openStore(), context);
+  const base = await readBase(context);
+  const principal = principalOf(context);
   const { opened, server } = await openTool(context, selector, {
     command: "call",
     options: { ...wish?.options },
-    isSpecial: wish !== undefined || textOption(invocation, "record") !== undefined,
+    isSpecial: wish !== undefined || context.text("record") !== undefined,
     ...(principal !== undefined && { principal }),
-    ...(await recording(invocation, context)),
+    ...(await recording(context)),
   });
   const tool = await findTool(context, opened, { server, selector, wish });
   const args = readArguments(
@@ -94,7 +89,7 @@ export const runCall: RunCommand = async (invocation, context) => {
       words: [...(expression?.words ?? []), ...words],
       values: { ...base, ...expression?.values },
       positional: expression?.positional ?? [],
-      named: invocation.named,
+      named: context.named,
     },
     tool.inputSchema,
   );
@@ -102,15 +97,13 @@ export const runCall: RunCommand = async (invocation, context) => {
     tool,
     args,
     wish,
-    isIdempotent: flagOption(invocation, "idempotent"),
+    isIdempotent: context.flag("idempotent"),
   }).catch((error: unknown) => {
     if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS")
       context.info(misspeltArguments(args, tool.inputSchema), "yellow");
     throw error;
   });
-  return isSuspended(outcome)
-    ? showSuspended(outcome, { invocation, context })
-    : finishCall(outcome, tool, { invocation, context });
+  return isSuspended(outcome) ? showSuspended(outcome, context) : finishCall(outcome, tool, context);
 };
 
 /** Arguments that the tool does not have, if it has one with a similar name. Tools may accept others, so only a failed call shows them. */
@@ -141,8 +134,8 @@ async function findTool(
 }
 
 /** Reads `--args`: JSON, or `-` for stdin. */
-async function readBase(invocation: Invocation, context: CommandContext): Promise<Record<string, unknown>> {
-  const given = textOption(invocation, "args");
+async function readBase(context: CommandContext): Promise<Record<string, unknown>> {
+  const given = context.text("args");
   if (given === undefined) return {};
   const text = given === "-" ? await context.readAllInput() : given;
   let value: unknown;
@@ -155,16 +148,13 @@ async function readBase(invocation: Invocation, context: CommandContext): Promis
     return value as Record<string, unknown>;
   throw new CliError({
     message: "--args requires a JSON object",
-    next: `toolport call ${shellWord(invocation.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
+    next: `toolport call ${shellWord(context.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
   });
 }
 
 /** `--record`: records all messages in a file, which a test can replay without the server. */
-async function recording(
-  invocation: Invocation,
-  context: CommandContext,
-): Promise<{ change?: (entry: ServerEntry) => ServerEntry }> {
-  const file = textOption(invocation, "record");
+async function recording(context: CommandContext): Promise<{ change?: (entry: ServerEntry) => ServerEntry }> {
+  const file = context.text("record");
   if (file === undefined) return {};
   const { recordServer } = await import("../../testing/record-server.js");
   const path = resolve(context.cwd, file);

@@ -2,8 +2,8 @@
 
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
-import { type CommandSpec, PROJECT, type RunCommand, SERVERS } from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { PROJECT, SERVERS } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { findOwnFile } from "../own-files.js";
@@ -49,11 +49,11 @@ const DONE: Readonly<Record<ServerChange, readonly [verb: string, preposition: s
 /** The command changes every server that the command line names, or none of them. */
 export const changeServers =
   (change: ServerChange): RunCommand =>
-  async (invocation, context) => {
+  async (context) => {
     /** `file` is null for a server in the saved state. */
     const found: { name: string; file: string | null }[] = [];
-    for (const name of invocation.words) {
-      const file = await findOwnFile(name, invocation, context);
+    for (const name of context.words) {
+      const file = await findOwnFile(name, context);
       if (file !== undefined) found.push({ name, file });
       else if (change === "remove" && (await isSaved(name, context))) found.push({ name, file: null });
       else await throwNotOwn(name, context, change);

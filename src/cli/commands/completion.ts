@@ -4,14 +4,8 @@ import { PublicLists } from "../../catalog/public-lists.js";
 import { isRecord } from "../../config/entry-reader.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
-import {
-  type CommandSpec,
-  type Completes,
-  GLOBAL_OPTIONS,
-  type OptionSpec,
-  type RunCommand,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, Completes, OptionSpec, RunCommand } from "../command.js";
+import { GLOBAL_OPTIONS } from "../command-options.js";
 import { serversOf } from "../connect-servers.js";
 import { EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
@@ -45,7 +39,8 @@ export const completeCommand: CommandSpec = {
   load: async () => (await import("./completion.js")).runComplete,
 };
 
-export const runCompletion: RunCommand = async ({ words }, context) => {
+export const runCompletion: RunCommand = async (context) => {
+  const { words } = context;
   const name = words[0] as CompletedShell;
   const script = SHELL_SCRIPTS[name];
   if (context.form === "json") context.printJson({ shell: name, script });
@@ -103,7 +98,8 @@ complete -c toolport -a '(__toolport_complete)'
 
 const SHELL_SCRIPTS: Readonly<Record<CompletedShell, string>> = { bash: BASH, zsh: ZSH, fish: FISH };
 
-export const runComplete: RunCommand = async ({ passthrough, commands }, context) => {
+export const runComplete: RunCommand = async (context) => {
+  const { passthrough, commands } = context;
   try {
     const candidates = await completeLine(passthrough, commands, createLookUp(context));
     if (context.form === "json") context.printJson({ candidates });

@@ -3,19 +3,8 @@
 import { createServer } from "node:net";
 import { createConsoleAnswers } from "../../console/server-questions.js";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
-import {
-  ANSWERED_BY_OPTION,
-  type CommandSpec,
-  flag,
-  flagOption,
-  type Invocation,
-  MODEL_OPTIONS,
-  PRINCIPAL_OPTION,
-  type RunCommand,
-  text,
-  textOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { ANSWERED_BY_OPTION, flag, MODEL_OPTIONS, PRINCIPAL_OPTION, text } from "../command-options.js";
 import { CliError } from "../errors.js";
 import { principalOf } from "../suspended-calls.js";
 
@@ -47,12 +36,12 @@ export const demoCommand: CommandSpec = {
   examples: [["toolport demo", "every transport, a login, a crash and a fallback, in seconds"]],
   load: async () => {
     const { startDemo } = await import("../../demo/start-demo.js");
-    return (invocation, context) =>
+    return (context) =>
       startDemo({
         json: context.form === "json",
-        console: flagOption(invocation, "console") && !flagOption(invocation, "once"),
-        modelUrl: textOption(invocation, "model-url"),
-        model: textOption(invocation, "model"),
+        console: context.flag("console") && !context.flag("once"),
+        modelUrl: context.text("model-url"),
+        model: context.text("model"),
         signal: context.signal,
       });
   },
@@ -62,11 +51,11 @@ const HOST = "127.0.0.1";
 /** The page renders user interfaces of tools. */
 const APPS = { "io.modelcontextprotocol/ui": { mimeTypes: ["text/html;profile=mcp-app"] } };
 
-export const runConsole: RunCommand = async (invocation, context) => {
+export const runConsole: RunCommand = async (context) => {
   // Choose the port first: it is part of the redirect URL of logins.
-  const port = readPort(invocation) || (await findFreePort());
+  const port = readPort(context) || (await findFreePort());
   const callbackUrl = `http://${HOST}:${port}${CALLBACK_PATH}`;
-  const principal = principalOf(invocation);
+  const principal = principalOf(context);
   const answers = createConsoleAnswers();
   const { toolport, store, sources, leftOut } = await context.openPort({
     ...(principal !== undefined && { principal }),
@@ -82,9 +71,9 @@ export const runConsole: RunCommand = async (invocation, context) => {
     sources: Object.fromEntries(
       Object.entries(sources).map(([name, { file, line, kind }]) => [name, file ? `${file}:${line}` : kind]),
     ),
-    answeredBy: textOption(invocation, "answered-by"),
+    answeredBy: context.text("answered-by"),
     port,
-    open: flagOption(invocation, "open"),
+    open: context.flag("open"),
     log: (message) => context.info(message),
   });
   context.onExit(() => page.close());
@@ -98,8 +87,8 @@ function show(url: string, context: CommandContext): void {
   context.info("Anyone with this URL can use your servers. Press Ctrl-C to stop.");
 }
 
-function readPort(invocation: Invocation): number {
-  const text = textOption(invocation, "port");
+function readPort(context: CommandContext): number {
+  const text = context.text("port");
   const port = Number(text ?? 0);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
   throw new CliError({

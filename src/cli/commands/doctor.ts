@@ -6,8 +6,8 @@ import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
-import { type CommandSpec, OPTIONAL_SERVER, type RunCommand, TYPED_OPTIONS } from "../command.js";
-import type { CommandContext, LoadedServers, WrittenServers } from "../command-context.js";
+import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenServers } from "../command.js";
+import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { checkConnections } from "../doctor/check-catalog.js";
 import {
   checkConfig,
@@ -45,8 +45,8 @@ const MARKS: Readonly<Record<FindingStatus, readonly [mark: string, colour: Colo
   skip: ["-", "dim"],
 };
 
-export const runDoctor: RunCommand = async (invocation, context) => {
-  const { findings, consentError } = await checkAll(context, invocation.words[0]);
+export const runDoctor: RunCommand = async (context) => {
+  const { findings, consentError } = await checkAll(context, context.words[0]);
   const failed = findings.filter(({ status }) => status === "fail");
   const exitCode = Math.max(EXIT.ok, ...failed.map((finding) => finding.exitCode ?? EXIT.other));
   const next = adviceOf(findings);

@@ -7,17 +7,8 @@ import { createCodeMode } from "../../code/create-code-mode.js";
 import { toSuspendedProgram } from "../../code/suspend/program-record.js";
 import { ProgramRecords } from "../../code/suspend/program-records.js";
 import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
-import {
-  type CommandSpec,
-  type Invocation,
-  PRINCIPAL_OPTION,
-  type RunCommand,
-  SUSPEND_OPTIONS,
-  textOption,
-  texts,
-  textsOption,
-} from "../command.js";
-import type { CommandContext, OpenPortOptions } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenPortOptions, RunCommand } from "../command.js";
+import { PRINCIPAL_OPTION, SUSPEND_OPTIONS, texts } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 import { elicitOnTerminal } from "../questions.js";
@@ -48,37 +39,32 @@ export const execCommand: CommandSpec = {
   load: async () => (await import("./exec.js")).runExec,
 };
 
-interface Place {
-  readonly invocation: Invocation;
-  readonly context: CommandContext;
-}
-
 const MAX_SHOWN = 300;
 
-export const runExec: RunCommand = async (invocation, context) => {
-  const [path = ""] = invocation.words;
-  const wish = readSuspend(invocation);
-  if (wish !== undefined) requireState(await context.openStore(), invocation);
+export const runExec: RunCommand = async (context) => {
+  const [path = ""] = context.words;
+  const wish = readSuspend(context);
+  if (wish !== undefined) requireState(await context.openStore(), context);
   const source = await readProgram(path, context);
-  const limits = readLimits(invocation, context);
-  const servers = textsOption(invocation, "server");
-  const code = await openCode(invocation, context, {
+  const limits = readLimits(context);
+  const servers = context.texts("server");
+  const code = await openCode(context, {
     ...(servers.length > 0 && { servers }),
     options: { ...elicitOnTerminal(context), ...wish?.options },
   });
   const outcome = await run(context, path, (options) =>
     code.execute(source, { ...options, limits, ...(wish !== undefined && { suspend: wish.suspend }) }),
   );
-  return finish(outcome, { invocation, context });
+  return finish(outcome, context);
 };
 
 /** The program with this token, while it waits for a person. */
 export async function findProgram(
   token: string,
-  { invocation, context }: Place,
+  context: CommandContext,
 ): Promise<CodeSuspended | undefined> {
   const { store } = await context.openStore();
-  const found = await new ProgramRecords({ store, principal: principalOf(invocation) }).find(token);
+  const found = await new ProgramRecords({ store, principal: principalOf(context) }).find(token);
   return found && toSuspendedProgram(found.record);
 }
 
@@ -86,28 +72,24 @@ export async function findProgram(
 export async function resumeProgram(
   { token, reason }: Pick<CodeSuspended, "token" | "reason">,
   decision: ResumeInput,
-  { invocation, context }: Place,
+  context: CommandContext,
 ): Promise<number> {
   const when = reason === "approval" ? "always" : undefined;
-  const approval = (textOption(invocation, "approval") as "unsafe" | "always" | undefined) ?? when;
-  const code = await openCode(invocation, context, {
+  const approval = (context.text("approval") as "unsafe" | "always" | undefined) ?? when;
+  const code = await openCode(context, {
     options: {
       ...elicitOnTerminal(context),
       ...(approval !== undefined && { approve: { when: approval } }),
     },
   });
   const outcome = await run(context, "program", (options) =>
-    code.resume(token, { ...decision, answeredBy: answeredByOf(invocation) }, options),
+    code.resume(token, { ...decision, answeredBy: answeredByOf(context) }, options),
   );
-  return finish(outcome, { invocation, context });
+  return finish(outcome, context);
 }
 
-async function openCode(
-  invocation: Invocation,
-  context: CommandContext,
-  options: OpenPortOptions,
-): Promise<CodeMode> {
-  const principal = principalOf(invocation);
+async function openCode(context: CommandContext, options: OpenPortOptions): Promise<CodeMode> {
+  const principal = principalOf(context);
   const { toolport } = await context.openPort({ ...options, ...(principal !== undefined && { principal }) });
   const code = createCodeMode(toolport);
   context.onExit(() => code.close());
@@ -127,9 +109,9 @@ async function readProgram(path: string, context: CommandContext): Promise<strin
   }
 }
 
-function readLimits(invocation: Invocation, context: CommandContext): CodeLimits {
+function readLimits(context: CommandContext): CodeLimits {
   const limits: Record<string, number> = {};
-  for (const each of textsOption(invocation, "limit")) {
+  for (const each of context.texts("limit")) {
     const [, name = "", value = ""] = /^(\w+)=(\d+)$/.exec(each) ?? [];
     if (name === "")
       throw new CliError({
@@ -161,8 +143,8 @@ async function run(
   }
 }
 
-function finish(outcome: CodeOutcome, { invocation, context }: Place): number {
-  if (isSuspended(outcome)) return showSuspended(outcome, { invocation, context });
+function finish(outcome: CodeOutcome, context: CommandContext): number {
+  if (isSuspended(outcome)) return showSuspended(outcome, context);
   const { value, error } = outcome;
   if (context.form === "json") context.printJson(outcome);
   else if (error === undefined && value !== undefined)

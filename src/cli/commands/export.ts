@@ -6,16 +6,8 @@ import { dirname, resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
-import {
-  type CommandSpec,
-  flag,
-  flagOption,
-  type RunCommand,
-  SERVERS,
-  text,
-  textOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { flag, SERVERS, text } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { unknownServer } from "../open-port.js";
 import { plural } from "../plain-text.js";
@@ -42,14 +34,14 @@ export const exportCommand: CommandSpec = {
 /** Only the owner may read a file with secrets. */
 const PRIVATE_MODE = 0o600;
 
-export const runExport: RunCommand = async (invocation, context) => {
-  const format = (textOption(invocation, "format") ?? "toolport") as ExportDialect;
-  const keepsSecrets = flagOption(invocation, "keep-secrets");
-  const servers = await chooseServers(invocation.words, context);
+export const runExport: RunCommand = async (context) => {
+  const format = (context.text("format") ?? "toolport") as ExportDialect;
+  const keepsSecrets = context.flag("keep-secrets");
+  const servers = await chooseServers(context.words, context);
   const secrets = keepsSecrets ? "keep" : "variables";
   const { text, variables, warnings } = exportConfig(servers, format, { secrets });
   for (const warning of warnings) context.warn(warning);
-  const out = textOption(invocation, "out");
+  const out = context.text("out");
   const file = out === undefined ? undefined : resolve(context.cwd, out);
   if (file !== undefined) await write(file, text, { isPrivate: keepsSecrets, context });
   if (context.form === "json") {

@@ -13,22 +13,12 @@ import { effectiveServers, readConfig } from "../../node/load-config.js";
 import { readDocument } from "../../node/read-document.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
-import {
-  type CommandSpec,
-  flag,
-  flagOption,
-  PROJECT,
-  REPLACE,
-  type RunCommand,
-  SERVERS,
-  texts,
-  textsOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
-import { describeEntry, ownFileFor, surroundingsFor } from "../own-files.js";
+import { describeEntry, ownFileFor } from "../own-files.js";
 import { indented, plural } from "../plain-text.js";
 
 export const importCommand: CommandSpec = {
@@ -49,18 +39,18 @@ export const importCommand: CommandSpec = {
   load: async () => (await import("./import.js")).runImport,
 };
 
-export const runImport: RunCommand = async (invocation, context) => {
-  const target = await ownFileFor(invocation, context);
-  const { candidates, files, notes } = await findImports(textsOption(invocation, "from"), context, target);
-  const wanted = choose(candidates, invocation.words);
-  const mayReplace = flagOption(invocation, "replace");
+export const runImport: RunCommand = async (context) => {
+  const target = await ownFileFor(context);
+  const { candidates, files, notes } = await findImports(context.texts("from"), context, target);
+  const wanted = choose(candidates, context.words);
+  const mayReplace = context.flag("replace");
   const coming = wanted.filter(({ state }) => state === "new" || (state === "taken" && mayReplace));
-  const isDryRun = flagOption(invocation, "dry-run");
+  const isDryRun = context.flag("dry-run");
   for (const note of notes) context.warn(note);
   if (context.form !== "json") reportFound(wanted, mayReplace, context);
   if (!isDryRun && coming.length > 0) {
-    const chosen = textsOption(invocation, "from").flatMap((program) => ["--from", program]);
-    const next = ["toolport import", ...[...invocation.words, ...chosen].map(shellWord), "--yes"].join(" ");
+    const chosen = context.texts("from").flatMap((program) => ["--from", program]);
+    const next = ["toolport import", ...[...context.words, ...chosen].map(shellWord), "--yes"].join(" ");
     await agree(coming, { target, next, context });
     const add = Object.fromEntries(coming.map(({ name, entry }) => [name, entry]));
     await saveOwnConfig(target, { add, replace: mayReplace });
@@ -181,7 +171,7 @@ export async function findImports(
   const files: string[] = [];
   const notes: string[] = [];
   for (const file of await filesOf(from, context)) {
-    const config = await readConfig(file, surroundingsFor(context));
+    const config = await readConfig(file, context.surroundings);
     for (const read of config.found) {
       if (read.isRead) files.push(read.file);
       notes.push(...notesOn(read));
@@ -214,7 +204,7 @@ async function filesOf(from: readonly string[], context: CommandContext): Promis
   const paths = from.filter((word) => !Object.hasOwn(PROGRAMS, word));
   for (const word of paths) if (!/[./\\]/.test(word)) throw unknownProgram(word);
   const dialects = from.length === 0 ? foreign : names.flatMap((name) => PROGRAMS[name]!);
-  const found = dialects.length === 0 ? [] : await findConfigs({ ...surroundingsFor(context), dialects });
+  const found = dialects.length === 0 ? [] : await findConfigs({ ...context.surroundings, dialects });
   return [...paths.map((path) => resolve(context.cwd, path)), ...found.map(({ file }) => file)];
 }
 

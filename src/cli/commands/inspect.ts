@@ -1,8 +1,8 @@
 /** `toolport inspect`: shows everything about a server, with `--raw` the exchanged messages, too. */
 
 import { formatPairs } from "../../util/format-table.js";
-import { type CommandSpec, flag, flagOption, type RunCommand, SERVER, TYPED_OPTIONS } from "../command.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
+import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { requireServer, type ServerOutcome } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
 import { EXIT } from "../errors.js";
@@ -26,9 +26,9 @@ export const inspectCommand: CommandSpec = {
   load: async () => (await import("./inspect.js")).runInspect,
 };
 
-export const runInspect: RunCommand = async (invocation, context) => {
-  const [server = ""] = invocation.words;
-  const isRaw = flagOption(invocation, "raw");
+export const runInspect: RunCommand = async (context) => {
+  const [server = ""] = context.words;
+  const isRaw = context.flag("raw");
   const traffic: string[] = [];
   const record = (line: string) => void traffic.push(line);
   const opened = await context.openPort({

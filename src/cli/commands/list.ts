@@ -4,8 +4,8 @@ import { homedir } from "node:os";
 import { relative, sep } from "node:path";
 import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
 import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
-import { type CommandSpec, OPTIONAL_SERVER, type RunCommand, TYPED_OPTIONS } from "../command.js";
-import type { CommandContext, OpenedPort, ServerOrigin } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedPort, RunCommand, ServerOrigin } from "../command.js";
+import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { connectServers, type ServerOutcome, type ServerStatus, serversIn } from "../connect-servers.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument } from "../format-error.js";
@@ -34,7 +34,8 @@ const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
   disabled: "dim",
 };
 
-export const runList: RunCommand = async ({ words }, context) => {
+export const runList: RunCommand = async (context) => {
+  const { words } = context;
   const servers = words.length === 0 ? undefined : words;
   const opened = await context.openPort({ ...(servers && { servers }), onMissingConsent: "leaveOut" });
   const names = servers ?? serversIn(opened);

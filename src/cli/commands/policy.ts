@@ -8,16 +8,8 @@ import { readPolicy } from "../../serve/policy/read-policy.js";
 import { readUri } from "../../serve/policy/resource-uri.js";
 import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
 import { parseJson } from "../../util/json.js";
-import {
-  type CommandSpec,
-  type Invocation,
-  type RunCommand,
-  text,
-  textOption,
-  texts,
-  textsOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { text, texts } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
 
@@ -65,12 +57,12 @@ const WORDS: Readonly<Record<PolicyEffect, string>> = {
   deny: "denied",
 };
 
-export const runPolicy: RunCommand = async (invocation, context) => {
-  const [action, file = ""] = invocation.words;
+export const runPolicy: RunCommand = async (context) => {
+  const [action, file = ""] = context.words;
   const policy = await readFileOf(file, context);
   const servers = [...(await context.readServers()).servers.keys()];
   if (action === "check") return check(policy, servers, context);
-  const request = requestOf(invocation, servers);
+  const request = requestOf(context, servers);
   if (!servers.includes(request.server))
     context.warn(plainLine(`Your configuration has no server ${request.server}`));
   return decide(policy, request, context);
@@ -131,8 +123,8 @@ async function decide(policy: Policy, request: PolicyRequest, context: CommandCo
   return EXIT_OF[decision.effect];
 }
 
-function requestOf(invocation: Invocation, servers: readonly string[]): PolicyRequest {
-  const text = (name: string) => textOption(invocation, name);
+function requestOf(context: CommandContext, servers: readonly string[]): PolicyRequest {
+  const text = (name: string) => context.text(name);
   const [tool, prompt, uri] = ["tool", "prompt", "resource"].map(text);
   if ([tool, prompt, uri].filter((named) => named !== undefined).length !== 1)
     throw usage("Name one of --tool, --prompt and --resource");
@@ -143,7 +135,7 @@ function requestOf(invocation: Invocation, servers: readonly string[]): PolicyRe
   if (uri !== undefined && args !== undefined) throw usage("--args needs --tool or --prompt");
   return {
     principal: issuer === undefined ? user : JSON.stringify([issuer, user]),
-    scopes: textsOption(invocation, "scope"),
+    scopes: context.texts("scope"),
     method: tool !== undefined ? "tools/call" : prompt !== undefined ? "prompts/get" : "resources/read",
     server: target.server,
     ...(tool !== undefined && { tool: target.name }),

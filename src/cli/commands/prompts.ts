@@ -2,14 +2,8 @@
 
 import { toContentPart } from "../../content/content-part.js";
 import { formatPart } from "../call-result.js";
-import {
-  ARGUMENTS,
-  type CommandSpec,
-  OPTIONAL_SERVER,
-  type RunCommand,
-  SERVER,
-  TYPED_OPTIONS,
-} from "../command.js";
+import type { CommandSpec, RunCommand } from "../command.js";
+import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
@@ -42,7 +36,10 @@ export const promptsCommand: CommandSpec = {
   load: async () => (await import("./prompts.js")).runPrompts,
 };
 
-export const runPrompts: RunCommand = async ({ words: [server] }, context) => {
+export const runPrompts: RunCommand = async (context) => {
+  const {
+    words: [server],
+  } = context;
   const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const all = await opened.toolport.prompts({ signal: context.signal });
@@ -63,7 +60,8 @@ export const runPrompts: RunCommand = async ({ words: [server] }, context) => {
   return exitCode;
 };
 
-export const runPrompt: RunCommand = async ({ words, named }, context) => {
+export const runPrompt: RunCommand = async (context) => {
+  const { words, named } = context;
   const [server = "", name = "", ...given] = words;
   const options = named.map(({ name: key, text = "true" }): [string, string] => [key, text]);
   const args = Object.fromEntries([...options, ...given.map(readPair)]);

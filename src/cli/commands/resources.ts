@@ -3,16 +3,8 @@
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ResourceContents } from "../../model/resource-info.js";
-import {
-  type CommandSpec,
-  OPTIONAL_SERVER,
-  type RunCommand,
-  SERVER,
-  TYPED_OPTIONS,
-  text,
-  textOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
@@ -44,7 +36,10 @@ export const resourcesCommand: CommandSpec = {
   load: async () => (await import("./resources.js")).runResources,
 };
 
-export const runResources: RunCommand = async ({ words: [server] }, context) => {
+export const runResources: RunCommand = async (context) => {
+  const {
+    words: [server],
+  } = context;
   const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const { signal } = context;
@@ -72,8 +67,8 @@ export const runResources: RunCommand = async ({ words: [server] }, context) => 
   return exitCode;
 };
 
-export const runRead: RunCommand = async (invocation, context) => {
-  const [server = "", uri = ""] = invocation.words;
+export const runRead: RunCommand = async (context) => {
+  const [server = "", uri = ""] = context.words;
   const opened = await context.openPort({ servers: [server] });
   await requireServer(context, opened, server);
   const progress = context.progress(`Reading ${uri}`);
@@ -83,7 +78,7 @@ export const runRead: RunCommand = async (invocation, context) => {
       ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
     })
     .finally(() => progress.done());
-  const out = textOption(invocation, "out");
+  const out = context.text("out");
   if (out !== undefined) await saveContent(contents, { path: resolve(context.cwd, out), context });
   if (context.form === "json") context.printJson({ server, uri, contents });
   else if (out === undefined && context.form === "raw") {

@@ -3,20 +3,8 @@
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
 import { finishCall } from "../call-result.js";
-import {
-  ANSWERED_BY_OPTION,
-  type CommandSpec,
-  flag,
-  flagOption,
-  type Invocation,
-  type PositionalSpec,
-  PRINCIPAL_OPTION,
-  type RunCommand,
-  SAVE_IMAGES,
-  text,
-  textOption,
-} from "../command.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedPort, PositionalSpec, RunCommand } from "../command.js";
+import { ANSWERED_BY_OPTION, flag, PRINCIPAL_OPTION, SAVE_IMAGES, text } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import {
   answeredByOf,
@@ -89,16 +77,16 @@ export const discardCommand: CommandSpec = {
 /** Tokens of programs begin with it. */
 const PROGRAM_PREFIX = "tpp1.";
 
-export const runResume: RunCommand = async (invocation, context) => {
-  const given = await readDecision(invocation, context);
-  const waiting = await openWaitingCalls(invocation, context);
-  const token = await readToken(invocation, context);
-  if (token.startsWith(PROGRAM_PREFIX)) return resumeProgram(token, given, { invocation, context });
+export const runResume: RunCommand = async (context) => {
+  const given = await readDecision(context);
+  const waiting = await openWaitingCalls(context);
+  const token = await readToken(context);
+  if (token.startsWith(PROGRAM_PREFIX)) return resumeProgram(token, given, context);
   const found = await findWaiting(waiting, token, context.signal);
-  const principal = principalOf(invocation);
+  const principal = principalOf(context);
   // Ask before any server is started.
-  let decision = given ?? (await decide(found.call, { invocation, context }));
-  if (decision === undefined) return postpone(found.call!, { invocation, context });
+  let decision = given ?? (await decide(found.call, context));
+  if (decision === undefined) return postpone(found.call!, context);
   const opened = await context.openPort({
     servers: [found.server],
     ...(principal !== undefined && { principal }),
@@ -107,49 +95,45 @@ export const runResume: RunCommand = async (invocation, context) => {
   if (leftOut !== undefined) throw leftOut;
   let next = { token, tool: found.tool };
   for (;;) {
-    const outcome = await send(opened, next.token, { decision, invocation, context });
+    const outcome = await send(opened, next.token, decision, context);
     if (!isSuspended(outcome)) {
       const tool = calledTool(opened, { server: outcome.server, name: next.tool });
-      return finishCall(outcome, tool, { invocation, context });
+      return finishCall(outcome, tool, context);
     }
     // A login that is not over: asking again at once would not help.
     const isSame = outcome.token === next.token;
     next = outcome;
-    if (isSame || !context.isInteractive) return showSuspended(outcome, { invocation, context });
+    if (isSame || !context.isInteractive) return showSuspended(outcome, context);
     const following = await askDecision(context, outcome, principal);
-    if (following === undefined) return postpone(outcome, { invocation, context });
+    if (following === undefined) return postpone(outcome, context);
     decision = following;
   }
 };
 
-async function resumeProgram(token: string, given: ResumeInput | undefined, place: Place): Promise<number> {
+async function resumeProgram(
+  token: string,
+  given: ResumeInput | undefined,
+  context: CommandContext,
+): Promise<number> {
   const programs = await import("./exec.js");
-  const found = await programs.findProgram(token, place);
+  const found = await programs.findProgram(token, context);
   // An unknown token is reported by the code mode.
-  const decision = given ?? (await decide(found, place));
-  if (decision === undefined) return postpone(found!, place);
+  const decision = given ?? (await decide(found, context));
+  if (decision === undefined) return postpone(found!, context);
   return programs
-    .resumeProgram(found ?? { token, reason: "input" }, decision, place)
+    .resumeProgram(found ?? { token, reason: "input" }, decision, context)
     .catch((error: unknown) => Promise.reject(toWrongDecision(error) ?? error));
 }
 
-interface Place {
-  readonly invocation: Invocation;
-  readonly context: CommandContext;
-}
-
 /** The decision of the options; undefined if there is none. */
-async function readDecision(
-  invocation: Invocation,
-  context: CommandContext,
-): Promise<ResumeInput | undefined> {
+async function readDecision(context: CommandContext): Promise<ResumeInput | undefined> {
   const [approve, refuse, again, restart] = ["approve", "refuse", "again", "restart"].map((name) =>
-    flagOption(invocation, name),
+    context.flag(name),
   );
-  const answers = textOption(invocation, "answers");
+  const answers = context.text("answers");
   if ([approve, refuse, answers !== undefined, restart].filter(Boolean).length > 1)
     throw usage("Give one of --answers, --approve, --refuse and --restart");
-  if (answers === "-" && invocation.words[0] === "-")
+  if (answers === "-" && context.words[0] === "-")
     throw usage("The token and --answers cannot both come from stdin");
   const input: ResumeInput = {
     ...((approve || refuse) && { approve: approve! }),
@@ -179,11 +163,11 @@ async function readAnswers(
 /** Without options: a login needs no decision, and everything else is asked at the terminal. */
 async function decide(
   call: Suspended | undefined,
-  { invocation, context }: Place,
+  context: CommandContext,
 ): Promise<ResumeInput | undefined> {
   // The outcome of the call is unknown: the port says so.
   if (call === undefined) return {};
-  if (context.isInteractive) return askDecision(context, call, principalOf(invocation));
+  if (context.isInteractive) return askDecision(context, call, principalOf(context));
   switch (call.reason) {
     case "login":
       return {};
@@ -205,21 +189,17 @@ const exampleOf = ({ requests }: Extract<Suspended, { reason: "input" }>): strin
     ),
   );
 
-function postpone(call: Suspended, { invocation, context }: Place): number {
+function postpone(call: Suspended, context: CommandContext): number {
   context.info("Nothing was sent; the call still waits", "dim");
-  return showSuspended(call, { invocation, context });
+  return showSuspended(call, context);
 }
 
-async function send(
-  { toolport }: OpenedPort,
-  token: string,
-  { decision, invocation, context }: Place & { decision: ResumeInput },
-) {
+async function send({ toolport }: OpenedPort, token: string, decision: ResumeInput, context: CommandContext) {
   const progress = context.progress("Resuming");
   try {
     return await toolport.resume(
       token,
-      { ...decision, answeredBy: answeredByOf(invocation) },
+      { ...decision, answeredBy: answeredByOf(context) },
       { signal: context.signal, ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }) },
     );
   } catch (error) {
@@ -248,15 +228,15 @@ function calledTool({ toolport }: OpenedPort, { server, name }: { server: string
 
 const usage = (message: string): CliError => new CliError({ message, next: "toolport resume --help" });
 
-export const runSuspended: RunCommand = async (invocation, context) => {
-  const waiting = await openWaitingCalls(invocation, context);
-  listSuspended(await waiting.suspended(), { invocation, context });
+export const runSuspended: RunCommand = async (context) => {
+  const waiting = await openWaitingCalls(context);
+  listSuspended(await waiting.suspended(), context);
   return EXIT.ok;
 };
 
-export const runDiscard: RunCommand = async (invocation, context) => {
-  const waiting = await openWaitingCalls(invocation, context);
-  await waiting.discard(await readToken(invocation, context), { answeredBy: "cli" });
+export const runDiscard: RunCommand = async (context) => {
+  const waiting = await openWaitingCalls(context);
+  await waiting.discard(await readToken(context), { answeredBy: "cli" });
   if (context.form === "json") context.printJson({ discarded: true });
   else context.info("The call was discarded; nothing was sent", "green");
   return EXIT.ok;

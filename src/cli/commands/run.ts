@@ -8,19 +8,8 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
 import type { DeferToolsOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
-import {
-  type CommandSpec,
-  flag,
-  flagOption,
-  type Invocation,
-  MODEL_OPTIONS,
-  type RunCommand,
-  text,
-  textOption,
-  texts,
-  textsOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { flag, MODEL_OPTIONS, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { shellWord } from "../format-error.js";
@@ -57,21 +46,21 @@ const MAX_SHOWN = 300;
 
 type DeferMode = NonNullable<DeferToolsOptions["mode"]>;
 
-export const runTask: RunCommand = async (invocation, context) => {
-  const task = invocation.words.join(" ");
-  const maxSteps = readMaxSteps(invocation);
-  const model = await findModel(invocation, context);
-  const servers = textsOption(invocation, "server");
+export const runTask: RunCommand = async (context) => {
+  const task = context.words.join(" ");
+  const maxSteps = readMaxSteps(context);
+  const model = await findModel(context);
+  const servers = context.texts("server");
   const opened = await context.openPort({
     ...(servers.length > 0 && { servers }),
     isSpecial: true,
-    options: { approve: createApproval(context), deferTools: { mode: readDeferMode(invocation) } },
+    options: { approve: createApproval(context), deferTools: { mode: readDeferMode(context) } },
   });
   const failed = (await connectServers(context, opened)).filter(
     ({ status }) => status !== "ok" && status !== "disabled",
   );
   for (const { name, error } of failed) context.warn(`${name} is not available: ${error?.message ?? ""}`);
-  const tools = flagOption(invocation, "code")
+  const tools = context.flag("code")
     ? await openCode(opened.toolport, context)
     : await warnOfCost(opened.toolport, context);
   const progress = context.progress(`Waiting for ${model.name}`);
@@ -96,9 +85,9 @@ export const runTask: RunCommand = async (invocation, context) => {
   return reportEnd(outcome, { model, maxSteps, context });
 };
 
-function readDeferMode(invocation: Invocation): DeferMode {
-  const mode = textOption(invocation, "defer") as DeferMode | undefined;
-  if (!flagOption(invocation, "search")) return mode ?? "never";
+function readDeferMode(context: CommandContext): DeferMode {
+  const mode = context.text("defer") as DeferMode | undefined;
+  if (!context.flag("search")) return mode ?? "never";
   if (mode === undefined || mode === "always") return "always";
   throw new CliError({
     message: `--search and --defer ${mode} contradict each other`,
@@ -124,11 +113,11 @@ async function warnOfCost(toolport: Toolport, context: CommandContext): Promise<
   return toolport;
 }
 
-async function findModel(invocation: Invocation, context: CommandContext): Promise<Model> {
+async function findModel(context: CommandContext): Promise<Model> {
   const model = await chooseModel({
-    url: textOption(invocation, "model-url"),
-    name: textOption(invocation, "model"),
-    api: textOption(invocation, "api") as ModelApi | undefined,
+    url: context.text("model-url"),
+    name: context.text("model"),
+    api: context.text("api") as ModelApi | undefined,
     env: context.env,
     signal: context.signal,
   });
@@ -138,7 +127,7 @@ async function findModel(invocation: Invocation, context: CommandContext): Promi
     exitCode: EXIT.configuration,
     message:
       "No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give an OpenAI-compatible endpoint with --model-url",
-    next: `toolport run ${shellWord(invocation.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
+    next: `toolport run ${shellWord(context.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
   });
 }
 
@@ -185,8 +174,8 @@ function reportEnd({ text, steps, endedBy }: AgentOutcome, { model, maxSteps, co
   return EXIT.other;
 }
 
-function readMaxSteps(invocation: Invocation): number {
-  const maxSteps = Number(textOption(invocation, "max-steps") ?? 20);
+function readMaxSteps(context: CommandContext): number {
+  const maxSteps = Number(context.text("max-steps") ?? 20);
   if (Number.isInteger(maxSteps) && maxSteps > 0) return maxSteps;
   throw new CliError({
     message: "--max-steps requires a whole number above 0",

@@ -4,15 +4,8 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import type { RegistryServer } from "../../registry/registry-server.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
-import {
-  type CommandSpec,
-  type Invocation,
-  REGISTRY,
-  type RunCommand,
-  text,
-  textOption,
-} from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import { REGISTRY, text } from "../command-options.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { shellWord } from "../format-error.js";
@@ -34,20 +27,20 @@ export const searchCommand: CommandSpec = {
 
 const MAX_DESCRIPTION = 70;
 
-export const runSearch: RunCommand = async (invocation, context) => {
-  const search = invocation.words.join(" ");
+export const runSearch: RunCommand = async (context) => {
+  const search = context.words.join(" ");
   const progress = context.progress(`Searching for ${search}`);
-  const registry = await openRegistry(invocation, context);
+  const registry = await openRegistry(context);
   const page = await registry
     .listServers({
       search,
-      limit: readLimit(invocation),
+      limit: readLimit(context),
       version: "latest",
-      cursor: textOption(invocation, "cursor"),
+      cursor: context.text("cursor"),
       signal: context.signal,
     })
     .catch((error: unknown) => {
-      throw unavailable(error, invocation);
+      throw unavailable(error, context);
     })
     .finally(() => progress.done());
   const { servers, nextCursor } = page;
@@ -57,7 +50,7 @@ export const runSearch: RunCommand = async (invocation, context) => {
   }
   if (servers.length === 0) {
     context.info(`No server in the registry has ${JSON.stringify(search)} in its name`, "yellow");
-    const [word = ""] = invocation.words
+    const [word = ""] = context.words
       .join(" ")
       .split(/[\s/]+/)
       .sort((a, b) => b.length - a.length);
@@ -82,10 +75,10 @@ export const runSearch: RunCommand = async (invocation, context) => {
 };
 
 /** The registry is no configured server, so `doctor` and `list` cannot help. */
-function unavailable(error: unknown, invocation: Invocation): unknown {
+function unavailable(error: unknown, context: CommandContext): unknown {
   if (!ToolportError.isInstance(error)) return error;
-  const words = invocation.words.map(shellWord).join(" ");
-  const isOfficial = textOption(invocation, "registry") === undefined;
+  const words = context.words.map(shellWord).join(" ");
+  const isOfficial = context.text("registry") === undefined;
   return new CliError({
     code: error.code,
     message: `The registry cannot be searched: ${error.what}`,
@@ -117,8 +110,8 @@ function toRow({ server, official }: RegistryServer) {
   };
 }
 
-function readLimit(invocation: Invocation): number {
-  const limit = Number(textOption(invocation, "limit") ?? 20);
+function readLimit(context: CommandContext): number {
+  const limit = Number(context.text("limit") ?? 20);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
   throw new CliError({
     message: "--limit requires a whole number from 1 to 100",
@@ -127,11 +120,8 @@ function readLimit(invocation: Invocation): number {
 }
 
 /** Responses are cached in the state file, because registries guarantee no availability. */
-export async function openRegistry(
-  invocation: Invocation,
-  context: CommandContext,
-): Promise<McpRegistryClient> {
-  const baseUrl = textOption(invocation, "registry") ?? context.env["TOOLPORT_REGISTRY"];
+export async function openRegistry(context: CommandContext): Promise<McpRegistryClient> {
+  const baseUrl = context.text("registry") ?? context.env["TOOLPORT_REGISTRY"];
   const { store, statePath } = await context.openStore();
   return new McpRegistryClient({
     cache: statePath === undefined ? true : store,

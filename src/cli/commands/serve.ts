@@ -6,16 +6,8 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
-import {
-  type CommandSpec,
-  flag,
-  type Invocation,
-  type OptionSpec,
-  type RunCommand,
-  text,
-  texts,
-} from "../command.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedPort, OptionSpec, RunCommand } from "../command.js";
+import { flag, text, texts } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { openPort } from "../open-port.js";
@@ -80,14 +72,14 @@ const STDIO_DRAIN_MS = 500;
 /** Servers get this time to end by themselves. The guardian then ends the others, within a second. */
 const STDIO_STOP_MS = 300;
 
-export const runServe: RunCommand = async (invocation, context) => {
-  const settings = readServeSettings(invocation, context);
+export const runServe: RunCommand = async (context) => {
+  const settings = readServeSettings(context);
   if (settings.client !== undefined) {
     const isOverHttp = settings.http !== undefined || settings.url !== undefined;
-    const tokenFile = isOverHttp ? tokenFileOf(settings, invocation, context) : undefined;
-    return printConfig(settings.client, invocation, { settings, context, tokenFile });
+    const tokenFile = isOverHttp ? tokenFileOf(settings, context) : undefined;
+    return printConfig(settings.client, settings, context, tokenFile);
   }
-  const opened = await openServers(invocation, settings, context);
+  const opened = await openServers(settings, context);
   const { http } = settings;
   const logger = loggerOf(context);
   // Rules may name servers that this gateway leaves out.
@@ -101,7 +93,7 @@ export const runServe: RunCommand = async (invocation, context) => {
     ...(settings.drainMs !== undefined && { drainMs: settings.drainMs }),
   };
   if (http === undefined) return serveStdio(createGateway(opened.toolport, options), settings, context);
-  const credentials = readCredentials(settings, tokenFileOf(settings, invocation, context), context);
+  const credentials = readCredentials(settings, tokenFileOf(settings, context), context);
   const gateway = createGateway(opened.toolport, {
     ...options,
     ...httpOptions(settings, http),
@@ -129,17 +121,13 @@ async function serveStdio(
 }
 
 /** The port with the servers to offer. Servers that may not be used are left out: the others still work. */
-async function openServers(
-  invocation: Invocation,
-  settings: ServeSettings,
-  context: CommandContext,
-): Promise<OpenedPort> {
+async function openServers(settings: ServeSettings, context: CommandContext): Promise<OpenedPort> {
   const written = await context.readServers();
   context.onExit(enterServeChain(written.files));
   const { store: url, servers: chosen } = settings;
   const isGateway = (name: string) => {
     const server = written.servers.get(name);
-    const commands = invocation.commands.map((command) => command.name);
+    const commands = context.commands.map((command) => command.name);
     return server !== undefined && runsGateway(server.translated.entry, commands);
   };
   const gateways = chosen === undefined ? [...written.servers.keys()].filter(isGateway) : [];

@@ -1,18 +1,15 @@
 /** `toolport shell`: runs commands in one session, typed at a terminal or read from stdin. */
 
 import { createInterface } from "node:readline";
-import {
-  type CommandSpec,
-  commandHelp,
-  flag,
-  flagOption,
-  type Invocation,
-  programHelp,
-  type RunCommand,
-  SERVER,
-  TYPED_OPTIONS,
+import type {
+  CommandContext,
+  CommandSpec,
+  Invocation,
+  OpenedPort,
+  OpenPortOptions,
+  RunCommand,
 } from "../command.js";
-import type { CommandContext, OpenedPort, OpenPortOptions } from "../command-context.js";
+import { commandHelp, flag, programHelp, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { serversIn, serversOf } from "../connect-servers.js";
 import type { ShellParts } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf, Interruption } from "../errors.js";
@@ -51,11 +48,10 @@ export const shellCommand: CommandSpec = {
   load: async () => (await import("./shell.js")).runShell,
 };
 
-export const runShell: RunCommand = async (invocation, context) => {
+export const runShell: RunCommand = async (context) => {
   const { stdin, stderr } = context.streams;
   const isTerminal = stdin.isTTY === true && stderr.isTTY === true;
   const session: ShellSession = new ShellSession({
-    invocation,
     context,
     ask: (question, options) => prompt.ask(question, { ...options, signal: session.signal }),
   });
@@ -66,7 +62,7 @@ export const runShell: RunCommand = async (invocation, context) => {
     onInterrupt: () => session.interrupt(),
   });
   await session.open();
-  if (!isTerminal) return runScript(session, context, flagOption(invocation, "keep-going"));
+  if (!isTerminal) return runScript(session, context, context.flag("keep-going"));
   context.onExit(() => prompt.close());
   const count = serversIn(session.port).length;
   context.info(`${plural(count, "server")}. Tab completes, help lists the commands, Ctrl-D ends.`, "dim");
@@ -102,7 +98,6 @@ const OUTSIDE: ReadonlySet<string> = new Set([
 const INHERITED = ["json", "output", "timeout", "yes", "quiet", "verbose", "no-color"];
 
 interface SessionParts {
-  readonly invocation: Invocation;
   readonly context: CommandContext;
   readonly ask: ShellParts["askOnTerminal"];
 }
@@ -117,7 +112,7 @@ export class ShellSession {
 
   constructor(parts: SessionParts) {
     this.#parts = parts;
-    this.commands = parts.invocation.commands.filter(({ name }) => !OUTSIDE.has(name));
+    this.commands = parts.context.commands.filter(({ name }) => !OUTSIDE.has(name));
   }
 
   get port(): OpenedPort {
@@ -131,8 +126,8 @@ export class ShellSession {
 
   /** Opens the port. It connects nothing before a line needs a server. */
   async open(): Promise<OpenedPort> {
-    const { invocation, context } = this.#parts;
-    const servers = invocation.words.length > 0 ? invocation.words : undefined;
+    const { context } = this.#parts;
+    const servers = context.words.length > 0 ? context.words : undefined;
     this.#opened = await context.openPort({
       ...(servers && { servers }),
       onMissingConsent: "leaveOut",
@@ -159,9 +154,9 @@ export class ShellSession {
     let invocation: Invocation | undefined;
     this.#running = new AbortController();
     try {
-      const words = toCommand(splitWords(line, { keepsParentheses: true }), this.#parts.invocation.commands);
+      const words = toCommand(splitWords(line, { keepsParentheses: true }), this.#parts.context.commands);
       if (words[0] === "exit" || words[0] === "quit") return undefined;
-      const parsed = parseCommandLine(words, this.#parts.invocation.commands);
+      const parsed = parseCommandLine(words, this.#parts.context.commands);
       if (parsed.wants !== "run") {
         const { command } = parsed.wants === "help" ? parsed : { command: undefined };
         const help =
@@ -194,7 +189,7 @@ export class ShellSession {
   }
 
   #inherit(invocation: Invocation): Invocation {
-    const { options } = this.#parts.invocation;
+    const { options } = this.#parts.context;
     const isFormGiven = ["json", "output"].some((name) => invocation.options[name] !== undefined);
     const inherited = INHERITED.filter((name) => !(isFormGiven && ["json", "output"].includes(name)));
     const own = Object.fromEntries(inherited.map((name) => [name, options[name]]));
@@ -238,7 +233,7 @@ export class ShellSession {
   #report(error: unknown, invocation: Invocation | undefined): void {
     const { context } = this.#parts;
     const { stderr } = context.streams;
-    const options = { ...this.#parts.invocation.options, ...invocation?.options };
+    const options = { ...context.options, ...invocation?.options };
     const isJson = options["json"] === true || options["output"] === "json";
     const paint = choosePaint({
       isTerminal: stderr.isTTY === true,

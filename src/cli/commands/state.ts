@@ -7,8 +7,8 @@ import { checkWritten } from "../../node/expand-server.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { SealingStore } from "../../state/create-store.js";
 import type { Store } from "../../state/store.js";
-import { type CommandSpec, flag, flagOption, type RunCommand } from "../command.js";
-import type { CommandContext, OpenedStore } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedStore, RunCommand } from "../command.js";
+import { flag } from "../command-options.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
@@ -35,14 +35,14 @@ export const stateCommand: CommandSpec = {
   load: async () => (await import("./state.js")).runState,
 };
 
-export const runState: RunCommand = async (invocation, context) => {
-  const [action = "ls", prefix = ""] = invocation.words;
+export const runState: RunCommand = async (context) => {
+  const [action = "ls", prefix = ""] = context.words;
   const opened = await context.openStore();
   switch (action) {
     case "path":
       return showPath(opened, context);
     case "gc":
-      return tidy(opened, flagOption(invocation, "dry-run"), context);
+      return tidy(opened, context.flag("dry-run"), context);
     case "migrate":
       return migrate(opened, context);
     case "reseal":

@@ -2,17 +2,8 @@
 
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
-import {
-  type CommandSpec,
-  flag,
-  flagOption,
-  type Invocation,
-  type RunCommand,
-  TYPED_OPTIONS,
-  text,
-  textOption,
-} from "../command.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
+import { flag, TYPED_OPTIONS, text } from "../command-options.js";
 import {
   connectForList,
   type ListedErrors,
@@ -62,10 +53,10 @@ export const findCommand: CommandSpec = {
   load: async () => (await import("./tools.js")).runFind,
 };
 
-export const runTools: RunCommand = async (invocation, context) => {
+export const runTools: RunCommand = async (context) => {
   const {
     words: [word],
-  } = invocation;
+  } = context;
   let server = word;
   const opened = await context.openPort({
     ...(word !== undefined && {
@@ -78,7 +69,7 @@ export const runTools: RunCommand = async (invocation, context) => {
       },
     }),
   });
-  const withCost = flagOption(invocation, "cost");
+  const withCost = context.flag("cost");
   if (word !== undefined && server !== word) {
     const tool = await requireTool(context, opened, { server, selector: word, command: "tools" });
     if (withCost) await printCosts([tool], { opened, errors: [], context, only: tool });
@@ -154,9 +145,9 @@ function printTool(tool: ToolInfo, context: CommandContext): void {
   else context.printPainted(describeTool(tool, context));
 }
 
-export const runFind: RunCommand = async (invocation, context) => {
-  const query = invocation.words.join(" ");
-  const limit = readLimit(invocation);
+export const runFind: RunCommand = async (context) => {
+  const query = context.words.join(" ");
+  const limit = readLimit(context);
   const opened = await context.openPort();
   const { errors, exitCode } = await connectForList(context, opened, undefined);
   const tools = await opened.toolport.searchTools(query, { limit, signal: context.signal });
@@ -168,8 +159,8 @@ export const runFind: RunCommand = async (invocation, context) => {
   return exitCode;
 };
 
-function readLimit(invocation: Invocation): number {
-  const limit = Number(textOption(invocation, "limit") ?? 10);
+function readLimit(context: CommandContext): number {
+  const limit = Number(context.text("limit") ?? 10);
   if (Number.isInteger(limit) && limit > 0) return limit;
   throw new CliError({ message: "--limit requires a whole number above 0", next: "toolport find --help" });
 }

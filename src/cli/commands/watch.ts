@@ -1,6 +1,6 @@
 /** `toolport watch`: prints events of the servers, one JSON line each, until Ctrl-C. */
-import { type CommandSpec, OPTIONAL_SERVER, type RunCommand, TYPED_OPTIONS } from "../command.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
+import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { EXIT } from "../errors.js";
 import { errorDocument } from "../format-error.js";
 
@@ -19,7 +19,8 @@ export const watchCommand: CommandSpec = {
 const HEALTH_CHECK_MS = 30_000;
 const DAY_MS = 86_400_000;
 
-export const runWatch: RunCommand = async ({ words }, context) => {
+export const runWatch: RunCommand = async (context) => {
+  const { words } = context;
   const opened = await context.openPort({
     ...(words.length > 0 && { servers: words }),
     asksOnTerminal: false,

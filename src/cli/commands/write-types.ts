@@ -5,14 +5,8 @@ import { dirname, resolve } from "node:path";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { literal, memberName, NameSet, propertyName, typeName } from "../../schema/typescript/identifiers.js";
 import { comment, createTypeWriter, indent } from "../../schema/typescript/schema-to-type.js";
-import {
-  type CommandSpec,
-  OPTIONAL_SERVER,
-  type RunCommand,
-  TYPED_OPTIONS,
-  text,
-  textOption,
-} from "../command.js";
+import type { CommandSpec, RunCommand } from "../command.js";
+import { OPTIONAL_SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";
@@ -30,8 +24,8 @@ export const typesCommand: CommandSpec = {
   load: async () => (await import("./write-types.js")).runTypes,
 };
 
-export const runTypes: RunCommand = async (invocation, context) => {
-  const { words } = invocation;
+export const runTypes: RunCommand = async (context) => {
+  const { words } = context;
   const opened = await context.openPort(words.length === 0 ? {} : { servers: words });
   for (const server of words) await requireServer(context, opened, server);
   const { exitCode } =
@@ -42,7 +36,7 @@ export const runTypes: RunCommand = async (invocation, context) => {
     ...(words.length > 0 && { servers: words }),
   });
   const text = generateClient(tools);
-  const out = textOption(invocation, "out");
+  const out = context.text("out");
   if (out !== undefined) {
     const path = resolve(context.cwd, out);
     await mkdir(dirname(path), { recursive: true });

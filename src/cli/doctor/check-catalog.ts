@@ -7,7 +7,7 @@ import type { ToolCosts } from "../../port/tool-costs.js";
 import { checkToolSchemas, sayUnchecked } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
-import type { CommandContext, OpenedPort } from "../command-context.js";
+import type { CommandContext, OpenedPort } from "../command.js";
 import { EXIT, exitCodeOf } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";

@@ -5,7 +5,7 @@ import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
-import type { CommandContext, WrittenServers } from "../command-context.js";
+import type { CommandContext, WrittenServers } from "../command.js";
 import { EXIT } from "../errors.js";
 import { plural } from "../plain-text.js";
 

@@ -3,8 +3,7 @@ import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
 import { KEY_VARIABLE } from "../../state/stores/configured-keys.js";
 import { VERSION } from "../../util/version.js";
-import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";
 import { STATE_OFF, STATE_VARIABLE } from "../open-store.js";
 import { type ConfigClient, reachableHost, type ServeSettings } from "./serve-settings.js";
@@ -15,13 +14,15 @@ const STORE_VARIABLE = "TOOLPORT_STORE";
 /** The variable with the token of a gateway over HTTP. */
 export const TOKEN_VARIABLE = "TOOLPORT_SERVE_TOKEN";
 
+/** @param tokenFile where the token of a gateway over HTTP is; undefined if it needs none, or has it from its environment */
 export async function printConfig(
   client: ConfigClient,
-  invocation: Invocation,
-  { settings, context, tokenFile }: PrintParts,
+  settings: ServeSettings,
+  context: CommandContext,
+  tokenFile: string | undefined,
 ): Promise<number> {
   const format = CLIENT_FORMATS[client];
-  const target = targetOf(invocation, settings, context);
+  const target = targetOf(settings, context);
   if (target.kind === "http" && !format.hasHttp)
     throw new CliError({
       code: "NOT_SUPPORTED",
@@ -57,16 +58,9 @@ export async function printConfig(
   return EXIT.ok;
 }
 
-interface PrintParts {
-  readonly settings: ServeSettings;
-  readonly context: CommandContext;
-  /** Where the token of a gateway over HTTP is. Undefined if it needs none, or has it from its environment. */
-  readonly tokenFile: string | undefined;
-}
-
-function targetOf(invocation: Invocation, settings: ServeSettings, context: CommandContext): ClientTarget {
+function targetOf(settings: ServeSettings, context: CommandContext): ClientTarget {
   const { http, url, issuer, noToken } = settings;
-  if (http === undefined && url === undefined) return programTarget(invocation, settings, context);
+  if (http === undefined && url === undefined) return programTarget(settings, context);
   if (url === undefined && http?.port === 0)
     throw new CliError({
       message: "A client needs a fixed port: give one with --http, or the address with --url",
@@ -78,20 +72,17 @@ function targetOf(invocation: Invocation, settings: ServeSettings, context: Comm
 }
 
 /** The command line of this program, with the options that were given. Paths become absolute. */
-function programTarget(
-  invocation: Invocation,
-  settings: ServeSettings,
-  { cwd, env }: CommandContext,
-): ClientTarget {
+function programTarget(settings: ServeSettings, context: CommandContext): ClientTarget {
+  const { cwd, env } = context;
   const { command, args } = ownCommand(env);
   const { store, drainMs } = settings;
   const isSecret = store !== undefined && hasPassword(store);
   const option = (name: string, value: string | undefined) => (value === undefined ? [] : [name, value]);
-  const flag = (name: string) => (flagOption(invocation, name) ? [`--${name}`] : []);
+  const flag = (name: string) => (context.flag(name) ? [`--${name}`] : []);
   const words = [
-    ...textsOption(invocation, "config").flatMap((path) => ["--config", resolve(cwd, path)]),
-    ...stateWords(invocation, { cwd, env }),
-    ...option("--timeout", textOption(invocation, "timeout")),
+    ...context.texts("config").flatMap((path) => ["--config", resolve(cwd, path)]),
+    ...stateWords(context),
+    ...option("--timeout", context.text("timeout")),
     ...option("--servers", settings.servers?.join(",")),
     ...option("--store", isSecret ? undefined : store),
     ...["no-prefix", "read-only", "code"].flatMap(flag),
@@ -109,9 +100,10 @@ function programTarget(
 }
 
 /** The state of this shell. A client does not have its variables, and would use other state. */
-function stateWords(invocation: Invocation, { cwd, env }: Pick<CommandContext, "cwd" | "env">): string[] {
-  if (flagOption(invocation, "no-state")) return ["--no-state"];
-  const given = textOption(invocation, "state");
+function stateWords(context: CommandContext): string[] {
+  const { cwd, env } = context;
+  if (context.flag("no-state")) return ["--no-state"];
+  const given = context.text("state");
   if (given !== undefined) return ["--state", resolve(cwd, given)];
   const variable = env[STATE_VARIABLE];
   if (variable === STATE_OFF) return ["--no-state"];

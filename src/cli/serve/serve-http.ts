@@ -9,8 +9,7 @@ import type { Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { LOOPBACK_HOSTS } from "../../serve/http/guards.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
-import { flagOption, type Invocation, textOption } from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";
 import { statePath } from "../open-store.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
@@ -41,16 +40,15 @@ export interface Credentials {
 /** The file of the local token; undefined if another kind of credential is used. */
 export function tokenFileOf(
   { issuer, noToken, tokenFile }: ServeSettings,
-  invocation: Invocation,
-  { env, cwd }: CommandContext,
+  context: CommandContext,
 ): string | undefined {
   if (issuer !== undefined || noToken) return undefined;
   if (tokenFile !== undefined) return tokenFile;
-  if (env[TOKEN_VARIABLE]) return undefined;
-  const home = env["HOME"] || env["USERPROFILE"];
+  if (context.env[TOKEN_VARIABLE]) return undefined;
   const path = statePath({
-    ...{ env, cwd, flag: textOption(invocation, "state"), isOff: flagOption(invocation, "no-state") },
-    ...(home && { home }),
+    ...context.surroundings,
+    flag: context.text("state"),
+    isOff: context.flag("no-state"),
   });
   if (path !== undefined) return join(dirname(path), "serve-token");
   throw new CliError({

@@ -2,8 +2,7 @@
 
 import { isIP } from "node:net";
 import { resolve } from "node:path";
-import { flagOption, type Invocation, textOption, textsOption } from "../command.js";
-import type { CommandContext } from "../command-context.js";
+import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";
 
 /** The clients for which `--print-config` writes an entry. */
@@ -61,22 +60,22 @@ const OF_HTTP = [
 ] as const;
 
 /** @throws CliError if options contradict each other, or an address without authorization would be public */
-export function readServeSettings(invocation: Invocation, { cwd, env }: CommandContext): ServeSettings {
-  const text = (name: string) => textOption(invocation, name);
+export function readServeSettings(context: CommandContext): ServeSettings {
+  const { cwd, env } = context;
+  const text = (name: string) => context.text(name);
   const file = (name: string) => {
     const path = text(name);
     return path === undefined ? undefined : resolve(cwd, path);
   };
   const http = readListening(text("http"));
   const client = text("print-config") as ConfigClient | undefined;
-  if (flagOption(invocation, "stdio") && http !== undefined)
-    throw usage("--stdio and --http contradict each other");
+  if (context.flag("stdio") && http !== undefined) throw usage("--stdio and --http contradict each other");
   const isOverHttp = http !== undefined || (client !== undefined && text("url") !== undefined);
   if (!isOverHttp) {
-    const stray = OF_HTTP.find((name) => invocation.options[name] !== undefined);
+    const stray = OF_HTTP.find((name) => context.options[name] !== undefined);
     if (stray !== undefined) throw usage(`--${stray} needs --http`);
   }
-  const servers = textsOption(invocation, "servers").flatMap((names) => names.split(","));
+  const servers = context.texts("servers").flatMap((names) => names.split(","));
   const settings: ServeSettings = {
     http,
     servers: servers.length === 0 ? undefined : servers.map((name) => name.trim()).filter(Boolean),
@@ -84,15 +83,15 @@ export function readServeSettings(invocation: Invocation, { cwd, env }: CommandC
     url: text("url"),
     path: text("path") ?? "/mcp",
     issuer: text("issuer"),
-    audience: textsOption(invocation, "audience"),
+    audience: context.texts("audience"),
     connectClient: text("connect-client"),
-    allowHosts: textsOption(invocation, "allow-host"),
-    allowOrigins: textsOption(invocation, "allow-origin"),
+    allowHosts: context.texts("allow-host"),
+    allowOrigins: context.texts("allow-origin"),
     tokenFile: file("token-file"),
-    noToken: flagOption(invocation, "no-token"),
-    noPrefix: flagOption(invocation, "no-prefix"),
-    readOnly: flagOption(invocation, "read-only"),
-    code: flagOption(invocation, "code"),
+    noToken: context.flag("no-token"),
+    noPrefix: context.flag("no-prefix"),
+    readOnly: context.flag("read-only"),
+    code: context.flag("code"),
     policy: file("policy"),
     audit: file("audit"),
     drainMs: readDrainMs(text("drain-ms")),
