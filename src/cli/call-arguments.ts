@@ -63,10 +63,10 @@ export function readArguments(
 
 function byPosition(positional: readonly unknown[], names: readonly string[]): [string, unknown][] {
   if (positional.length > names.length)
-    throw new CliError({
-      message: `There are ${positional.length} values without a name, but the tool has ${names.length === 0 ? "no named arguments" : `only ${names.join(", ")}`}`,
-      next: "toolport call --help",
-    });
+    throw new CliError(
+      `There are ${positional.length} values without a name, but the tool has ${names.length === 0 ? "no named arguments" : `only ${names.join(", ")}`}`,
+      "toolport call --help",
+    );
   return positional.map((value, index) => [names[index]!, value]);
 }
 
@@ -100,10 +100,10 @@ const folded = (name: string): string => name.replace(/[-_]/g, "").toLowerCase()
 
 function unknownArgument(name: string, names: readonly string[]): CliError {
   const [close] = suggest(name, names, 1);
-  return new CliError({
-    message: `There is no option or argument --${name}${close === undefined ? `. The arguments are ${names.join(", ")}` : `. Did you mean --${close}?`}`,
-    next: "toolport call --help",
-  });
+  return new CliError(
+    `There is no option or argument --${name}${close === undefined ? `. The arguments are ${names.join(", ")}` : `. Did you mean --${close}?`}`,
+    "toolport call --help",
+  );
 }
 
 function readWord(word: string): Typed {
@@ -112,10 +112,10 @@ function readWord(word: string): Typed {
   const isJson = word[mark] === "=" && word[mark - 1] === ":";
   const key = word.slice(0, isJson ? mark - 1 : mark);
   if (mark < 0 || key === "")
-    throw new CliError({
-      message: `${JSON.stringify(word)} is not an argument; write key=value or key:=json`,
-      next: "toolport call --help",
-    });
+    throw new CliError(
+      `${JSON.stringify(word)} is not an argument; write key=value or key:=json`,
+      "toolport call --help",
+    );
   return { key, text: word.slice(mark + 1), isJson };
 }
 
@@ -139,10 +139,10 @@ function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): 
 function requireJson(text: string, key: string): unknown {
   const value = parseJson(text);
   if (value !== undefined) return value;
-  throw new CliError({
-    message: `${key}:= requires JSON, and ${JSON.stringify(text)} is not JSON; write ${key}=… for a string`,
-    next: "toolport call --help",
-  });
+  throw new CliError(
+    `${key}:= requires JSON, and ${JSON.stringify(text)} is not JSON; write ${key}=… for a string`,
+    "toolport call --help",
+  );
 }
 
 /** Converts the text to the type that the schema allows. */
@@ -358,10 +358,10 @@ class ValueReader {
 
   #error(what: string): CliError {
     const near = this.#text.slice(this.#at, this.#at + 20);
-    return new CliError({
-      message: `The arguments in parentheses cannot be read: ${what}${near === "" ? " at the end" : ` before ${JSON.stringify(near)}`}`,
-      next: "toolport call --help",
-    });
+    return new CliError(
+      `The arguments in parentheses cannot be read: ${what}${near === "" ? " at the end" : ` before ${JSON.stringify(near)}`}`,
+      "toolport call --help",
+    );
   }
 }
 

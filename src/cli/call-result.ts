@@ -31,14 +31,11 @@ export async function finishCall(
     folder === undefined ? [] : await saveBytes(parts, { folder: resolve(context.cwd, folder), stem });
   await printResult(context, { tool, result, parts, files });
   if (!result.isError) return EXIT.ok;
-  throw new CliError({
-    code: "TOOL_ERROR",
-    message: `The tool ${tool.server}.${tool.sourceName} reported an error`,
-    next: `toolport tools ${shellWord(`${tool.server}.${tool.sourceName}`)}`,
-    exitCode: EXIT.toolError,
-    server: result.server,
-    tool: tool.sourceName,
-  });
+  throw new CliError(
+    `The tool ${tool.server}.${tool.sourceName} reported an error`,
+    `toolport tools ${shellWord(`${tool.server}.${tool.sourceName}`)}`,
+    { code: "TOOL_ERROR", exitCode: EXIT.toolError, server: result.server, tool: tool.sourceName },
+  );
 }
 
 interface CallOutcome {

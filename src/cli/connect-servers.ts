@@ -225,12 +225,11 @@ export function throwIfMistyped(selector: string, names: readonly string[], comm
   const [close] = suggest(selector.slice(0, mark), names, 1);
   if (close === undefined) return;
   const meant = `${close}${selector.slice(mark)}`;
-  throw new CliError({
-    code: "UNKNOWN_SERVER",
-    message: `There is no server ${JSON.stringify(selector.slice(0, mark))}. Did you mean ${close}?`,
-    next: `toolport ${command} ${shellWord(meant)}`,
-    exitCode: 2,
-  });
+  throw new CliError(
+    `There is no server ${JSON.stringify(selector.slice(0, mark))}. Did you mean ${close}?`,
+    `toolport ${command} ${shellWord(meant)}`,
+    { code: "UNKNOWN_SERVER", exitCode: 2 },
+  );
 }
 
 function withheld({ toolport }: OpenedPort, server: string, selector: string): CatalogError | undefined {
@@ -244,21 +243,20 @@ function withheld({ toolport }: OpenedPort, server: string, selector: string): C
 }
 
 const onlyServer = (server: string): CliError =>
-  new CliError({
-    message: `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
-    next: `toolport tools ${shellWord(server)}`,
-  });
+  new CliError(
+    `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
+    `toolport tools ${shellWord(server)}`,
+  );
 
 function missing(tools: readonly ToolInfo[], selector: string, command: string): CliError {
   const names = tools.flatMap((tool) => [`${tool.server}.${tool.sourceName}`, tool.name]);
   const [close] = suggest(selector, names, 1);
   const [server] = serversOf(selector)([...new Set(tools.map((tool) => tool.server))]) ?? [];
-  return new CliError({
-    code: "TOOL_NOT_FOUND",
-    message: `There is no tool ${JSON.stringify(selector)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    next:
-      close === undefined
-        ? `toolport tools${server === undefined ? "" : ` ${shellWord(server)}`}`
-        : `toolport ${command} ${shellWord(close)}`,
-  });
+  return new CliError(
+    `There is no tool ${JSON.stringify(selector)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    close === undefined
+      ? `toolport tools${server === undefined ? "" : ` ${shellWord(server)}`}`
+      : `toolport ${command} ${shellWord(close)}`,
+    { code: "TOOL_NOT_FOUND" },
+  );
 }

@@ -122,11 +122,11 @@ export function createCommandContext(
       write(`${plainJson(value, isLine ? undefined : 2)}\n`),
     async printBytes(bytes) {
       if (stdout.isTTY === true)
-        throw new CliError({
-          code: "BINARY_OUTPUT",
-          message: "The result is binary data, which a terminal cannot show. Write it to a file",
-          next: `toolport ${invocation.command.name} … --output raw > file`,
-        });
+        throw new CliError(
+          "The result is binary data, which a terminal cannot show. Write it to a file",
+          `toolport ${invocation.command.name} … --output raw > file`,
+          { code: "BINARY_OUTPUT" },
+        );
       write(bytes);
     },
     info(lines, colour) {
@@ -190,10 +190,10 @@ function readForm(invocation: Invocation): OutputForm {
   const output = textOption(invocation, "output") as OutputForm | undefined;
   if (!flagOption(invocation, "json")) return output ?? "text";
   if (output === undefined || output === "json") return "json";
-  throw new CliError({
-    message: `--json and --output ${output} contradict each other`,
-    next: `toolport ${invocation.command.name} --json`,
-  });
+  throw new CliError(
+    `--json and --output ${output} contradict each other`,
+    `toolport ${invocation.command.name} --json`,
+  );
 }
 
 function readTimeout(invocation: Invocation): number | undefined {
@@ -201,10 +201,10 @@ function readTimeout(invocation: Invocation): number | undefined {
   if (text === undefined) return undefined;
   const timeoutMs = Number(text);
   if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
-  throw new CliError({
-    message: "--timeout requires a number of milliseconds above 0",
-    next: `toolport ${invocation.command.name} --timeout 30000`,
-  });
+  throw new CliError(
+    "--timeout requires a number of milliseconds above 0",
+    `toolport ${invocation.command.name} --timeout 30000`,
+  );
 }
 
 const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "⠏"];

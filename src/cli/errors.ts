@@ -5,32 +5,26 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError, type ToolCallErrorCode } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 
-export interface CliErrorInit {
-  readonly code?: string;
-  readonly message: string;
-  /** A complete command line. */
-  readonly next?: string | undefined;
-  readonly exitCode?: number;
-  /** The server and tool that the error concerns. */
-  readonly server?: string | undefined;
-  readonly tool?: string | undefined;
-  /** Each problem found in what the user gave. */
-  readonly issues?: readonly unknown[] | undefined;
-}
+type ErrorDetails = Partial<Pick<CliError, "code" | "exitCode" | "server" | "tool" | "issues">>;
 
 export class CliError extends Error {
   override readonly name = "CliError";
   readonly code: string;
-  readonly next: string | undefined;
   readonly exitCode: number;
+  /** The server and tool that the error concerns. */
   readonly server: string | undefined;
   readonly tool: string | undefined;
+  /** Each problem found in what the user gave. */
   readonly issues: readonly unknown[] | undefined;
 
-  constructor({ code = "USAGE", message, next, exitCode = 1, server, tool, issues }: CliErrorInit) {
+  /** @param next a complete command line to try */
+  constructor(
+    message: string,
+    readonly next?: string | undefined,
+    { code = "USAGE", exitCode = 1, server, tool, issues }: ErrorDetails = {},
+  ) {
     super(message);
     this.code = code;
-    this.next = next;
     this.exitCode = exitCode;
     this.server = server;
     this.tool = tool;
@@ -68,7 +62,7 @@ export function exitCodeOf(error: unknown): number {
 /** The command was interrupted by a signal. No error message is printed. */
 export class Interruption extends CliError {
   constructor(exitCode: number) {
-    super({ code: "INTERRUPTED", message: "Interrupted", exitCode });
+    super("Interrupted", undefined, { code: "INTERRUPTED", exitCode });
   }
 }
 

@@ -14,8 +14,8 @@ const of = { server: "s", what: "It failed" };
 
 describe("gives every error an exit code and a command to try", () => {
   const cases: readonly (readonly [Error, number, string])[] = [
-    [new CliError({ message: "x", next: "toolport list" }), 1, "toolport list"],
-    [new CliError({ message: "x" }), 1, "toolport --help"],
+    [new CliError("x", "toolport list"), 1, "toolport list"],
+    [new CliError("x"), 1, "toolport --help"],
     [
       new ConfigError({ code: "INVALID_CONFIG", issues: [{ path: "a", message: "b" }] }),
       2,

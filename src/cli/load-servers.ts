@@ -138,13 +138,11 @@ const isSound = (server: WrittenServer): boolean =>
   checkWritten(server).issues.length === 0 && server.issues.length === 0;
 
 export const disabledServer = (name: string): CliError =>
-  new CliError({
-    code: "DISABLED",
-    message: `The server ${JSON.stringify(name)} is disabled in its file`,
-    next: `toolport enable ${shellWord(name)}`,
-    exitCode: EXIT.configuration,
-    server: name,
-  });
+  new CliError(
+    `The server ${JSON.stringify(name)} is disabled in its file`,
+    `toolport enable ${shellWord(name)}`,
+    { code: "DISABLED", exitCode: EXIT.configuration, server: name },
+  );
 
 /** Asks the user for an input of a configuration file. The question names the file. */
 async function askForInput(context: CommandContext, input: ConfigInput): Promise<string | undefined> {
@@ -244,11 +242,9 @@ export class Consent {
 
   async #errorsFor(declined: readonly PendingConsent[]): Promise<ConsentErrors> {
     const error = async (asking: readonly PendingConsent[]) =>
-      new CliError({
+      new CliError(messageOf(asking), await this.#commandFor(asking), {
         code: "NOT_TRUSTED",
         exitCode: EXIT.configuration,
-        message: messageOf(asking),
-        next: await this.#commandFor(asking),
         ...(asking.length === 1 && { server: asking[0]!.server.name }),
       });
     const byName = new Map<string, CliError>();

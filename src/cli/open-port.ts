@@ -113,12 +113,11 @@ function withFallbacks(asked: readonly string[], { servers }: WrittenServers): s
 
 function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Error {
   if (issues.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues });
-  return new CliError({
-    code: "NO_SERVERS",
-    message: "No configuration file with servers was found for this project or user",
-    next: "toolport add <name> <url>",
-    exitCode: EXIT.configuration,
-  });
+  return new CliError(
+    "No configuration file with servers was found for this project or user",
+    "toolport add <name> <url>",
+    { code: "NO_SERVERS", exitCode: EXIT.configuration },
+  );
 }
 
 /** The error for an unknown server, or for one with an invalid entry. */
@@ -130,11 +129,9 @@ export function unknownServer(
   const own = issues.filter(({ path }) => path.includes(name));
   if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
   const [close] = suggest(name, names, 1);
-  return new CliError({
-    code: "UNKNOWN_SERVER",
-    message: `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    next: close === undefined ? "toolport list" : `toolport list ${close}`,
-    exitCode: EXIT.configuration,
-    server: name,
-  });
+  return new CliError(
+    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    close === undefined ? "toolport list" : `toolport list ${close}`,
+    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
+  );
 }

@@ -117,10 +117,10 @@ export async function openSharedStore(url: string): Promise<Store> {
     case "postgresql":
       return (await import("../state/stores/postgres/index.js")).postgresStore(url);
     default:
-      throw new CliError({
-        exitCode: EXIT.configuration,
-        message: "--store must be the URL of a Redis or a PostgreSQL: redis://… or postgres://…",
-        next: "toolport serve --help",
-      });
+      throw new CliError(
+        "--store must be the URL of a Redis or a PostgreSQL: redis://… or postgres://…",
+        "toolport serve --help",
+        { exitCode: EXIT.configuration },
+      );
   }
 }

@@ -72,11 +72,11 @@ function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpe
     commands.filter((command) => command.isHidden !== true).map((command) => command.name),
     1,
   );
-  throw new CliError({
-    code: "UNKNOWN_COMMAND",
-    message: `There is no command ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    next: close === undefined ? "toolport --help" : `toolport ${close} --help`,
-  });
+  throw new CliError(
+    `There is no command ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    close === undefined ? "toolport --help" : `toolport ${close} --help`,
+    { code: "UNKNOWN_COMMAND" },
+  );
 }
 
 /** `add files npx -y foo`: without `--`, the options of the program would be read as options of this command. */
@@ -100,10 +100,10 @@ function hintAtMark(
   const second = args[start]!;
   if (isAddress(second) || /^\s*[{$-]/.test(second)) return;
   const name = args[places[1]!]!;
-  throw new CliError({
-    message: `Write -- before the command of the server: ${second} …`,
-    next: ["toolport", command.name, name, "--", ...args.slice(start)].map(shellWord).join(" "),
-  });
+  throw new CliError(
+    `Write -- before the command of the server: ${second} …`,
+    ["toolport", command.name, name, "--", ...args.slice(start)].map(shellWord).join(" "),
+  );
 }
 
 /** Takes options that are no options of the command out of its arguments. */
@@ -211,7 +211,4 @@ function checkWords(invocation: Invocation): void {
 }
 
 const usage = (message: string, command: CommandSpec | undefined): CliError =>
-  new CliError({
-    message,
-    next: command === undefined ? "toolport --help" : `toolport ${command.name} --help`,
-  });
+  new CliError(message, command === undefined ? "toolport --help" : `toolport ${command.name} --help`);

@@ -23,10 +23,7 @@ const ANSWERED_BY = "cli";
 export function principalOf(context: CommandContext): string | undefined {
   const name = context.text("principal");
   if (name === undefined || name.trim() !== "") return name;
-  throw new CliError({
-    message: "--principal requires the name of a user",
-    next: `toolport ${context.command.name} --help`,
-  });
+  throw new CliError("--principal requires the name of a user", `toolport ${context.command.name} --help`);
 }
 
 export const answeredByOf = (context: CommandContext): string => context.text("answered-by") ?? ANSWERED_BY;
@@ -44,7 +41,7 @@ export function readSuspend(context: CommandContext): SuspendWish | undefined {
   if (!context.flag("suspend")) {
     const [extra] = ["key", "ttl", "approval"].filter((name) => context.text(name) !== undefined);
     if (extra === undefined) return undefined;
-    throw new CliError({ message: `--${extra} requires --suspend`, next: "toolport call --help" });
+    throw new CliError(`--${extra} requires --suspend`, "toolport call --help");
   }
   return {
     suspend: { ...(key !== undefined && { key }), ...(ttl !== undefined && { ttlMs: readDuration(ttl) }) },
@@ -59,21 +56,20 @@ function readDuration(text: string): number {
   const [, count = "", unit = ""] = /^(\d{1,9}(?:\.\d{1,3})?)([smhd])$/.exec(text) ?? [];
   const ms = Number(count) * (UNITS[unit] ?? 0);
   if (ms >= 1 && ms <= MAX_DAYS * UNITS["d"]!) return Math.round(ms);
-  throw new CliError({
-    message: `--ttl requires a time of at most ${MAX_DAYS} days with a unit: 90s, 30m, 36h or 2d`,
-    next: "toolport call … --suspend --ttl 2d",
-  });
+  throw new CliError(
+    `--ttl requires a time of at most ${MAX_DAYS} days with a unit: 90s, 30m, 36h or 2d`,
+    "toolport call … --suspend --ttl 2d",
+  );
 }
 
 /** @throws CliError `NOT_OFFERED` if suspended calls would be lost at the end of the command */
 export function requireState({ statePath }: Pick<OpenedStore, "statePath">, { command }: Invocation): void {
   if (statePath !== undefined) return;
-  throw new CliError({
-    code: "NOT_OFFERED",
-    message:
-      "State is in memory, so a suspended call is lost when the command ends. Use a state file: remove --no-state and TOOLPORT_STATE=off",
-    next: `toolport ${command.name} --state <path> …`,
-  });
+  throw new CliError(
+    "State is in memory, so a suspended call is lost when the command ends. Use a state file: remove --no-state and TOOLPORT_STATE=off",
+    `toolport ${command.name} --state <path> …`,
+    { code: "NOT_OFFERED" },
+  );
 }
 
 const WAITS_FOR = { input: "an answer", approval: "an approval", login: "a login" } as const;
@@ -276,8 +272,5 @@ export async function readToken(context: CommandContext): Promise<string> {
     : await context.readAllInput();
   const token = (text ?? "").trim();
   if (token !== "") return token;
-  throw new CliError({
-    message: "No token was given on stdin",
-    next: `toolport ${context.command.name} --help`,
-  });
+  throw new CliError("No token was given on stdin", `toolport ${context.command.name} --help`);
 }

@@ -68,10 +68,10 @@ function nameAddress(invocation: Invocation, [first = "", ...rest]: readonly str
   const [second, ...others] = rest;
   if (!isCall) return { ...invocation, words: [name, ...rest], typed };
   if (second === undefined || /^[\w.-]+:?=/.test(second))
-    throw new CliError({
-      message: `The tool is missing: write it after the URL, as in ${address}.search`,
-      next: `toolport tools ${shellWord(address)}`,
-    });
+    throw new CliError(
+      `The tool is missing: write it after the URL, as in ${address}.search`,
+      `toolport tools ${shellWord(address)}`,
+    );
   return { ...invocation, words: [`${name}.${second}`, ...others], typed };
 }
 
@@ -141,7 +141,7 @@ function forbid(invocation: Invocation, options: readonly string[], what: string
 }
 
 const usage = ({ command }: Invocation, message: string): CliError =>
-  new CliError({ message, next: `toolport ${command.name} --help` });
+  new CliError(message, `toolport ${command.name} --help`);
 
 export interface Addition {
   readonly name: string;
@@ -171,10 +171,10 @@ export function readPairs(
   const pairs = texts.map((text) => {
     const at = text.indexOf(mark);
     if (at < 1)
-      throw new CliError({
-        message: `${option} requires a name, ${JSON.stringify(mark)} and a value: ${option} ${example}`,
-        next: "toolport add --help",
-      });
+      throw new CliError(
+        `${option} requires a name, ${JSON.stringify(mark)} and a value: ${option} ${example}`,
+        "toolport add --help",
+      );
     const value = text.slice(at + 1);
     return [text.slice(0, at).trim(), mark === ":" ? value.trim() : value] as const;
   });
@@ -365,5 +365,4 @@ function endOfGroup(line: string, start: number): number {
   throw unclosed("(");
 }
 
-const unclosed = (mark: string): CliError =>
-  new CliError({ message: `${mark} is not closed`, next: "toolport call --help" });
+const unclosed = (mark: string): CliError => new CliError(`${mark} is not closed`, "toolport call --help");

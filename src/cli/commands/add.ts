@@ -123,13 +123,13 @@ async function agree(
   if (!needsConsent) return;
   context.info([`${name}:`, ...indented(describeEntry(shown).text).split("\n")]);
   if (context.agreesToAll || (await context.confirm(`Add ${name} to ${file}?`))) return;
-  throw new CliError({
-    code: "NOT_AGREED",
-    message: context.isInteractive
+  throw new CliError(
+    context.isInteractive
       ? `${name} was not added`
       : `${name} was not added: it needs your agreement to the entry shown above`,
-    next: "toolport add … --yes",
-  });
+    "toolport add … --yes",
+    { code: "NOT_AGREED" },
+  );
 }
 
 async function save(additions: readonly Addition[], file: string, replace: boolean): Promise<void> {
@@ -139,12 +139,11 @@ async function save(additions: readonly Addition[], file: string, replace: boole
   } catch (error) {
     if (!(error instanceof ConfigError) || error.code !== "DUPLICATE_SERVER") throw error;
     const name = error.server ?? "";
-    throw new CliError({
-      code: "DUPLICATE_SERVER",
-      exitCode: EXIT.configuration,
-      message: `${file} already contains a server ${JSON.stringify(name)}. Use --replace to replace it`,
-      next: `toolport add ${shellWord(name)} … --replace`,
-    });
+    throw new CliError(
+      `${file} already contains a server ${JSON.stringify(name)}. Use --replace to replace it`,
+      `toolport add ${shellWord(name)} … --replace`,
+      { code: "DUPLICATE_SERVER", exitCode: EXIT.configuration },
+    );
   }
 }
 
@@ -230,16 +229,16 @@ function typedUrl(context: CommandContext): Record<string, unknown> {
   const [name = "", address] = context.words;
   if (address === undefined) {
     if (!isAddress(name)) throw usage(`${name} needs a URL, or -- and a command`);
-    throw new CliError({
-      message: "name is missing: a name for the server",
-      next: `toolport add ${nameFromUrl(name)} ${shellWord(name)}`,
-    });
+    throw new CliError(
+      "name is missing: a name for the server",
+      `toolport add ${nameFromUrl(name)} ${shellWord(name)}`,
+    );
   }
   if (!isAddress(address)) {
-    throw new CliError({
-      message: `${JSON.stringify(address)} is not a URL. Write a command after --`,
-      next: `toolport add ${shellWord(name)} -- ${context.words.slice(1).map(shellWord).join(" ")}`,
-    });
+    throw new CliError(
+      `${JSON.stringify(address)} is not a URL. Write a command after --`,
+      `toolport add ${shellWord(name)} -- ${context.words.slice(1).map(shellWord).join(" ")}`,
+    );
   }
   const headers = readHeaders(context);
   const transport = context.text("transport");
@@ -281,7 +280,7 @@ function typedCommand(context: CommandContext): Record<string, unknown> {
 /** A variable may contain the whole URL. */
 const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text) || /^\$\{[^}]+\}/.test(text);
 
-const usage = (message: string): CliError => new CliError({ message, next: "toolport add --help" });
+const usage = (message: string): CliError => new CliError(message, "toolport add --help");
 
 /** Name of the text in messages. */
 const PASTED = "(the given JSON)";
@@ -300,10 +299,7 @@ export async function readPasted(
   const { root } = parseJsonConfig(PASTED, text);
   const isEntry = isRecord(root) && SERVER_FIELDS.some((field) => Object.hasOwn(root, field));
   if (isEntry && name === undefined) {
-    throw new CliError({
-      message: "name is missing: a name for the server",
-      next: `toolport add <name> '${text}'`,
-    });
+    throw new CliError("name is missing: a name for the server", `toolport add <name> '${text}'`);
   }
   const whole = isEntry ? JSON.stringify({ mcpServers: { [name!]: root } }) : text;
   const document = parseJsonConfig(PASTED, whole);
@@ -318,12 +314,11 @@ export async function readPasted(
   const chosen = isEntry || name === undefined ? servers : servers.filter((server) => server.name === name);
   if (chosen.length === 0) {
     const names = servers.map((server) => server.name).join(", ");
-    throw new CliError({
-      code: "NO_SERVERS",
-      exitCode: EXIT.configuration,
-      message: `There is no server${name === undefined ? "" : ` ${name}`} in the given JSON${names && `, only ${names}`}`,
-      next: "toolport add --help",
-    });
+    throw new CliError(
+      `There is no server${name === undefined ? "" : ` ${name}`} in the given JSON${names && `, only ${names}`}`,
+      "toolport add --help",
+      { code: "NO_SERVERS", exitCode: EXIT.configuration },
+    );
   }
   return chosen.map((server) => {
     const { written } = server.source;
@@ -387,16 +382,13 @@ function questionFor({ name, description, choices, placeholder, problem }: Regis
 function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
   const needs = missing.map((input) => `\n  - ${questionFor(input)}${input.isSecret ? " [secret]" : ""}`);
   const given = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
-  return new CliError({
-    code: missing.length > 0 ? "MISSING_INPUTS" : "NOT_USABLE",
-    exitCode: EXIT.configuration,
-    message:
-      missing.length > 0
-        ? `${wanted} requires these inputs:${needs.join("")}`
-        : `${wanted} cannot be added: ${plainLine(reason ?? "")}`,
-    next:
-      missing.length > 0
-        ? `toolport add --from-registry ${shellWord(wanted)} ${given}`
-        : `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`,
-  });
+  return new CliError(
+    missing.length > 0
+      ? `${wanted} requires these inputs:${needs.join("")}`
+      : `${wanted} cannot be added: ${plainLine(reason ?? "")}`,
+    missing.length > 0
+      ? `toolport add --from-registry ${shellWord(wanted)} ${given}`
+      : `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`,
+    { code: missing.length > 0 ? "MISSING_INPUTS" : "NOT_USABLE", exitCode: EXIT.configuration },
+  );
 }

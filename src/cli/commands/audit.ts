@@ -36,8 +36,7 @@ export const auditCommand: CommandSpec = {
 
 export const runAudit: RunCommand = async (context) => {
   const [, ...files] = context.words;
-  if (files.length === 0)
-    throw new CliError({ message: "Name the audit log", next: "toolport audit verify audit.ndjson" });
+  if (files.length === 0) throw new CliError("Name the audit log", "toolport audit verify audit.ndjson");
   const mac = await openKeys(context, context.text("store") ?? (context.env["TOOLPORT_STORE"] || undefined));
   const log = new AuditLog(files.map((file) => ({ name: file, path: resolve(context.cwd, file) })));
   const report = await verifyAudit(log.chunks(), mac);
@@ -49,12 +48,11 @@ export const runAudit: RunCommand = async (context) => {
 async function openKeys(context: CommandContext, url: string | undefined) {
   const { store, statePath } = url === undefined ? await context.openStore() : await openShared(context, url);
   if ((await store.get(GATEWAY_KEYS_RECORD)) === undefined)
-    throw new CliError({
-      code: "NO_KEYS",
-      message: `The ${url === undefined ? `state ${statePath === undefined ? "in memory" : `in ${statePath}`}` : "store"} has no keys of a gateway`,
-      next: "toolport audit verify <file> --state <path> (or --store <url>), as the gateway has it",
-      exitCode: EXIT.configuration,
-    });
+    throw new CliError(
+      `The ${url === undefined ? `state ${statePath === undefined ? "in memory" : `in ${statePath}`}` : "store"} has no keys of a gateway`,
+      "toolport audit verify <file> --state <path> (or --store <url>), as the gateway has it",
+      { code: "NO_KEYS", exitCode: EXIT.configuration },
+    );
   const keys = await loadGatewayKeys(store);
   context.onExit(() => keys.close());
   return createSeal(keys).mac;
@@ -88,7 +86,7 @@ class AuditLog {
         }
       } catch (error) {
         const { code = "unknown error" } = error as { code?: string };
-        throw new CliError({ code: "UNREADABLE", message: `${name} cannot be read (${code})` });
+        throw new CliError(`${name} cannot be read (${code})`, undefined, { code: "UNREADABLE" });
       }
       // A line that was cut off does not continue in the next file.
       if (!last.endsWith("\n") && index + 1 < this.#files.length) {

@@ -146,10 +146,10 @@ async function readBase(context: CommandContext): Promise<Record<string, unknown
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value))
     return value as Record<string, unknown>;
-  throw new CliError({
-    message: "--args requires a JSON object",
-    next: `toolport call ${shellWord(context.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
-  });
+  throw new CliError(
+    "--args requires a JSON object",
+    `toolport call ${shellWord(context.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
+  );
 }
 
 /** `--record`: records all messages in a file, which a test can replay without the server. */

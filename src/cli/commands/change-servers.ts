@@ -83,20 +83,17 @@ async function throwNotOwn(name: string, context: CommandContext, change: Server
   const { servers } = await context.readServers();
   const source = servers.get(name)?.source;
   if (source !== undefined) {
-    throw new CliError({
-      code: "FOREIGN_FILE",
-      exitCode: EXIT.configuration,
-      message:
-        `${name} is configured in ${source.file}:${source.line}, a file of another program (${source.kind}), ` +
+    throw new CliError(
+      `${name} is configured in ${source.file}:${source.line}, a file of another program (${source.kind}), ` +
         `which is only read. ${change === "remove" ? "Remove it there" : "Edit it there"}, or copy it into Toolport's own file`,
-      next: `toolport import ${shellWord(name)} --from ${source.kind}`,
-    });
+      `toolport import ${shellWord(name)} --from ${source.kind}`,
+      { code: "FOREIGN_FILE", exitCode: EXIT.configuration },
+    );
   }
   const [close] = suggest(name, [...servers.keys()], 1);
-  throw new CliError({
-    code: "UNKNOWN_SERVER",
-    exitCode: EXIT.configuration,
-    message: `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    next: close === undefined ? "toolport list" : `toolport ${change} ${shellWord(close)}`,
-  });
+  throw new CliError(
+    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    close === undefined ? "toolport list" : `toolport ${change} ${shellWord(close)}`,
+    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration },
+  );
 }

@@ -91,10 +91,7 @@ function readPort(context: CommandContext): number {
   const text = context.text("port");
   const port = Number(text ?? 0);
   if (Number.isInteger(port) && port >= 0 && port <= 65_535) return port;
-  throw new CliError({
-    message: "--port requires a number from 0 to 65535",
-    next: "toolport console --port 7444",
-  });
+  throw new CliError("--port requires a number from 0 to 65535", "toolport console --port 7444");
 }
 
 async function findFreePort(): Promise<number> {

@@ -102,10 +102,10 @@ async function readProgram(path: string, context: CommandContext): Promise<strin
     return await readFile(resolve(context.cwd, path), "utf8");
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
-    throw new CliError({
-      message: `${path} cannot be read${code === undefined ? "" : ` (${code})`}`,
-      next: "toolport exec <file>, or - to read the program from stdin",
-    });
+    throw new CliError(
+      `${path} cannot be read${code === undefined ? "" : ` (${code})`}`,
+      "toolport exec <file>, or - to read the program from stdin",
+    );
   }
 }
 
@@ -114,10 +114,10 @@ function readLimits(context: CommandContext): CodeLimits {
   for (const each of context.texts("limit")) {
     const [, name = "", value = ""] = /^(\w+)=(\d+)$/.exec(each) ?? [];
     if (name === "")
-      throw new CliError({
-        message: `--limit ${each}: a limit has the form name=number`,
-        next: "toolport exec report.ts --limit calls=500",
-      });
+      throw new CliError(
+        `--limit ${each}: a limit has the form name=number`,
+        "toolport exec report.ts --limit calls=500",
+      );
     limits[name] = Number(value);
   }
   return { ...(context.timeoutMs !== undefined && { timeMs: context.timeoutMs }), ...limits };
@@ -150,10 +150,8 @@ function finish(outcome: CodeOutcome, context: CommandContext): number {
   else if (error === undefined && value !== undefined)
     context.print(typeof value === "string" ? value : JSON.stringify(value, undefined, 2));
   if (error === undefined) return EXIT.ok;
-  throw new CliError({
+  throw new CliError(error.message, "Correct the program and run it again", {
     code: error.code,
-    message: error.message,
-    next: "Correct the program and run it again",
     exitCode: EXIT.toolError,
   });
 }

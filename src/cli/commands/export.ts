@@ -90,11 +90,9 @@ async function chooseServers(
         withoutOwnFolder(entry, written.servers.get(name)!),
       ]),
     );
-  throw new CliError({
+  throw new CliError("There are no servers to export", "toolport add <name> <url>", {
     code: "NO_SERVERS",
     exitCode: EXIT.configuration,
-    message: "There are no servers to export",
-    next: "toolport add <name> <url>",
   });
 }
 
@@ -117,10 +115,8 @@ async function write(
 ): Promise<void> {
   const isThere = (await stat(file).catch(() => undefined)) !== undefined;
   if (isThere && !(await context.confirm(`${file} already exists. Replace it?`))) {
-    throw new CliError({
+    throw new CliError(`${file} already exists and would be overwritten`, "toolport export … --yes", {
       code: "FILE_EXISTS",
-      message: `${file} already exists and would be overwritten`,
-      next: "toolport export … --yes",
     });
   }
   await writeFile(file, text, isPrivate ? { mode: PRIVATE_MODE } : {});

@@ -66,11 +66,9 @@ export const runImport: RunCommand = async (context) => {
 function choose(candidates: readonly ImportCandidate[], names: readonly string[]): ImportCandidate[] {
   for (const name of names) {
     if (candidates.some((candidate) => candidate.name === name)) continue;
-    throw new CliError({
+    throw new CliError(`No other program has a server ${JSON.stringify(name)}`, "toolport import --dry-run", {
       code: "UNKNOWN_SERVER",
       exitCode: EXIT.configuration,
-      message: `No other program has a server ${JSON.stringify(name)}`,
-      next: "toolport import --dry-run",
     });
   }
   return names.length === 0 ? [...candidates] : candidates.filter(({ name }) => names.includes(name));
@@ -108,10 +106,8 @@ async function agree(
   for (const { name, entry } of asking)
     context.info([`${name}:`, ...indented(describeEntry(entry).text).split("\n")]);
   if (await context.confirm(`Write ${plural(coming.length, "server")} to ${target}?`)) return;
-  throw new CliError({
+  throw new CliError("Nothing was imported: you have not agreed to these servers", next, {
     code: "NOT_AGREED",
-    message: "Nothing was imported: you have not agreed to these servers",
-    next,
   });
 }
 
@@ -210,10 +206,10 @@ async function filesOf(from: readonly string[], context: CommandContext): Promis
 
 function unknownProgram(word: string): CliError {
   const [close] = suggest(word, Object.keys(PROGRAMS), 1);
-  return new CliError({
-    message: `Unknown program ${JSON.stringify(word)}${close === undefined ? `. Known: ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
-    next: `toolport import --from ${close ?? "claude"}`,
-  });
+  return new CliError(
+    `Unknown program ${JSON.stringify(word)}${close === undefined ? `. Known: ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
+    `toolport import --from ${close ?? "claude"}`,
+  );
 }
 
 async function entriesOf(file: string): Promise<Readonly<Record<string, unknown>>> {

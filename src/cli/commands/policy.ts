@@ -71,10 +71,9 @@ export const runPolicy: RunCommand = async (context) => {
 /** @throws ConfigError that names every problem of the file */
 async function readFileOf(file: string, { cwd }: CommandContext): Promise<Policy> {
   const text = await readFile(resolve(cwd, file), "utf8").catch(({ code = "unknown error" }) => {
-    throw new CliError({
+    throw new CliError(`${file} cannot be read (${code})`, undefined, {
       code: "UNREADABLE_CONFIG",
       exitCode: EXIT.configuration,
-      message: `${file} cannot be read (${code})`,
     });
   });
   return readPolicy(text.replace(/^\uFEFF/, ""), { file });
@@ -163,4 +162,4 @@ function readArguments(text: string | undefined): Readonly<Record<string, unknow
   throw usage("--args requires a JSON object");
 }
 
-const usage = (message: string): CliError => new CliError({ message, next: "toolport policy --help" });
+const usage = (message: string): CliError => new CliError(message, "toolport policy --help");

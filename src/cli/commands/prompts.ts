@@ -88,8 +88,5 @@ export const runPrompt: RunCommand = async (context) => {
 function readPair(word: string): [string, string] {
   const mark = word.indexOf("=");
   if (mark > 0) return [word.slice(0, mark), word.slice(mark + 1)];
-  throw new CliError({
-    message: `${JSON.stringify(word)} is not an argument; write key=value`,
-    next: "toolport prompt --help",
-  });
+  throw new CliError(`${JSON.stringify(word)} is not an argument; write key=value`, "toolport prompt --help");
 }

@@ -113,11 +113,11 @@ async function saveContent(
 ): Promise<void> {
   const [content] = contents;
   if (content === undefined || contents.length > 1)
-    throw new CliError({
-      code: "SEVERAL_CONTENTS",
-      message: `The resource has ${contents.length} contents, and --out writes only one`,
-      next: `toolport read … --json`,
-    });
+    throw new CliError(
+      `The resource has ${contents.length} contents, and --out writes only one`,
+      `toolport read … --json`,
+      { code: "SEVERAL_CONTENTS" },
+    );
   const bytes = bytesOf(content);
   await writeFile(path, bytes);
   context.info(`Wrote ${path} (${bytes.length} bytes)`);

@@ -213,10 +213,8 @@ async function send({ toolport }: OpenedPort, token: string, decision: ResumeInp
 function toWrongDecision(error: unknown): CliError | undefined {
   if (!(error instanceof ToolCallError) || error.code !== "INVALID_ARGUMENTS") return undefined;
   const { code, what, next, issues, server, tool } = error;
-  return new CliError({
+  return new CliError(next === undefined ? what : `${what}. ${next}`, "toolport suspended --json", {
     ...{ code, server, tool, issues },
-    message: next === undefined ? what : `${what}. ${next}`,
-    next: "toolport suspended --json",
   });
 }
 
@@ -226,7 +224,7 @@ function calledTool({ toolport }: OpenedPort, { server, name }: { server: string
   return known ?? { server, name, sourceName: name };
 }
 
-const usage = (message: string): CliError => new CliError({ message, next: "toolport resume --help" });
+const usage = (message: string): CliError => new CliError(message, "toolport resume --help");
 
 export const runSuspended: RunCommand = async (context) => {
   const waiting = await openWaitingCalls(context);

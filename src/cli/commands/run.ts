@@ -89,10 +89,7 @@ function readDeferMode(context: CommandContext): DeferMode {
   const mode = context.text("defer") as DeferMode | undefined;
   if (!context.flag("search")) return mode ?? "never";
   if (mode === undefined || mode === "always") return "always";
-  throw new CliError({
-    message: `--search and --defer ${mode} contradict each other`,
-    next: "toolport run --help",
-  });
+  throw new CliError(`--search and --defer ${mode} contradict each other`, "toolport run --help");
 }
 
 /** The model gets two tools, and writes programs that call the others. */
@@ -122,13 +119,11 @@ async function findModel(context: CommandContext): Promise<Model> {
     signal: context.signal,
   });
   if (model !== undefined) return model;
-  throw new CliError({
-    code: "NO_MODEL",
-    exitCode: EXIT.configuration,
-    message:
-      "No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give an OpenAI-compatible endpoint with --model-url",
-    next: `toolport run ${shellWord(context.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
-  });
+  throw new CliError(
+    "No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give an OpenAI-compatible endpoint with --model-url",
+    `toolport run ${shellWord(context.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
+    { code: "NO_MODEL", exitCode: EXIT.configuration },
+  );
 }
 
 /** Asks one question at a time, even if the model makes several calls at once. */
@@ -152,12 +147,11 @@ async function approve({ server, tool, args }: ApprovalRequest, context: Command
 /** Errors of the model's endpoint must not suggest `toolport auth`, as errors of a server do. */
 function toModelError(error: unknown, model: Model): unknown {
   if (!ToolportError.isInstance(error) || error.server !== model.host) return error;
-  return new CliError({
-    code: error.code,
-    exitCode: exitCodeOf(error),
-    message: `${model.name} at ${model.host}: ${error.what}${error.next === undefined ? "" : `. ${error.next}`}`,
-    next: "toolport run --help",
-  });
+  return new CliError(
+    `${model.name} at ${model.host}: ${error.what}${error.next === undefined ? "" : `. ${error.next}`}`,
+    "toolport run --help",
+    { code: error.code, exitCode: exitCodeOf(error) },
+  );
 }
 
 interface Ending {
@@ -177,8 +171,5 @@ function reportEnd({ text, steps, endedBy }: AgentOutcome, { model, maxSteps, co
 function readMaxSteps(context: CommandContext): number {
   const maxSteps = Number(context.text("max-steps") ?? 20);
   if (Number.isInteger(maxSteps) && maxSteps > 0) return maxSteps;
-  throw new CliError({
-    message: "--max-steps requires a whole number above 0",
-    next: "toolport run … --max-steps 20",
-  });
+  throw new CliError("--max-steps requires a whole number above 0", "toolport run … --max-steps 20");
 }

@@ -79,14 +79,11 @@ function unavailable(error: unknown, context: CommandContext): unknown {
   if (!ToolportError.isInstance(error)) return error;
   const words = context.words.map(shellWord).join(" ");
   const isOfficial = context.text("registry") === undefined;
-  return new CliError({
-    code: error.code,
-    message: `The registry cannot be searched: ${error.what}`,
-    exitCode: exitCodeOf(error),
-    next: isOfficial
-      ? "toolport import --dry-run"
-      : `toolport search ${words} --registry ${OFFICIAL_REGISTRY}`,
-  });
+  return new CliError(
+    `The registry cannot be searched: ${error.what}`,
+    isOfficial ? "toolport import --dry-run" : `toolport search ${words} --registry ${OFFICIAL_REGISTRY}`,
+    { code: error.code, exitCode: exitCodeOf(error) },
+  );
 }
 
 /** One server, as `--json` prints it. */
@@ -113,10 +110,7 @@ function toRow({ server, official }: RegistryServer) {
 function readLimit(context: CommandContext): number {
   const limit = Number(context.text("limit") ?? 20);
   if (Number.isInteger(limit) && limit >= 1 && limit <= 100) return limit;
-  throw new CliError({
-    message: "--limit requires a whole number from 1 to 100",
-    next: "toolport search … --limit 20",
-  });
+  throw new CliError("--limit requires a whole number from 1 to 100", "toolport search … --limit 20");
 }
 
 /** Responses are cached in the state file, because registries guarantee no availability. */

@@ -166,15 +166,13 @@ async function withStore(context: CommandContext, url: string | undefined): Prom
 }
 
 const nothingToServe = (gateways: readonly string[]): CliError =>
-  new CliError({
-    code: "NO_SERVERS",
-    exitCode: EXIT.configuration,
-    message:
-      gateways.length > 0
-        ? "Only entries that run toolport serve are configured, so there is nothing to offer"
-        : "There is no server to offer",
-    next: "toolport add <name> <url>",
-  });
+  new CliError(
+    gateways.length > 0
+      ? "Only entries that run toolport serve are configured, so there is nothing to offer"
+      : "There is no server to offer",
+    "toolport add <name> <url>",
+    { code: "NO_SERVERS", exitCode: EXIT.configuration },
+  );
 
 /** Logs to stderr only: standard output belongs to the protocol. */
 function loggerOf(context: CommandContext): Logger {

@@ -210,7 +210,7 @@ export class ShellSession {
       methods: {
         openStore: () => context.openStore(),
         async readAllInput(): Promise<never> {
-          throw new CliError({ message: "- is not available in a shell, which reads its own input" });
+          throw new CliError("- is not available in a shell, which reads its own input");
         },
         ...(!isTyped && {
           readServers: () => context.readServers(),
@@ -255,11 +255,11 @@ export function toCommand(words: readonly string[], commands: readonly CommandSp
 }
 
 const outside = (name: string, line: string): CliError =>
-  new CliError({
-    code: "OUTSIDE_SHELL",
-    message: `${name} is not available in a shell. End the shell with Ctrl-D first`,
-    next: `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
-  });
+  new CliError(
+    `${name} is not available in a shell. End the shell with Ctrl-D first`,
+    `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
+    { code: "OUTSIDE_SHELL" },
+  );
 
 const CONNECT_TIMEOUT_MS = 5_000;
 

@@ -125,11 +125,7 @@ async function reseal({ store }: OpenedStore, context: CommandContext): Promise<
 const canReseal = (store: Store): store is SealingStore => "reseal" in store;
 
 function failWithoutFile(why: string): never {
-  throw new CliError({
-    code: "NO_STATE_FILE",
-    message: `State is in memory: ${why}`,
-    next: "toolport doctor",
-  });
+  throw new CliError(`State is in memory: ${why}`, "toolport doctor", { code: "NO_STATE_FILE" });
 }
 
 export interface SavedRecord {

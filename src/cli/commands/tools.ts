@@ -162,5 +162,5 @@ export const runFind: RunCommand = async (context) => {
 function readLimit(context: CommandContext): number {
   const limit = Number(context.text("limit") ?? 10);
   if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new CliError({ message: "--limit requires a whole number above 0", next: "toolport find --help" });
+  throw new CliError("--limit requires a whole number above 0", "toolport find --help");
 }

@@ -24,19 +24,17 @@ export async function printConfig(
   const format = CLIENT_FORMATS[client];
   const target = targetOf(settings, context);
   if (target.kind === "http" && !format.hasHttp)
-    throw new CliError({
-      code: "NOT_SUPPORTED",
-      exitCode: EXIT.configuration,
-      message: `The file of ${format.title} cannot name a server over HTTP. Add the URL as a connector in its settings (that needs --issuer), or let it start a gateway`,
-      next: `toolport serve --print-config ${client}`,
-    });
+    throw new CliError(
+      `The file of ${format.title} cannot name a server over HTTP. Add the URL as a connector in its settings (that needs --issuer), or let it start a gateway`,
+      `toolport serve --print-config ${client}`,
+      { code: "NOT_SUPPORTED", exitCode: EXIT.configuration },
+    );
   if (target.kind === "stdio" && target.variables.length > 0 && !format.hasReferences)
-    throw new CliError({
-      code: "NOT_SUPPORTED",
-      exitCode: EXIT.configuration,
-      message: `The file of ${format.title} cannot refer to variables, so it would contain the secret in ${target.variables.join(" and ")}. Use state that needs none`,
-      next: `toolport serve --print-config ${client}`,
-    });
+    throw new CliError(
+      `The file of ${format.title} cannot refer to variables, so it would contain the secret in ${target.variables.join(" and ")}. Use state that needs none`,
+      `toolport serve --print-config ${client}`,
+      { code: "NOT_SUPPORTED", exitCode: EXIT.configuration },
+    );
   const text = await format.write(SERVER_NAME, target);
   const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable].filter(Boolean);
   if (context.form === "json") {
@@ -62,10 +60,10 @@ function targetOf(settings: ServeSettings, context: CommandContext): ClientTarge
   const { http, url, issuer, noToken } = settings;
   if (http === undefined && url === undefined) return programTarget(settings, context);
   if (url === undefined && http?.port === 0)
-    throw new CliError({
-      message: "A client needs a fixed port: give one with --http, or the address with --url",
-      next: "toolport serve --http 8080 --print-config cursor",
-    });
+    throw new CliError(
+      "A client needs a fixed port: give one with --http, or the address with --url",
+      "toolport serve --http 8080 --print-config cursor",
+    );
   const address = url ?? `http://${reachableHost(http!.host)}:${http!.port}${settings.path}`;
   const needsToken = issuer === undefined && !noToken;
   return { kind: "http", url: address, tokenVariable: needsToken ? TOKEN_VARIABLE : undefined };

@@ -51,11 +51,11 @@ export function tokenFileOf(
     isOff: context.flag("no-state"),
   });
   if (path !== undefined) return join(dirname(path), "serve-token");
-  throw new CliError({
-    exitCode: EXIT.configuration,
-    message: `Without state there is no place for the token of the gateway. Give --token-file, the variable ${TOKEN_VARIABLE}, or --issuer`,
-    next: "toolport serve --http 8080 --no-state --token-file token.txt",
-  });
+  throw new CliError(
+    `Without state there is no place for the token of the gateway. Give --token-file, the variable ${TOKEN_VARIABLE}, or --issuer`,
+    "toolport serve --http 8080 --no-state --token-file token.txt",
+    { exitCode: EXIT.configuration },
+  );
 }
 
 export function readCredentials(
@@ -83,11 +83,11 @@ export function readCredentials(
 function readTokenVariable({ env }: CommandContext): string {
   const token = env[TOKEN_VARIABLE] ?? "";
   if (token.length >= MIN_TOKEN_LENGTH) return token;
-  throw new CliError({
-    exitCode: EXIT.configuration,
-    message: `${TOKEN_VARIABLE} must have at least ${MIN_TOKEN_LENGTH} characters`,
-    next: `export ${TOKEN_VARIABLE}=$(openssl rand -hex 32)`,
-  });
+  throw new CliError(
+    `${TOKEN_VARIABLE} must have at least ${MIN_TOKEN_LENGTH} characters`,
+    `export ${TOKEN_VARIABLE}=$(openssl rand -hex 32)`,
+    { exitCode: EXIT.configuration },
+  );
 }
 
 /** Where logins at upstream servers return to, if users can log in through this gateway. */
@@ -174,12 +174,11 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 const cannotListen = ({ code = "" }: NodeJS.ErrnoException, host: string, port: number): CliError =>
-  new CliError({
-    code: "CANNOT_LISTEN",
-    exitCode: EXIT.configuration,
-    message: `Cannot listen on ${shownHost(host)}:${port}: ${REASONS[code] ?? code}`,
-    next: `toolport serve --http ${shownHost(host)}:0`,
-  });
+  new CliError(
+    `Cannot listen on ${shownHost(host)}:${port}: ${REASONS[code] ?? code}`,
+    `toolport serve --http ${shownHost(host)}:0`,
+    { code: "CANNOT_LISTEN", exitCode: EXIT.configuration },
+  );
 
 /** Responses that have ended may still be on their way. */
 async function endConnections(server: Server, closed: Promise<void>): Promise<void> {

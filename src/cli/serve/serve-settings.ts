@@ -110,18 +110,17 @@ function checkAuthorization(settings: ServeSettings): void {
   if (connectClient !== undefined && (issuer === undefined || url === undefined))
     throw usage("--connect-client needs --issuer and --url");
   if (issuer !== undefined && url === undefined && audience.length === 0)
-    throw new CliError({
-      exitCode: EXIT.configuration,
-      message: "--issuer needs --url or --audience: a token must be made for this gateway",
-      next: "toolport serve --http <port> --issuer <address> --url <address of the gateway>",
-    });
+    throw new CliError(
+      "--issuer needs --url or --audience: a token must be made for this gateway",
+      "toolport serve --http <port> --issuer <address> --url <address of the gateway>",
+      { exitCode: EXIT.configuration },
+    );
   if (noToken && http !== undefined && !http.isLoopback)
-    throw new CliError({
-      code: "PUBLIC_WITHOUT_AUTHORIZATION",
-      exitCode: EXIT.configuration,
-      message: `${http.host} is not a loopback address: without a token, anyone who reaches it could use your servers`,
-      next: `toolport serve --http ${shownHost(http.host)}:${http.port} --token-file <file>`,
-    });
+    throw new CliError(
+      `${http.host} is not a loopback address: without a token, anyone who reaches it could use your servers`,
+      `toolport serve --http ${shownHost(http.host)}:${http.port} --token-file <file>`,
+      { code: "PUBLIC_WITHOUT_AUTHORIZATION", exitCode: EXIT.configuration },
+    );
 }
 
 /** Reads `8080`, `localhost:8080`, `0.0.0.0:8080` and `[::1]:8080`. */
@@ -155,4 +154,4 @@ function readDrainMs(text: string | undefined): number | undefined {
   throw usage("--drain-ms requires a number of milliseconds, 0 or more");
 }
 
-const usage = (message: string): CliError => new CliError({ message, next: "toolport serve --help" });
+const usage = (message: string): CliError => new CliError(message, "toolport serve --help");
