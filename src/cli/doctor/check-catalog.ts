@@ -11,7 +11,7 @@ import type { CommandContext, OpenedPort } from "../command.js";
 import { EXIT, exitCodeOf } from "../errors.js";
 import { shellWord } from "../format-error.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
-import type { Finding } from "./check-machine.js";
+import { type Finding, findingsOf } from "./check-machine.js";
 
 const STDERR_LINES = 6;
 const TIMEOUT_MS = 20_000;
@@ -24,7 +24,7 @@ export async function checkConnections(
   const noise: Finding[] = [];
   const stop = toolport.on("warning", ({ server, message, code }) => {
     if (code === "BAD_RESPONSE" && server !== undefined)
-      noise.push({ check: "connect", server, status: "warn", message });
+      noise.push(findingsOf("connect", server).warn(message));
   });
   const report = await toolport.connect({
     servers,
@@ -48,25 +48,17 @@ function connectionFinding(
   { state, error, toolCount, ms, authUrl }: ServerReport,
   how: string,
 ): Finding {
-  const base = { check: "connect", server };
+  const { ok, fail } = findingsOf("connect", server);
   if (error === undefined && state === "ready")
-    return {
-      ...base,
-      status: "ok",
-      message: `Ready in ${Math.round(ms)} ms (${how}), ${plural(toolCount, "tool")}`,
-    };
+    return ok(`Ready in ${Math.round(ms)} ms (${how}), ${plural(toolCount, "tool")}`);
   if (state === "authenticating" || authUrl !== undefined || exitCodeOf(error) === EXIT.authorization) {
-    return {
-      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: error?.what ?? "The server requires a login",
-      next: `toolport auth ${shellWord(server)}`,
-    };
+    const message = error?.what ?? "The server requires a login";
+    return fail(message, `toolport auth ${shellWord(server)}`, EXIT.authorization);
   }
-  return {
-    ...{ ...base, status: "fail", exitCode: error === undefined ? EXIT.unreachable : exitCodeOf(error) },
-    message: error === undefined ? `It is ${state}` : failureText(error),
-    next: error?.next ?? `toolport inspect ${shellWord(server)}`,
-  };
+  const next = error?.next ?? `toolport inspect ${shellWord(server)}`;
+  return error === undefined
+    ? fail(`It is ${state}`, next, EXIT.unreachable)
+    : fail(failureText(error), next, exitCodeOf(error));
 }
 
 function failureText(error: ToolportError): string {
@@ -117,25 +109,27 @@ export function checkCatalog(snapshot: ToolportSnapshot, servers: readonly strin
 
 function checkNames({ nameIssues }: ToolportSnapshot, server: string): Finding[] {
   const own = nameIssues.filter((issue) => issue.server === server);
-  if (own.length === 0)
-    return [{ check: "names", server, status: "ok", message: "All providers accept the names of all tools" }];
-  return own.map(({ sourceName, name, reason, kind }) => ({
-    ...{ check: "names", server, status: "warn" },
-    message: `The tool ${plainLine(sourceName)} is offered as ${name} (${kind}): ${reason}`,
-    next: "Use that name, or set another one with toolNameMapper",
-  }));
+  const { ok, warn } = findingsOf("names", server);
+  if (own.length === 0) return [ok("All providers accept the names of all tools")];
+  return own.map(({ sourceName, name, reason, kind }) =>
+    warn(
+      `The tool ${plainLine(sourceName)} is offered as ${name} (${kind}): ${reason}`,
+      "Use that name, or set another one with toolNameMapper",
+    ),
+  );
 }
 
 function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
   const own = tools.filter((tool) => tool.server === server);
   if (own.length === 0) return [];
-  const said = new Map<string, { providers: string[]; finding: Omit<Finding, "message"> }>();
-  const say = (provider: string, about: string, finding: Omit<Finding, "message">) => {
-    const known = said.get(about) ?? { providers: [], finding };
+  const { ok, warn } = findingsOf("schemas", server);
+  /** The providers, and what to do, by what they do not support. */
+  const said = new Map<string, { providers: string[]; next: string | undefined }>();
+  const say = (provider: string, what: string, next?: string) => {
+    const known = said.get(what) ?? { providers: [], next };
     known.providers.push(provider);
-    said.set(about, known);
+    said.set(what, known);
   };
-  const base = { check: "schemas", server, status: "warn" } as const;
   for (const [target, provider] of Object.entries(PROVIDERS)) {
     const changed = own.map(({ sourceName, inputSchema }) => ({
       sourceName,
@@ -144,25 +138,21 @@ function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
     const lost = changed.filter(({ changes }) => changes.some(({ what }) => what === "replaced"));
     const weaker = changed.filter(({ changes }) => changes.some(isLoss));
     if (lost.length > 0)
-      say(provider, `the schema of ${list(lost)}. No equivalent exists, so the model gets an empty schema`, {
-        ...base,
-        next: "Describe the arguments in the tool's description, or report it to the server's author",
-      });
+      say(
+        provider,
+        `the schema of ${list(lost)}. No equivalent exists, so the model gets an empty schema`,
+        "Describe the arguments in the tool's description, or report it to the server's author",
+      );
     if (weaker.length > 0)
       say(
         provider,
         `parts of the schema of ${list(weaker)} (${keywords(weaker)}). Models do not see these parts, but arguments are still validated`,
-        base,
       );
   }
-  if (said.size === 0)
-    return [
-      { ...base, status: "ok", message: `All providers accept the schemas of all ${own.length} tools` },
-    ];
-  return [...said].map(([about, { providers, finding }]) => ({
-    ...finding,
-    message: `Not supported by ${providers.join(", ")}: ${about}`,
-  }));
+  if (said.size === 0) return [ok(`All providers accept the schemas of all ${own.length} tools`)];
+  return [...said].map(([what, { providers, next }]) =>
+    warn(`Not supported by ${providers.join(", ")}: ${what}`, next),
+  );
 }
 
 /** Parts of schemas that Toolport cannot evaluate. */
@@ -171,12 +161,9 @@ function checkUnchecked({ tools }: ToolportSnapshot, server: string): Finding[] 
   return own.flatMap((tool) => {
     const { unchecked } = checkToolSchemas(tool);
     if (unchecked.length === 0) return [];
-    const finding: Finding = {
-      ...{ check: "schemas", server, status: "warn" },
-      message: `Calls of the tool ${plainLine(tool.sourceName)} are sent without checking ${plainLine(sayUnchecked(unchecked))}`,
-      next: "Nothing is needed for the calls; report it to the server's author",
-    };
-    return [finding];
+    const message = `Calls of the tool ${plainLine(tool.sourceName)} are sent without checking ${plainLine(sayUnchecked(unchecked))}`;
+    const next = "Nothing is needed for the calls; report it to the server's author";
+    return [findingsOf("schemas", server).warn(message, next)];
   });
 }
 
@@ -201,34 +188,20 @@ function checkWithheld(
   server: string,
 ): Finding[] {
   const cut = servers[server]?.cut;
+  const { warn } = findingsOf("tools", server);
   return [
     ...withheldTools
       .filter((tool) => tool.server === server)
-      .map(
-        ({ name, reason }): Finding => ({
-          ...{ check: "tools", server, status: "warn" },
-          message: `The tool ${plainLine(name)} is not offered: ${reason}`,
-        }),
-      ),
+      .map(({ name, reason }) => warn(`The tool ${plainLine(name)} is not offered: ${reason}`)),
     ...textFindings
       .filter((tool) => tool.server === server)
-      .map(
-        ({ name, removed, left }): Finding => ({
-          ...{ check: "texts", server, status: "warn" },
-          message: `The tool ${plainLine(name)} contains ${removed + left} invisible characters`,
-          next: `Inspect it before you trust it: toolport inspect ${server}`,
-        }),
+      .map(({ name, removed, left }) =>
+        findingsOf("texts", server).warn(
+          `The tool ${plainLine(name)} contains ${removed + left} invisible characters`,
+          `Inspect it before you trust it: toolport inspect ${server}`,
+        ),
       ),
-    ...(cut
-      ? [
-          {
-            check: "tools",
-            server,
-            status: "warn",
-            message: `Its list of tools is incomplete: ${cut}`,
-          } as const,
-        ]
-      : []),
+    ...(cut ? [warn(`Its list of tools is incomplete: ${cut}`)] : []),
   ];
 }
 
@@ -239,15 +212,15 @@ const MIN_SHARE = 0.05;
 export function checkContext({ tools, tokens, shown, servers }: ToolCosts): Finding {
   const count = tools.filter(({ deferred }) => !deferred).length;
   const summary = `The definitions of ${plural(count, "tool")} take ${about(shown)} tokens in every request to a model${shown === tokens ? "" : `, ${about(tokens - shown)} more are deferred`}`;
-  if (shown <= COSTLY_TOKENS) return { check: "context", status: "ok", message: summary };
+  const { ok, warn } = findingsOf("context");
+  if (shown <= COSTLY_TOKENS) return ok(summary);
   const largest = Object.entries(servers)
     .sort(([, a], [, b]) => b.shown - a.shown)
     .slice(0, MAX_SERVERS)
     .filter(([, server], index) => index === 0 || server.shown >= MIN_SHARE * shown);
   const names = largest.map(([name, server]) => `${plainLine(name)} ${about(server.shown)}`);
-  return {
-    ...{ check: "context", status: "warn" },
-    message: `${summary}. The largest servers: ${names.join(", ")}`,
-    next: `Let models search for tools: deferTools: { mode: "auto" } in createToolport, or "defer": true in the entry of ${plainLine(largest[0]![0])}. See what each tool takes: toolport tools --cost`,
-  };
+  return warn(
+    `${summary}. The largest servers: ${names.join(", ")}`,
+    `Let models search for tools: deferTools: { mode: "auto" } in createToolport, or "defer": true in the entry of ${plainLine(largest[0]![0])}. See what each tool takes: toolport tools --cost`,
+  );
 }

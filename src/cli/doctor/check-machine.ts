@@ -23,38 +23,47 @@ export interface Finding {
   readonly exitCode?: number | undefined;
 }
 
+/** Makes the findings of one check. */
+export const findingsOf = (check: string, server?: string) => ({
+  ok: (message: string): Finding => ({ check, server, status: "ok", message }),
+  warn: (message: string, next?: string): Finding => ({ check, server, status: "warn", message, next }),
+  fail: (message: string, next?: string, exitCode?: number): Finding => ({
+    ...{ check, server, status: "fail", message, next, exitCode },
+  }),
+  skip: (message: string, next?: string): Finding => ({ check, server, status: "skip", message, next }),
+});
+
 const OLDEST: readonly [number, number] = [20, 19];
 
 export function checkNode(version: string = process.versions.node): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isOld = major < OLDEST[0] || (major === OLDEST[0] && minor < OLDEST[1]);
-  if (!isOld) return { check: "node", status: "ok", message: `Node ${version}` };
-  return {
-    check: "node",
-    status: "fail",
-    message: `Node ${version} is too old: ${OLDEST.join(".")} or later is required`,
-    next: "Install a newer Node: https://nodejs.org",
-    exitCode: EXIT.other,
-  };
+  const { ok, fail } = findingsOf("node");
+  if (!isOld) return ok(`Node ${version}`);
+  return fail(
+    `Node ${version} is too old: ${OLDEST.join(".")} or later is required`,
+    "Install a newer Node: https://nodejs.org",
+    EXIT.other,
+  );
 }
 
 /** Reports why the store may lose records that it has acknowledged, such as suspended calls. */
 export async function checkDurability(store: Pick<Store, "durabilityRisk">): Promise<Finding[]> {
-  const check = "state";
+  const { warn } = findingsOf("state");
   try {
     const risk = await store.durabilityRisk?.();
     // State in memory is reported by `checkStore`.
     if (risk === undefined || risk.isExpected) return [];
-    return [{ check, status: "warn", message: `Suspended calls may be lost: ${risk.what}`, next: risk.next }];
+    return [warn(`Suspended calls may be lost: ${risk.what}`, risk.next)];
   } catch (error) {
     const { what, next = "toolport state path" } = toToolportError(error);
-    return [{ check, status: "warn", message: `Whether the store is durable is unknown: ${what}`, next }];
+    return [warn(`Whether the store is durable is unknown: ${what}`, next)];
   }
 }
 
 /** Opens the state, which migrates its tables, and writes, reads and deletes an encrypted record. */
 export async function checkStore(context: CommandContext): Promise<Finding> {
-  const check = "state";
+  const { ok, warn, fail } = findingsOf("state");
   try {
     const { store, statePath } = await context.openStore();
     const key = `doctor/${randomBytes(8).toString("hex")}`;
@@ -64,31 +73,16 @@ export async function checkStore(context: CommandContext): Promise<Finding> {
     const count = (await store.list("")).length;
     if (found?.sealed !== true && statePath !== undefined)
       throw new StateError({ code: "CORRUPT", what: "A record that was just written is not encrypted" });
-    if (statePath !== undefined)
-      return {
-        check,
-        status: "ok",
-        message: `${statePath}: readable, writable, up to date, ${count} records`,
-      };
-    return {
-      check,
-      status: "warn",
-      message: "State is in memory: logins and lists are lost at the end of every command",
-      next: "Remove --no-state and TOOLPORT_STATE=off",
-    };
+    if (statePath !== undefined) return ok(`${statePath}: readable, writable, up to date, ${count} records`);
+    return warn(
+      "State is in memory: logins and lists are lost at the end of every command",
+      "Remove --no-state and TOOLPORT_STATE=off",
+    );
   } catch (error) {
-    const { what, next } = toToolportError(error);
-    return {
-      check,
-      status: "fail",
-      message: what,
-      next: next ?? "toolport state path",
-      exitCode: EXIT.other,
-    };
+    const { what, next = "toolport state path" } = toToolportError(error);
+    return fail(what, next, EXIT.other);
   }
 }
-
-const check = "config";
 
 /** Reads the servers of the files. An unreadable file becomes an issue. */
 export async function readFiles(context: CommandContext): Promise<WrittenServers> {
@@ -106,37 +100,30 @@ export function checkConfig(
   config: Pick<LoadedConfig, "issues" | "warnings"> | undefined,
   server: string | undefined,
 ): Finding[] {
+  const { ok, warn, fail } = findingsOf("config");
   // An unreadable file is reported even if only one server is checked.
   const concerns = ({ path }: ConfigIssue) =>
     server === undefined || path === "" || path.split(/[.[\]]/).includes(server);
   const issues = (config?.issues ?? unreadable).filter(concerns);
   const warnings = (config?.warnings ?? []).filter(concerns);
-  const read = files.map((file): Finding => {
-    const count = [...servers.values()].filter(({ source }) => source.file === file).length;
-    return { check, status: "ok", message: `${file}: ${plural(count, "server")}` };
-  });
-  const found: Finding[] = [
-    ...issues.map(
-      (issue): Finding => ({
-        check,
-        status: "fail",
-        message: placed(issue),
-        next: issue.file === undefined ? "toolport add <name> <url>" : fixOf(issue),
-        exitCode: EXIT.configuration,
-      }),
+  const countIn = (file: string) => [...servers.values()].filter(({ source }) => source.file === file).length;
+  const found = [
+    ...files.map((file) => ok(`${file}: ${plural(countIn(file), "server")}`)),
+    ...issues.map((issue) =>
+      fail(
+        placed(issue),
+        issue.file === undefined ? "toolport add <name> <url>" : fixOf(issue),
+        EXIT.configuration,
+      ),
     ),
-    ...warnings.map(
-      (issue): Finding => ({ check, status: "warn", message: placed(issue), next: fixOf(issue) }),
-    ),
+    ...warnings.map((issue) => warn(placed(issue), fixOf(issue))),
   ];
-  if (servers.size === 0 && issues.length === 0)
-    found.push({
-      check,
-      status: "warn",
-      message: "No configuration file with servers was found for this project or user",
-      next: "toolport add <name> <url>, or toolport import",
-    });
-  return [...read, ...found];
+  if (servers.size > 0 || issues.length > 0) return found;
+  const none = warn(
+    "No configuration file with servers was found for this project or user",
+    "toolport add <name> <url>, or toolport import",
+  );
+  return [...found, none];
 }
 
 /** An issue without a line concerns the file itself. */

@@ -28,7 +28,7 @@ import type { ProxyServer } from "../../transports/http/network/proxy/proxy-serv
 import { redirectError } from "../../transports/http/network/redirect.js";
 import { EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
-import type { Finding } from "./check-machine.js";
+import { type Finding, findingsOf } from "./check-machine.js";
 
 const run = promisify(execFile);
 const ENGINE_TIMEOUT_MS = 10_000;
@@ -47,16 +47,14 @@ export async function checkCommand(
   const { name: server, command, cwd } = config;
   // PATH may be set in the entry.
   const env = { ...place.env, ...config.env.reveal() };
-  const findings: Finding[] = [];
-  if (cwd !== undefined && !isFolder(cwd)) {
-    findings.push({
-      ...{ check: "command", server, status: "fail", exitCode: EXIT.unreachable },
-      message: `The working directory ${cwd} does not exist`,
-      next: `Correct "cwd" in ${place.where}, or create the directory`,
-    });
-  }
-  findings.push(foundProgram(command, findProgram({ command, cwd, env }), { server, where: place.where }));
-  return findings;
+  const program = foundProgram(command, findProgram({ command, cwd, env }), { server, where: place.where });
+  if (cwd === undefined || isFolder(cwd)) return [program];
+  const missing = findingsOf("command", server).fail(
+    `The working directory ${cwd} does not exist`,
+    `Correct "cwd" in ${place.where}, or create the directory`,
+    EXIT.unreachable,
+  );
+  return [missing, program];
 }
 
 function foundProgram(
@@ -64,15 +62,12 @@ function foundProgram(
   file: string | undefined,
   { server, where }: { server: string; where: string },
 ): Finding {
-  if (file !== undefined) return { check: "command", server, status: "ok", message: `${command} is ${file}` };
-  const isPath = /[\\/]/.test(command);
-  return {
-    ...{ check: "command", server, status: "fail", exitCode: EXIT.unreachable },
-    message: isPath ? `${command} is not an executable file` : `${command} is not on PATH`,
-    next: isPath
-      ? `Correct "command" in ${where}, or make the file executable`
-      : `Install ${command}, or give its full path in ${where}`,
-  };
+  const { ok, fail } = findingsOf("command", server);
+  if (file !== undefined) return ok(`${command} is ${file}`);
+  const [message, next] = /[\\/]/.test(command)
+    ? [`${command} is not an executable file`, `Correct "command" in ${where}, or make the file executable`]
+    : [`${command} is not on PATH`, `Install ${command}, or give its full path in ${where}`];
+  return fail(message, next, EXIT.unreachable);
 }
 
 async function checkEngine(
@@ -84,6 +79,7 @@ async function checkEngine(
     where,
   });
   if (program.status === "fail") return [program];
+  const { ok, fail } = findingsOf("docker", server);
   const hostEnv = {
     ...env,
     ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }),
@@ -93,17 +89,10 @@ async function checkEngine(
       env: hostEnv,
       timeout: ENGINE_TIMEOUT_MS,
     });
-    const message = `The container engine responds, version ${stdout.trim() || "unknown"}`;
-    return [program, { check: "docker", server, status: "ok", message }];
+    return [program, ok(`The container engine responds, version ${stdout.trim() || "unknown"}`)];
   } catch {
-    return [
-      program,
-      {
-        ...{ check: "docker", server, status: "fail", exitCode: EXIT.unreachable },
-        message: `${engine} is installed, but its daemon does not respond`,
-        next: `Start it, then try: ${engine} version`,
-      },
-    ];
+    const message = `${engine} is installed, but its daemon does not respond`;
+    return [program, fail(message, `Start it, then try: ${engine} version`, EXIT.unreachable)];
   }
 }
 
@@ -165,7 +154,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
   const url = new URL(config.url);
   url.protocol = url.protocol.replace("ws", "http");
   const failed = (check: string, message: string, next: string): Probe => ({
-    findings: [{ check, server, status: "fail", message, next, exitCode: EXIT.unreachable }],
+    findings: [findingsOf(check, server).fail(message, next, EXIT.unreachable)],
   });
   const option = config.proxy?.reveal() ?? "env";
   let via: ProxyServer | undefined;
@@ -221,38 +210,18 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
 const proxyFindings = (via: ProxyServer | undefined, server: string): Finding[] =>
   via === undefined
     ? []
-    : [
-        {
-          check: "proxy",
-          server,
-          status: "ok",
-          message: `Connects through the proxy ${via.host} (${via.source})`,
-        },
-      ];
+    : [findingsOf("proxy", server).ok(`Connects through the proxy ${via.host} (${via.source})`)];
 
 function statusFinding({ status, headers }: Response, url: URL, server: string): Finding {
-  const base = { check: url.protocol === "https:" ? "tls and http" : "http", server };
+  const { ok, warn, fail } = findingsOf(url.protocol === "https:" ? "tls and http" : "http", server);
   const message = `${url.host} responds with HTTP ${status} to a plain GET`;
-  if (status >= 500)
-    return {
-      ...base,
-      status: "fail",
-      message,
-      next: "Check the server's log",
-      exitCode: EXIT.unreachable,
-    };
-  if (status === 404)
-    return {
-      ...base,
-      status: "warn",
-      message: `${message}: there is nothing at this path`,
-      next: "Check the path of its URL",
-    };
+  if (status >= 500) return fail(message, "Check the server's log", EXIT.unreachable);
+  if (status === 404) return warn(`${message}: there is nothing at this path`, "Check the path of its URL");
   if (status >= 300 && status < 400) {
     const { what, next = "Check its URL" } = redirectError({ status, headers }, url, "POST");
-    return { ...base, status: "warn", message: `${message}. ${what}`, next };
+    return warn(`${message}. ${what}`, next);
   }
-  return { ...base, status: "ok", message };
+  return ok(message);
 }
 
 interface Exchange {
@@ -266,18 +235,11 @@ function checkClock({ headers }: Response, { server, startedAt, endedAt }: Excha
   if (Number.isNaN(theirs)) return [];
   // The header has a resolution of one second, and the response took some time.
   const skewMs = theirs < startedAt - 1_000 ? theirs - startedAt : theirs > endedAt ? theirs - endedAt : 0;
-  if (Math.abs(skewMs) < SKEW_MS)
-    return [
-      { check: "clock", server, status: "ok", message: "The server's clock and this machine's clock agree" },
-    ];
+  const { ok, warn } = findingsOf("clock", server);
+  if (Math.abs(skewMs) < SKEW_MS) return [ok("The server's clock and this machine's clock agree")];
   const seconds = Math.round(Math.abs(skewMs) / 1_000);
-  return [
-    {
-      ...{ check: "clock", server, status: "warn" },
-      message: `The server's clock is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} this machine's; tokens may look expired`,
-      next: "Synchronize this machine's clock (NTP)",
-    },
-  ];
+  const message = `The server's clock is ${seconds} s ${skewMs > 0 ? "ahead of" : "behind"} this machine's; tokens may look expired`;
+  return [warn(message, "Synchronize this machine's clock (NTP)")];
 }
 
 export interface OAuthParts {
@@ -298,7 +260,7 @@ export async function checkOAuth(
     const why = isWanted
       ? "Toolport does not manage the authorization of this server"
       : "The server requires no login";
-    return [{ check: "oauth", server, status: "skip", message: why }];
+    return [findingsOf("oauth", server).skip(why)];
   }
   return [await checkChain(config, answer), ...tokenFindings(server, tokens)];
 }
@@ -322,12 +284,8 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
       options.clientId !== undefined || options.clientMetadataUrl !== undefined,
     );
   } catch (error) {
-    const { what, next } = toToolportError(error);
-    return {
-      ...{ check: "oauth", server, status: "fail", exitCode: EXIT.authorization },
-      message: what,
-      next: next ?? "Ask the server's operator",
-    };
+    const { what, next = "Ask the server's operator" } = toToolportError(error);
+    return findingsOf("oauth", server).fail(what, next, EXIT.authorization);
   } finally {
     await client.close();
   }
@@ -335,27 +293,17 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
 
 /** Checks that the metadata supports everything a login needs. */
 function checkMetadata({ issuer, metadata }: AuthorizationInfo, server: string, hasClient: boolean): Finding {
-  const base = { check: "oauth", server };
+  const { ok, warn, fail } = findingsOf("oauth", server);
   // Toolport refuses to log in unless the authorization server lists S256.
   if (metadata !== undefined && metadata.code_challenge_methods_supported?.includes("S256") !== true) {
-    return {
-      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: `${issuer} does not advertise PKCE with S256, which MCP requires`,
-      next: "Ask the server's operator",
-    };
+    const message = `${issuer} does not advertise PKCE with S256, which MCP requires`;
+    return fail(message, "Ask the server's operator", EXIT.authorization);
   }
   if (metadata !== undefined && metadata.registration_endpoint === undefined && !hasClient) {
-    return {
-      ...{ ...base, status: "warn" },
-      message: `${issuer} does not support dynamic client registration`,
-      next: "Register a client there and set oauth.clientId",
-    };
+    const message = `${issuer} does not support dynamic client registration`;
+    return warn(message, "Register a client there and set oauth.clientId");
   }
-  return {
-    ...base,
-    status: "ok",
-    message: `${issuer} is its authorization server, and its metadata is valid`,
-  };
+  return ok(`${issuer} is its authorization server, and its metadata is valid`);
 }
 
 async function tokensOf(
@@ -371,21 +319,14 @@ async function tokensOf(
 }
 
 function tokenFindings(server: string, tokens: TokenRecord | undefined): Finding[] {
-  const base = { check: "token", server };
+  const { ok, fail, skip } = findingsOf("token", server);
   const login = `toolport auth ${shellWord(server)}`;
-  if (tokens === undefined) return [{ ...base, status: "skip", message: "Not logged in", next: login }];
+  if (tokens === undefined) return [skip("Not logged in", login)];
   const { expiresAt, refreshToken } = tokens;
   if (!isExpired(tokens, Date.now())) {
     const end = expiresAt === undefined ? "" : ` until ${new Date(expiresAt).toISOString()}`;
-    return [{ ...base, status: "ok", message: `The token is valid${end}` }];
+    return [ok(`The token is valid${end}`)];
   }
-  if (refreshToken !== undefined)
-    return [{ ...base, status: "ok", message: "The token has expired; the next call renews it" }];
-  return [
-    {
-      ...{ ...base, status: "fail", exitCode: EXIT.authorization },
-      message: "The token has expired, and there is no refresh token",
-      next: login,
-    },
-  ];
+  if (refreshToken !== undefined) return [ok("The token has expired; the next call renews it")];
+  return [fail("The token has expired, and there is no refresh token", login, EXIT.authorization)];
 }
