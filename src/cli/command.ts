@@ -2,6 +2,7 @@
 import type { Readable, Writable } from "node:stream";
 import type { ServerEntry } from "../config/server-entry.js";
 import type { ConfigIssue } from "../errors/config-error.js";
+import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ConfigSource } from "../node/config-locations.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import type { WrittenServer } from "../node/read-servers.js";
@@ -160,15 +161,10 @@ export interface LoadedServers {
 }
 
 /** A port created from the user's files, options and saved state. */
-export interface OpenedPort {
+export interface OpenedPort extends Omit<LoadedServers, "sources"> {
   readonly toolport: Toolport;
   /** Where each configured server comes from. A server without an entry comes from the store. */
   readonly sources: Readonly<Record<string, ServerOrigin>>;
-  /** Servers that are not in the port, each with the reason: see {@link LoadedServers}. */
-  readonly leftOut: LoadedServers["leftOut"];
-  readonly consentError: LoadedServers["consentError"];
-  /** The loaded files, with their issues. */
-  readonly config: LoadedConfig;
   /** Servers of the port that come from the saved state. */
   readonly saved: readonly string[];
   /** Undefined if the state is in memory. */
@@ -180,7 +176,7 @@ export interface OpenPortOptions {
   /**
    * Limits the port to these servers and their fallbacks. Other servers are not started, and the user is not asked about
    * them. A function receives all names and returns the chosen ones, or undefined for all.
-   * @default all
+   * @default all, also for an empty list
    */
   readonly servers?: readonly string[] | ((names: readonly string[]) => readonly string[] | undefined);
   /**
@@ -192,7 +188,7 @@ export interface OpenPortOptions {
   /** Create a port without servers if none is configured. @default false: throw */
   readonly mayBeEmpty?: boolean;
   /** The port of this user, like `toolport.as(name)`. @default the plain port */
-  readonly principal?: string;
+  readonly principal?: string | undefined;
   /** The options or entries are special to this command: a shell must not use its own port. @default false */
   readonly isSpecial?: boolean;
   /** Questions of servers are asked at the terminal, if there is one. @default true */
@@ -248,6 +244,8 @@ export interface CommandContext extends Invocation {
   /** `--yes` was given. */
   readonly agreesToAll: boolean;
   readonly timeoutMs: number | undefined;
+  /** The signal and the timeout of this command, for a request to a server. */
+  readonly callOptions: Pick<CallToolOptions, "signal" | "timeoutMs">;
   /** Aborted by Ctrl-C and SIGTERM. */
   readonly signal: AbortSignal;
   readonly paint: Paint;

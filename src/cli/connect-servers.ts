@@ -160,33 +160,25 @@ export const serversOf =
     return longest === undefined ? undefined : [longest];
   };
 
-interface SelectOptions {
-  /** The command to suggest after a misspelt name. */
-  readonly command: string;
-  readonly options?: NonNullable<OpenPortOptions["options"]>;
-  readonly principal?: string;
-  /** See `OpenPortOptions.isSpecial`. @default false */
-  readonly isSpecial?: boolean;
-  /** Changes the entry of the tool's server, if the selector names it. @default none */
+/** How `openTool` opens the port; `change` changes the entry of the tool's server, if the selector names it. */
+type OpenToolOptions = Omit<OpenPortOptions, "servers" | "changeEntry"> & {
   readonly change?: (entry: ServerEntry) => ServerEntry;
-}
+};
 
 /** Opens a port for the tool. If the selector names a server, only that server is opened. */
 export async function openTool(
   context: CommandContext,
   selector: string,
-  { command, options = {}, principal, isSpecial = false, change = (entry) => entry }: SelectOptions,
+  { change = (entry) => entry, ...options }: OpenToolOptions,
 ): Promise<{ opened: OpenedPort; server: string | undefined }> {
   let server: string | undefined;
   const opened = await context.openPort({
-    options,
-    isSpecial,
-    ...(principal !== undefined && { principal }),
+    ...options,
     changeEntry: (entry, name) => (name === server ? change(entry) : entry),
     servers: (names) => {
       const found = names.includes(selector) ? [selector] : serversOf(selector)(names);
       [server] = found ?? [];
-      if (found === undefined) throwIfMistyped(selector, names, command);
+      if (found === undefined) throwIfMistyped(selector, names, context);
       return found;
     },
   });
@@ -197,7 +189,7 @@ export async function openTool(
 export async function requireTool(
   context: CommandContext,
   opened: OpenedPort,
-  { server, selector, command }: { server: string | undefined; selector: string; command: string },
+  { server, selector }: { server: string | undefined; selector: string },
 ): Promise<ToolInfo> {
   if (server === undefined) await connectServers(context, opened);
   else await requireServer(context, opened, server);
@@ -205,7 +197,7 @@ export async function requireTool(
   const tool = findTool(tools, selector);
   if (tool !== undefined) return tool;
   if (server === selector) throw onlyServer(server);
-  throw (server !== undefined && withheld(opened, server, selector)) || missing(tools, selector, command);
+  throw (server !== undefined && withheld(opened, server, selector)) || missing(tools, selector, context);
 }
 
 /** Matches `server.tool`, the public name, or the tool's own name if it is unique. */
@@ -219,7 +211,7 @@ function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | unde
 }
 
 /** Prevents a misspelt server name from starting every server. */
-export function throwIfMistyped(selector: string, names: readonly string[], command: string): void {
+export function throwIfMistyped(selector: string, names: readonly string[], { command }: CommandContext): void {
   const mark = selector.indexOf(".");
   if (mark < 0) return;
   const [close] = suggest(selector.slice(0, mark), names, 1);
@@ -227,7 +219,7 @@ export function throwIfMistyped(selector: string, names: readonly string[], comm
   const meant = `${close}${selector.slice(mark)}`;
   throw new CliError(
     `There is no server ${JSON.stringify(selector.slice(0, mark))}. Did you mean ${close}?`,
-    `toolport ${command} ${shellWord(meant)}`,
+    `toolport ${command.name} ${shellWord(meant)}`,
     { code: "UNKNOWN_SERVER", exitCode: 2 },
   );
 }
@@ -248,7 +240,7 @@ const onlyServer = (server: string): CliError =>
     `toolport tools ${shellWord(server)}`,
   );
 
-function missing(tools: readonly ToolInfo[], selector: string, command: string): CliError {
+function missing(tools: readonly ToolInfo[], selector: string, { command }: CommandContext): CliError {
   const names = tools.flatMap((tool) => [`${tool.server}.${tool.sourceName}`, tool.name]);
   const [close] = suggest(selector, names, 1);
   const [server] = serversOf(selector)([...new Set(tools.map((tool) => tool.server))]) ?? [];
@@ -256,7 +248,7 @@ function missing(tools: readonly ToolInfo[], selector: string, command: string):
     `There is no tool ${JSON.stringify(selector)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     close === undefined
       ? `toolport tools${server === undefined ? "" : ` ${shellWord(server)}`}`
-      : `toolport ${command} ${shellWord(close)}`,
+      : `toolport ${command.name} ${shellWord(close)}`,
     { code: "TOOL_NOT_FOUND" },
   );
 }

@@ -58,6 +58,7 @@ export function createCommandContext(
   const home = env["HOME"] || env["USERPROFILE"];
   const surroundings = { cwd, env, ...(home && { home }) };
   const form = readForm(invocation);
+  const timeoutMs = readTimeout(invocation);
   const isJson = form === "json";
   const isQuiet = flagOption(invocation, "quiet");
   const isVerbose = flagOption(invocation, "verbose");
@@ -112,7 +113,8 @@ export function createCommandContext(
     isQuiet,
     isVerbose,
     agreesToAll,
-    timeoutMs: readTimeout(invocation),
+    timeoutMs,
+    callOptions: { signal: watch.signal, ...(timeoutMs !== undefined && { timeoutMs }) },
     signal: watch.signal,
     paint,
     columns: stdout.isTTY === true ? stdout.columns || undefined : undefined,

@@ -35,16 +35,9 @@ import { CliError, EXIT } from "./errors.js";
 import { shellWord } from "./format-error.js";
 import { indented } from "./plain-text.js";
 
-export interface ServerLoader {
-  /** Reads the files once, without expanding any entry. */
-  read(): Promise<WrittenServers>;
-  /** Expands servers. Asks for consent to servers of a project file first. */
-  load(names?: readonly string[], options?: { mayAsk?: boolean }): Promise<LoadedServers>;
-  /** Saves the user's consent to these servers of a file. */
-  trust(names: readonly string[], file: string): Promise<void>;
-}
+export type ServerLoader = ReturnType<typeof createServerLoader>;
 
-export function createServerLoader(context: CommandContext): ServerLoader {
+export function createServerLoader(context: CommandContext) {
   const consent = new Consent(context);
   let reading: Promise<ReadConfig> | undefined;
   const readOnce = () => {
@@ -52,14 +45,19 @@ export function createServerLoader(context: CommandContext): ServerLoader {
     return reading;
   };
 
-  const loader: ServerLoader = {
-    async read() {
+  return {
+    /** Reads the files once, without expanding any entry. */
+    async read(): Promise<WrittenServers> {
       const config = await readOnce();
       const { files, issues } = await expandConfig(config, { onProblem: "report", isUsed: () => false });
       const servers = [...effectiveServers(config)].filter(([, server]) => isSound(server));
       return { servers: new Map(servers), files, issues };
     },
-    async load(names, { mayAsk = true } = {}) {
+    /** Expands servers. Asks for consent to servers of a project file first. */
+    async load(
+      names?: readonly string[],
+      { mayAsk = true }: { mayAsk?: boolean } = {},
+    ): Promise<LoadedServers> {
       const config = await readOnce();
       const winners = [...effectiveServers(config).values()].filter(isSound);
       const wanted = winners.filter(({ name }) => names?.includes(name) ?? true);
@@ -78,7 +76,8 @@ export function createServerLoader(context: CommandContext): ServerLoader {
         consentError: all,
       };
     },
-    async trust(names, file) {
+    /** Saves the user's consent to these servers of a file. */
+    async trust(names: readonly string[], file: string): Promise<void> {
       const servers = [...effectiveServers(await readOnce()).values()];
       await consent.give(
         servers.filter(
@@ -87,7 +86,6 @@ export function createServerLoader(context: CommandContext): ServerLoader {
       );
     },
   };
-  return loader;
 }
 
 /** Name of the command line in messages, in place of a file. */

@@ -27,7 +27,8 @@ export async function openPort(context: CommandContext, wanted: OpenPortOptions 
     warnOfIssues(context, written);
     throw nothingConfigured(written);
   }
-  const asked = typeof wanted.servers === "function" ? wanted.servers(all) : wanted.servers;
+  const chosen = typeof wanted.servers === "function" ? wanted.servers(all) : wanted.servers;
+  const asked = chosen?.length === 0 ? undefined : chosen;
   for (const name of asked ?? []) if (!all.includes(name)) throw unknownServer(name, all, written);
   const names = asked === undefined ? configured : withFallbacks(asked, written);
   const { config, sources, leftOut, consentError } = await context.loadServers(names);

@@ -182,8 +182,7 @@ export async function checkServers(
     const { toolport } = await context.openPort({ servers: names });
     const { servers } = await toolport.connect({
       servers: names,
-      signal: context.signal,
-      ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
+      ...context.callOptions,
     });
     return Object.entries(servers).map(([name, { state, toolCount, ms, error }]) => ({
       name,

@@ -89,7 +89,7 @@ async function open(server: string, callbackUrl: string, context: CommandContext
   const principal = principalOf(context);
   const { toolport, statePath, leftOut } = await context.openPort({
     servers: [server],
-    ...(principal !== undefined && { principal }),
+    principal,
     isSpecial: true,
     options: { callbackUrl },
   });

@@ -77,10 +77,9 @@ export const runCall: RunCommand = async (context) => {
   const base = await readBase(context);
   const principal = principalOf(context);
   const { opened, server } = await openTool(context, selector, {
-    command: "call",
     options: { ...wish?.options },
     isSpecial: wish !== undefined || context.text("record") !== undefined,
-    ...(principal !== undefined && { principal }),
+    principal,
     ...(await recording(context)),
   });
   const tool = await findTool(context, opened, { server, selector, wish });
@@ -124,7 +123,7 @@ async function findTool(
   { server, selector, wish }: { server: string | undefined; selector: string; wish: SuspendWish | undefined },
 ): Promise<FoundTool> {
   try {
-    return await requireTool(context, opened, { server, selector, command: "call" });
+    return await requireTool(context, opened, { server, selector });
   } catch (error) {
     const isLogin = error instanceof AuthError && error.code === "AUTH_REQUIRED";
     if (wish === undefined || server === undefined || !isLogin) throw error;
@@ -177,9 +176,8 @@ async function callWithProgress(
   const title = `${tool.server}.${tool.sourceName}`;
   const progress = context.progress(title);
   const options: CallToolOptions = {
-    signal: context.signal,
+    ...context.callOptions,
     ...(isIdempotent && { idempotent: true }),
-    ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
     onProgress: ({ progress: done, total, message }) => {
       const share = total === undefined ? String(done) : `${done}/${total}`;
       progress.update([title, share, message].filter(Boolean).join(" "));

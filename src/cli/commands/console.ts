@@ -58,7 +58,7 @@ export const runConsole: RunCommand = async (context) => {
   const principal = principalOf(context);
   const answers = createConsoleAnswers();
   const { toolport, store, sources, leftOut } = await context.openPort({
-    ...(principal !== undefined && { principal }),
+    principal,
     asksOnTerminal: false,
     mayBeEmpty: true,
     options: { callbackUrl, logLevel: "info", extensions: APPS, ...answers.options },

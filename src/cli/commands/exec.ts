@@ -47,9 +47,8 @@ export const runExec: RunCommand = async (context) => {
   if (wish !== undefined) requireState(await context.openStore(), context);
   const source = await readProgram(path, context);
   const limits = readLimits(context);
-  const servers = context.texts("server");
   const code = await openCode(context, {
-    ...(servers.length > 0 && { servers }),
+    servers: context.texts("server"),
     options: { ...elicitOnTerminal(context), ...wish?.options },
   });
   const outcome = await run(context, path, (options) =>
@@ -89,8 +88,7 @@ export async function resumeProgram(
 }
 
 async function openCode(context: CommandContext, options: OpenPortOptions): Promise<CodeMode> {
-  const principal = principalOf(context);
-  const { toolport } = await context.openPort({ ...options, ...(principal !== undefined && { principal }) });
+  const { toolport } = await context.openPort({ ...options, principal: principalOf(context) });
   const code = createCodeMode(toolport);
   context.onExit(() => code.close());
   return code;

@@ -37,7 +37,7 @@ const COLOURS: Readonly<Record<ServerStatus, Colour>> = {
 export const runList: RunCommand = async (context) => {
   const { words } = context;
   const servers = words.length === 0 ? undefined : words;
-  const opened = await context.openPort({ ...(servers && { servers }), onMissingConsent: "leaveOut" });
+  const opened = await context.openPort({ servers: words, onMissingConsent: "leaveOut" });
   const names = servers ?? serversIn(opened);
   // On a terminal, every server is printed as it arrives: a slow one does not delay the others.
   const table =

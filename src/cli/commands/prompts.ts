@@ -40,7 +40,7 @@ export const runPrompts: RunCommand = async (context) => {
   const {
     words: [server],
   } = context;
-  const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
+  const opened = await context.openPort({ servers: context.words });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const all = await opened.toolport.prompts({ signal: context.signal });
   const prompts = all.filter((prompt) => server === undefined || prompt.server === server);
@@ -67,10 +67,7 @@ export const runPrompt: RunCommand = async (context) => {
   const args = Object.fromEntries([...options, ...given.map(readPair)]);
   const opened = await context.openPort({ servers: [server] });
   await requireServer(context, opened, server);
-  const prompt = await opened.toolport.getPrompt(server, name, args, {
-    signal: context.signal,
-    ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
-  });
+  const prompt = await opened.toolport.getPrompt(server, name, args, context.callOptions);
   if (context.form === "json") {
     const { description, messages, _meta } = prompt;
     context.printJson({ server, name, description, messages, _meta });

@@ -40,7 +40,7 @@ export const runResources: RunCommand = async (context) => {
   const {
     words: [server],
   } = context;
-  const opened = await context.openPort(server === undefined ? {} : { servers: [server] });
+  const opened = await context.openPort({ servers: context.words });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const { signal } = context;
   const isWanted = (info: { server: string }) => server === undefined || info.server === server;
@@ -73,10 +73,7 @@ export const runRead: RunCommand = async (context) => {
   await requireServer(context, opened, server);
   const progress = context.progress(`Reading ${uri}`);
   const contents = await opened.toolport
-    .readResource(server, uri, {
-      signal: context.signal,
-      ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }),
-    })
+    .readResource(server, uri, context.callOptions)
     .finally(() => progress.done());
   const out = context.text("out");
   if (out !== undefined) await saveContent(contents, { path: resolve(context.cwd, out), context });

@@ -89,7 +89,7 @@ export const runResume: RunCommand = async (context) => {
   if (decision === undefined) return postpone(found.call!, context);
   const opened = await context.openPort({
     servers: [found.server],
-    ...(principal !== undefined && { principal }),
+    principal,
   });
   const leftOut = opened.leftOut.get(found.server);
   if (leftOut !== undefined) throw leftOut;
@@ -200,7 +200,7 @@ async function send({ toolport }: OpenedPort, token: string, decision: ResumeInp
     return await toolport.resume(
       token,
       { ...decision, answeredBy: answeredByOf(context) },
-      { signal: context.signal, ...(context.timeoutMs !== undefined && { timeoutMs: context.timeoutMs }) },
+      context.callOptions,
     );
   } catch (error) {
     throw toWrongDecision(error) ?? error;

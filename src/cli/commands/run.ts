@@ -50,9 +50,8 @@ export const runTask: RunCommand = async (context) => {
   const task = context.words.join(" ");
   const maxSteps = readMaxSteps(context);
   const model = await findModel(context);
-  const servers = context.texts("server");
   const opened = await context.openPort({
-    ...(servers.length > 0 && { servers }),
+    servers: context.texts("server"),
     isSpecial: true,
     options: { approve: createApproval(context), deferTools: { mode: readDeferMode(context) } },
   });

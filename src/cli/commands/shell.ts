@@ -127,9 +127,8 @@ export class ShellSession {
   /** Opens the port. It connects nothing before a line needs a server. */
   async open(): Promise<OpenedPort> {
     const { context } = this.#parts;
-    const servers = context.words.length > 0 ? context.words : undefined;
     this.#opened = await context.openPort({
-      ...(servers && { servers }),
+      servers: context.words,
       onMissingConsent: "leaveOut",
       asksOnTerminal: false,
       // A question of a server belongs to the line that runs.

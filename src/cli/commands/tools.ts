@@ -63,7 +63,7 @@ export const runTools: RunCommand = async (context) => {
       servers: (names) => {
         if (names.includes(word)) return [word];
         const found = serversOf(word)(names);
-        if (found === undefined) throwIfMistyped(word, names, "tools");
+        if (found === undefined) throwIfMistyped(word, names, context);
         [server] = found ?? [word];
         return found ?? [word];
       },
@@ -71,7 +71,7 @@ export const runTools: RunCommand = async (context) => {
   });
   const withCost = context.flag("cost");
   if (word !== undefined && server !== word) {
-    const tool = await requireTool(context, opened, { server, selector: word, command: "tools" });
+    const tool = await requireTool(context, opened, { server, selector: word });
     if (withCost) await printCosts([tool], { opened, errors: [], context, only: tool });
     else printTool(tool, context);
     return EXIT.ok;

@@ -22,7 +22,7 @@ const DAY_MS = 86_400_000;
 export const runWatch: RunCommand = async (context) => {
   const { words } = context;
   const opened = await context.openPort({
-    ...(words.length > 0 && { servers: words }),
+    servers: words,
     asksOnTerminal: false,
     options: { healthCheck: { intervalMs: HEALTH_CHECK_MS } },
   });

@@ -26,7 +26,7 @@ export const typesCommand: CommandSpec = {
 
 export const runTypes: RunCommand = async (context) => {
   const { words } = context;
-  const opened = await context.openPort(words.length === 0 ? {} : { servers: words });
+  const opened = await context.openPort({ servers: words });
   for (const server of words) await requireServer(context, opened, server);
   const { exitCode } =
     words.length > 0 ? { exitCode: EXIT.ok } : await connectForList(context, opened, undefined);
