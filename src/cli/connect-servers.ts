@@ -211,7 +211,11 @@ function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | unde
 }
 
 /** Prevents a misspelt server name from starting every server. */
-export function throwIfMistyped(selector: string, names: readonly string[], { command }: CommandContext): void {
+export function throwIfMistyped(
+  selector: string,
+  names: readonly string[],
+  { command }: CommandContext,
+): void {
   const mark = selector.indexOf(".");
   if (mark < 0) return;
   const [close] = suggest(selector.slice(0, mark), names, 1);

@@ -44,15 +44,7 @@ export const logoutCommand: CommandSpec = {
 
 /** Thrown to skip the browser: the server is ready without a login. */
 class AlreadyLoggedIn {
-  readonly #report: ServerReport;
-
-  constructor(report: ServerReport) {
-    this.#report = report;
-  }
-
-  get report(): ServerReport {
-    return this.#report;
-  }
+  constructor(readonly report: ServerReport) {}
 }
 
 export const runAuth: RunCommand = async (context) => {
@@ -77,11 +69,11 @@ export const runAuth: RunCommand = async (context) => {
     });
   } catch (error) {
     if (!(error instanceof AlreadyLoggedIn)) throw error;
-    reportEnd({ server, report: error.report, isNew: false, hasLogin }, context);
+    reportEnd(server, error.report, { isNew: false, hasLogin }, context);
     return EXIT.ok;
   }
   if (report?.error !== undefined) throw report.error;
-  reportEnd({ server, report: report!, isNew: true, hasLogin }, context);
+  reportEnd(server, report!, { isNew: true, hasLogin }, context);
   return EXIT.ok;
 };
 
@@ -137,15 +129,10 @@ function showPage(url: string, server: string, context: CommandContext): void {
   context.print(url);
 }
 
-interface End {
-  readonly server: string;
-  readonly report: ServerReport;
-  readonly isNew: boolean;
-  readonly hasLogin: boolean;
-}
-
 function reportEnd(
-  { server, report: { state, toolCount }, isNew, hasLogin }: End,
+  server: string,
+  { state, toolCount }: ServerReport,
+  { isNew, hasLogin }: { isNew: boolean; hasLogin: boolean },
   context: CommandContext,
 ): void {
   if (context.form === "json") {

@@ -16,6 +16,7 @@ import {
   checkStore,
   type Finding,
   type FindingStatus,
+  findingsOf,
   readFiles,
 } from "../doctor/check-machine.js";
 import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
@@ -113,13 +114,8 @@ function adviceOf(findings: readonly Finding[]): string[] {
   return [...new Set(steps)];
 }
 
-export interface DoctorReport {
-  readonly findings: readonly Finding[];
-  /** Set if servers were not checked because the user has not agreed to them. */
-  readonly consentError: CliError | undefined;
-}
-
-async function checkAll(context: CommandContext, only: string | undefined): Promise<DoctorReport> {
+/** `consentError`: servers were not checked because the user has not agreed to them. */
+async function checkAll(context: CommandContext, only: string | undefined) {
   const progress = context.progress("Reading the configuration");
   try {
     const written = await readFiles(context);
@@ -152,13 +148,9 @@ function unreadable(error: unknown): Partial<LoadedServers> & Pick<LoadedServers
 
 function leftOutFinding(server: string, error: CliError, { servers }: WrittenServers): Finding {
   const { file, line } = servers.get(server)!.source;
-  if (error.code === "DISABLED")
-    return { check: "connect", server, status: "skip", message: `Disabled in ${file}:${line}` };
+  if (error.code === "DISABLED") return findingsOf("connect", server).skip(`Disabled in ${file}:${line}`);
   const { message, next, exitCode } = error;
-  return {
-    ...{ check: "trust", server, status: "fail", next, exitCode },
-    message: `Not checked: requires your consent. ${message}`,
-  };
+  return findingsOf("trust", server).fail(`Not checked: requires your consent. ${message}`, next, exitCode);
 }
 
 function chooseServers(written: WrittenServers, only: string | undefined): string[] {
@@ -170,29 +162,25 @@ function chooseServers(written: WrittenServers, only: string | undefined): strin
   throw unknownServer(only, names, written);
 }
 
-interface ServerParts {
-  readonly config: LoadedConfig;
-  readonly store: Store | undefined;
-  readonly context: CommandContext;
-}
-
-async function checkServer(name: string, { config, store, context }: ServerParts): Promise<Finding[]> {
+async function checkServer(
+  name: string,
+  { config, store, context }: { config: LoadedConfig; store: Store | undefined; context: CommandContext },
+): Promise<Finding[]> {
   const server = parseServerEntry(name, config.mcpServers[name]);
   const source = config.sources[name];
   const where = source === undefined ? "its configuration" : `${source.file}:${source.line}`;
-  if (!server.enabled)
-    return [{ check: "connect", server: name, status: "skip", message: `Disabled in ${where}` }];
+  if (!server.enabled) return [findingsOf("connect", name).skip(`Disabled in ${where}`)];
   switch (server.kind) {
     case "stdio":
     case "docker":
-      return checkCommand(server, { env: context.env, where });
+      return checkCommand(server, context.env, where);
     case "websocket":
       return [...(await probeAddress(server, context.signal)).findings];
     case "http":
     case "sse": {
       const { findings, answer } = await probeAddress(server, context.signal);
       // Without a response, the authorization server is unknown.
-      const login = answer === undefined ? [] : await checkOAuth(server, { answer, store });
+      const login = answer === undefined ? [] : await checkOAuth(server, answer, store);
       return [...findings, ...login];
     }
     default:
@@ -217,6 +205,6 @@ async function connect(
       throw error;
     const message = error instanceof CliError ? error.message : error.what;
     const exitCode = exitCodeOf(error) || EXIT.other;
-    return [{ check: "connect", status: "fail", message, next: nextCommand(error), exitCode }];
+    return [findingsOf("connect").fail(message, nextCommand(error), exitCode)];
   }
 }

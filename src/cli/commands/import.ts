@@ -115,14 +115,15 @@ function toRow({ name, kind, file, line, state, entry }: ImportCandidate) {
   return { name, program: kind, file, line, state, command: describeEntry(entry).command };
 }
 
-interface Outcome {
-  readonly found: number;
-  readonly coming: readonly ImportCandidate[];
-  readonly isDryRun: boolean;
-  readonly target: string;
-}
-
-function reportEnd({ found, coming, isDryRun, target }: Outcome, context: CommandContext): void {
+function reportEnd(
+  {
+    found,
+    coming,
+    isDryRun,
+    target,
+  }: { found: number; coming: readonly ImportCandidate[]; isDryRun: boolean; target: string },
+  context: CommandContext,
+): void {
   if (found === 0) context.info("No servers of other programs were found", "yellow");
   else if (coming.length === 0) context.info("There is nothing new to import");
   else if (isDryRun)
@@ -144,24 +145,12 @@ export interface ImportCandidate {
   readonly state: "new" | "same" | "taken";
 }
 
-export interface FoundImports {
-  readonly candidates: readonly ImportCandidate[];
-  /** Files that were read. */
-  readonly files: readonly string[];
-  /** Issues of servers that are left out, and warnings. */
-  readonly notes: readonly string[];
-}
-
 /**
- * Expands no variables.
+ * Expands no variables. `files` are the files that were read, `notes` the warnings, and the issues of servers that are left out.
  *
  * @param from names of programs or paths of files; if empty, every program
  */
-export async function findImports(
-  from: readonly string[],
-  context: CommandContext,
-  target: string,
-): Promise<FoundImports> {
+async function findImports(from: readonly string[], context: CommandContext, target: string) {
   const present = await entriesOf(target);
   const candidates = new Map<string, ImportCandidate>();
   const files: string[] = [];

@@ -81,7 +81,7 @@ export const runTask: RunCommand = async (context) => {
   })
     .catch((error: unknown) => Promise.reject(toModelError(error, model)))
     .finally(() => progress.done());
-  return reportEnd(outcome, { model, maxSteps, context });
+  return reportEnd(outcome, model, maxSteps, context);
 };
 
 function readDeferMode(context: CommandContext): DeferMode {
@@ -153,13 +153,12 @@ function toModelError(error: unknown, model: Model): unknown {
   );
 }
 
-interface Ending {
-  readonly model: Model;
-  readonly maxSteps: number;
-  readonly context: CommandContext;
-}
-
-function reportEnd({ text, steps, endedBy }: AgentOutcome, { model, maxSteps, context }: Ending): number {
+function reportEnd(
+  { text, steps, endedBy }: AgentOutcome,
+  model: Model,
+  maxSteps: number,
+  context: CommandContext,
+): number {
   if (context.form === "json") context.printJson({ text, endedBy, model: model.name, steps });
   else if (text !== "") context.print(text);
   if (endedBy === "answer") return EXIT.ok;

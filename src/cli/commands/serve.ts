@@ -101,7 +101,7 @@ export const runServe: RunCommand = async (context) => {
   });
   // Fail now, not with the first request.
   await gateway.ready();
-  await serveHttp(context, { gateway, listening: http, credentials, settings });
+  await serveHttp(gateway, http, { credentials, settings, context });
   return new Promise(() => {});
 };
 

@@ -92,7 +92,7 @@ async function list(
 }
 
 async function tidy(opened: OpenedStore, isDryRun: boolean, context: CommandContext): Promise<number> {
-  const { removed, unreadable, freedBytes } = await tidyState(opened, { isDryRun });
+  const { removed, unreadable, freedBytes } = await tidyState(opened, isDryRun);
   if (context.form === "json") {
     context.printJson({ isDryRun, removed, unreadable, freedBytes });
     return EXIT.ok;
@@ -128,18 +128,12 @@ function failWithoutFile(why: string): never {
   throw new CliError(`State is in memory: ${why}`, "toolport doctor", { code: "NO_STATE_FILE" });
 }
 
-export interface SavedRecord {
+interface SavedRecord {
   readonly key: string;
   readonly version: number | null;
   readonly sealed: boolean;
   /** Why the record cannot be read. */
   readonly problem?: string | undefined;
-}
-
-export interface SavedKind {
-  readonly kind: string;
-  readonly count: number;
-  readonly meaning: string;
 }
 
 /** Descriptions by the first segment of a key. */
@@ -155,10 +149,7 @@ const MEANINGS: Readonly<Record<string, string>> = {
   trust: "servers you agreed to",
 };
 
-export async function listState(
-  store: Store,
-  prefix: string,
-): Promise<{ records: SavedRecord[]; kinds: SavedKind[] }> {
+async function listState(store: Store, prefix: string) {
   const records: SavedRecord[] = [];
   for (const key of await store.list(prefix)) {
     try {
@@ -177,25 +168,11 @@ export async function listState(
   return { records, kinds };
 }
 
-interface Named {
-  readonly key: string;
-  readonly why: string;
-}
-
-export interface TidyOutcome {
-  readonly removed: readonly Named[];
-  /** Kept, because their encryption key may become available again. */
-  readonly unreadable: readonly Named[];
-  readonly freedBytes: number;
-}
-
-export async function tidyState(
-  { store, statePath, compact }: OpenedStore,
-  { isDryRun }: { isDryRun: boolean },
-): Promise<TidyOutcome> {
+/** Records whose key may become available again are kept as `unreadable`. */
+async function tidyState({ store, statePath, compact }: OpenedStore, isDryRun: boolean) {
   const before = await sizeOf(statePath);
-  const removed: Named[] = [];
-  const unreadable: Named[] = [];
+  const removed: { key: string; why: string }[] = [];
+  const unreadable: { key: string; why: string }[] = [];
   for (const key of await store.list("")) {
     try {
       const why = await reasonToDelete(key, store);

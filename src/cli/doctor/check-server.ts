@@ -33,35 +33,27 @@ import { type Finding, findingsOf } from "./check-machine.js";
 const run = promisify(execFile);
 const ENGINE_TIMEOUT_MS = 10_000;
 
-export interface CommandPlace {
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** Location of the server's entry, for advice. */
-  readonly where: string;
-}
-
+/** @param where location of the entry of the server, for advice */
 export async function checkCommand(
   config: StdioConfig | DockerConfig,
-  place: CommandPlace,
+  hostEnv: NodeJS.ProcessEnv | Readonly<Record<string, string | undefined>>,
+  where: string,
 ): Promise<Finding[]> {
-  if (config.kind === "docker") return checkEngine(config, place);
+  if (config.kind === "docker") return checkEngine(config, hostEnv, where);
   const { name: server, command, cwd } = config;
   // PATH may be set in the entry.
-  const env = { ...place.env, ...config.env.reveal() };
-  const program = foundProgram(command, findProgram({ command, cwd, env }), { server, where: place.where });
+  const env = { ...hostEnv, ...config.env.reveal() };
+  const program = foundProgram(command, findProgram(command, cwd, env), server, where);
   if (cwd === undefined || isFolder(cwd)) return [program];
   const missing = findingsOf("command", server).fail(
     `The working directory ${cwd} does not exist`,
-    `Correct "cwd" in ${place.where}, or create the directory`,
+    `Correct "cwd" in ${where}, or create the directory`,
     EXIT.unreachable,
   );
   return [missing, program];
 }
 
-function foundProgram(
-  command: string,
-  file: string | undefined,
-  { server, where }: { server: string; where: string },
-): Finding {
+function foundProgram(command: string, file: string | undefined, server: string, where: string): Finding {
   const { ok, fail } = findingsOf("command", server);
   if (file !== undefined) return ok(`${command} is ${file}`);
   const [message, next] = /[\\/]/.test(command)
@@ -72,12 +64,10 @@ function foundProgram(
 
 async function checkEngine(
   { name: server, engine, dockerHost }: DockerConfig,
-  { env, where }: CommandPlace,
+  env: Readonly<Record<string, string | undefined>>,
+  where: string,
 ): Promise<Finding[]> {
-  const program = foundProgram(engine, findProgram({ command: engine, cwd: undefined, env }), {
-    server,
-    where,
-  });
+  const program = foundProgram(engine, findProgram(engine, undefined, env), server, where);
   if (program.status === "fail") return [program];
   const { ok, fail } = findingsOf("docker", server);
   const hostEnv = {
@@ -96,25 +86,17 @@ async function checkEngine(
   }
 }
 
-interface ProgramSearch {
-  readonly command: string;
-  readonly cwd: string | undefined;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** @default the current platform */
-  readonly platform?: NodeJS.Platform;
-}
-
 /** Finds the file that the operating system would run; undefined if there is none, or it is not executable. */
-function findProgram({
-  command,
+function findProgram(
+  command: string,
   cwd = "",
-  env,
-  platform = process.platform,
-}: ProgramSearch): string | undefined {
+  env: Readonly<Record<string, string | undefined>>,
+): string | undefined {
   const isPath = /[\\/]/.test(command);
   const path = Object.entries(env).find(([name]) => name.toUpperCase() === "PATH")?.[1] ?? "";
   const folders = isPath ? [isAbsolute(command) ? "" : resolve(cwd)] : path.split(delimiter).filter(Boolean);
-  const endings = platform === "win32" ? ["", ...(env["PATHEXT"] ?? ".COM;.EXE;.BAT;.CMD").split(";")] : [""];
+  const endings =
+    process.platform === "win32" ? ["", ...(env["PATHEXT"] ?? ".COM;.EXE;.BAT;.CMD").split(";")] : [""];
   return folders
     .flatMap((folder) =>
       endings.map((ending) => (folder === "" ? command + ending : join(folder, command + ending))),
@@ -184,7 +166,7 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     await answer.body?.cancel();
-    const clock = checkClock(answer, { server, startedAt, endedAt: Date.now() });
+    const clock = checkClock(answer, server, startedAt);
     return {
       findings: [...proxyFindings(via, server), statusFinding(answer, url, server), ...clock],
       answer,
@@ -224,13 +206,8 @@ function statusFinding({ status, headers }: Response, url: URL, server: string):
   return ok(message);
 }
 
-interface Exchange {
-  readonly server: string;
-  readonly startedAt: number;
-  readonly endedAt: number;
-}
-
-function checkClock({ headers }: Response, { server, startedAt, endedAt }: Exchange): Finding[] {
+function checkClock({ headers }: Response, server: string, startedAt: number): Finding[] {
+  const endedAt = Date.now();
   const theirs = Date.parse(headers.get("date") ?? "");
   if (Number.isNaN(theirs)) return [];
   // The header has a resolution of one second, and the response took some time.
@@ -242,16 +219,14 @@ function checkClock({ headers }: Response, { server, startedAt, endedAt }: Excha
   return [warn(message, "Synchronize this machine's clock (NTP)")];
 }
 
-export interface OAuthParts {
-  /** The response to a request without a token. */
-  readonly answer: Response | undefined;
-  /** Undefined if the state cannot be read. */
-  readonly store: Store | undefined;
-}
-
+/**
+ * @param answer the response to a request without a token
+ * @param store undefined if the state cannot be read
+ */
 export async function checkOAuth(
   config: HttpConfig | SseConfig,
-  { answer, store }: OAuthParts,
+  answer: Response | undefined,
+  store: Store | undefined,
 ): Promise<Finding[]> {
   const { name: server, oauth, authProvider } = config;
   const tokens = await tokensOf(config, store);

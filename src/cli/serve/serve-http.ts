@@ -109,17 +109,15 @@ export function httpOptions(settings: ServeSettings, { host }: Listening): Gatew
   };
 }
 
-interface HttpParts {
-  readonly gateway: Gateway;
-  readonly listening: Listening;
-  readonly credentials: Credentials;
-  readonly settings: ServeSettings;
-}
-
 /** Listens, and prints the URL. */
 export async function serveHttp(
-  context: CommandContext,
-  { gateway, listening, credentials, settings }: HttpParts,
+  gateway: Gateway,
+  listening: Listening,
+  {
+    credentials,
+    settings,
+    context,
+  }: { credentials: Credentials; settings: ServeSettings; context: CommandContext },
 ): Promise<void> {
   const server = createServer((request, response) => gateway.node(request, response));
   server.keepAliveTimeout = KEEP_ALIVE_MS;
