@@ -1,10 +1,22 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
+import { isRecord } from "../config/entry-reader.js";
 import { isObject, type JsonSchema } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
 import { parseJson } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
-import type { NamedArgument } from "./command.js";
+import type { CommandContext, NamedArgument } from "./command.js";
 import { CliError } from "./errors.js";
+
+/** The JSON object of an option, or of stdin for `-`. Undefined: the option was not given. Null: it is no object. */
+export async function readObject(
+  context: CommandContext,
+  option: string,
+): Promise<Record<string, unknown> | undefined | null> {
+  const given = context.text(option);
+  if (given === undefined) return undefined;
+  const value = parseJson(given === "-" ? await context.readAllInput() : given);
+  return isRecord(value) ? value : null;
+}
 
 /** The arguments of a call in all forms. Later forms override earlier ones: values, then `named`, then words. */
 export interface GivenArguments {
@@ -244,13 +256,10 @@ export function parseCallExpression(text: string): CallExpression | undefined {
   }
   // A single object without a name contains all arguments.
   const [only] = positional;
-  if (positional.length === 1 && values.length + words.length === 0 && isPlainObject(only))
+  if (positional.length === 1 && values.length + words.length === 0 && isRecord(only))
     return { selector, values: only, positional: [], words };
   return { selector, values: Object.fromEntries(values), positional, words };
 }
-
-const isPlainObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Text without quotes that is no JSON. */
 class BareWord {

@@ -29,7 +29,7 @@ export async function finishCall(
   const stem = `${tool.server}-${tool.sourceName}`;
   const files =
     folder === undefined ? [] : await saveBytes(parts, { folder: resolve(context.cwd, folder), stem });
-  await printResult(context, { tool, result, parts, files });
+  await printResult(tool, result, files, context);
   if (!result.isError) return EXIT.ok;
   throw new CliError(
     `The tool ${tool.server}.${tool.sourceName} reported an error`,
@@ -38,17 +38,13 @@ export async function finishCall(
   );
 }
 
-interface CallOutcome {
-  readonly tool: CalledTool;
-  readonly result: ToolResult;
-  readonly parts: readonly ContentPart[];
-  readonly files: readonly SavedFile[];
-}
-
 async function printResult(
+  tool: CalledTool,
+  result: ToolResult,
+  files: readonly SavedFile[],
   context: CommandContext,
-  { tool, result, parts, files }: CallOutcome,
 ): Promise<void> {
+  const parts = toContentParts(result.content);
   if (context.form === "json") {
     const { text, content, structuredContent, isError, _meta, server, attempts, durationMs } = result;
     context.printJson({

@@ -266,8 +266,8 @@ export interface CommandContext extends Invocation {
   info(lines: string | readonly string[], colour?: Colour): void;
   /** Like `info`, with the prefix `warning:`. Prints nothing with `--quiet`. */
   warn(lines: string | readonly string[]): void;
-  /** Shows a spinner on a terminal until `done` is called. */
-  progress(text: string): { update(text: string): void; done(): void };
+  /** Shows a spinner on a terminal while `run` works; it may change the text. */
+  progress<Result>(text: string, run: (update: (text: string) => void) => Promise<Result>): Promise<Result>;
   /** Asks a yes/no question. True with `--yes`; false without a terminal. */
   confirm(question: string): Promise<boolean>;
   /** Asks for one line of text; undefined without a terminal. `isSecret`: the input is not echoed. */

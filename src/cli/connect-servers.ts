@@ -10,10 +10,10 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
-import type { CommandContext, OpenedPort, OpenPortOptions } from "./command.js";
+import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin } from "./command.js";
 import { CliError, EXIT, exitCodeOf } from "./errors.js";
 import { errorDocument, shellWord } from "./format-error.js";
-import { disabledServer } from "./load-servers.js";
+import { disabledServer, TYPED_SOURCE } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 
 /** The outcome of connecting a server. */
@@ -56,30 +56,38 @@ export async function connectServers(
   { names, onOutcome }: ConnectOptions = {},
 ): Promise<ServerOutcome[]> {
   const { toolport } = opened;
-  const progress = context.progress(names === undefined ? "Connecting" : `Connecting to ${names.join(", ")}`);
-  const waiting = new Set<string>();
-  const stop = toolport.on("state", ({ server, to }) => {
-    if (["connecting", "connected", "discovering"].includes(to)) waiting.add(server);
-    else waiting.delete(server);
-    if (context.isVerbose) context.info(`${server}: ${to}`, "dim");
-    if (waiting.size > 0) progress.update(`Connecting to ${[...waiting].join(", ")}`);
-  });
-  try {
-    return await mapConcurrently(names ?? serversIn(opened), CONCURRENCY, async (name) => {
-      const outcome = await connectServer(context, opened, name);
-      await onOutcome?.(outcome);
-      return outcome;
+  const title = names === undefined ? "Connecting" : `Connecting to ${names.join(", ")}`;
+  return context.progress(title, async (update) => {
+    const waiting = new Set<string>();
+    const stop = toolport.on("state", ({ server, to }) => {
+      if (["connecting", "connected", "discovering"].includes(to)) waiting.add(server);
+      else waiting.delete(server);
+      if (context.isVerbose) context.info(`${server}: ${to}`, "dim");
+      if (waiting.size > 0) update(`Connecting to ${[...waiting].join(", ")}`);
     });
-  } finally {
-    stop();
-    progress.done();
-  }
+    try {
+      return await mapConcurrently(names ?? serversIn(opened), CONCURRENCY, async (name) => {
+        const outcome = await connectServer(context, opened, name);
+        await onOutcome?.(outcome);
+        return outcome;
+      });
+    } finally {
+      stop();
+    }
+  });
 }
 
 /** The names of all servers, including those that were left out. */
 export function serversIn({ sources, config, leftOut, saved }: OpenedPort): string[] {
   const isThere = (name: string) => Object.hasOwn(config.mcpServers, name) || leftOut.has(name);
   return [...new Set([...Object.keys(sources).filter(isThere), ...saved])];
+}
+
+/** Where a server comes from, as `--json` prints it. */
+export function sourceOf({ sources }: OpenedPort, name: string): ServerOrigin {
+  const { file, line, kind } = sources[name] ?? { kind: "store" };
+  if (file === undefined) return { kind: "store" };
+  return file === TYPED_SOURCE ? { kind: "typed" } : { kind, file, line: line! };
 }
 
 async function connectServer(

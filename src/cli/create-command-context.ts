@@ -141,7 +141,14 @@ export function createCommandContext(
       const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
       if (!isQuiet) context.info([`warning: ${first}`, ...rest], "yellow");
     },
-    progress: (text) => spinner.start(text),
+    async progress(text, run) {
+      const { update, done } = spinner.start(text);
+      try {
+        return await run(update);
+      } finally {
+        done();
+      }
+    },
     confirm: async (question) => agreesToAll || askYesNo(context, question),
     ask,
     async readAllInput() {

@@ -177,8 +177,7 @@ export async function checkServers(
   names: readonly string[],
   context: CommandContext,
 ): Promise<ServerCheck[]> {
-  const progress = context.progress(`Connecting to ${names.join(", ")}`);
-  try {
+  return context.progress(`Connecting to ${names.join(", ")}`, async () => {
     const { toolport } = await context.openPort({ servers: names });
     const { servers } = await toolport.connect({
       servers: names,
@@ -193,9 +192,7 @@ export async function checkServers(
       ...(error && { error: { code: error.code, message: errorDocument(error).message } }),
       exitCode: error === undefined ? 0 : exitCodeOf(error),
     }));
-  } finally {
-    progress.done();
-  }
+  });
 }
 
 export function readTyped(context: CommandContext): Addition {

@@ -4,7 +4,7 @@ import { AuthError } from "../../errors/auth-error.js";
 import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
+import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, PRINCIPAL_OPTION, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
@@ -77,6 +77,11 @@ export const runAuth: RunCommand = async (context) => {
   return EXIT.ok;
 };
 
+const throwIfLeftOut = (leftOut: OpenedPort["leftOut"], server: string): void => {
+  const error = leftOut.get(server);
+  if (error !== undefined) throw error;
+};
+
 async function open(server: string, callbackUrl: string, context: CommandContext): Promise<Toolport> {
   const principal = principalOf(context);
   const { toolport, statePath, leftOut } = await context.openPort({
@@ -85,8 +90,7 @@ async function open(server: string, callbackUrl: string, context: CommandContext
     isSpecial: true,
     options: { callbackUrl },
   });
-  const error = leftOut.get(server);
-  if (error !== undefined) throw error;
+  throwIfLeftOut(leftOut, server);
   if (statePath === undefined) context.warn("State is in memory: the login is lost when this command ends");
   if (context.flag("reset")) await toolport.logOut(server);
   return toolport;
@@ -98,8 +102,7 @@ async function readLogin(
   context: CommandContext,
 ): Promise<{ redirectUrl: string | undefined; hasLogin: boolean }> {
   const { config, leftOut } = await context.loadServers([server]);
-  const error = leftOut.get(server);
-  if (error !== undefined) throw error;
+  throwIfLeftOut(leftOut, server);
   const entry = config.mcpServers[server] as { oauth?: { redirectUrl?: string | URL } | false } | undefined;
   const url = entry?.oauth ? entry.oauth.redirectUrl : undefined;
   return { redirectUrl: url === undefined ? undefined : String(url), hasLogin: hasUrl(entry) };
@@ -151,8 +154,7 @@ function reportEnd(
 export const runLogout: RunCommand = async (context) => {
   const [server = ""] = context.words;
   const { toolport, leftOut, config } = await context.openPort({ servers: [server] });
-  const error = leftOut.get(server);
-  if (error !== undefined) throw error;
+  throwIfLeftOut(leftOut, server);
   const written = (await context.readServers()).servers.get(server);
   const answers = written === undefined ? 0 : await forgetInputs(context, written);
   // A server that is started by a command has no login, but its file may have asked for a key.

@@ -9,7 +9,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../schema/json-schema.js";
 import { suggest } from "../../util/suggest.js";
-import { parseCallExpression, readArguments } from "../call-arguments.js";
+import { parseCallExpression, readArguments, readObject } from "../call-arguments.js";
 import { type CalledTool, finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import {
@@ -92,12 +92,7 @@ export const runCall: RunCommand = async (context) => {
     },
     tool.inputSchema,
   );
-  const outcome = await callWithProgress(context, opened, {
-    tool,
-    args,
-    wish,
-    isIdempotent: context.flag("idempotent"),
-  }).catch((error: unknown) => {
+  const outcome = await callTool(context, opened, { tool, args, wish }).catch((error: unknown) => {
     if (error instanceof ToolCallError && error.code === "INVALID_ARGUMENTS")
       context.info(misspeltArguments(args, tool.inputSchema), "yellow");
     throw error;
@@ -134,17 +129,8 @@ async function findTool(
 
 /** Reads `--args`: JSON, or `-` for stdin. */
 async function readBase(context: CommandContext): Promise<Record<string, unknown>> {
-  const given = context.text("args");
-  if (given === undefined) return {};
-  const text = given === "-" ? await context.readAllInput() : given;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Reported below, like any value that is not an object.
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return value as Record<string, unknown>;
+  const args = await readObject(context, "args");
+  if (args !== null) return args ?? {};
   throw new CliError(
     "--args requires a JSON object",
     `toolport call ${shellWord(context.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
@@ -161,33 +147,24 @@ async function recording(context: CommandContext): Promise<{ change?: (entry: Se
   return { change: (entry) => recordServer(entry, path, { onError }) };
 }
 
-interface Call {
-  readonly tool: CalledTool;
-  readonly args: Readonly<Record<string, unknown>>;
-  readonly wish: SuspendWish | undefined;
-  readonly isIdempotent: boolean;
-}
-
-async function callWithProgress(
+/** Calls the tool, and shows its progress. */
+const callTool = (
   context: CommandContext,
   { toolport }: OpenedPort,
-  { tool, args, wish, isIdempotent }: Call,
-): Promise<ToolResult | Suspended> {
+  { tool, args, wish }: { tool: CalledTool; args: Record<string, unknown>; wish: SuspendWish | undefined },
+): Promise<ToolResult | Suspended> => {
   const title = `${tool.server}.${tool.sourceName}`;
-  const progress = context.progress(title);
-  const options: CallToolOptions = {
-    ...context.callOptions,
-    ...(isIdempotent && { idempotent: true }),
-    onProgress: ({ progress: done, total, message }) => {
-      const share = total === undefined ? String(done) : `${done}/${total}`;
-      progress.update([title, share, message].filter(Boolean).join(" "));
-    },
-  };
-  try {
+  return context.progress<ToolResult | Suspended>(title, (update) => {
+    const options: CallToolOptions = {
+      ...context.callOptions,
+      ...(context.flag("idempotent") && { idempotent: true }),
+      onProgress: ({ progress: done, total, message }) => {
+        const share = total === undefined ? String(done) : `${done}/${total}`;
+        update([title, share, message].filter(Boolean).join(" "));
+      },
+    };
     return wish === undefined
-      ? await toolport.callTool(tool.name, args, options)
-      : await toolport.callTool(tool.name, args, { ...options, suspend: wish.suspend });
-  } finally {
-    progress.done();
-  }
-}
+      ? toolport.callTool(tool.name, args, options)
+      : toolport.callTool(tool.name, args, { ...options, suspend: wish.suspend });
+  });
+};

@@ -116,8 +116,7 @@ function adviceOf(findings: readonly Finding[]): string[] {
 
 /** `consentError`: servers were not checked because the user has not agreed to them. */
 async function checkAll(context: CommandContext, only: string | undefined) {
-  const progress = context.progress("Reading the configuration");
-  try {
+  return context.progress("Reading the configuration", async (update) => {
     const written = await readFiles(context);
     const state = await checkStore(context);
     const names = chooseServers(written, only);
@@ -130,14 +129,12 @@ async function checkAll(context: CommandContext, only: string | undefined) {
     const servers = names.filter((name) => Object.hasOwn(config?.mcpServers ?? {}, name));
     if (config === undefined || servers.length === 0)
       return { findings: [...general, ...skipped], consentError };
-    progress.update("Checking programs and URLs");
+    update("Checking programs and URLs");
     const each = await Promise.all(servers.map((name) => checkServer(name, { config, store, context })));
-    progress.update("Connecting");
+    update("Connecting");
     const connections = await connect(servers, config, context);
     return { findings: [...general, ...skipped, ...each.flat(), ...connections], consentError };
-  } finally {
-    progress.done();
-  }
+  });
 }
 
 /** `readFiles` has already reported an unreadable file. */

@@ -122,7 +122,7 @@ function readLimits(context: CommandContext): CodeLimits {
 }
 
 /** Shows the program's console and its calls while it runs. */
-async function run(
+function run(
   context: CommandContext,
   title: string,
   start: (options: {
@@ -130,15 +130,12 @@ async function run(
     onProgress: (report: { message?: string | undefined }) => void;
   }) => Promise<CodeOutcome>,
 ): Promise<CodeOutcome> {
-  const progress = context.progress(title);
-  try {
-    return await start({
+  return context.progress(title, () =>
+    start({
       signal: context.signal,
       onProgress: ({ message = "" }) => context.info(oneLine(message, MAX_SHOWN), "dim"),
-    });
-  } finally {
-    progress.done();
-  }
+    }),
+  );
 }
 
 function finish(outcome: CodeOutcome, context: CommandContext): number {

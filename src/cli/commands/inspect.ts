@@ -3,10 +3,9 @@
 import { formatPairs } from "../../util/format-table.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { requireServer, type ServerOutcome } from "../connect-servers.js";
+import { requireServer, type ServerOutcome, sourceOf } from "../connect-servers.js";
 import { signature } from "../describe-tool.js";
 import { EXIT } from "../errors.js";
-import { TYPED_SOURCE } from "../load-servers.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
 
 export const inspectCommand: CommandSpec = {
@@ -52,23 +51,17 @@ export const runInspect: RunCommand = async (context) => {
   return EXIT.ok;
 };
 
-function describe({ toolport, sources }: OpenedPort, { name, ms }: ServerOutcome) {
-  const snapshot = toolport.snapshot();
+function describe(opened: OpenedPort, { name, ms }: ServerOutcome) {
+  const snapshot = opened.toolport.snapshot();
   const { server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, cut } =
     snapshot.servers[name]!;
   const own = <Info extends { server: string }>(infos: readonly Info[]): Info[] =>
     infos.filter((info) => info.server === name);
   const named = <Info extends { serverId: string; server: string }>(infos: readonly Info[]) =>
     own(infos).map(({ serverId: _alias, ...info }) => info);
-  const source = sources[name];
   return {
     server: name,
-    source:
-      source?.file === undefined
-        ? { kind: "store" }
-        : source.file === TYPED_SOURCE
-          ? { kind: "typed" }
-          : { kind: source.kind, file: source.file, line: source.line },
+    source: sourceOf(opened, name),
     ...{ address: server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, ms },
     tools: named(snapshot.tools),
     /** Why the list of tools is incomplete, if it is. */
@@ -87,7 +80,7 @@ type Description = ReturnType<typeof describe>;
 function toLines(found: Description, { paint, columns }: CommandContext): string[] {
   const { serverInfo, source, capabilities, instructions } = found;
   const place =
-    "file" in source
+    source.file !== undefined
       ? `${source.file}:${source.line} (${source.kind})`
       : source.kind === "typed"
         ? "command line"

@@ -6,7 +6,13 @@ import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
 import { formatRow, type TableColumn, textWidth } from "../../util/format-table.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand, ServerOrigin } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { connectServers, type ServerOutcome, type ServerStatus, serversIn } from "../connect-servers.js";
+import {
+  connectServers,
+  type ServerOutcome,
+  type ServerStatus,
+  serversIn,
+  sourceOf,
+} from "../connect-servers.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument } from "../format-error.js";
 import { TYPED_SOURCE } from "../load-servers.js";
@@ -105,7 +111,7 @@ function toDocument(
       tokensShown: status === "ok" ? tokensOf(costs, name).shown : null,
       transport: servers[name]?.transport ?? null,
       protocolVersion: servers[name]?.protocolVersion ?? null,
-      source: toSource(opened.sources[name]),
+      source: sourceOf(opened, name),
       ...(authUrl !== undefined && { authUrl }),
       ...(error !== undefined && { error: errorDocument(error, context.typed) }),
     })),
@@ -115,12 +121,6 @@ function toDocument(
     state: opened.statePath ?? null,
   };
 }
-
-const toSource = (origin: ServerOrigin | undefined): unknown => {
-  if (origin?.file === undefined) return { kind: "store" };
-  const { file, line, kind } = origin;
-  return file === TYPED_SOURCE ? { kind: "typed" } : { kind, file, line };
-};
 
 const COLUMNS: readonly TableColumn[] = [
   { title: "SERVER" },

@@ -71,10 +71,9 @@ export const runRead: RunCommand = async (context) => {
   const [server = "", uri = ""] = context.words;
   const opened = await context.openPort({ servers: [server] });
   await requireServer(context, opened, server);
-  const progress = context.progress(`Reading ${uri}`);
-  const contents = await opened.toolport
-    .readResource(server, uri, context.callOptions)
-    .finally(() => progress.done());
+  const contents = await context.progress(`Reading ${uri}`, () =>
+    opened.toolport.readResource(server, uri, context.callOptions),
+  );
   const out = context.text("out");
   if (out !== undefined) await saveContent(contents, { path: resolve(context.cwd, out), context });
   if (context.form === "json") context.printJson({ server, uri, contents });

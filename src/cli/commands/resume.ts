@@ -2,6 +2,7 @@
 
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
+import { readObject } from "../call-arguments.js";
 import { finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, PositionalSpec, RunCommand } from "../command.js";
 import { ANSWERED_BY_OPTION, flag, PRINCIPAL_OPTION, SAVE_IMAGES, text } from "../command-options.js";
@@ -137,26 +138,16 @@ async function readDecision(context: CommandContext): Promise<ResumeInput | unde
     throw usage("The token and --answers cannot both come from stdin");
   const input: ResumeInput = {
     ...((approve || refuse) && { approve: approve! }),
-    ...(answers !== undefined && { answers: await readAnswers(answers, context) }),
+    ...(answers !== undefined && { answers: (await readAnswers(context))! }),
     ...(again && { again }),
     ...(restart && { restart }),
   };
   return Object.keys(input).length > 0 ? input : undefined;
 }
 
-async function readAnswers(
-  given: string,
-  context: CommandContext,
-): Promise<NonNullable<ResumeInput["answers"]>> {
-  const text = given === "-" ? await context.readAllInput() : given;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    // Reported below, like any value that is not an object.
-  }
-  if (typeof value === "object" && value !== null && !Array.isArray(value))
-    return value as NonNullable<ResumeInput["answers"]>;
+async function readAnswers(context: CommandContext): Promise<ResumeInput["answers"]> {
+  const answers = await readObject(context, "answers");
+  if (answers !== null) return answers as ResumeInput["answers"];
   throw usage("--answers requires a JSON object: the answer to each question, by its key");
 }
 
@@ -195,17 +186,11 @@ function postpone(call: Suspended, context: CommandContext): number {
 }
 
 async function send({ toolport }: OpenedPort, token: string, decision: ResumeInput, context: CommandContext) {
-  const progress = context.progress("Resuming");
+  const answer = { ...decision, answeredBy: answeredByOf(context) };
   try {
-    return await toolport.resume(
-      token,
-      { ...decision, answeredBy: answeredByOf(context) },
-      context.callOptions,
-    );
+    return await context.progress("Resuming", () => toolport.resume(token, answer, context.callOptions));
   } catch (error) {
     throw toWrongDecision(error) ?? error;
-  } finally {
-    progress.done();
   }
 }
 

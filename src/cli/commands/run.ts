@@ -62,8 +62,7 @@ export const runTask: RunCommand = async (context) => {
   const tools = context.flag("code")
     ? await openCode(opened.toolport, context)
     : await warnOfCost(opened.toolport, context);
-  const progress = context.progress(`Waiting for ${model.name}`);
-  const outcome = await runAgent({
+  const agent = {
     toolport: tools,
     model,
     task,
@@ -78,9 +77,10 @@ export const runTask: RunCommand = async (context) => {
       for (const { name, text, isError } of outcomes)
         context.info(`${isError ? "✘" : "←"} ${name}: ${oneLine(text, MAX_SHOWN)}`, isError ? "red" : "dim");
     },
-  })
-    .catch((error: unknown) => Promise.reject(toModelError(error, model)))
-    .finally(() => progress.done());
+  } satisfies Parameters<typeof runAgent>[0];
+  const outcome = await context
+    .progress(`Waiting for ${model.name}`, () => runAgent(agent))
+    .catch((error: unknown) => Promise.reject(toModelError(error, model)));
   return reportEnd(outcome, model, maxSteps, context);
 };
 

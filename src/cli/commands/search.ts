@@ -29,21 +29,19 @@ const MAX_DESCRIPTION = 70;
 
 export const runSearch: RunCommand = async (context) => {
   const search = context.words.join(" ");
-  const progress = context.progress(`Searching for ${search}`);
   const registry = await openRegistry(context);
-  const page = await registry
-    .listServers({
-      search,
-      limit: readLimit(context),
-      version: "latest",
-      cursor: context.text("cursor"),
-      signal: context.signal,
-    })
+  const query = {
+    search,
+    limit: readLimit(context),
+    version: "latest" as const,
+    cursor: context.text("cursor"),
+    signal: context.signal,
+  };
+  const { servers, nextCursor } = await context
+    .progress(`Searching for ${search}`, () => registry.listServers(query))
     .catch((error: unknown) => {
       throw unavailable(error, context);
-    })
-    .finally(() => progress.done());
-  const { servers, nextCursor } = page;
+    });
   if (context.form === "json") {
     context.printJson({ servers: servers.map(toRow), nextCursor: nextCursor ?? null });
     return EXIT.ok;

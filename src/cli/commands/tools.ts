@@ -72,7 +72,7 @@ export const runTools: RunCommand = async (context) => {
   const withCost = context.flag("cost");
   if (word !== undefined && server !== word) {
     const tool = await requireTool(context, opened, { server, selector: word });
-    if (withCost) await printCosts([tool], { opened, errors: [], context, only: tool });
+    if (withCost) await printCosts([tool], { opened, context, only: tool });
     else printTool(tool, context);
     return EXIT.ok;
   }
@@ -96,18 +96,15 @@ const toRow = (tool: ToolInfo): string[] => [
   oneLine(tool.description ?? tool.title ?? "", 100),
 ];
 
-interface CostParts {
-  readonly opened: OpenedPort;
-  readonly errors: ListedErrors["errors"];
-  readonly context: CommandContext;
-  /** Only this tool. */
-  readonly only?: ToolInfo;
-}
-
 /** Prints what the definitions of the tools cost in every request to a model, largest first. */
 async function printCosts(
   tools: readonly ToolInfo[],
-  { opened, errors, context, only }: CostParts,
+  {
+    opened,
+    context,
+    errors = [],
+    only,
+  }: { opened: OpenedPort; context: CommandContext; errors?: ListedErrors["errors"]; only?: ToolInfo },
 ): Promise<void> {
   const servers = [...new Set(tools.map(({ server }) => server))];
   const costs = await opened.toolport.cost({ servers, signal: context.signal });
