@@ -175,7 +175,7 @@ export function createCommandContext(
     async openPort(options) {
       const reused = await shell?.reusePort(options);
       if (reused !== undefined) return reused;
-      const { openPort } = await import("./open-port.js");
+      const { openPort } = await import("./connect-servers.js");
       return openPort(context, options);
     },
     onExit: (run) => void exits.push(run),

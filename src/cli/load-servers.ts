@@ -2,17 +2,21 @@
  * Reads the servers of the `--config` files, or of the files found, and expands the servers that may be used. Before the user agrees to a
  * server of a project file, nothing of its entry is expanded, read, started or contacted.
  */
-
 import { createHash } from "node:crypto";
-import { resolve } from "node:path";
+import { stat } from "node:fs/promises";
+import { join, resolve } from "node:path";
+import { valueAt } from "../config/config-document.js";
 import { isRecord } from "../config/entry-reader.js";
 import { parseJsonConfig } from "../config/parse-json-config.js";
+import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
-import { surroundingsOf } from "../node/config-locations.js";
+import { ownConfigFile, surroundingsOf } from "../node/config-locations.js";
+import { type CommandDescription, describeCommand } from "../node/describe-command.js";
 import { describeWritten } from "../node/describe-written.js";
 import { dialectOf } from "../node/dialects/dialects.js";
 import { checkWritten, filesOf, writtenForm } from "../node/expand-server.js";
+import { findConfigs } from "../node/find-configs.js";
 import {
   effectiveServers,
   expandConfig,
@@ -20,6 +24,7 @@ import {
   type ReadConfig,
   readConfig,
 } from "../node/load-config.js";
+import { readDocument } from "../node/read-document.js";
 import { readServers, type WrittenServer } from "../node/read-servers.js";
 import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
 import type { Store } from "../state/store.js";
@@ -33,7 +38,7 @@ import {
 } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 import { shellWord } from "./format-error.js";
-import { indented } from "./plain-text.js";
+import { indented, plainLine } from "./plain-text.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;
 
@@ -342,4 +347,59 @@ export async function forgetInputs(
 function keyOf({ file, id }: InputPlace): string {
   const folder = createHash("sha256").update(file).digest("hex").slice(0, 32);
   return `inputs/${folder}/${encodeURIComponent(id)}`;
+}
+
+/** The file for a new server: `--config`, the project's file with `--project`, or the user's file. */
+export async function ownFileFor(context: CommandContext): Promise<string> {
+  const [named] = context.texts("config");
+  if (named !== undefined) return asFile(resolve(context.cwd, named));
+  if (context.flag("project")) return join(context.cwd, "toolport.json");
+  return ownConfigFile(context.surroundings);
+}
+
+/** All own files that this command may change, in order of precedence. */
+async function ownFiles(context: CommandContext): Promise<string[]> {
+  const named = context.texts("config");
+  if (named.length > 0) return Promise.all(named.map((path) => asFile(resolve(context.cwd, path))));
+  const scope = context.flag("project") ? "project" : "all";
+  const found = await findConfigs({ ...context.surroundings, dialects: ["toolport"], scope });
+  return found.map(({ file }) => file);
+}
+
+/** The own file that contains a server, even if its entry is invalid. */
+export async function findOwnFile(name: string, context: CommandContext): Promise<string | undefined> {
+  for (const file of await ownFiles(context)) {
+    if ((await serversIn(file)).includes(name)) return file;
+  }
+  return undefined;
+}
+
+/** Names of the servers in an own file; empty if the file is unreadable. */
+async function serversIn(file: string): Promise<string[]> {
+  try {
+    const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
+    return isRecord(servers) ? Object.keys(servers) : [];
+  } catch {
+    return [];
+  }
+}
+
+async function asFile(path: string): Promise<string> {
+  const found = await stat(path).catch(() => undefined);
+  return found?.isDirectory() === true ? join(path, "toolport.json") : path;
+}
+
+/** Like `describeCommand`. Falls back to the fields of an entry that is incomplete, such as a URL with a variable. */
+export function describeEntry(
+  entry: unknown,
+): Pick<CommandDescription, "command" | "startsProcess" | "text"> {
+  try {
+    return describeCommand(entry as ServerEntry);
+  } catch {
+    const { command, args, url, image } = entry as Record<string, unknown>;
+    const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === "string");
+    const shown = plainLine(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(unknown)"));
+    const startsProcess = command !== undefined || image !== undefined;
+    return { command: shown, startsProcess, text: `${startsProcess ? "runs" : "calls"}      ${shown}` };
+  }
 }

@@ -6,9 +6,8 @@ import { commandHelp, programHelp } from "./command-options.js";
 import { COMMANDS } from "./commands.js";
 import type { CommandLine } from "./create-command-context.js";
 import { EXIT, exitCodeOf, Interruption, watchSignals } from "./errors.js";
-import { executeCommand, readTypedServers } from "./execute-command.js";
 import { formatError } from "./format-error.js";
-import { parseCommandLine } from "./parse-command-line.js";
+import { executeCommand, parseCommandLine, readTypedServers } from "./parse-command-line.js";
 import { choosePaint } from "./plain-text.js";
 
 /** Never throws. Closes everything the command opened before it resolves. */

@@ -20,7 +20,7 @@ import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REGISTRY, REPLACE, text, texts } from "../command-options.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { errorDocument, shellWord } from "../format-error.js";
-import { describeEntry, ownFileFor } from "../own-files.js";
+import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
 import { openRegistry } from "./search.js";

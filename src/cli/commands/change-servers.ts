@@ -6,7 +6,7 @@ import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
-import { findOwnFile } from "../own-files.js";
+import { findOwnFile } from "../load-servers.js";
 
 export const removeCommand: CommandSpec = {
   name: "remove",

@@ -8,6 +8,7 @@ import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenServers } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
+import { unknownServer } from "../connect-servers.js";
 import { checkConnections } from "../doctor/check-catalog.js";
 import {
   checkConfig,
@@ -22,7 +23,6 @@ import {
 import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
 import { CliError, EXIT, exitCodeOf } from "../errors.js";
 import { nextCommand } from "../format-error.js";
-import { unknownServer } from "../open-port.js";
 import { type Colour, plainLine, plainText, plural } from "../plain-text.js";
 
 export const doctorCommand: CommandSpec = {

@@ -18,7 +18,7 @@ import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
 import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
-import { describeEntry, ownFileFor } from "../own-files.js";
+import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 
 export const importCommand: CommandSpec = {

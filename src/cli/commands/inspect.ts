@@ -4,9 +4,9 @@ import { formatPairs } from "../../util/format-table.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { requireServer, type ServerOutcome, sourceOf } from "../connect-servers.js";
-import { signature } from "../describe-tool.js";
 import { EXIT } from "../errors.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
+import { signature } from "./tools.js";
 
 export const inspectCommand: CommandSpec = {
   name: "inspect",

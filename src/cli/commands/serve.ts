@@ -1,5 +1,4 @@
 /** `toolport serve`: offers the configured servers as one MCP server, over stdio or HTTP. */
-
 import type { StateChange } from "../../connection/connection-state.js";
 import { createGateway, type Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
@@ -8,11 +7,10 @@ import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpec, RunCommand } from "../command.js";
 import { flag, text, texts } from "../command-options.js";
+import { openPort } from "../connect-servers.js";
 import { CliError, EXIT } from "../errors.js";
 import { shellWord } from "../format-error.js";
-import { openPort } from "../open-port.js";
 import { openSharedStore } from "../open-store.js";
-import { enterServeChain, runsGateway } from "../serve/gateway-loops.js";
 import { printConfig } from "../serve/print-config.js";
 import {
   connectCallback,
@@ -21,7 +19,13 @@ import {
   serveHttp,
   tokenFileOf,
 } from "../serve/serve-http.js";
-import { type ConfigClient, readServeSettings, type ServeSettings } from "../serve/serve-settings.js";
+import {
+  type ConfigClient,
+  enterServeChain,
+  readServeSettings,
+  runsGateway,
+  type ServeSettings,
+} from "../serve/serve-settings.js";
 
 /** The clients for which `--print-config` writes an entry. */
 const CLIENTS: readonly ConfigClient[] = ["claude-desktop", "claude-code", "cursor", "vscode", "codex"];

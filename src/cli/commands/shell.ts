@@ -1,5 +1,4 @@
 /** `toolport shell`: runs commands in one session, typed at a terminal or read from stdin. */
-
 import { createInterface } from "node:readline";
 import type {
   CommandContext,
@@ -10,13 +9,11 @@ import type {
   RunCommand,
 } from "../command.js";
 import { commandHelp, flag, programHelp, SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { serversIn, serversOf } from "../connect-servers.js";
+import { serversIn, serversOf, unknownServer } from "../connect-servers.js";
 import type { ShellParts } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf, Interruption } from "../errors.js";
-import { executeCommand, readTypedServers } from "../execute-command.js";
 import { formatError } from "../format-error.js";
-import { unknownServer } from "../open-port.js";
-import { parseCommandLine } from "../parse-command-line.js";
+import { executeCommand, parseCommandLine, readTypedServers } from "../parse-command-line.js";
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";
 import { splitWords } from "../typed-servers.js";

@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
 import { ConfigError } from "../../errors/config-error.js";
-import { enterServeChain, extendServeChain, runsGateway } from "./gateway-loops.js";
+import { enterServeChain, extendServeChain, runsGateway } from "./serve-settings.js";
 
 const COMMANDS = ["list", "call", "serve"];
 const own = "/srv/own/main.js";
