@@ -1,13 +1,11 @@
 /** Prints the result of a call and saves its binary parts. */
-
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { type ContentPart, toContentParts } from "../content/content-part.js";
 import { partNote } from "../content/part-note.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { CommandContext } from "./command.js";
-import { CliError, EXIT } from "./errors.js";
-import { shellWord } from "./format-error.js";
+import { CliError, EXIT, shellWord } from "./errors.js";
 import { plainLine } from "./plain-text.js";
 
 /** The tool that was called. */

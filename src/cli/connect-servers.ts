@@ -1,5 +1,4 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
-
 import { withheldError } from "../catalog/safety/withheld-error.js";
 import { isRecord } from "../config/entry-reader.js";
 import type { ServerEntry } from "../config/server-entry.js";
@@ -19,8 +18,7 @@ import type { Store } from "../state/store.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
-import { CliError, EXIT, exitCodeOf } from "./errors.js";
-import { errorDocument, shellWord } from "./format-error.js";
+import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
 import { disabledServer, TYPED_SOURCE } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";

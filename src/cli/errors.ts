@@ -1,9 +1,14 @@
-/** Errors of the command line itself, the exit codes of all errors, and the end by a signal. */
+/** Errors of the command line: their exit codes, their text and JSON, and the command to try next. */
 import { AuthError } from "../errors/auth-error.js";
+import { CatalogError } from "../errors/catalog-error.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import { SuspensionError } from "../errors/suspension-error.js";
 import { ToolCallError, type ToolCallErrorCode } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { ToolportError, toSentence } from "../errors/toolport-error.js";
+import { redactText } from "../util/redact-text.js";
+import { replaceHidden } from "../util/visible-text.js";
+import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";
 
 type ErrorDetails = Partial<Pick<CliError, "code" | "exitCode" | "server" | "tool" | "issues">>;
 
@@ -104,3 +109,195 @@ export function watchSignals(source: SignalSource, onSecond: (exitCode: number) 
     },
   };
 }
+
+/** Servers that the user typed: the suggested command contains what was typed instead of their names. */
+interface Typed {
+  commandFor(line: string): string;
+}
+
+/** The JSON form of an error. Fields that do not apply are absent. */
+export interface ErrorDocument {
+  readonly code: string;
+  readonly message: string;
+  readonly exitCode: number;
+  readonly server?: string;
+  readonly tool?: string;
+  /** The command to try next. */
+  readonly next?: string;
+  readonly retryable?: boolean;
+  /** HTTP status. */
+  readonly status?: number;
+  /** Where the user can authorize. */
+  readonly authUrl?: string;
+  /** Known names that are similar to the one given. */
+  readonly suggestions?: readonly string[];
+  /** Each problem found in a file or in arguments. */
+  readonly issues?: readonly unknown[];
+  readonly processExitCode?: number;
+  readonly stderrTail?: string;
+  /** The phase that timed out. */
+  readonly phase?: string;
+}
+
+export function errorDocument(error: unknown, typed?: Typed | undefined): ErrorDocument {
+  const nextLine = nextCommand(error);
+  const next = nextLine === undefined ? undefined : hideTokens(typed?.commandFor(nextLine) ?? nextLine);
+  const common = {
+    message: hideTokens(sentence(error)),
+    exitCode: exitCodeOf(error),
+    ...(next !== undefined && { next }),
+  };
+  const isOurs = ToolportError.isInstance(error);
+  if (!isOurs && !(error instanceof CliError)) return { code: "UNEXPECTED", ...common };
+  const { code, server, tool } = error;
+  return {
+    code,
+    ...common,
+    ...(server !== undefined && { server }),
+    ...(tool !== undefined && { tool }),
+    ...(isOurs
+      ? { retryable: error.retryable, ...details(error) }
+      : error.issues !== undefined && { issues: error.issues }),
+  };
+}
+
+function details(error: ToolportError): Partial<ErrorDocument> {
+  if (error instanceof ConfigError && error.issues.length > 0) return { issues: error.issues };
+  if (error instanceof ToolCallError && error.issues !== undefined) return { issues: error.issues };
+  if (error instanceof ToolCallError && error.phase !== undefined) return { phase: error.phase };
+  if (error instanceof CatalogError && error.suggestions.length > 0)
+    return { suggestions: error.suggestions };
+  if (error instanceof AuthError || error instanceof ConnectionError) {
+    const { status } = error;
+    const authUrl = error instanceof AuthError ? error.authUrl : undefined;
+    const [processExitCode, stderrTail] =
+      error instanceof ConnectionError ? [error.exitCode ?? undefined, error.stderrTail || undefined] : [];
+    return {
+      ...(status !== undefined && { status }),
+      ...(authUrl !== undefined && { authUrl }),
+      ...(processExitCode !== undefined && { processExitCode }),
+      ...(stderrTail !== undefined && { stderrTail }),
+    };
+  }
+  return {};
+}
+
+/** The message of the error. Advice about API methods is left out, because `next` names a command instead. */
+function sentence(error: unknown): string {
+  if (error instanceof CliError) return error.message;
+  if (!ToolportError.isInstance(error))
+    return redactText(error instanceof Error ? error.message : String(error));
+  const { what, next } = error;
+  if (error instanceof SuspensionError && error.code === "OUTCOME_UNKNOWN")
+    return `${toSentence(what)} Find out whether it did; resume --again and call --idempotent send it once more`;
+  const isForPrograms =
+    (error instanceof CatalogError && error.suggestions.length === 0) ||
+    error instanceof AuthError ||
+    (error instanceof SuspensionError && ["SUSPENSION_UNKNOWN", "SUSPENSION_EXPIRED"].includes(error.code)) ||
+    (error instanceof ConfigError && error.code === "UNKNOWN_SERVER");
+  return next === undefined || isForPrograms ? what : `${toSentence(what)} ${next}`;
+}
+
+/** The token of a suspended call is a secret, also where the user typed it in the wrong place. */
+const hideTokens = (text: string): string => text.replace(/tp[cp]1\.[\w-]{8,}/g, "[redacted]");
+
+interface ErrorFormat {
+  readonly isJson: boolean;
+  readonly isVerbose: boolean;
+  readonly paint: (colour: "red" | "bold" | "dim", text: string) => string;
+  readonly typed?: Typed | undefined;
+}
+
+/** The text for stderr, without the last line break. */
+export function formatError(error: unknown, { isJson, isVerbose, paint, typed }: ErrorFormat): string {
+  const document = errorDocument(error, typed);
+  if (isJson) return plainJson({ error: document });
+  const { code, message, server, tool, next, stderrTail } = document;
+  // The message of a `CliError` already names the server.
+  const who =
+    server === undefined || error instanceof CliError
+      ? ""
+      : `${tool === undefined ? server : `${server}.${tool}`}: `;
+  const lines = [`${paint("red", "error:")} ${plainBlock(`${plainLine(who)}${message} (${code})`)}`];
+  if (stderrTail !== undefined) {
+    lines.push("The program wrote:");
+    lines.push(...plainText(stderrTail).trimEnd().split("\n").slice(-10).map(indented));
+  }
+  if (isVerbose && error instanceof Error && error.stack !== undefined)
+    lines.push(paint("dim", plainText(redactText(error.stack))));
+  if (next !== undefined) lines.push(`Try: ${paint("bold", plainLine(next))}`);
+  return lines.join("\n");
+}
+
+/** A complete command line; undefined only after an interruption. */
+export function nextCommand(error: unknown): string | undefined {
+  if (error instanceof Interruption) return undefined;
+  if (error instanceof CliError) return error.next ?? "toolport --help";
+  if (!ToolportError.isInstance(error)) return "toolport doctor";
+  const { server, tool } = error;
+  if (error instanceof AuthError) return commandOf("auth", server);
+  if (error instanceof CatalogError) return afterCatalogError(error);
+  if (error instanceof SuspensionError) return afterSuspensionError(error);
+  if (error instanceof ConfigError)
+    return error.code === "UNKNOWN_SERVER" ? "toolport list" : commandOf("doctor", server);
+  if (error instanceof ToolCallError) {
+    if (error.code === "TIMEOUT" || error.code === "FALLBACK_EXHAUSTED") return commandOf("doctor", server);
+    // Without a tool, the invalid arguments belong to a prompt.
+    if (error.code === "INVALID_ARGUMENTS" && server !== undefined)
+      return tool === undefined
+        ? commandOf("prompts", server)
+        : `toolport tools ${shellWord(`${server}.${tool}`)}`;
+    if (server !== undefined) return `toolport inspect ${shellWord(server)} --raw`;
+  }
+  return commandOf("doctor", server);
+}
+
+function afterCatalogError({ code, server, suggestions }: CatalogError): string {
+  const [close] = suggestions;
+  switch (code) {
+    case "TOOL_NOT_FOUND":
+      return close === undefined ? commandOf("tools", server) : `toolport tools ${shellWord(close)}`;
+    case "RESOURCE_NOT_FOUND":
+      return commandOf("resources", server);
+    case "PROMPT_NOT_FOUND":
+      return commandOf("prompts", server);
+    case "DISCOVERY_FAILED":
+      return server === undefined ? "toolport doctor" : `${commandOf("inspect", server)} --raw`;
+    default:
+      return server === undefined ? "toolport list" : commandOf("inspect", server);
+  }
+}
+
+function afterSuspensionError({ code, server, tool }: SuspensionError): string {
+  switch (code) {
+    case "SUSPENSION_UNKNOWN":
+      return "toolport suspended";
+    case "SUSPENSION_EXPIRED":
+      return "toolport resume - --restart";
+    case "SUSPENSION_MOVED":
+      return commandOf("list", server);
+    case "OUTCOME_UNKNOWN":
+      return commandOf("tools", tool);
+    case "KEY_REUSED":
+      return "toolport call --help";
+    default:
+      return commandOf("doctor", server);
+  }
+}
+
+const commandOf = (command: string, word: string | undefined): string =>
+  `toolport ${command}${word === undefined ? "" : ` ${shellWord(word)}`}`;
+
+/**
+ * Quotes a word for a shell, so that users can copy the line. Invisible characters and line breaks become escapes in
+ * `$'…'`, which bash, zsh and ksh support.
+ */
+export function shellWord(word: string): string {
+  if (/^[\w@%+=:,./-]+$/.test(word)) return word;
+  if (plainLine(word) === word) return `'${word.replaceAll("'", "'\\''")}'`;
+  const escaped = replaceHidden(word.replace(/[\\']/g, "\\$&"), escapeForShell);
+  return `$'${escaped.replace(/[\n\t\u2028\u2029]/g, escapeForShell)}'`;
+}
+
+const escapeForShell = (character: string): string =>
+  `\\U${character.codePointAt(0)!.toString(16).padStart(8, "0")}`;

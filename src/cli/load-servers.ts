@@ -36,8 +36,7 @@ import {
   type TypedServers,
   type WrittenServers,
 } from "./command.js";
-import { CliError, EXIT } from "./errors.js";
-import { shellWord } from "./format-error.js";
+import { CliError, EXIT, shellWord } from "./errors.js";
 import { indented, plainLine } from "./plain-text.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;

@@ -11,8 +11,7 @@ import {
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError } from "./errors.js";
-import { shellWord } from "./format-error.js";
+import { CliError, shellWord } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =

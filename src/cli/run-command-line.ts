@@ -5,8 +5,7 @@ import type { CommandSpec, Invocation } from "./command.js";
 import { commandHelp, programHelp } from "./command-options.js";
 import { COMMANDS } from "./commands.js";
 import type { CommandLine } from "./create-command-context.js";
-import { EXIT, exitCodeOf, Interruption, watchSignals } from "./errors.js";
-import { formatError } from "./format-error.js";
+import { EXIT, exitCodeOf, formatError, Interruption, watchSignals } from "./errors.js";
 import { executeCommand, parseCommandLine, readTypedServers } from "./parse-command-line.js";
 import { choosePaint } from "./plain-text.js";
 

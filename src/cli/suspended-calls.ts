@@ -1,5 +1,4 @@
 /** Calls that wait for a person: the options that make them, how they are read, shown and answered. */
-
 import { createToolport } from "../create-toolport.js";
 import { SuspensionError } from "../errors/suspension-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
@@ -11,8 +10,7 @@ import type { ElicitationRequest, FormElicitation } from "../protocol/server-req
 import type { Toolport } from "../toolport.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { printRows } from "./create-command-context.js";
-import { CliError, EXIT } from "./errors.js";
-import { shellWord } from "./format-error.js";
+import { CliError, EXIT, shellWord } from "./errors.js";
 import { oneLine, plainBlock, plainLine } from "./plain-text.js";
 import { askForm, describePage } from "./questions.js";
 

@@ -3,8 +3,7 @@ import { resolve } from "node:path";
 import { suggestServerName } from "../registry/suggest-server-name.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { type Invocation, isAddress, type TypedServers, textOption, textsOption } from "./command.js";
-import { CliError } from "./errors.js";
-import { shellWord } from "./format-error.js";
+import { CliError, shellWord } from "./errors.js";
 
 /** Extensions of files that web servers run. What follows another dot is the name of a tool. */
 const EXTENSION = /^(?:php|aspx?|ashx|cgi|jsp|py|pl|rb|json|js|html?)$/i;

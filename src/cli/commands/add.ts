@@ -1,5 +1,4 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
-
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
 import { isRecord } from "../../config/entry-reader.js";
@@ -18,8 +17,7 @@ import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REGISTRY, REPLACE, text, texts } from "../command-options.js";
-import { CliError, EXIT, exitCodeOf } from "../errors.js";
-import { errorDocument, shellWord } from "../format-error.js";
+import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";

@@ -1,13 +1,11 @@
 /** `toolport auth` and `logout`: log in to a server in the browser, and delete its tokens. */
-
 import { AuthError } from "../../errors/auth-error.js";
 import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, PRINCIPAL_OPTION, SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { EXIT, shellWord } from "../errors.js";
 import { forgetInputs } from "../load-servers.js";
 import { plural } from "../plain-text.js";
 import { principalOf } from "../suspended-calls.js";

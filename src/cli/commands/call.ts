@@ -1,5 +1,4 @@
 /** `toolport call`: calls a tool and prints the result. */
-
 import { resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { AuthError } from "../../errors/auth-error.js";
@@ -22,8 +21,7 @@ import {
   text,
 } from "../command-options.js";
 import { openTool, requireTool } from "../connect-servers.js";
-import { CliError } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, shellWord } from "../errors.js";
 import {
   principalOf,
   readSuspend,

@@ -1,11 +1,9 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
-
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
-import { CliError, EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, shellWord } from "../errors.js";
 import { findOwnFile } from "../load-servers.js";
 
 export const removeCommand: CommandSpec = {

@@ -1,5 +1,4 @@
 /** `toolport doctor`: checks files, servers, logins and state, and prints what to do. */
-
 import { parseServerEntry } from "../../config/parse-servers.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
@@ -21,8 +20,7 @@ import {
   readFiles,
 } from "../doctor/check-machine.js";
 import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
-import { CliError, EXIT, exitCodeOf } from "../errors.js";
-import { nextCommand } from "../format-error.js";
+import { CliError, EXIT, exitCodeOf, nextCommand } from "../errors.js";
 import { type Colour, plainLine, plainText, plural } from "../plain-text.js";
 
 export const doctorCommand: CommandSpec = {

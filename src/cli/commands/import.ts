@@ -1,5 +1,4 @@
 /** `toolport import`: copies servers of other programs into one of Toolport's own files. */
-
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { valueAt } from "../../config/config-document.js";
@@ -16,8 +15,7 @@ import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
 import { printRows } from "../create-command-context.js";
-import { CliError, EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, shellWord } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 

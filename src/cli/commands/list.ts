@@ -1,5 +1,4 @@
 /** `toolport list`: connects the servers and shows their state. */
-
 import { homedir } from "node:os";
 import { relative, sep } from "node:path";
 import type { ServerCost, ToolCosts } from "../../port/tool-costs.js";
@@ -13,8 +12,7 @@ import {
   serversIn,
   sourceOf,
 } from "../connect-servers.js";
-import { CliError, EXIT, exitCodeOf } from "../errors.js";
-import { errorDocument } from "../format-error.js";
+import { CliError, EXIT, errorDocument, exitCodeOf } from "../errors.js";
 import { TYPED_SOURCE } from "../load-servers.js";
 import { about, type Colour, cell, plainBlock, plainLine } from "../plain-text.js";
 

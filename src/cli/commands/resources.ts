@@ -1,5 +1,4 @@
 /** `toolport resources` and `read`: list resources, and read one. */
-
 import { writeFile } from "node:fs/promises";
 import { resolve } from "node:path";
 import type { ResourceContents } from "../../model/resource-info.js";
@@ -7,8 +6,7 @@ import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
 import { printRows } from "../create-command-context.js";
-import { CliError, EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, shellWord } from "../errors.js";
 import { oneLine, plainLine } from "../plain-text.js";
 
 export const readCommand: CommandSpec = {

@@ -1,5 +1,4 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
-
 import type { ToolSource } from "../../adapters/tool-source.js";
 import { chooseModel, type ModelApi } from "../../agent/choose-model.js";
 import type { Model } from "../../agent/conversation.js";
@@ -11,8 +10,7 @@ import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, MODEL_OPTIONS, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
-import { CliError, EXIT, exitCodeOf } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 

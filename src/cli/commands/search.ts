@@ -1,5 +1,4 @@
 /** `toolport search`: searches a registry for servers. */
-
 import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import type { RegistryServer } from "../../registry/registry-server.js";
@@ -7,8 +6,7 @@ import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { REGISTRY, text } from "../command-options.js";
 import { printRows } from "../create-command-context.js";
-import { CliError, EXIT, exitCodeOf } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
 export const searchCommand: CommandSpec = {

@@ -8,8 +8,7 @@ import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpec, RunCommand } from "../command.js";
 import { flag, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
-import { CliError, EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, shellWord } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { printConfig } from "../serve/print-config.js";
 import {

@@ -11,8 +11,7 @@ import type {
 import { commandHelp, flag, programHelp, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { serversIn, serversOf, unknownServer } from "../connect-servers.js";
 import type { ShellParts } from "../create-command-context.js";
-import { CliError, EXIT, exitCodeOf, Interruption } from "../errors.js";
-import { formatError } from "../format-error.js";
+import { CliError, EXIT, exitCodeOf, formatError, Interruption } from "../errors.js";
 import { executeCommand, parseCommandLine, readTypedServers } from "../parse-command-line.js";
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";

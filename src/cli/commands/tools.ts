@@ -1,5 +1,4 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
-
 import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
@@ -16,8 +15,7 @@ import {
   throwIfMistyped,
 } from "../connect-servers.js";
 import { printRows } from "../create-command-context.js";
-import { CliError, EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { CliError, EXIT, shellWord } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {

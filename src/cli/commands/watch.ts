@@ -1,8 +1,7 @@
 /** `toolport watch`: prints events of the servers, one JSON line each, until Ctrl-C. */
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { EXIT } from "../errors.js";
-import { errorDocument } from "../format-error.js";
+import { EXIT, errorDocument } from "../errors.js";
 
 export const watchCommand: CommandSpec = {
   name: "watch",

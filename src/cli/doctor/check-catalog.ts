@@ -8,8 +8,7 @@ import { checkToolSchemas, sayUnchecked } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { CommandContext, OpenedPort } from "../command.js";
-import { EXIT, exitCodeOf } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { EXIT, exitCodeOf, shellWord } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
 import { type Finding, findingsOf } from "./check-machine.js";
 

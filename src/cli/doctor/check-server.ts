@@ -26,8 +26,7 @@ import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.
 import { createProxyRoutes } from "../../transports/http/network/proxy/proxy-routes.js";
 import type { ProxyServer } from "../../transports/http/network/proxy/proxy-server.js";
 import { redirectError } from "../../transports/http/network/redirect.js";
-import { EXIT } from "../errors.js";
-import { shellWord } from "../format-error.js";
+import { EXIT, shellWord } from "../errors.js";
 import { type Finding, findingsOf } from "./check-machine.js";
 
 const run = promisify(execFile);

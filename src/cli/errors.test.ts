@@ -6,8 +6,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { StateError } from "../errors/state-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import { CliError } from "./errors.js";
-import { errorDocument, formatError } from "./format-error.js";
+import { CliError, errorDocument, formatError } from "./errors.js";
 
 const plain = { isVerbose: false, paint: (_colour: string, text: string) => text };
 const of = { server: "s", what: "It failed" };
