@@ -176,12 +176,16 @@ const typeOf = (value: unknown): string => {
   return typeof value;
 };
 
-const resolved = (schema: unknown, root: JsonSchema): Record<string, unknown> => {
+/** Follows local references. A description beside the reference stays. */
+export function resolved(schema: unknown, root: JsonSchema): Record<string, unknown> {
   let current = schema;
-  for (let steps = 0; steps < 16 && isObject(current) && typeof current["$ref"] === "string"; steps += 1)
-    current = resolveLocalRef(root, current["$ref"]);
+  for (let steps = 0; steps < 16 && isObject(current) && typeof current["$ref"] === "string"; steps += 1) {
+    const { $ref, ...beside } = current;
+    const target = resolveLocalRef(root, $ref as string);
+    current = isObject(target) ? { ...target, ...beside } : beside;
+  }
   return isObject(current) ? current : {};
-};
+}
 
 /** All types that a schema allows, with `integer` as `number`. Empty if the schema does not say. */
 function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<string> {

@@ -9,6 +9,7 @@ import type { WrittenServer } from "../node/read-servers.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
+import type { TableColumn } from "../util/format-table.js";
 import type { CliError } from "./errors.js";
 import type { Colour, Paint } from "./plain-text.js";
 
@@ -255,6 +256,8 @@ export interface CommandContext extends Invocation {
   print(text: string): void;
   /** Prints lines whose texts were escaped before they were coloured. */
   printPainted(lines: readonly string[]): void;
+  /** Prints a table: escapes every cell to one line, with the first column in bold. */
+  printRows(titles: readonly (string | TableColumn)[], rows: readonly (readonly unknown[])[]): void;
   /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
   printJson(value: unknown, options?: { isLine?: boolean }): void;
   /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */

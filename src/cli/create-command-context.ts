@@ -1,6 +1,5 @@
 /** Creates the context of a command from its options and the streams of the process. */
 
-import type { Writable } from "node:stream";
 import { formatTable, type TableColumn } from "../util/format-table.js";
 import {
   type CommandContext,
@@ -56,26 +55,10 @@ export function createCommandContext(
 ): { context: CommandContext; close: () => Promise<void> } {
   const { env, cwd, stdin, stdout, stderr } = line;
   const home = env["HOME"] || env["USERPROFILE"];
-  const surroundings = { cwd, env, ...(home && { home }) };
-  const form = readForm(invocation);
   const timeoutMs = readTimeout(invocation);
-  const isJson = form === "json";
-  const isQuiet = flagOption(invocation, "quiet");
-  const isVerbose = flagOption(invocation, "verbose");
-  const agreesToAll = flagOption(invocation, "yes");
-  const isPlain = flagOption(invocation, "no-color") || form !== "text";
-  const canMoveCursor = stderr.isTTY === true && env["TERM"] !== "dumb";
-  const isInteractive = stdin.isTTY === true && stderr.isTTY === true && !isJson;
-  const spinner = canMoveCursor && !isJson && !isQuiet ? createSpinner(stderr) : noSpinner;
-  const paint = choosePaint({ isTerminal: stdout.isTTY === true, env, isPlain });
-  const paintStderr = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
-  const isSilent = isJson && !isVerbose;
+  const { output, spinner } = createOutput(invocation, line, shell !== undefined);
+  const isInteractive = stdin.isTTY === true && stderr.isTTY === true && output.form !== "json";
   const exits: (() => Promise<void> | void)[] = [];
-
-  const write = (text: string | Uint8Array) => {
-    spinner.clear();
-    stdout.write(text);
-  };
   const askNow = async (question: string, options?: { isSecret?: boolean }) => {
     spinner.pause();
     const terminal = { input: stdin, output: stderr, signal: watch.signal };
@@ -90,67 +73,35 @@ export function createCommandContext(
   };
   // Several servers may ask at the same time. Show one question at a time.
   const enqueue = createSerialQueue();
-  const ask: CommandContext["ask"] = async (question, options) =>
-    isInteractive ? enqueue(() => askNow(question, options)) : undefined;
-
   let loader: Promise<ServerLoader> | undefined;
   const openLoader = () => {
     loader ??= import("./load-servers.js").then(({ createServerLoader }) => createServerLoader(context));
     return loader;
   };
+  const openStore = async () => {
+    const { openStore: open, statePathOf } = await import("./open-store.js");
+    const opened = await open(statePathOf(context), context.warn);
+    exits.unshift(() => opened.store.close());
+    return opened;
+  };
   let store: Promise<OpenedStore> | undefined;
   const context: CommandContext = {
     ...invocation,
+    ...output,
     text: (option) => textOption(invocation, option),
     texts: (option) => textsOption(invocation, option),
     flag: (option) => flagOption(invocation, option),
     streams: { stdin, stdout, stderr },
     env,
     cwd,
-    surroundings,
-    form,
+    surroundings: { cwd, env, ...(home && { home }) },
     isInteractive,
-    isQuiet,
-    isVerbose,
-    agreesToAll,
+    agreesToAll: flagOption(invocation, "yes"),
     timeoutMs,
     callOptions: { signal: watch.signal, ...(timeoutMs !== undefined && { timeoutMs }) },
     signal: watch.signal,
-    paint,
-    columns: stdout.isTTY === true ? stdout.columns || undefined : undefined,
-    print: (text) => write(`${form === "raw" && stdout.isTTY !== true ? text : plainText(text)}\n`),
-    printPainted: (lines) => write(lines.map((text) => `${text}\n`).join("")),
-    printJson: (value, { isLine = shell !== undefined } = {}) =>
-      write(`${plainJson(value, isLine ? undefined : 2)}\n`),
-    async printBytes(bytes) {
-      if (stdout.isTTY === true)
-        throw new CliError(
-          "The result is binary data, which a terminal cannot show. Write it to a file",
-          `toolport ${invocation.command.name} … --output raw > file`,
-          { code: "BINARY_OUTPUT" },
-        );
-      write(bytes);
-    },
-    info(lines, colour) {
-      if (isSilent) return;
-      spinner.clear();
-      const text = (typeof lines === "string" ? [lines] : lines).map(plainLine).join("\n");
-      stderr.write(`${colour === undefined ? text : paintStderr(colour, text)}\n`);
-    },
-    warn(lines) {
-      const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
-      if (!isQuiet) context.info([`warning: ${first}`, ...rest], "yellow");
-    },
-    async progress(text, run) {
-      const { update, done } = spinner.start(text);
-      try {
-        return await run(update);
-      } finally {
-        done();
-      }
-    },
-    confirm: async (question) => agreesToAll || askYesNo(context, question),
-    ask,
+    confirm: async (question) => context.agreesToAll || askYesNo(context, question),
+    ask: async (question, options) => (isInteractive ? enqueue(() => askNow(question, options)) : undefined),
     async readAllInput() {
       if (stdin.isTTY === true) context.info("Reading from the terminal; end with Ctrl-D");
       const chunks: Buffer[] = [];
@@ -161,15 +112,7 @@ export function createCommandContext(
     loadServers: async (names, options) => (await openLoader()).load(names, options),
     trustServers: async (names, file) => (await openLoader()).trust(names, file),
     openStore() {
-      store ??= (async () => {
-        const { openStore, statePath } = await import("./open-store.js");
-        const flag = textOption(invocation, "state");
-        const isOff = flagOption(invocation, "no-state");
-        const path = statePath({ flag, isOff, ...surroundings });
-        const opened = await openStore(path, context.warn);
-        exits.unshift(() => opened.store.close());
-        return opened;
-      })();
+      store ??= openStore();
       return store;
     },
     async openPort(options) {
@@ -194,6 +137,76 @@ export function createCommandContext(
   };
   return { context, close };
 }
+
+/** What a command prints, in the form that its options ask for. */
+function createOutput(
+  invocation: Invocation,
+  { env, stdout, stderr }: ContextParts["line"],
+  isInShell: boolean,
+) {
+  const form = readForm(invocation);
+  const isQuiet = flagOption(invocation, "quiet");
+  const isVerbose = flagOption(invocation, "verbose");
+  const isPlain = flagOption(invocation, "no-color") || form !== "text";
+  const canMoveCursor = stderr.isTTY === true && env["TERM"] !== "dumb";
+  const spinner = createSpinner(canMoveCursor && form !== "json" && !isQuiet ? stderr : undefined);
+  const paint = choosePaint({ isTerminal: stdout.isTTY === true, env, isPlain });
+  const paintStderr = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
+  const columns = stdout.isTTY === true ? stdout.columns || undefined : undefined;
+  const write = (text: string | Uint8Array) => {
+    spinner.clear();
+    stdout.write(text);
+  };
+  const output: Output = {
+    ...{ form, isQuiet, isVerbose, paint, columns },
+    print: (text) => write(`${form === "raw" && stdout.isTTY !== true ? text : plainText(text)}\n`),
+    printPainted: (lines) => write(lines.map((text) => `${text}\n`).join("")),
+    printRows(titles, rows) {
+      const toColumn = (title: string | TableColumn) => (typeof title === "string" ? { title } : title);
+      const head = titles.map(toColumn).map((column) => ({ ...column, title: paint("dim", column.title) }));
+      const paintRow = ([first, ...rest]: readonly unknown[]) => [
+        paint("bold", cell(first)),
+        ...rest.map(cell),
+      ];
+      output.printPainted(formatTable(head, rows.map(paintRow), columns));
+    },
+    printJson: (value, { isLine = isInShell } = {}) => write(`${plainJson(value, isLine ? undefined : 2)}\n`),
+    async printBytes(bytes) {
+      if (stdout.isTTY === true)
+        throw new CliError(
+          "The result is binary data, which a terminal cannot show. Write it to a file",
+          `toolport ${invocation.command.name} … --output raw > file`,
+          { code: "BINARY_OUTPUT" },
+        );
+      write(bytes);
+    },
+    info(lines, colour) {
+      if (form === "json" && !isVerbose) return;
+      spinner.clear();
+      const text = (typeof lines === "string" ? [lines] : lines).map(plainLine).join("\n");
+      stderr.write(`${colour === undefined ? text : paintStderr(colour, text)}\n`);
+    },
+    warn(lines) {
+      const [first, ...rest] = typeof lines === "string" ? [lines] : lines;
+      if (!isQuiet) output.info([`warning: ${first}`, ...rest], "yellow");
+    },
+    async progress(text, run) {
+      const { update, done } = spinner.start(text);
+      try {
+        return await run(update);
+      } finally {
+        done();
+      }
+    },
+  };
+  return { output, spinner };
+}
+
+type Output = Pick<
+  CommandContext,
+  | ("form" | "isQuiet" | "isVerbose" | "paint" | "columns" | "info" | "warn" | "progress")
+  | ("print" | "printPainted" | "printRows" | "printJson" | "printBytes")
+>;
 
 function readForm(invocation: Invocation): OutputForm {
   const output = textOption(invocation, "output") as OutputForm | undefined;
@@ -220,24 +233,8 @@ const FRAMES = ["⠋", "⠙", "⠹", "⠸", "⠼", "⠴", "⠦", "⠧", "⠇", "
 const FRAME_MS = 80;
 const ERASE_LINE = "\r\u001b[2K";
 
-export interface Spinner {
-  start(text: string): { update(text: string): void; done(): void };
-  /** Erases the line before other output; the next frame draws it again. */
-  clear(): void;
-  /** Hides the line until `resume`, while the user answers a question. */
-  pause(): void;
-  resume(): void;
-}
-
-/** Draws nothing. */
-export const noSpinner: Spinner = {
-  start: () => ({ update() {}, done() {} }),
-  clear() {},
-  pause() {},
-  resume() {},
-};
-
-export function createSpinner(stream: Writable & { columns?: number }): Spinner {
+/** @param stream undefined: draws nothing */
+function createSpinner(stream: Streams["stderr"] | undefined) {
   /** The last entry is shown. */
   const running: { text: string }[] = [];
   let timer: NodeJS.Timeout | undefined;
@@ -246,25 +243,26 @@ export function createSpinner(stream: Writable & { columns?: number }): Spinner 
   let isPaused = false;
 
   const clear = () => {
-    if (isDrawn) stream.write(ERASE_LINE);
+    if (isDrawn) stream?.write(ERASE_LINE);
     isDrawn = false;
   };
   const draw = () => {
     const shown = running.at(-1);
-    if (shown === undefined || isPaused) return;
+    if (stream === undefined || shown === undefined || isPaused) return;
     frame = (frame + 1) % FRAMES.length;
     const line = oneLine(shown.text, Math.max(10, (stream.columns || 80) - 3));
     stream.write(`${ERASE_LINE}${FRAMES[frame]} ${line}`);
     isDrawn = true;
   };
   return {
-    start(text) {
+    start(text: string) {
+      if (stream === undefined) return { update() {}, done() {} };
       const entry = { text };
       running.push(entry);
       timer ??= setInterval(draw, FRAME_MS).unref();
       draw();
       return {
-        update(next) {
+        update(next: string) {
           entry.text = next;
         },
         done() {
@@ -277,7 +275,9 @@ export function createSpinner(stream: Writable & { columns?: number }): Spinner 
         },
       };
     },
+    /** Erases the line before other output; the next frame draws it again. */
     clear,
+    /** Hides the line until `resume`, while the user answers a question. */
     pause() {
       isPaused = true;
       clear();
@@ -286,21 +286,4 @@ export function createSpinner(stream: Writable & { columns?: number }): Spinner 
       isPaused = false;
     },
   };
-}
-
-/** Escapes every cell to one line and prints the first column in bold. */
-export function printRows(
-  context: CommandContext,
-  titles: readonly (string | TableColumn)[],
-  rows: readonly (readonly unknown[])[],
-): void {
-  const paintTitle = (column: TableColumn) => ({ ...column, title: context.paint("dim", column.title) });
-  const lines = formatTable(
-    titles.map((title) => paintTitle(typeof title === "string" ? { title } : title)),
-    rows.map((row) =>
-      row.map((value, index) => (index === 0 ? context.paint("bold", cell(value)) : cell(value))),
-    ),
-    context.columns,
-  );
-  context.printPainted(lines);
 }

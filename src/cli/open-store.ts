@@ -8,7 +8,7 @@ import type { Store } from "../state/store.js";
 import { fileStore } from "../state/stores/file/file-store.js";
 import { loadSqliteDriver } from "../state/stores/sqlite/sqlite-driver.js";
 import { sqliteStore } from "../state/stores/sqlite/sqlite-store.js";
-import type { OpenedStore } from "./command.js";
+import type { CommandContext, OpenedStore } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 
 /**
@@ -93,6 +93,10 @@ export function statePath({
   if (variable) return resolve(cwd, variable);
   return join(stateFolder({ env, platform, home }), "toolport", "state.db");
 }
+
+/** The path for the options and the environment of a command. */
+export const statePathOf = ({ surroundings, text, flag }: CommandContext): string | undefined =>
+  statePath({ ...surroundings, flag: text("state"), isOff: flag("no-state") });
 
 function stateFolder({
   env,

@@ -9,7 +9,6 @@ import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.
 import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
 import type { Toolport } from "../toolport.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
-import { printRows } from "./create-command-context.js";
 import { CliError, EXIT, shellWord } from "./errors.js";
 import { oneLine, plainBlock, plainLine } from "./plain-text.js";
 import { askForm, describePage } from "./questions.js";
@@ -159,8 +158,7 @@ export function listSuspended(calls: readonly Suspended[], context: CommandConte
     "dim",
   );
   if (calls.length === 0) return;
-  printRows(
-    context,
+  context.printRows(
     ["TOOL", "SERVER", "WAITS FOR", "ARGUMENTS", "EXPIRES", "TOKEN"],
     calls.map((call) => [
       ...[call.tool, call.server, WAITS_FOR[call.reason]],

@@ -161,20 +161,10 @@ function reportCheck({ name, state, tools, ms, error }: ServerCheck, context: Co
   );
 }
 
-/** The outcome of connecting one server, as `--json` prints it. */
-export interface ServerCheck {
-  readonly name: string;
-  readonly state: string;
-  readonly tools: number;
-  readonly ms: number;
-  readonly error?: { readonly code: string; readonly message: string } | undefined;
-  readonly exitCode: number;
-}
+type ServerCheck = Awaited<ReturnType<typeof checkServers>>[number];
 
-export async function checkServers(
-  names: readonly string[],
-  context: CommandContext,
-): Promise<ServerCheck[]> {
+/** Connects the servers. The outcome of each, as `--json` prints it, and its exit code. */
+async function checkServers(names: readonly string[], context: CommandContext) {
   return context.progress(`Connecting to ${names.join(", ")}`, async () => {
     const { toolport } = await context.openPort({ servers: names });
     const { servers } = await toolport.connect({

@@ -14,7 +14,6 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
-import { printRows } from "../create-command-context.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
@@ -91,7 +90,7 @@ function reportFound(
     describeEntry(entry).command,
     `${file}:${line}`,
   ]);
-  printRows(context, ["SERVER", "STATE", "PROGRAM", "RUNS OR CALLS", "FROM"], rows);
+  context.printRows(["SERVER", "STATE", "PROGRAM", "RUNS OR CALLS", "FROM"], rows);
 }
 
 /** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */

@@ -5,7 +5,6 @@ import { formatPart } from "../call-result.js";
 import type { CommandSpec, RunCommand } from "../command.js";
 import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { oneLine, plainLine } from "../plain-text.js";
 
@@ -48,8 +47,7 @@ export const runPrompts: RunCommand = async (context) => {
   else if (context.form === "raw") for (const { name } of prompts) context.print(plainLine(name));
   else if (prompts.length === 0) context.info("There are no prompts");
   else
-    printRows(
-      context,
+    context.printRows(
       ["SERVER", "PROMPT", "WHAT IT DOES"],
       prompts.map(({ server: owner, name, arguments: given = [], title, description }) => [
         owner,

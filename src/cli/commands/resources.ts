@@ -5,7 +5,6 @@ import type { ResourceContents } from "../../model/resource-info.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { OPTIONAL_SERVER, SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { printRows } from "../create-command-context.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
 import { oneLine, plainLine } from "../plain-text.js";
 
@@ -52,8 +51,7 @@ export const runResources: RunCommand = async (context) => {
   else if (context.form === "raw") for (const { uri } of rows) context.print(plainLine(uri));
   else if (rows.length === 0) context.info("There are no resources");
   else
-    printRows(
-      context,
+    context.printRows(
       ["SERVER", "URI", "TYPE", "NAME"],
       rows.map(({ server: owner, uri, mimeType, title, name, description }) => [
         owner,

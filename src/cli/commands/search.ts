@@ -5,7 +5,6 @@ import type { RegistryServer } from "../../registry/registry-server.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { REGISTRY, text } from "../command-options.js";
-import { printRows } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
@@ -54,8 +53,7 @@ export const runSearch: RunCommand = async (context) => {
     return EXIT.ok;
   }
   const rows = servers.map(toRow);
-  printRows(
-    context,
+  context.printRows(
     ["NAME", "VERSION", "KIND", "WHAT IT DOES"],
     rows.map(({ name, version, ways, description, status }) => [
       name,

@@ -9,7 +9,6 @@ import type { SealingStore } from "../../state/create-store.js";
 import type { Store } from "../../state/store.js";
 import type { CommandContext, CommandSpec, OpenedStore, RunCommand } from "../command.js";
 import { flag } from "../command-options.js";
-import { printRows } from "../create-command-context.js";
 import { CliError, EXIT } from "../errors.js";
 import { plainLine } from "../plain-text.js";
 
@@ -70,8 +69,7 @@ async function list(
   }
   if (records.length === 0) context.info("There are no saved records");
   else if (prefix !== "") {
-    printRows(
-      context,
+    context.printRows(
       ["KEY", "VERSION", "ENCRYPTED", ""],
       records.map(({ key, version, sealed, problem }) => [
         key,
@@ -81,8 +79,7 @@ async function list(
       ]),
     );
   } else {
-    printRows(
-      context,
+    context.printRows(
       ["KIND", "RECORDS", "WHAT IT IS"],
       kinds.map(({ kind, count, meaning }) => [kind, count, meaning]),
     );

@@ -3,8 +3,8 @@ import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
 import { isObject } from "../../schema/json-schema.js";
-import { resolveLocalRef } from "../../schema/local-ref.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
+import { resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";
 import {
@@ -14,7 +14,6 @@ import {
   serversOf,
   throwIfMistyped,
 } from "../connect-servers.js";
-import { printRows } from "../create-command-context.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
@@ -89,7 +88,7 @@ export const runTools: RunCommand = async (context) => {
   else if (context.form === "raw")
     for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
   else if (tools.length === 0) context.info("There are no tools");
-  else printRows(context, ["TOOL", "WHAT IT DOES"], tools.map(toRow));
+  else context.printRows(["TOOL", "WHAT IT DOES"], tools.map(toRow));
   return exitCode;
 };
 
@@ -130,7 +129,7 @@ async function printCosts(
       oneLine(byName.get(tool.name)?.description ?? "", 60),
     ]);
     const tokens = { title: "TOKENS", align: "right" } as const;
-    printRows(context, ["TOOL", tokens, "AT START", "WHAT IT DOES"], rows);
+    context.printRows(["TOOL", tokens, "AT START", "WHAT IT DOES"], rows);
     if (only === undefined) context.print(`\n${totals(costs)}`);
   }
 }
@@ -154,7 +153,7 @@ export const runFind: RunCommand = async (context) => {
   else if (context.form === "raw")
     for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
   else if (tools.length === 0) context.info("No tool matches. List all tools: toolport tools");
-  else printRows(context, ["TOOL", "WHAT IT DOES"], tools.map(toRow));
+  else context.printRows(["TOOL", "WHAT IT DOES"], tools.map(toRow));
   return exitCode;
 };
 
@@ -261,17 +260,6 @@ function fieldsOf(schema: unknown, root: JsonSchema): { schema: JsonSchema; mark
 
 const propertiesOf = (schema: JsonSchema): Record<string, unknown> =>
   isObject(schema["properties"]) ? schema["properties"] : {};
-
-/** Follows local references. A description beside the reference stays. */
-function resolved(schema: unknown, root: JsonSchema): Record<string, unknown> {
-  let current = schema;
-  for (let steps = 0; steps < 16 && isObject(current) && typeof current["$ref"] === "string"; steps += 1) {
-    const { $ref, ...beside } = current;
-    const target = resolveLocalRef(root, $ref as string);
-    current = isObject(target) ? { ...target, ...beside } : beside;
-  }
-  return isObject(current) ? current : {};
-}
 
 function typeName(schema: Record<string, unknown>): string {
   if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => JSON.stringify(value)).join(" | ");

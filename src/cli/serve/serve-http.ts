@@ -11,7 +11,7 @@ import { LOOPBACK_HOSTS } from "../../serve/http/guards.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
 import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";
-import { statePath } from "../open-store.js";
+import { statePathOf } from "../open-store.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
 import {
   isWildcard,
@@ -45,11 +45,7 @@ export function tokenFileOf(
   if (issuer !== undefined || noToken) return undefined;
   if (tokenFile !== undefined) return tokenFile;
   if (context.env[TOKEN_VARIABLE]) return undefined;
-  const path = statePath({
-    ...context.surroundings,
-    flag: context.text("state"),
-    isOff: context.flag("no-state"),
-  });
+  const path = statePathOf(context);
   if (path !== undefined) return join(dirname(path), "serve-token");
   throw new CliError(
     `Without state there is no place for the token of the gateway. Give --token-file, the variable ${TOKEN_VARIABLE}, or --issuer`,
