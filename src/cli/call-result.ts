@@ -117,7 +117,7 @@ export interface SavedFile {
 /** A content part with binary data. */
 export type BytesPart = Extract<ContentPart, { kind: "image" | "audio" | "blob-resource" }>;
 
-export const isBytes = (part: ContentPart): part is BytesPart =>
+const isBytes = (part: ContentPart): part is BytesPart =>
   part.kind === "image" || part.kind === "audio" || part.kind === "blob-resource";
 
 /** Saves every binary part. Existing files are never overwritten. */

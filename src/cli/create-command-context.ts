@@ -127,15 +127,19 @@ export function createCommandContext(
   shell?.onStart(context);
   const close = async () => {
     spinner.pause();
-    for (let run = exits.pop(); run !== undefined; run = exits.pop()) {
-      try {
-        await run();
-      } catch (error) {
-        context.info(`warning: ${error instanceof Error ? error.message : String(error)}`, "yellow");
-      }
-    }
+    await runExits(exits, context);
   };
   return { context, close };
+}
+
+async function runExits(exits: (() => Promise<void> | void)[], context: CommandContext): Promise<void> {
+  for (let run = exits.pop(); run !== undefined; run = exits.pop()) {
+    try {
+      await run();
+    } catch (error) {
+      context.info(`warning: ${error instanceof Error ? error.message : String(error)}`, "yellow");
+    }
+  }
 }
 
 /** What a command prints, in the form that its options ask for. */

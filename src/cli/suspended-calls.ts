@@ -102,7 +102,7 @@ const toDocument = (call: Suspended, principal: string | undefined) => ({
 });
 
 /** What waits, for whom and until when; each line is escaped. */
-export const describeCall = (call: Suspended, principal: string | undefined): string[] => [
+const describeCall = (call: Suspended, principal: string | undefined): string[] => [
   `${plainLine(call.tool)} waits for ${WAITS_FOR[call.reason]}${principal === undefined ? "" : ` of ${plainLine(principal)}`}`,
   `  Server: ${plainLine(call.server)}`,
   `  Arguments: ${plainLine(JSON.stringify(call.args))}`,
@@ -133,7 +133,7 @@ function describeFields({ requestedSchema: { properties, required = [] } }: Form
 }
 
 /** Where the user can log in; each line is escaped. */
-export const describeLogin = (
+const describeLogin = (
   { server, requests: { authUrl } }: SuspendedForLogin,
   principal: string | undefined,
 ): string[] => [

@@ -208,7 +208,7 @@ const MAX_SERVERS = 3;
 /** Smaller shares are not worth naming. */
 const MIN_SHARE = 0.05;
 
-export function checkContext({ tools, tokens, shown, servers }: ToolCosts): Finding {
+function checkContext({ tools, tokens, shown, servers }: ToolCosts): Finding {
   const count = tools.filter(({ deferred }) => !deferred).length;
   const summary = `The definitions of ${plural(count, "tool")} take ${about(shown)} tokens in every request to a model${shown === tokens ? "" : `, ${about(tokens - shown)} more are deferred`}`;
   const { ok, warn } = findingsOf("context");

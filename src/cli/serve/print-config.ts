@@ -176,7 +176,7 @@ function usualEntry(target: ClientTarget, refer: (variable: string) => string): 
 
 const inputId = (variable: string): string => variable.toLowerCase().replaceAll("_", "-");
 
-export const CLIENT_FORMATS: Readonly<Record<ConfigClient, ClientFormat>> = {
+const CLIENT_FORMATS: Readonly<Record<ConfigClient, ClientFormat>> = {
   "claude-desktop": {
     title: "Claude Desktop",
     file: "claude_desktop_config.json (Settings → Developer → Edit Config)",
