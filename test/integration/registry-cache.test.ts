@@ -1,5 +1,5 @@
 /** The response cache of the registry client: revalidated by ETag, and used while the registry is down. */
-import { memoryStore, type Store } from "toolport";
+import { memoryStore } from "toolport";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
 import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
