@@ -134,9 +134,7 @@ export async function connectListening(
       },
     }),
   });
-  const opened = era === "modern" ? followWire(toolport).acknowledged : streaming;
-  lists(opened);
+  lists(era === "modern" ? followWire(toolport).acknowledged : streaming);
   await toolport.connect();
-  await opened;
   return toolport;
 }
