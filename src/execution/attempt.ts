@@ -16,7 +16,6 @@ import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
-import { attachedAbort } from "../util/attached-abort.js";
 import {
   CallProgress,
   type CallProgressParts,
@@ -268,12 +267,10 @@ class Attempt {
     if (meta !== undefined) params["_meta"] = meta;
     // Few tools repeat arguments as headers.
     const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
-    const abort = relay === undefined ? undefined : attachedAbort(options);
     const limits: SessionRequestOptions = {
       timeoutMs: this.#timeoutMs,
       maxTimeoutMs: deadline - performance.now(),
-      signal: abort ? undefined : options.signal,
-      abort,
+      signal: options.signal,
       headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
       resends: this.#call.resends,
       // Always requested: progress shows that a slow server is still at work.

@@ -3,7 +3,6 @@ import type { ProgressReport } from "../config/server-entry.js";
 import { traitsOfRpcError } from "../errors/from-rpc-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
-import type { LazyAbort } from "../util/lazy-abort.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import type { DeadlineClock, TimedRequest } from "./deadline-clock.js";
@@ -18,8 +17,6 @@ export interface RequestLimits {
   /** Total timeout, regardless of progress. `Infinity`: no limit. */
   maxTimeoutMs: number;
   signal?: AbortSignal | undefined;
-  /** In place of `signal`: a real one is created only if it is needed. */
-  abort?: LazyAbort | undefined;
   onProgress?: ((progress: Progress) => void) | undefined;
   /** Do not send a cancellation: the specification forbids it for handshakes. @default false */
   quiet?: boolean | undefined;
@@ -98,10 +95,8 @@ export class PendingRequest implements TimedRequest {
       this.#reject = reject;
     });
     context.clock.add(this);
-    const { abort, signal } = limits;
-    if (abort !== undefined) this.#stopListening = abort.onAbort(() => this.#abort(abort.reason));
-    else if (signal !== undefined)
-      this.#stopListening = onSharedAbort(signal, () => this.#abort(signal.reason));
+    const { signal } = limits;
+    this.#stopListening = signal && onSharedAbort(signal, () => this.#abort(signal.reason));
   }
 
   #abort(reason: unknown): void {

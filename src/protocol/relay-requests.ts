@@ -1,6 +1,5 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
 import { askClient, assertDeclared } from "./ask-client.js";
-import { copyOptions } from "./copy-options.js";
 import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { needsInput, readInput, runInputRounds } from "./input-rounds.js";
@@ -56,9 +55,7 @@ export class RelayRequests {
     const { capabilities } = handshake;
     const params = relayParams(given, relay);
     if (handshake.era === "modern") {
-      const options = copyOptions(limits);
-      options.envelope = this.#envelopeOf(relay);
-      options.skipsMetaDefaults = true;
+      const options = { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true };
       const request = { method, params, relay, startedAt: performance.now() };
       return relay.onLog === undefined ? this.#send(request, options) : this.#sendTracked(request, options);
     }
@@ -104,10 +101,9 @@ export class RelayRequests {
   async #collectInput(
     first: unknown,
     { method, params, relay, startedAt }: RelayedRequest,
-    { abort, ...given }: ChannelRequestOptions,
+    options: ChannelRequestOptions,
   ): Promise<Fields> {
     const { server, channel, closed, track } = this.#parts;
-    const options = abort === undefined ? given : { ...given, signal: abort.signal };
     const collecting = runInputRounds(first, {
       ...{ server, method, params, options, startedAt, closed },
       responder: { respondAll: (requests, { signal }) => askAll(server, relay, requests, signal) },

@@ -7,7 +7,6 @@ import { callSafely } from "../util/call-safely.js";
 import { SlotList, type Slotted } from "../util/slot-list.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { askClient, progressTokenOf } from "./ask-client.js";
-import { copyOptions } from "./copy-options.js";
 import type { Relay, RelayedQuestion } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
@@ -119,11 +118,9 @@ export class RelayedCalls {
   }
 
   async #track(call: RelayedCall, options: ChannelRequestOptions, send: RelayedRun["send"]): Promise<Fields> {
-    const own = copyOptions(options);
-    own.owner = call;
     this.#calls.add(call);
     try {
-      return await send(own);
+      return await send({ ...options, owner: call });
     } finally {
       this.#calls.delete(call);
       if (this.#parts.shared.opener === call.relay) this.#parts.shared.opener = undefined;
@@ -132,7 +129,7 @@ export class RelayedCalls {
   }
 
   /** Waits until no other request can ask. Returns the function that lets the next one in. */
-  async #enter({ abort, signal, timeoutMs, maxTimeoutMs }: ChannelRequestOptions): Promise<() => void> {
+  async #enter({ signal, timeoutMs, maxTimeoutMs }: ChannelRequestOptions): Promise<() => void> {
     const previous = this.#turn;
     let leave = () => {};
     this.#turn = new Promise((resolve) => {
@@ -140,7 +137,7 @@ export class RelayedCalls {
     });
     try {
       await withDeadline(previous, {
-        signal: abort?.signal ?? signal,
+        signal,
         timeoutMs: Math.min(timeoutMs, maxTimeoutMs),
         onTimeout: () => waitedTooLong(this.#parts.server),
       });

@@ -206,8 +206,8 @@ export class RequestChannel {
 
   /** Sends an own request. Rejects with a `ToolportError`, or with the signal's reason on abort. */
   request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown> {
-    const aborting = options.abort ?? options.signal;
-    if (aborting?.aborted) return Promise.reject(aborting.reason);
+    const { signal } = options;
+    if (signal?.aborted) return Promise.reject(signal.reason);
     if (this.#isClosed || this.#onDrained) return Promise.reject(this.#closedError("unsent"));
     const id = this.#pending.nextId();
     const pending = new PendingRequest({ id, method, limits: options, context: this.#context });

@@ -2,7 +2,6 @@
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
-import type { LazyAbort } from "../util/lazy-abort.js";
 import { type ClientResponse, type Envelope, type Fields, isFields } from "./message.js";
 
 /** A client as the gateway knows it during one request. */
@@ -28,8 +27,6 @@ export interface GatewayClient {
 export interface Exchange {
   /** Aborts when the client is gone or has cancelled the request. */
   readonly signal: AbortSignal;
-  /** The same, if the signal is created only when it is read. */
-  readonly abort?: LazyAbort | undefined;
   /** A header of the request; undefined unless the request came by HTTP. */
   readonly header: ((name: string) => string | undefined) | undefined;
   /** Sends a notification before the answer. Dropped if the client cannot receive any. */

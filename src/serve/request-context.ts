@@ -3,7 +3,6 @@ import type { CodeMode } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Store } from "../state/store.js";
-import type { LazyAbort } from "../util/lazy-abort.js";
 import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
@@ -125,7 +124,7 @@ export interface Parkable {
   /** Answers that the client sent before it was asked. */
   readonly inputResponses: Fields | undefined;
   /** Sends the request. `answer` is undefined if the client answers in another way. */
-  run(abort: AbortSignal | LazyAbort, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
+  run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
   /** The text of the result for the client that waits now. */
   finish(context: RequestContext, outcome: CallOutcome): JsonText | Promise<JsonText>;
   /** The text of the result for a failed request, or the error to throw. */

@@ -7,9 +7,7 @@ import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js"
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import type { Relay } from "../../protocol/relay.js";
-import { attachAbort } from "../../util/attach-abort.js";
 import { forgetText } from "../../util/kept-texts.js";
-import { LazyAbort, toSignal } from "../../util/lazy-abort.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import type { JsonText } from "../json-text.js";
@@ -127,11 +125,11 @@ function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCa
   return runParkable(context, {
     identity: identityOf(wanted),
     inputResponses: wanted.inputResponses,
-    async run(abort, answer) {
+    async run(signal, answer) {
       const onProgress = progressOf(context);
       const result = await code
         .open(context, answer)
-        .callTool(wanted.name, wanted.args, { signal: toSignal(abort), ...(onProgress && { onProgress }) });
+        .callTool(wanted.name, wanted.args, { signal, ...(onProgress && { onProgress }) });
       return { fields: resultFields(result), server: "" };
     },
     finish(waiting, { fields }) {
@@ -179,7 +177,7 @@ function run(
   return runParkable(context, {
     identity: identityOf(wanted),
     inputResponses,
-    run(abort, answer) {
+    run(signal, answer) {
       const requestState = round?.kind === "server" ? round.state : undefined;
       const mayUse = fallbackRule(context, args, isApproved);
       const progressUntil = progress?.until;
@@ -187,14 +185,12 @@ function run(
         ...{ inputResponses, requestState, task, progressUntil, answer, mayUse },
       });
       const onProgress = progress?.report ?? progressOf(context);
-      // Fields are added one by one: spreading objects takes longer.
       const options: CallToolOptions = {
+        signal,
         meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
+        ...(onProgress !== undefined && { onProgress }),
+        ...(isExact && { checkArguments: "strict" }),
       };
-      if (abort instanceof LazyAbort) attachAbort(options, abort);
-      else options.signal = abort;
-      if (onProgress !== undefined) options.onProgress = onProgress;
-      if (isExact) options.checkArguments = "strict";
       return user.port.run(entry, args, options, { relay }).then((result) => {
         // An interceptor may have changed the content in place.
         if (user.port.parts.settings.interceptors.length > 0) forgetText(relay.raw?.["content"]);

@@ -1,7 +1,6 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { relayRequest } from "../../port/relay-request.js";
-import { toSignal } from "../../util/lazy-abort.js";
 import { mapConcurrently } from "../../util/map-concurrently.js";
 import {
   badCursor,
@@ -208,10 +207,10 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<Js
   return runParkable(context, {
     identity,
     inputResponses,
-    async run(abort, answer) {
+    async run(signal, answer) {
       const way = createRelay(context, { inputResponses, requestState: round?.state, answer });
       const { resultType, ...fields } = await relayRequest(user.port, sent, way, {
-        signal: toSignal(abort),
+        signal,
         onProgress: progressOf(context),
       });
       const isQuestion = way.isInputRequired === true || resultType === "input_required";

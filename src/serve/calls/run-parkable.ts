@@ -19,7 +19,7 @@ export function runParkable(context: RequestContext, parkable: Parkable): Promis
   const { client, exchange, facts } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
     const failed = (error: unknown) => parkable.fail(context, error);
-    return parkable.run(exchange.abort ?? exchange.signal, undefined).then((outcome) => {
+    return parkable.run(exchange.signal, undefined).then((outcome) => {
       try {
         const finished = parkable.finish(context, outcome);
         return finished instanceof Promise ? finished.catch(failed) : finished;

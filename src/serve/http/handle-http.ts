@@ -1,7 +1,6 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
 import { StateError } from "../../errors/state-error.js";
 import { DeadlineClock } from "../../protocol/deadline-clock.js";
-import type { LazyAbort } from "../../util/lazy-abort.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
@@ -263,8 +262,8 @@ export class HttpEndpoint {
   }
 
   /** Cancellations find a request of a session until it is deleted. */
-  #begin({ session }: GatewayClient, { abort }: HttpExchange, { id }: ClientRequest): OpenRequest {
-    const open: OpenRequest = { session, id, abort, slot: -1 };
+  #begin({ session }: GatewayClient, exchange: HttpExchange, { id }: ClientRequest): OpenRequest {
+    const open: OpenRequest = { session, id, exchange, slot: -1 };
     if (session !== undefined) this.#open.add(open);
     return open;
   }
@@ -347,7 +346,7 @@ export class HttpEndpoint {
 
   #cancel(key: string): boolean {
     const open = this.#open.find(({ session, id }) => session !== undefined && openKey(session, id) === key);
-    open?.abort.abort(new Error("The client cancelled the request"));
+    open?.exchange.abort(new Error("The client cancelled the request"));
     return open !== undefined;
   }
 
@@ -396,7 +395,7 @@ function httpFault(error: unknown): Fault {
 interface OpenRequest extends Slotted {
   readonly session: string | undefined;
   readonly id: RequestId;
-  readonly abort: LazyAbort;
+  readonly exchange: HttpExchange;
 }
 
 const SPREAD_MS = 250;

@@ -1,6 +1,5 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
-import { LazyAbort } from "../../util/lazy-abort.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
@@ -34,7 +33,7 @@ interface HttpExchangeParts {
 export class HttpExchange implements Exchange, TimedRequest {
   slot = -1;
   readonly isBackground = true;
-  readonly abort = new LazyAbort();
+  readonly #abort = new AbortController();
   readonly #given: HttpExchangeParts;
   readonly #isPrimed: boolean;
   readonly #longAt: number;
@@ -45,7 +44,7 @@ export class HttpExchange implements Exchange, TimedRequest {
     const { acceptsStream, client, id, reply, clock } = given;
     this.#isPrimed = id !== undefined && canBePrimed(client);
     this.#longAt = performance.now() + (this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
-    reply.onGone(() => this.abort.abort(new Error("The client is gone")));
+    reply.onGone(() => this.abort(new Error("The client is gone")));
     if (acceptsStream) clock.add(this);
   }
 
@@ -78,11 +77,15 @@ export class HttpExchange implements Exchange, TimedRequest {
   }
 
   get signal(): AbortSignal {
-    return this.abort.signal;
+    return this.#abort.signal;
+  }
+
+  abort(reason: Error): void {
+    this.#abort.abort(reason);
   }
 
   notify(text: string): void {
-    if (this.#given.acceptsStream && !this.abort.aborted) this.#open().send(text);
+    if (this.#given.acceptsStream && !this.signal.aborted) this.#open().send(text);
   }
 
   /** Ends the exchange with one response. */
