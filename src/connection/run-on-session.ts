@@ -20,13 +20,14 @@ export class Usage {
     return this.#users === 0 ? performance.now() - this.#idleSince : 0;
   }
 
-  /** Marks the connection as used until the returned function is called. */
-  begin(): () => void {
+  /** Marks the connection as used until `end()` is called. */
+  begin(): void {
     this.#users += 1;
-    return () => {
-      this.#users -= 1;
-      if (this.#users === 0) this.touch();
-    };
+  }
+
+  end(): void {
+    this.#users -= 1;
+    if (this.#users === 0) this.touch();
   }
 
   /** Restarts the idle time. */
@@ -56,8 +57,7 @@ export interface RunOptions {
   waitMs: number;
   /** False to fail at once if the server is reconnecting, because a fallback server is left. @default true */
   patient?: boolean | undefined;
-  /** Its signal is read only when it is needed. */
-  caller?: { readonly signal?: AbortSignal | undefined } | undefined;
+  signal?: AbortSignal | undefined;
 }
 
 const CLOSING_MS = 500;
@@ -103,88 +103,59 @@ function isRefusedEra(error: ToolportError): boolean {
   return error instanceof ConnectionError && [400, 404, 405, 406, 415, 422].includes(error.status ?? 0);
 }
 
-/** One operation, with everything needed to run it again. */
-interface Run<Result> extends RunOptions {
-  readonly connection: SessionOwner;
-  readonly operation: (session: Session) => Promise<Result>;
-  /** When the wait for a reconnecting server must end (`performance.now()`). */
-  readonly deadline: number;
-}
-
 /**
  * Runs `operation`. If the session is lost, opens a new one (shared by all waiting callers) and runs the operation again,
  * provided that the server cannot have run it, or that it may run twice.
  */
-export function runOnSession<Result>(
+export async function runOnSession<Result>(
   connection: SessionOwner,
   operation: (session: Session) => Promise<Result>,
   options: RunOptions,
 ): Promise<Result> {
-  const { session } = connection;
-  const startedAt = performance.now();
-  const release = connection.usage.begin();
-  const run = (): Run<Result> => ({
-    ...options,
-    connection,
-    operation,
-    deadline: startedAt + options.waitMs,
-  });
-  // Fast path: a ready session. Allocates one promise only.
-  const first = session === undefined ? runWhenReady(run()) : begin(operation, session);
-  return first.then(
-    (result) => {
-      release();
-      return result;
-    },
-    (error: unknown) => {
-      const ended = session === undefined ? Promise.reject(error) : again(run(), error, session);
-      return ended.finally(release).catch((failure: unknown) => {
-        // Errors about invalid responses are created above the transport, so they are redacted here.
-        throw secretsOf(connection.config).redactError(failure);
-      });
-    },
-  );
-}
-
-async function runWhenReady<Result>(run: Run<Result>): Promise<Result> {
-  const session = await acquire(run);
-  return begin(run.operation, session).catch((error: unknown) => again(run, error, session));
-}
-
-function begin<Result>(operation: (session: Session) => Promise<Result>, session: Session): Promise<Result> {
+  const { waitMs, signal, patient } = options;
+  const deadline = performance.now() + waitMs;
+  const acquire = () =>
+    connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
+  connection.usage.begin();
   try {
-    return operation(session);
-  } catch (error) {
-    return Promise.reject(error);
+    const session = connection.session ?? (await acquire());
+    try {
+      return await operation(session);
+    } catch (error) {
+      // After an abort, the caller gets the reason of its own signal.
+      if (signal?.aborted) throw error;
+      const failure = error as ToolportError;
+      await heal(connection, { failure, session, options });
+      try {
+        return await operation(await acquire());
+      } catch (later) {
+        // The first run may have had an effect, whatever the second one says.
+        throw failure.outcome === "unsent" ? later : afterUnknown(later);
+      }
+    }
+  } catch (failure) {
+    // Errors about invalid responses are created above the transport, so they are redacted here.
+    throw secretsOf(connection.config).redactError(failure);
+  } finally {
+    connection.usage.end();
   }
 }
 
-function acquire<Result>({ connection, caller, patient, deadline }: Run<Result>): Promise<Session> {
-  const timeoutMs = Math.max(0, deadline - performance.now());
-  return connection.acquire({ signal: caller?.signal, patient, timeoutMs });
-}
-
-async function again<Result>(run: Run<Result>, error: unknown, session: Session): Promise<Result> {
-  // After an abort, the caller gets the reason of its own signal.
-  if (run.caller?.signal?.aborted) throw error;
-  const failure = error as ToolportError;
-  await heal(run, failure, session);
-  try {
-    return await run.operation(await acquire(run));
-  } catch (later) {
-    throw failure.outcome === "unsent" ? later : afterUnknown(later);
-  }
+interface FailedRun {
+  readonly failure: ToolportError;
+  readonly session: Session;
+  readonly options: RunOptions;
 }
 
 /** Throws the error, unless the operation may run once more on another session. */
-async function heal<Result>(run: Run<Result>, failure: ToolportError, session: Session): Promise<void> {
+async function heal(connection: SessionOwner, { failure, session, options }: FailedRun): Promise<void> {
   // The transport closes slightly before the session does, and only the session knows the cause: wait for it briefly.
   if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
   const isOtherEra = session.unproven && isRefusedEra(failure);
-  if (isOtherEra) await run.connection.renegotiate(session, failure);
-  else if (isLost(failure, session)) run.connection.renew(session, failure);
-  const safe = failure.outcome === "unsent" || run.repeatable;
-  if (!safe || !(isOtherEra || isWayError(failure, session)) || !mayResend(run, failure, session))
+  if (isOtherEra) await connection.renegotiate(session, failure);
+  else if (isLost(failure, session)) connection.renew(session, failure);
+  const safe = failure.outcome === "unsent" || options.repeatable;
+  if (!safe || !(isOtherEra || isWayError(failure, session)) || !mayResend(options, failure, session))
     throw retryableIfLost(failure, session);
 }
 

@@ -67,6 +67,8 @@ interface PipelineSide {
 
 const debug = debugChannel("call");
 
+type RawResult = Record<string, unknown>;
+
 /** The headers do not match the body: the server's definition of the tool has changed, and the call was not run. */
 const HEADER_MISMATCH = -32020;
 
@@ -76,7 +78,7 @@ export function createAttempt(parts: AttemptParts & PipelineSide): ResolvedHandl
   return (call) => new Attempt(parts, call, progress).run();
 }
 
-/** A class and not closures: a plain call then allocates only what it needs. */
+/** One attempt: one request, or two if the definition of the tool turns out to be outdated, and the task that it may become. */
 class Attempt {
   readonly #parts: AttemptParts & PipelineSide;
   readonly #call: ResolvedCall;
@@ -86,7 +88,7 @@ class Attempt {
   readonly #timeoutMs: number;
   readonly #callProgress: CallProgress;
   #taskProgress: TaskProgress | undefined;
-  /** Aborted when the work is over, which may be long after the first answer. */
+  /** Aborted when the work is over, which may be long after the first answer. Only for calls that may become tasks. */
   #work: AbortController | undefined;
   /** The lists of the server were read again during this attempt. */
   #isRefreshed = false;
@@ -102,169 +104,103 @@ class Attempt {
       options.timeoutMs ?? toolTimeout(config, tool.sourceName) ?? config.timeoutMs ?? parts.timeoutMs;
   }
 
-  run(): Promise<ToolResult> {
-    const { attempts, task } = this.#call;
-    // Only a repeated attempt, or a wait for a task's result, can have a task.
-    const started =
-      attempts.length === 0 && task === undefined ? undefined : this.#parts.tasks.of(this.#call);
-    if (started !== undefined) return this.#finishLater(this.#follow(started));
-    return this.#send().then(
-      (raw) => this.#receive(raw),
-      (error: unknown) => this.#finishLater(this.#resend(error)),
-    );
-  }
-
-  #receive(raw: Record<string, unknown>): ToolResult | Promise<ToolResult> {
-    let settled: Record<string, unknown> | Promise<Record<string, unknown>>;
+  async run(): Promise<ToolResult> {
+    const { tool, options } = this.#call;
+    let result: ToolResult;
     try {
-      settled = this.#settle(raw);
+      result = this.#toResult(await this.#answer());
     } catch (cause) {
-      return this.#fail(cause);
-    }
-    return settled instanceof Promise ? this.#finishLater(settled) : this.#finish(settled);
-  }
-
-  /** The result of the call; a promise of it if the call became a task. */
-  #settle(raw: Record<string, unknown>): Record<string, unknown> | Promise<Record<string, unknown>> {
-    // Fast path: an ordinary result.
-    if (raw["resultType"] !== "task" && raw["content"] !== undefined) {
-      this.#work?.abort();
-      return raw;
-    }
-    // A gateway's client follows its tasks, and answers its questions, itself.
-    if (this.#call.relay !== undefined) return raw;
-    const state = this.#call.suspension && inputPauseOf(raw) ? undefined : readCreatedTask(raw);
-    if (state !== undefined) {
-      const begun = this.#parts.tasks.begin(this.#call, state, dependsOnInput(raw));
-      return begun.then((task) => this.#follow(task));
-    }
-    this.#work?.abort();
-    return requireResult(this.#call, raw);
-  }
-
-  async #resend(error: unknown): Promise<Record<string, unknown>> {
-    const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
-    if (!isMismatch || this.#call.resends?.takeHealing() === false) {
-      this.#work?.abort();
+      // After an abort, the caller gets the reason of its own signal.
+      if (options.signal?.aborted) throw cause;
+      const converted = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
+      const error = secretsOf(this.#connection.config).redactError(converted);
+      this.#record(error);
       throw error;
     }
-    await this.#parts.refresh(this.#connection, this.#call.options.signal);
-    this.#isRefreshed = true;
-    return this.#settle(await this.#send());
+    this.#record();
+    if (result.malformed !== undefined)
+      this.#parts.onMalformed(this.#connection, this.#call, result.malformed);
+    return result;
   }
 
-  async #follow(task: StartedTask): Promise<Record<string, unknown>> {
+  /** The result as the server sent it; that of the task if the call has become one. */
+  async #answer(): Promise<RawResult> {
     const call = this.#call;
+    const { tasks } = this.#parts;
     try {
-      if (call.options.task && call.task === undefined) return taskReceipt(task.record);
-      return await this.#parts.tasks.finish(call, task, {
-        connection: this.#connection,
-        timeoutMs: this.#timeoutMs,
-        progress: this.#progress(),
-        report: this.#parts.report,
-      });
+      const started = tasks.of(call);
+      if (started !== undefined) return await this.#follow(started);
+      const raw = await this.#send();
+      const isOrdinary = raw["resultType"] !== "task" && raw["content"] !== undefined;
+      // A gateway's client follows its tasks, and answers its questions, itself.
+      if (isOrdinary || call.relay !== undefined) return raw;
+      const isPaused = call.suspension !== undefined && inputPauseOf(raw) !== undefined;
+      const state = isPaused ? undefined : readCreatedTask(raw);
+      if (state === undefined) return requireResult(call, raw);
+      return await this.#follow(await tasks.begin(call, state, dependsOnInput(raw)));
     } finally {
       this.#work?.abort();
     }
   }
 
-  #finishLater(settled: Promise<Record<string, unknown>>): Promise<ToolResult> {
-    return settled.then(
-      (raw) => this.#finish(raw),
-      (cause: unknown) => this.#fail(cause),
-    );
+  async #follow(task: StartedTask): Promise<RawResult> {
+    const call = this.#call;
+    if (call.options.task && call.task === undefined) return taskReceipt(task.record);
+    return this.#parts.tasks.finish(call, task, {
+      connection: this.#connection,
+      timeoutMs: this.#timeoutMs,
+      progress: this.#progress(),
+      report: this.#parts.report,
+    });
   }
 
-  #finish(raw: Record<string, unknown>): ToolResult {
-    const call = this.#call;
-    const { tool } = call;
-    const { suspension } = call;
-    const input = suspension && inputPauseOf(raw);
-    if (input !== undefined) {
-      this.#record();
-      const { server, sourceName } = tool;
-      const pause = { reason: "input", input, server, sourceName, args: call.args } as const;
-      return suspendCall(suspension!, pause, server);
-    }
-    let result: ToolResult;
+  /** Sends the call. If the server refuses its headers, reads the definition of the tool again and sends it once more. */
+  async #send(): Promise<RawResult> {
+    const { resends, options } = this.#call;
     try {
-      result = toToolResult(raw, tool.server);
-      if (call.options.task) result = withoutReceipt(call, result, raw);
-      if (call.relay !== undefined) result = relayResult(call.relay, raw, result);
-    } catch (cause) {
-      return this.#fail(cause);
+      return await this.#sendOnce();
+    } catch (error) {
+      const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
+      if (!isMismatch || resends?.takeHealing() === false) throw error;
     }
-    this.#record();
-    if (result.malformed !== undefined) this.#parts.onMalformed(this.#connection, call, result.malformed);
-    // Copies of the result lose the mark of `isFromRounds`, but keep `_meta`.
-    return dependsOnInput(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
+    await this.#parts.refresh(this.#connection, options.signal);
+    this.#isRefreshed = true;
+    return this.#sendOnce();
   }
 
-  #fail(cause: unknown): never {
-    const { tool, options } = this.#call;
-    // After an abort, the caller gets the reason of its own signal.
-    if (options.signal?.aborted) throw cause;
-    const converted = toToolportError(cause, { server: tool.server, tool: tool.sourceName });
-    const error = secretsOf(this.#connection.config).redactError(converted);
-    this.#record(error);
-    throw error;
-  }
-
-  #record(error?: ToolportError): void {
-    const { tool, attempts } = this.#call;
-    const durationMs = performance.now() - this.#startedAt;
-    attempts.push({ server: tool.server, durationMs, error });
-    if (!debug.enabled) return;
-    const end = error?.message ?? "answered";
-    debug(`[${tool.server}/${tool.sourceName}] ${end} after ${Math.round(durationMs)} ms`);
-  }
-
-  #send(): Promise<Record<string, unknown>> {
-    const { relay, options, patient } = this.#call;
-    if (relay === undefined || relay.capabilityKey === "") return this.#sendOn(this.#connection);
-    const wait = { timeoutMs: this.#waitMs(), signal: options.signal, patient };
-    return this.#parts
-      .connectionFor(this.#connection, relay, wait)
-      .then((connection) => this.#sendOn(connection));
-  }
-
-  #sendOn(connection: ServerConnection): Promise<Record<string, unknown>> {
+  async #sendOnce(): Promise<RawResult> {
     const call = this.#call;
-    const { options, patient } = call;
-    const { telemetry, trace } = this.#parts;
+    const { relay, options, patient, resends } = call;
+    const { telemetry, trace, connectionFor } = this.#parts;
+    const { signal } = options;
+    const waitMs = Math.min(this.#timeoutMs, call.deadline - this.#startedAt);
+    const connection =
+      relay === undefined || relay.capabilityKey === ""
+        ? this.#connection
+        : await connectionFor(this.#connection, relay, { timeoutMs: waitMs, signal, patient });
     return runOnSession(
       connection,
       (session) =>
         telemetry.isActive
           ? trace({ call, session }, (meta) => this.#request(session, meta))
           : this.#request(session),
-      {
-        repeatable: isRepeatable(call),
-        resends: call.resends,
-        waitMs: this.#waitMs(),
-        patient,
-        caller: options,
-      },
+      { repeatable: isRepeatable(call), resends, waitMs, patient, signal },
     );
   }
 
-  #waitMs(): number {
-    return Math.min(this.#timeoutMs, this.#call.deadline - this.#startedAt);
-  }
-
-  #request(session: Session, trace?: Record<string, string>): Promise<Record<string, unknown>> {
-    const { tool, args, options, deadline, suspension, relay } = this.#call;
+  #request(session: Session, trace?: Record<string, string>): Promise<RawResult> {
+    const { tool, args, options, deadline, suspension, relay, resends } = this.#call;
     const source = this.#sourceOn(session);
     const execution = source?.execution ?? tool.execution;
+    const mayBeTask = relay === undefined && (execution !== undefined || Boolean(options.task));
+    const task = mayBeTask ? requestTask(this.#call, session, execution) : undefined;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
-    const task =
-      relay !== undefined || (execution === undefined && !options.task)
-        ? undefined
-        : requestTask(this.#call, session, execution);
-    // Spreading objects would take longer than the rest of this function.
-    const params: Record<string, unknown> = { name: tool.sourceName, arguments: args };
-    if (task !== undefined) params["task"] = task;
-    if (meta !== undefined) params["_meta"] = meta;
+    const params = {
+      name: tool.sourceName,
+      arguments: args,
+      ...(task !== undefined && { task }),
+      ...(meta !== undefined && { _meta: meta }),
+    };
     // Few tools repeat arguments as headers.
     const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
     const limits: SessionRequestOptions = {
@@ -272,12 +208,12 @@ class Attempt {
       maxTimeoutMs: deadline - performance.now(),
       signal: options.signal,
       headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
-      resends: this.#call.resends,
+      resends,
       // Always requested: progress shows that a slow server is still at work.
-      onProgress:
+      onProgress: (report) =>
         relay === undefined
-          ? (report) => this.#progress().reported(report)
-          : (report) => reportRising(relay, report, this.#progress()),
+          ? this.#progress().reported(report)
+          : reportRising(relay, report, this.#progress()),
       progressUntil: relay === undefined ? task && this.#worked() : relay.progressUntil,
       relay,
     };
@@ -288,6 +224,34 @@ class Attempt {
         limits.suspendable = { resumed: suspension.input, report: this.#parts.report };
     }
     return session.request("tools/call", params, limits);
+  }
+
+  #toResult(raw: RawResult): ToolResult {
+    const call = this.#call;
+    const { tool, options, suspension, relay } = call;
+    const input = suspension && inputPauseOf(raw);
+    if (input !== undefined) {
+      const { server, sourceName } = tool;
+      return suspendCall(
+        suspension!,
+        { reason: "input", input, server, sourceName, args: call.args },
+        server,
+      );
+    }
+    let result = toToolResult(raw, tool.server);
+    if (options.task) result = withoutReceipt(call, result, raw);
+    if (relay !== undefined) result = relayResult(relay, raw, result);
+    // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`.
+    return dependsOnInput(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
+  }
+
+  #record(error?: ToolportError): void {
+    const { tool, attempts } = this.#call;
+    const durationMs = performance.now() - this.#startedAt;
+    attempts.push({ server: tool.server, durationMs, error });
+    if (!debug.enabled) return;
+    const end = error?.message ?? "answered";
+    debug(`[${tool.server}/${tool.sourceName}] ${end} after ${Math.round(durationMs)} ms`);
   }
 
   /** The tool as listed on this session: a new session, or a refresh, may have changed the definition. */

@@ -210,7 +210,7 @@ export class Port extends PortServices {
     wait: WaitOptions,
   ): Promise<Result> {
     const waitMs = wait.timeoutMs ?? this.parts.settings.timeoutMs;
-    return runOnSession(connection, run, { repeatable: true, waitMs, caller: wait });
+    return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
   }
 
   /** Sends one request that may run twice, in a span of its own. */

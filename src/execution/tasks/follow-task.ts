@@ -193,7 +193,7 @@ class Follower {
   #onSession<Result>(run: (session: Session) => Promise<Result>, waitMs: number): Promise<Result> {
     const { connection, signal, deadline } = this.#parts;
     const limitMs = Math.max(0, Math.min(waitMs, deadline - performance.now()));
-    return runOnSession(connection, run, { repeatable: true, waitMs: limitMs, caller: { signal } });
+    return runOnSession(connection, run, { repeatable: true, waitMs: limitMs, signal });
   }
 }
 

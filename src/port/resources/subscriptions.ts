@@ -111,10 +111,10 @@ export class Subscriptions {
     this.#open.set(connection.name, ofServer);
     const known = ofServer.get(uri);
     if (known?.connection === connection) return known;
-    const endUse = connection.usage.begin();
+    connection.usage.begin();
     const letHostEnd = holdHost();
     const release = () => {
-      endUse();
+      connection.usage.end();
       letHostEnd();
     };
     const made = { connection, uri, feeds: new Set<UpdateFeed>(), wasOpen: false, release };
