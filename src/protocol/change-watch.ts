@@ -178,13 +178,13 @@ interface ResourceSession {
   readonly server: string;
   readonly era: Era;
   readonly capabilities: ServerCapabilities;
-  /** Legacy servers: opens the stream for notifications, unless it is open. */
-  openStream(): () => void;
   request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown>;
 }
 
 interface WatchResourceParts {
   readonly session: ResourceSession;
+  /** Legacy servers: opens the stream for notifications, unless it is open. */
+  readonly openStream: () => void;
   readonly watch: ChangeWatch;
   readonly uri: string;
   /** Called when changes may have been missed: the stream of changes was interrupted. */
@@ -194,10 +194,10 @@ interface WatchResourceParts {
 
 /** Subscribes to one resource. Resolves with a function that unsubscribes and never rejects. */
 export async function watchResource(parts: WatchResourceParts): Promise<() => Promise<void>> {
-  const { session, watch, uri, onGap, limits } = parts;
+  const { session, openStream, watch, uri, onGap, limits } = parts;
   if (session.capabilities.resources?.subscribe !== true) throw notOffered(session.server);
   if (session.era === "modern") return subscribeModern(parts);
-  session.openStream();
+  openStream();
   await session.request("resources/subscribe", { uri }, limits);
   const off = watch.onStreamOpen(onGap);
   return async () => {

@@ -1,4 +1,5 @@
 /** Creates the session of a connection: requests of both eras, and of a gateway's clients. */
+import type { Client } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import { type ChangeWatch, watchResource } from "./change-watch.js";
 import { closedDuringInput } from "./channel-errors.js";
@@ -7,15 +8,15 @@ import type { Handshake } from "./handshake.js";
 import { inputPauseOf } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
+import type { ListKey, ListRead } from "./list-reads.js";
 import { throwUnsentIfRefused } from "./refused-state.js";
 import type { RelayRequests } from "./relay-requests.js";
 import type { RelayedCalls } from "./relayed-calls.js";
-import type { RequestChannel } from "./request-channel.js";
+import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { CancelledQuestions } from "./server-requests/cancelled-questions.js";
-import type { RequestResponder } from "./server-requests/request-responder.js";
-import type { UrlElicitations } from "./server-requests/url-elicitations.js";
+import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
+import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
 import type { Session, SessionRequestOptions } from "./session.js";
-import { createRest } from "./session-rest.js";
 import { completeResult, hasResultType, markDependsOnInput } from "./session-result.js";
 
 interface SessionParts {
@@ -41,106 +42,130 @@ interface SessionParts {
   endSession: () => Promise<void>;
 }
 
+type Fields = Record<string, unknown>;
+
 /** Creates the session of a connection after its handshake. */
-export function createSession({
-  server,
-  transport,
-  handshake,
-  client,
-  channel,
-  watch,
-  responder,
-  tracksCalls,
-  asksUser,
-  urlElicitations,
-  calls,
-  unproven,
-  openStream,
-  endSession,
-}: SessionParts): Session {
-  const { era, protocolVersion, serverInfo, capabilities, instructions, result } = handshake;
-  let proven = !unproven;
-  let closing: Promise<void> | undefined;
-  const rest = createRest({ era, transport, result, tracksCalls, channel });
+export const createSession = (parts: SessionParts): Session => new LiveSession(parts);
+
+class LiveSession implements Session {
+  readonly server: string;
+  readonly transport: TransportKind;
+  readonly era: Session["era"];
+  readonly protocolVersion: string;
+  readonly serverInfo: Session["serverInfo"];
+  readonly capabilities: Session["capabilities"];
+  readonly instructions: string | undefined;
+  readonly discover: Session["discover"];
+  readonly closed: Session["closed"];
+  readonly #parts: SessionParts;
+  readonly #channel: RequestChannel;
+  readonly #watch: ChangeWatch;
+  #proven: boolean;
+  #isKept = false;
+  #closing: Promise<void> | undefined;
   /** `_meta` of requests that may be suspended. */
-  let suspendEnvelope: Record<string, unknown> | undefined;
-  let cancelledQuestions: CancelledQuestions | undefined;
+  #suspendEnvelope: Fields | undefined;
+  #cancelledQuestions: CancelledQuestions | undefined;
   /** Loaded with the first request of a gateway's client. */
-  let relayRequests: RelayRequests | undefined;
+  #relayRequests: RelayRequests | undefined;
   /** Requests that collect input: between two rounds the channel has no open request for them. */
-  const rounds = new Set<Promise<unknown>>();
-  const closed = new AbortController();
-  channel.closed.then((error) => closed.abort(error ?? closedDuringInput(server)));
+  readonly #rounds = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
 
-  function request(
-    method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
-    if (options.relay !== undefined) return requestRelayed(method, params, options);
-    if (era === "modern") return requestModern(method, params, options);
+  constructor(parts: SessionParts) {
+    const { server, transport, handshake, channel, watch, unproven } = parts;
+    this.#parts = parts;
+    this.#channel = channel;
+    this.#watch = watch;
+    this.#proven = !unproven;
+    this.server = server;
+    this.transport = transport;
+    this.era = handshake.era;
+    this.protocolVersion = handshake.protocolVersion;
+    this.serverInfo = handshake.serverInfo;
+    this.capabilities = handshake.capabilities;
+    this.instructions = handshake.instructions;
+    this.discover = handshake.era === "modern" ? handshake.result : undefined;
+    this.closed = channel.closed;
+    channel.closed.then((error) => this.#closed.abort(error ?? closedDuringInput(server)));
+  }
+
+  get unproven(): boolean {
+    return !this.#proven;
+  }
+
+  get hasSessionId(): boolean {
+    return this.#channel.sessionId !== undefined;
+  }
+
+  get droppedAnswers(): number {
+    return this.#channel.droppedAnswers;
+  }
+
+  get received(): number {
+    return this.#channel.received;
+  }
+
+  get inFlight(): number {
+    return this.#channel.inFlight + this.#rounds.size;
+  }
+
+  get resume(): Session["resume"] {
+    if (this.era !== "legacy") return undefined;
+    return { sessionId: this.#channel.sessionId, result: this.#parts.handshake.result };
+  }
+
+  client(): Promise<Client> {
+    return this.#parts.client.get();
+  }
+
+  async request(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    if (options.relay !== undefined) return this.#requestRelayed(method, params, options);
+    if (this.era === "modern")
+      return options.suspendable === undefined
+        ? this.#requestModern(method, params, options)
+        : this.#requestSuspendable(method, params, options);
     return CALL_METHODS.has(method)
-      ? callLegacy(method, params, options)
-      : requestLegacy(method, params, options);
+      ? this.#callLegacy(method, params, options)
+      : this.#requestLegacy(method, params, { options });
   }
 
-  function requestRelayed(
-    method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
-    if (relayRequests !== undefined) return relayRequests.request(method, params, options.relay!, options);
-    return import("./relay-requests.js").then(({ RelayRequests }) => {
-      const onResponse = () => {
-        proven = true;
-      };
-      const parts = { server, handshake, channel, calls, closed: closed.signal, track, onResponse };
-      relayRequests ??= new RelayRequests(parts);
-      return relayRequests.request(method, params, options.relay!, options);
-    });
-  }
-
-  function requestLegacy(
-    method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
-    const send = () => channel.request(method, params, options);
-    return send()
-      .catch((error: unknown) => urlElicitations.after(error, send, { options }))
-      .then((result) => {
-        proven = true;
-        return completeResult(server, method, result);
+  async #requestRelayed(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    if (this.#relayRequests === undefined) {
+      const { RelayRequests } = await import("./relay-requests.js");
+      this.#relayRequests ??= new RelayRequests({
+        ...this.#parts,
+        closed: this.#closed.signal,
+        track: (running) => this.#track(running),
+        onResponse: () => {
+          this.#proven = true;
+        },
       });
+    }
+    return this.#relayRequests.request(method, params, options.relay!, options);
   }
 
-  function requestModern(
-    method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
-    if (options.suspendable !== undefined) return requestSuspendable(method, params, options);
+  async #requestModern(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     const startedAt = performance.now();
-    return channel.request(method, params, options).then((result) => {
-      proven = true;
-      return hasResultType(result) && needsInput(method, result)
-        ? collectInput(result, { method, params, options, startedAt })
-        : completeResult(server, method, result);
-    });
+    const result = await this.#channel.request(method, params, options);
+    this.#proven = true;
+    return hasResultType(result) && needsInput(method, result)
+      ? this.#collectInput(result, { method, params, options, startedAt })
+      : completeResult(this.server, method, result);
   }
 
   /** Declares elicitation for this request, and begins with the round that a person has answered. */
-  async function requestSuspendable(
+  async #requestSuspendable(
     method: string,
-    params: Record<string, unknown>,
+    params: Fields,
     { suspendable, ...given }: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
+  ): Promise<Fields> {
     const startedAt = performance.now();
-    suspendEnvelope ??= withElicitation(channel.envelope ?? {});
-    const options = { ...given, envelope: suspendEnvelope };
+    this.#suspendEnvelope ??= withElicitation(this.#channel.envelope ?? {});
+    const options = { ...given, envelope: this.#suspendEnvelope };
     const { resumed } = suspendable!;
     const { inputResponses, requestState } = resumed?.by === "responses" ? resumed : {};
-    const sending = channel.request(
+    const sending = this.#channel.request(
       method,
       {
         ...params,
@@ -150,155 +175,146 @@ export function createSession({
       options,
     );
     const result = await (requestState === undefined ? sending : sending.catch(throwUnsentIfRefused));
-    proven = true;
+    this.#proven = true;
     if (hasResultType(result) && needsInput(method, result))
-      return collectInput(result, { method, params, options, startedAt, suspendable });
-    const complete = completeResult(server, method, result);
+      return this.#collectInput(result, { method, params, options, startedAt, suspendable });
+    const complete = completeResult(this.server, method, result);
     return resumed === undefined ? complete : markDependsOnInput(complete);
   }
 
-  async function collectInput(
+  async #collectInput(
     first: unknown,
     request: Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt" | "suspendable">,
-  ): Promise<Record<string, unknown>> {
+  ): Promise<Fields> {
+    const { server } = this;
     const { method } = request;
     const running = runInputRounds(first, {
       ...request,
       server,
-      responder,
-      closed: closed.signal,
-      send: (next, limits) => channel.request(method, next, limits),
+      responder: this.#parts.responder,
+      closed: this.#closed.signal,
+      send: (next, limits) => this.#channel.request(method, next, limits),
     });
-    const result = await track(running);
-    if (inputPauseOf(result as object) !== undefined) return result as Record<string, unknown>;
+    const result = await this.#track(running);
+    if (inputPauseOf(result as object) !== undefined) return result as Fields;
     return markDependsOnInput(completeResult(server, method, result));
   }
 
-  async function track<Result>(running: Promise<Result>): Promise<Result> {
-    rounds.add(running);
+  async #track<Result>(running: Promise<Result>): Promise<Result> {
+    this.#rounds.add(running);
     try {
       return await running;
     } finally {
-      rounds.delete(running);
+      this.#rounds.delete(running);
     }
   }
 
+  /** Sends the request again when the user has opened the web page that the server may demand first. */
+  async #requestLegacy(method: string, params: Fields, request: ElicitingRequest): Promise<Fields> {
+    const send = () => this.#channel.request(method, params, request.options);
+    let result: unknown;
+    try {
+      result = await send();
+    } catch (error) {
+      result = await this.#parts.urlElicitations.after(error, send, request);
+    }
+    this.#proven = true;
+    return completeResult(this.server, method, result);
+  }
+
   /** Tracks the call: requests of a legacy server do not name the call they belong to. */
-  function callLegacy(
-    method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
-    const tool = options.tool ?? String(params["name"]);
-    if (options.suspendable === undefined || asksUser) return callTracked(tool, method, params, options);
-    cancelledQuestions ??= new CancelledQuestions(server, channel);
-    return cancelledQuestions.during(tool, options, () => callTracked(tool, method, params, options));
-  }
-
-  function callTracked(
-    tool: string,
-    method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>> {
-    const { suspendable } = options;
-    const tracked = tracksCalls
-      ? responder.beginCall(tool, params["taskId"] as string | undefined, options)
-      : undefined;
-    const finish = (result: unknown) => {
-      proven = true;
-      if (tracked !== undefined) responder.endCall(tracked);
-      return completeResult(server, method, result);
-    };
-    return channel.request(method, params, options).then(finish, async (error: unknown) => {
-      const send = () => channel.request(method, params, options);
+  async #callLegacy(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    const { tracksCalls, asksUser, responder } = this.#parts;
+    const { suspendable, tool = String(params["name"]) } = options;
+    const run = () => this.#requestLegacy(method, params, { tool, options, suspendable });
+    const runTracked = async () => {
+      const tracked = responder.beginCall(tool, params["taskId"] as string | undefined, options);
       try {
-        return finish(await urlElicitations.after(error, send, { tool, options, suspendable }));
-      } catch (failure) {
-        if (tracked !== undefined) responder.endCall(tracked, failure);
-        throw failure;
+        const result = await run();
+        responder.endCall(tracked);
+        return result;
+      } catch (error) {
+        responder.endCall(tracked, error);
+        throw error;
       }
-    });
+    };
+    const send = tracksCalls ? runTracked : run;
+    if (suspendable === undefined || asksUser) return send();
+    this.#cancelledQuestions ??= new CancelledQuestions(this.server, this.#channel);
+    return this.#cancelledQuestions.during(tool, options, send);
   }
 
-  return {
-    server,
-    transport,
-    era,
-    protocolVersion,
-    serverInfo,
-    capabilities,
-    instructions,
-    discover: era === "modern" ? result : undefined,
-    get unproven() {
-      return !proven;
-    },
-    get hasSessionId() {
-      return channel.sessionId !== undefined;
-    },
-    get droppedAnswers() {
-      return channel.droppedAnswers;
-    },
-    get received() {
-      return channel.received;
-    },
-    get inFlight() {
-      return channel.inFlight + rounds.size;
-    },
-    client: client.get,
-    closed: channel.closed,
-    request,
-    answerInputRequests: (requests, context) => responder.respondAll(Object.entries(requests), context),
-    async ping(options) {
-      await request(era === "modern" ? "server/discover" : "ping", {}, options);
-    },
-    onSilence(listener) {
-      channel.onsilence = listener;
-    },
-    onListChanged: (listener) => watch.on(listener),
-    onListGap: (listener) => watch.onGap(listener),
-    beginRead: (list) => watch.beginRead(list),
-    isReporting: (list) => watch.isReporting(list),
-    async listen() {
-      if (era === "legacy") {
-        const stop = openStream();
-        // The stream may be open already.
-        watch.recheck();
-        return stop;
-      }
-      await watch.keepListening();
-      return () => watch.stopListening();
-    },
-    watchResource: (uri, onGap, limits) =>
-      watchResource({
-        session: { server, era, capabilities, request, openStream },
-        watch,
-        uri,
-        onGap,
-        limits,
-      }),
-    keepAtServer: rest.keepAtServer,
-    get resume() {
-      return rest.resume();
-    },
-    async retire() {
-      watch.close();
-      await Promise.allSettled(rounds);
-      await channel.drain();
-      await close();
-    },
-    close,
-  };
+  answerInputRequests(
+    requests: Readonly<Record<string, ServerRequest>>,
+    context: { tool: string; signal: AbortSignal },
+  ): Promise<Fields> {
+    return this.#parts.responder.respondAll(Object.entries(requests), context);
+  }
 
-  function close(): Promise<void> {
-    closing ??= (async () => {
-      watch.close();
-      if (!rest.isKept()) await endSession();
-      await client.close();
-      // The SDK's client closes the transport too, but may never have been created.
-      await channel.close();
-    })();
-    return closing;
+  async ping(options: ChannelRequestOptions): Promise<void> {
+    await this.request(this.era === "modern" ? "server/discover" : "ping", {}, options);
+  }
+
+  onSilence(listener: () => void): void {
+    this.#channel.onsilence = listener;
+  }
+
+  onListChanged(listener: Parameters<Session["onListChanged"]>[0]): () => void {
+    return this.#watch.on(listener);
+  }
+
+  onListGap(listener: Parameters<Session["onListGap"]>[0]): () => void {
+    return this.#watch.onGap(listener);
+  }
+
+  beginRead(list: ListKey): ListRead {
+    return this.#watch.beginRead(list);
+  }
+
+  isReporting(list: ListKey): boolean {
+    return this.#watch.isReporting(list);
+  }
+
+  async listen(): Promise<() => void> {
+    if (this.era === "legacy") {
+      const stop = this.#parts.openStream();
+      // The stream may be open already.
+      this.#watch.recheck();
+      return stop;
+    }
+    await this.#watch.keepListening();
+    return () => this.#watch.stopListening();
+  }
+
+  watchResource(uri: string, onGap: () => void, limits: ChannelRequestOptions): Promise<() => Promise<void>> {
+    const { openStream } = this.#parts;
+    return watchResource({ session: this, openStream, watch: this.#watch, uri, onGap, limits });
+  }
+
+  keepAtServer(): boolean {
+    // Only HTTP needs no open connection for a session.
+    this.#isKept = this.transport === "http" && (this.era === "modern" || !this.#parts.tracksCalls);
+    return this.#isKept;
+  }
+
+  async retire(): Promise<void> {
+    this.#watch.close();
+    await Promise.allSettled(this.#rounds);
+    await this.#channel.drain();
+    await this.close();
+  }
+
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#watch.close();
+    if (!this.#isKept) await this.#parts.endSession();
+    await this.#parts.client.close();
+    // The SDK's client closes the transport too, but may never have been created.
+    await this.#channel.close();
   }
 }
 

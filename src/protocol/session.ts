@@ -4,12 +4,12 @@ import type { TransportKind } from "../config/server-config.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ListName } from "./change-watch.js";
 import type { Era } from "./era.js";
+import type { ResumableSession } from "./era-memory.js";
 import type { SuspendableRequest } from "./input-pause.js";
 import type { ListKey, ListRead } from "./list-reads.js";
 import type { Relay } from "./relay.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
-import type { SessionRest } from "./session-rest.js";
 
 /** Options of one request. */
 export interface SessionRequestOptions extends ChannelRequestOptions {
@@ -25,7 +25,7 @@ export interface SessionRequestOptions extends ChannelRequestOptions {
 }
 
 /** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
-export interface Session extends SessionRest {
+export interface Session {
   readonly server: string;
   readonly transport: TransportKind;
   readonly era: Era;
@@ -84,6 +84,10 @@ export interface Session extends SessionRest {
    * missed. Resolves with a function that unsubscribes and never rejects.
    */
   watchResource(uri: string, onGap: () => void, limits: ChannelRequestOptions): Promise<() => Promise<void>>;
+  /** Makes `close()` leave the session open at the server. False if a later connection could not go on with it. */
+  keepAtServer(): boolean;
+  /** Legacy servers: what a later connection needs to go on with this session. */
+  readonly resume: ResumableSession | undefined;
   /** Rejects new requests, waits for the open ones, then closes. */
   retire(): Promise<void>;
   /** Ends the session at the server and closes the transport. */
