@@ -7,7 +7,7 @@
  */
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
-import type { ConnectionError } from "../errors/connection-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
@@ -25,10 +25,8 @@ import {
   withAdvice,
 } from "./channel-errors.js";
 import { DeadlineClock } from "./deadline-clock.js";
-import { DroppedResponses } from "./dropped-responses.js";
 import { type OutgoingRequest, toCancellation, toMessage, toText } from "./outgoing-request.js";
 import { IdTable, PendingRequest, type RequestContext, type RequestLimits } from "./pending-request.js";
-import { RequestBatches } from "./request-batches.js";
 import { SdkTransport } from "./sdk-transport.js";
 
 /** Makes ids longer than the strings that V8's JSON parser interns: interned ids would pile up on the heap. */
@@ -91,7 +89,6 @@ export class RequestChannel {
   readonly #clock = new DeadlineClock();
   readonly #droppedResponses: DroppedResponses;
   readonly #context: RequestContext;
-  readonly #batches = new RequestBatches((id, error) => this.#fail(id, error));
   #received = 0;
   /** When the last message arrived (`performance.now()`). */
   #receivedAt = Number.NEGATIVE_INFINITY;
@@ -205,10 +202,13 @@ export class RequestChannel {
   }
 
   /** Sends an own request. Rejects with a `ToolportError`, or with the signal's reason on abort. */
-  request(method: string, params: Record<string, unknown>, options: ChannelRequestOptions): Promise<unknown> {
-    const { signal } = options;
-    if (signal?.aborted) return Promise.reject(signal.reason);
-    if (this.#isClosed || this.#onDrained) return Promise.reject(this.#closedError("unsent"));
+  async request(
+    method: string,
+    params: Record<string, unknown>,
+    options: ChannelRequestOptions,
+  ): Promise<unknown> {
+    options.signal?.throwIfAborted();
+    if (this.#isClosed || this.#onDrained) throw this.#closedError("unsent");
     const id = this.#pending.nextId();
     const pending = new PendingRequest({ id, method, limits: options, context: this.#context });
     this.#pending.put(pending);
@@ -217,19 +217,17 @@ export class RequestChannel {
     const { envelope = this.envelope } = options;
     const metaDefaults = options.skipsMetaDefaults === true ? undefined : this.metaDefaults;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
-    if (this.#hasPerRequestStream || pending.isBackground) this.#sendAlone(request, pending, options);
-    else this.#batches.add(this.#sendAsText(request, options.resends), id);
-    return pending.promise;
+    const sent =
+      this.#hasPerRequestStream || pending.isBackground
+        ? this.#send(toMessage(request), this.#streamOptions(pending, options))
+        : this.#sendAsText(request, options.resends);
+    sent.catch((error: ToolportError) => this.#fail(id, error));
+    return await pending.promise;
   }
 
   #keepProgress(id: string, pending: PendingRequest, until: AbortSignal): void {
     this.#withProgress.set(id, pending);
     until.addEventListener("abort", () => this.#withProgress.delete(id), { once: true });
-  }
-
-  #sendAlone(request: OutgoingRequest, pending: PendingRequest, options: ChannelRequestOptions): void {
-    const sent = this.#send(toMessage(request), this.#streamOptions(pending, options));
-    sent.catch((error: ToolportError) => this.#fail(pending.id, error));
   }
 
   #sendAsText(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
@@ -350,5 +348,55 @@ export class RequestChannel {
     if (this.#closeError !== undefined && outcome === "unknown")
       return this.#closeError.withOutcome("unknown");
     return connectionClosed(this.#server, { outcome, next: this.adviceAfterLoss, cause: this.#closeError });
+  }
+}
+
+/** Maximum number of cancelled requests that are remembered. */
+const MAX_LATE_IDS = 1_000;
+
+/** Ids that are safe to quote in a message. */
+const PLAIN_ID = /^[\w.:-]{1,64}$/;
+
+/** Responses that match no open request: late ones are ignored, all others are counted, and the first is reported. */
+class DroppedResponses {
+  readonly #server: string;
+  readonly #report: (error: ConnectionError) => void;
+  readonly #lateIds = new Set<RequestId>();
+  #count = 0;
+
+  constructor(server: string, report: (error: ConnectionError) => void) {
+    this.#server = server;
+    this.#report = report;
+  }
+
+  /** Number of dropped responses so far, not counting late ones. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** The request was cancelled or has failed; its response may still arrive, once. */
+  expectLate(id: RequestId): void {
+    if (this.#lateIds.size >= MAX_LATE_IDS) {
+      const [oldest] = this.#lateIds;
+      this.#lateIds.delete(oldest!);
+    }
+    this.#lateIds.add(id);
+  }
+
+  /** A response arrived that matches no open request. */
+  drop(id: unknown): void {
+    if (this.#lateIds.delete(id as RequestId)) return;
+    this.#count += 1;
+    if (this.#count === 1) this.#report(this.#warning(id));
+  }
+
+  #warning(id: unknown): ConnectionError {
+    const text = String(id ?? "none");
+    return new ConnectionError({
+      code: "BAD_RESPONSE",
+      server: this.#server,
+      what: `The server sent a response to no open request (id ${PLAIN_ID.test(text) ? text : "unreadable"}): the id is unknown, or the request was answered before. The response is dropped`,
+      next: "Report this to the author of the server; snapshot() counts further responses",
+    });
   }
 }
