@@ -25,7 +25,6 @@ import {
   withAdvice,
 } from "./channel-errors.js";
 import { DeadlineClock } from "./deadline-clock.js";
-import { type OutgoingRequest, toCancellation, toMessage, toText } from "./outgoing-request.js";
 import { IdTable, PendingRequest, type RequestContext, type RequestLimits } from "./pending-request.js";
 import { SdkTransport } from "./sdk-transport.js";
 
@@ -217,11 +216,9 @@ export class RequestChannel {
     const { envelope = this.envelope } = options;
     const metaDefaults = options.skipsMetaDefaults === true ? undefined : this.metaDefaults;
     const request = { id, method, params, wantsProgress, envelope, metaDefaults };
-    const sent =
-      this.#hasPerRequestStream || pending.isBackground
-        ? this.#send(toMessage(request), this.#streamOptions(pending, options))
-        : this.#sendAsText(request, options.resends);
-    sent.catch((error: ToolportError) => this.#fail(id, error));
+    this.#send(toMessage(request), this.#sendOptions(pending, options)).catch((error: ToolportError) =>
+      this.#fail(id, error),
+    );
     return await pending.promise;
   }
 
@@ -230,22 +227,12 @@ export class RequestChannel {
     until.addEventListener("abort", () => this.#withProgress.delete(id), { once: true });
   }
 
-  #sendAsText(request: OutgoingRequest, resends: Resends | undefined): Promise<void> {
-    if (this.#inner.sendText === undefined || this.tap !== undefined || this.liveTap?.() !== undefined)
-      return this.#send(toMessage(request), resends && { resends });
-    try {
-      return this.#inner.sendText(toText(request), request.id);
-    } catch (error) {
-      // The arguments cannot be serialized as JSON.
-      return Promise.reject(error);
-    }
-  }
-
-  #streamOptions(
+  #sendOptions(
     pending: PendingRequest,
     { headers, resends }: ChannelRequestOptions,
   ): ServerSendOptions | undefined {
     const background = pending.isBackground;
+    if (!this.#hasPerRequestStream && !background) return resends && { resends };
     if (this.#inner.abandon !== undefined)
       return background || headers || resends ? { background, headers, resends } : undefined;
     return {
@@ -257,10 +244,10 @@ export class RequestChannel {
     };
   }
 
-  #send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
+  async #send(message: JSONRPCMessage, options?: ServerSendOptions): Promise<void> {
     this.tap?.("sent", message);
     this.liveTap?.()?.("sent", message);
-    return this.#inner.send(message, options);
+    await this.#inner.send(message, options);
   }
 
   #noteReceived(): void {
@@ -349,6 +336,45 @@ export class RequestChannel {
       return this.#closeError.withOutcome("unknown");
     return connectionClosed(this.#server, { outcome, next: this.adviceAfterLoss, cause: this.#closeError });
   }
+}
+
+type Fields = Readonly<Record<string, unknown>>;
+
+interface OutgoingRequest {
+  readonly id: string;
+  readonly method: string;
+  readonly params: Fields;
+  readonly wantsProgress: boolean;
+  /** `_meta` that every request of the connection carries. */
+  readonly envelope: Fields | undefined;
+  /** Defaults for `_meta`; the request's own fields take precedence. */
+  readonly metaDefaults: Fields | undefined;
+}
+
+function toMessage(request: OutgoingRequest): JSONRPCMessage {
+  const { id, method, params } = request;
+  const meta = metaOf(request);
+  // `id` comes early in the text, so that the HTTP transport finds it without parsing large arguments.
+  return { jsonrpc: "2.0", id, method, params: meta ? { ...params, _meta: meta } : params } as JSONRPCMessage;
+}
+
+const CANCEL_REASONS: Readonly<Record<GiveUpReason, string>> = {
+  abort: "The caller aborted the request",
+  timeout: "The request timed out",
+};
+
+function toCancellation(id: string, why: GiveUpReason, envelope: Fields | undefined): JSONRPCMessage {
+  return {
+    jsonrpc: "2.0",
+    method: "notifications/cancelled",
+    params: { requestId: id, reason: CANCEL_REASONS[why], ...(envelope && { _meta: envelope }) },
+  } as JSONRPCMessage;
+}
+
+function metaOf({ id, params, wantsProgress, envelope, metaDefaults }: OutgoingRequest): Fields | undefined {
+  const own = params["_meta"] as Fields | undefined;
+  if (!wantsProgress && envelope === undefined && own === undefined) return undefined;
+  return { ...metaDefaults, ...own, ...envelope, ...(wantsProgress && { progressToken: id }) };
 }
 
 /** Maximum number of cancelled requests that are remembered. */

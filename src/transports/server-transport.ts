@@ -61,8 +61,6 @@ export interface ServerTransport extends Transport {
    * true if the request was never sent.
    */
   abandon?(id: RequestId, why: GiveUpReason): boolean;
-  /** Sends a request that is already serialized. For transports that write JSON text. */
-  sendText?(text: string, id: RequestId): Promise<void>;
   /**
    * Opens the stream for messages that belong to no request, if the transport has one and it is not open yet. Returns a
    * function that closes it.

@@ -118,20 +118,10 @@ export class ProcessTransport implements ServerTransport {
     await this.#starting;
   }
 
-  send(message: JSONRPCMessage): Promise<void> {
-    if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
+  async send(message: JSONRPCMessage): Promise<void> {
+    if (this.#phase !== "open" || this.#outbox === undefined) throw this.#closed("unsent");
     this.#lastWritten = "id" in message && "method" in message ? message.id : undefined;
-    try {
-      return this.#outbox.send(`${JSON.stringify(message)}\n`);
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  }
-
-  sendText(text: string, id: RequestId): Promise<void> {
-    if (this.#phase !== "open" || this.#outbox === undefined) return Promise.reject(this.#closed("unsent"));
-    this.#lastWritten = id;
-    return this.#outbox.send(`${text}\n`);
+    await this.#outbox.send(`${JSON.stringify(message)}\n`);
   }
 
   close(): Promise<void> {
