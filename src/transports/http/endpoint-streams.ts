@@ -1,13 +1,13 @@
 /** The event streams of one connection: reads responses, resumes broken ones, and opens the listening stream. */
 import type { ConnectionError } from "../../errors/connection-error.js";
-import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointRequest, EndpointResponse } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";
 import { ListeningStream } from "./listening-stream.js";
 import { badResponse, sessionLost, statusError, tooLarge } from "./network/http-errors.js";
 import { isEventStream, readShortBody } from "./network/response-body.js";
-import type { BodySink, ResponseBody, WireResponse } from "./network/wire-client.js";
+import type { BodySink, ResponseBody } from "./network/wire-client.js";
 import { isResumable, type OpenRequest, streamCut } from "./open-requests.js";
 import { ReconnectTimers } from "./reconnect-timers.js";
 
@@ -64,7 +64,7 @@ export class EndpointStreams {
     const request: EndpointRequest = {
       method: "GET",
       fields: messageHeaders.forStream(own.token),
-      handle: own.handle,
+      exchange: own.exchange,
       background: true,
     };
     try {
@@ -73,11 +73,11 @@ export class EndpointStreams {
         own.streamEnded = false;
         return this.read(own, response.body);
       }
-      requests.cut(own, await this.#refused(response, request));
+      requests.cut(own, await this.#refused(response));
     } catch (error) {
       requests.cut(own, streamCut(error));
     }
-    endpoint.release(own.handle);
+    endpoint.release(own.exchange);
     requests.ended(own);
   }
 
@@ -91,20 +91,20 @@ export class EndpointStreams {
 
   readonly #onEnd = (own: OpenRequest): void => {
     const { endpoint, requests } = this.#context;
-    if (own.handle.aborted) return;
+    if (own.exchange.signal.aborted) return;
     if (own.settled) return own.options?.onRequestStreamEnd?.();
     // No retry: a caller that waits for the response has to learn at once that it will not arrive.
     if (!isResumable(own)) return requests.cut(own);
     this.#timers.schedule(() => {
       if (own.settled) return;
-      own.handle = endpoint.begin();
+      own.exchange = endpoint.begin();
       void this.resume(own);
     });
   };
 
-  async #refused(response: WireResponse, request: EndpointRequest): Promise<ConnectionError> {
+  async #refused(response: EndpointResponse): Promise<ConnectionError> {
     const bytes = await readShortBody(response);
-    if (this.#listening.meansSessionLost(request, response, bytes)) {
+    if (this.#listening.meansSessionLost(response, bytes)) {
       // The server accepted the request: only the rest of its response is lost.
       const error = sessionLost(response.status).withOutcome("unknown");
       this.#context.onSessionLost(error);
@@ -171,7 +171,7 @@ class ResponseStream implements BodySink, EventFramesOptions {
     const { context, own, body } = this.#init;
     this.#open = false;
     body.cancel();
-    context.endpoint.release(own.handle);
+    context.endpoint.release(own.exchange);
     context.requests.ended(own);
     context.requests.cut(own, tooLarge(this.maxBytes));
     return "stop";
@@ -182,7 +182,7 @@ class ResponseStream implements BodySink, EventFramesOptions {
     this.#open = false;
     const { context, own, onEnd } = this.#init;
     own.cause = cause;
-    context.endpoint.release(own.handle);
+    context.endpoint.release(own.exchange);
     context.requests.ended(own);
     onEnd(own);
   }

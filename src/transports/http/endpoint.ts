@@ -2,14 +2,13 @@
 import type { KnownSecrets } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
 import { AuthError } from "../../errors/auth-error.js";
-import { SlotList } from "../../util/slot-list.js";
 import type { Resends } from "../resends.js";
 import { withUserHeaders } from "../user-headers.js";
-import type { AuthorizedSend, RequestToAuthorize } from "./credentials/authorized-send.js";
+import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { lightResponse, toResponse } from "./network/fetch-response.js";
 import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
 import { bufferedBody, readShortBody } from "./network/response-body.js";
-import { AbortHandle, type WireClient, type WireResponse } from "./network/wire-client.js";
+import type { WireClient, WireResponse } from "./network/wire-client.js";
 
 export interface EndpointOptions {
   readonly url: URL;
@@ -26,7 +25,7 @@ export interface EndpointRequest {
   readonly method: "POST" | "GET" | "DELETE";
   readonly fields: Readonly<Record<string, string>>;
   readonly body?: string | undefined;
-  readonly handle: AbortHandle;
+  readonly exchange: Exchange;
   /** Does not keep the host process alive. @default false */
   readonly background?: boolean | undefined;
   /** Does not wait for a free socket. @default false */
@@ -37,51 +36,63 @@ export interface EndpointRequest {
   readonly resends?: Resends | undefined;
   /** Credentials that the caller set for this request; they are not renewed. */
   readonly authorization?: string | undefined;
-  /** The headers that were sent. Set by `send()`. */
-  sent?: Readonly<Record<string, string>>;
-  /** The URL after redirects. Set by `send()`. */
-  sentTo?: URL;
+}
+
+/** A response, with the headers that were sent and the URL that answered. */
+export interface EndpointResponse extends WireResponse {
+  readonly sent: Readonly<Record<string, string>>;
+  readonly url: URL;
+}
+
+/** One exchange with the endpoint: a request, which redirects and new credentials may repeat, and its response. */
+export class Exchange extends AbortController {
+  /** The server may have read the request. */
+  isSent = false;
 }
 
 export class Endpoint {
   readonly #options: EndpointOptions;
-  readonly #handles = new SlotList<AbortHandle>();
+  readonly #exchanges = new Set<Exchange>();
   #closed: { readonly reason: unknown } | undefined;
 
   constructor(options: EndpointOptions) {
     this.#options = options;
   }
 
-  /** Starts an exchange. The caller has to `release()` the handle when it ends. */
-  begin(): AbortHandle {
-    const handle = new AbortHandle();
-    if (this.#closed === undefined) this.#handles.add(handle);
-    else handle.abort(this.#closed.reason);
-    return handle;
+  /** Starts an exchange. The caller has to `release()` it when it ends. */
+  begin(): Exchange {
+    const exchange = new Exchange();
+    if (this.#closed === undefined) this.#exchanges.add(exchange);
+    else exchange.abort(this.#closed.reason);
+    return exchange;
   }
 
-  release(handle: AbortHandle): void {
-    this.#handles.delete(handle);
+  release(exchange: Exchange): void {
+    this.#exchanges.delete(exchange);
   }
 
   /** Aborts all exchanges in progress, and those that begin later. */
   close(reason: unknown): void {
     this.#closed = { reason };
-    const handles = this.#handles.toArray();
-    this.#handles.clear();
-    for (const handle of handles) handle.abort(reason);
+    for (const exchange of this.#exchanges) exchange.abort(reason);
+    this.#exchanges.clear();
   }
 
   /** Resolves with the status and headers; the body is not read yet. */
-  async send(request: EndpointRequest): Promise<WireResponse> {
+  async send(request: EndpointRequest): Promise<EndpointResponse> {
     const { headers: source } = this.#options;
-    const { method, fields, handle } = request;
-    const given = typeof source === "function" ? withUserHeaders(fields, source) : fields;
-    const headers = given instanceof Promise ? await given : given;
+    const { method, fields, exchange, authorization } = request;
+    const given = typeof source === "function" ? await withUserHeaders(fields, source) : fields;
+    const headers = authorization === undefined ? given : { ...given, authorization };
+    // New credentials would not replace those that the caller has set.
+    const authorize = authorization === undefined ? this.#options.authorize : undefined;
     let { url } = this.#options;
     for (let followed = 0; ; followed++) {
-      handle.throwIfAborted();
-      const response = await this.#sendOnce(url, request, headers);
+      exchange.signal.throwIfAborted();
+      const response =
+        authorize === undefined
+          ? await this.#open(url, request, headers)
+          : await this.#openAuthorized(url, request, { headers, authorize });
       if (response.status < 300 || response.status >= 400 || followed === MAX_REDIRECTS) return response;
       const target = redirectTarget(response, url, method);
       if (target === undefined) return response;
@@ -90,42 +101,35 @@ export class Endpoint {
     }
   }
 
-  #sendOnce(
+  async #open(
     url: URL,
     request: EndpointRequest,
     headers: Readonly<Record<string, string>>,
-  ): Promise<WireResponse> {
-    const { authorization } = request;
-    if (authorization !== undefined) return this.#open(url, request, { ...headers, authorization });
-    const { authorize } = this.#options;
-    return authorize === undefined
-      ? this.#open(url, request, headers)
-      : this.#authorized(url, request, { headers, authorize });
-  }
-
-  #open(
-    url: URL,
-    request: EndpointRequest,
-    headers: Readonly<Record<string, string>>,
-  ): Promise<WireResponse> {
-    const { method, body, handle, background, isControl, sendAfter } = request;
-    request.sent = headers;
-    request.sentTo = url;
+  ): Promise<EndpointResponse> {
+    const { method, body, exchange, background, isControl, sendAfter } = request;
     this.#options.secrets.note(headers);
-    return this.#options.open({ url, method, headers, body, handle, background, isControl, sendAfter });
+    exchange.isSent = false;
+    const onSent = () => {
+      exchange.isSent = true;
+    };
+    const { signal } = exchange;
+    const sending = { url, method, headers, body, signal, onSent, background, isControl, sendAfter };
+    return { ...(await this.#options.open(sending)), sent: headers, url };
   }
 
-  async #authorized(
+  async #openAuthorized(
     url: URL,
     request: EndpointRequest,
     { headers, authorize }: { headers: Readonly<Record<string, string>>; authorize: AuthorizedSend },
-  ): Promise<WireResponse> {
-    const { handle } = request;
-    let last: WireResponse | undefined;
-    await authorize(new RequestInQuestion(url, request, headers["authorization"]), async (fields) => {
-      handle.throwIfAborted();
+  ): Promise<EndpointResponse> {
+    const { method, exchange } = request;
+    const { signal } = exchange;
+    let last: EndpointResponse | undefined;
+    const question = { method, url, signal, authorization: headers["authorization"] };
+    await authorize(question, async (fields) => {
+      signal.throwIfAborted();
       if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
-      last = await this.#open(url, request, isEmpty(fields) ? headers : { ...headers, ...fields });
+      last = await this.#open(url, request, { ...headers, ...fields });
       if (last.status !== 401 && last.status !== 403) return lightResponse(last, url);
       const bytes = await readShortBody(last);
       last = { ...last, body: bufferedBody(bytes) };
@@ -133,31 +137,6 @@ export class Endpoint {
     });
     return last!;
   }
-}
-
-/** A class: an object literal with a getter takes as long as the rest of its request. */
-class RequestInQuestion implements RequestToAuthorize {
-  readonly method: string;
-  readonly url: URL;
-  readonly authorization: string | undefined;
-  readonly #handle: AbortHandle;
-
-  constructor(url: URL, { method, handle }: EndpointRequest, authorization: string | undefined) {
-    this.method = method;
-    this.url = url;
-    this.authorization = authorization;
-    this.#handle = handle;
-  }
-
-  /** Most requests need no signal, which is expensive. */
-  get signal(): AbortSignal {
-    return this.#handle.signal;
-  }
-}
-
-function isEmpty(fields: object): boolean {
-  for (const _ in fields) return false;
-  return true;
 }
 
 /** A resend with new credentials counts as recovery; one with the nonce for a proof (RFC 9449) does not. */

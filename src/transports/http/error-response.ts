@@ -2,7 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/json.js";
 import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
-import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointRequest, EndpointResponse } from "./endpoint.js";
 import { toResponse } from "./network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
 import { redirectError } from "./network/redirect.js";
@@ -19,18 +19,16 @@ const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);
  * @param own the open request; undefined for notifications and for responses to the server
  */
 export async function explainErrorResponse(
-  response: WireResponse,
+  response: EndpointResponse,
   request: EndpointRequest,
   { own, redact }: { own?: OpenRequest; redact: Redact },
 ): Promise<JSONRPCMessage> {
-  const { status, statusText } = response;
-  const sent = request.sent ?? {};
+  const { status, statusText, sent, url } = response;
   const bytes = await readShortBody(response);
-  request.handle.throwIfAborted();
+  request.exchange.signal.throwIfAborted();
   if (status === 429 || status >= 500) throw statusError(response, bytes, redact);
   if (status < 300) throw badResponse({ response, why: "has an invalid HTTP status", redact });
-  if (status < 400 && request.sentTo !== undefined)
-    throw redirectError(response, request.sentTo, request.method);
+  if (status < 400) throw redirectError(response, url, request.method);
   const inSession = sent["mcp-session-id"] !== undefined;
   if (inSession && status === 404) throw sessionLost(status);
   const gone = inSession && (status === 400 || status === 410);

@@ -137,12 +137,12 @@ class HttpTransport implements ServerTransport {
   async endSession(): Promise<void> {
     const { endpoint, messageHeaders } = this.#context;
     if (messageHeaders.sessionId === undefined || this.#closing !== undefined) return;
-    const handle = endpoint.begin();
+    const exchange = endpoint.begin();
     const end = async () => {
       const response = await endpoint.send({
         method: "DELETE",
         fields: messageHeaders.forEnd(),
-        handle,
+        exchange,
         isControl: true,
       });
       await readShortBody(response);
@@ -151,7 +151,7 @@ class HttpTransport implements ServerTransport {
     // The session ends here, whatever the server responds.
     const ended = end()
       .catch(() => {})
-      .finally(() => endpoint.release(handle));
+      .finally(() => endpoint.release(exchange));
     await withDeadline(ended, { timeoutMs: END_SESSION_MS, onTimeout: () => closed("unknown") }).catch(
       () => {},
     );
@@ -180,7 +180,7 @@ class HttpTransport implements ServerTransport {
     const { endpoint, requests } = context;
     if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message);
     const modern = ownVersion(message) !== undefined;
-    const own = requests.add({ id: message.id, modern, options, handle: endpoint.begin() });
+    const own = requests.add({ id: message.id, modern, options, exchange: endpoint.begin() });
     if (options?.resumptionToken !== undefined) {
       own.token = options.resumptionToken;
       own.streamEnded = true;

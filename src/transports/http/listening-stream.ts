@@ -3,14 +3,14 @@ import { fullJitterMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/json.js";
 import { pause } from "../../util/sleep.js";
 import { asRpcError } from "../json-rpc-message.js";
-import type { EndpointRequest } from "./endpoint.js";
+import type { EndpointRequest, EndpointResponse, Exchange } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
 import { HttpErrorResponse } from "./error-response.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";
 import { readSharedEvents } from "./events/shared-events.js";
 import { parseRetryAfter, sessionLost } from "./network/http-errors.js";
 import { isEventStream, readShortBody } from "./network/response-body.js";
-import { ABANDONED, type AbortHandle, type WireResponse } from "./network/wire-client.js";
+import { ABANDONED } from "./network/wire-client.js";
 import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
 
 const decoder = new TextDecoder();
@@ -27,7 +27,7 @@ export class ListeningStream {
   #idleEnds = 0;
   #token: string | undefined;
   /** The exchange of the open stream, or of the attempt to open it. */
-  #handle: AbortHandle | undefined;
+  #exchange: Exchange | undefined;
   #isStopped = false;
 
   constructor(context: EndpointContext, timers: ReconnectTimers) {
@@ -43,15 +43,15 @@ export class ListeningStream {
   async open(attempt = 0, sendAfter?: Promise<void>): Promise<void> {
     const { endpoint, onError } = this.#context;
     if (this.#isStopped) return;
-    const handle = endpoint.begin();
-    this.#handle = handle;
+    const exchange = endpoint.begin();
+    this.#exchange = exchange;
     try {
-      const response = await this.#try(handle, sendAfter);
-      if (response !== undefined) return this.#read(response, handle);
-      endpoint.release(handle);
+      const response = await this.#try(exchange, sendAfter);
+      if (response !== undefined) return this.#read(response, exchange);
+      endpoint.release(exchange);
     } catch (error) {
-      endpoint.release(handle);
-      if (handle.aborted) return;
+      endpoint.release(exchange);
+      if (exchange.signal.aborted) return;
       onError(error as Error);
       // Rejected credentials may be accepted later. Do not retry if the server has never opened this stream.
       if (this.#listened && attempt < MAX_ATTEMPTS) this.#later(attempt + 1);
@@ -67,36 +67,39 @@ export class ListeningStream {
   /** Closes the stream, and does not open it again. */
   stop(): void {
     this.#isStopped = true;
-    const handle = this.#handle;
-    this.#handle = undefined;
-    if (handle === undefined) return;
+    const exchange = this.#exchange;
+    this.#exchange = undefined;
+    if (exchange === undefined) return;
     this.#context.onStream("ended");
-    this.#context.endpoint.release(handle);
-    handle.abort(ABANDONED);
+    this.#context.endpoint.release(exchange);
+    exchange.abort(ABANDONED);
   }
 
   /** A server without GET may also respond with 404. It means the session if GET worked before, or if the body is JSON-RPC. */
-  meansSessionLost({ sent }: EndpointRequest, { status }: WireResponse, bytes: Uint8Array): boolean {
-    if (sent?.["mcp-session-id"] === undefined) return false;
+  meansSessionLost({ sent, status }: EndpointResponse, bytes: Uint8Array): boolean {
+    if (sent["mcp-session-id"] === undefined) return false;
     if (status !== 404 && status !== 400 && status !== 410) return false;
     return this.#listened || (status !== 400 && asRpcError(parseJson(decoder.decode(bytes))) !== undefined);
   }
 
   /** The stream; undefined if the server offers none. */
-  async #try(handle: AbortHandle, sendAfter: Promise<void> | undefined): Promise<WireResponse | undefined> {
+  async #try(
+    exchange: Exchange,
+    sendAfter: Promise<void> | undefined,
+  ): Promise<EndpointResponse | undefined> {
     const { endpoint, messageHeaders, onSessionLost, onStream } = this.#context;
     for (let attempt = 1; ; attempt++) {
       const request: EndpointRequest = {
         method: "GET",
         fields: messageHeaders.forStream(this.#token),
-        handle,
+        exchange,
         background: true,
         sendAfter,
       };
       let waitMs = fullJitterMs(attempt);
       onStream("requested");
       const response = await endpoint.send(request).catch((error: unknown) => {
-        handle.throwIfAborted();
+        exchange.signal.throwIfAborted();
         if (isOutage(error)) return undefined;
         throw error;
       });
@@ -107,16 +110,16 @@ export class ListeningStream {
         if (status === 401 || status === 403 || (status >= 300 && status < 400))
           throw new HttpErrorResponse({ status, statusText, text: "" });
         if (status !== 429 && (status < 500 || status === 501)) {
-          if (this.meansSessionLost(request, response, bytes)) onSessionLost(sessionLost(status));
+          if (this.meansSessionLost(response, bytes)) onSessionLost(sessionLost(status));
           return undefined;
         }
         waitMs += parseRetryAfter(response.headers.get("retry-after")) ?? 0;
       }
-      await pause(waitMs, handle.signal);
+      await pause(waitMs, exchange.signal);
     }
   }
 
-  #read(response: WireResponse, handle: AbortHandle): void {
+  #read(response: EndpointResponse, exchange: Exchange): void {
     const { endpoint, maxMessageBytes, onDiscard, onStream } = this.#context;
     this.#listened = true;
     onStream("open");
@@ -126,8 +129,8 @@ export class ListeningStream {
       onDiscard,
       onEvent: (bytes) => this.#onEvent(bytes),
       onEnd: () => {
-        endpoint.release(handle);
-        if (handle.aborted) return;
+        endpoint.release(exchange);
+        if (exchange.signal.aborted) return;
         onStream("ended");
         this.#later(0);
       },
@@ -149,10 +152,10 @@ export class ListeningStream {
     const isNeeded = this.#context.requests.isWaiting;
     // Back off if the server keeps closing a stream without sending events.
     const idle = isNeeded ? 0 : this.#idleEnds;
-    const handle = this.#handle;
+    const exchange = this.#exchange;
     const reopen = () => {
       // The stream may have been stopped and restarted in the meantime.
-      if (this.#handle === handle) void this.open(attempt);
+      if (this.#exchange === exchange) void this.open(attempt);
     };
     this.#timers.schedule(reopen, {
       attempt: Math.max(attempt, idle),

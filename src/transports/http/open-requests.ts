@@ -4,7 +4,7 @@ import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { ServerSendOptions } from "../server-transport.js";
-import type { AbortHandle } from "./network/wire-client.js";
+import type { Exchange } from "./endpoint.js";
 
 /** A request without a response. */
 export interface OpenRequest extends Slotted {
@@ -12,8 +12,8 @@ export interface OpenRequest extends Slotted {
   /** Sent with a stateless revision: a broken stream cannot be resumed. */
   readonly modern: boolean;
   readonly options: ServerSendOptions | undefined;
-  /** Aborts the current exchange; replaced by a resume. */
-  handle: AbortHandle;
+  /** The current exchange; replaced by a resume. */
+  exchange: Exchange;
   /** No caller waits any more: the request was answered, failed or was given up. */
   settled: boolean;
   /** The exchange is over; the response can only arrive through a resume. */
@@ -45,24 +45,8 @@ export class OpenRequests {
     this.#onCut = onCut;
   }
 
-  add({
-    id,
-    modern,
-    options,
-    handle,
-  }: Pick<OpenRequest, "id" | "modern" | "options" | "handle">): OpenRequest {
-    const own: OpenRequest = {
-      slot: -1,
-      id,
-      modern,
-      options,
-      handle,
-      settled: false,
-      streamEnded: false,
-      token: undefined,
-      cause: undefined,
-      release: undefined,
-    };
+  add(request: Pick<OpenRequest, "id" | "modern" | "options" | "exchange">): OpenRequest {
+    const own: OpenRequest = { ...request, slot: -1, settled: false, streamEnded: false };
     this.#open.add(own);
     const signal = own.options?.requestSignal;
     if (signal !== undefined) {
@@ -126,7 +110,8 @@ export class OpenRequests {
     const isFirst = !own.streamEnded && own.token === undefined;
     this.settle(own);
     own.release?.();
-    return own.handle.abort(reason) && isFirst;
+    own.exchange.abort(reason);
+    return isFirst && !own.exchange.isSent;
   }
 }
 

@@ -36,7 +36,7 @@ export interface RequestPost {
 /** Resolves when the response has been passed on, or its stream has started. */
 export async function postRequest({ context, streams, own, message }: RequestPost): Promise<void> {
   const { endpoint, messageHeaders, redact } = context;
-  const { handle } = own;
+  const { exchange } = own;
   const given = own.options?.headers;
   let streaming = false;
   try {
@@ -44,7 +44,7 @@ export async function postRequest({ context, streams, own, message }: RequestPos
       method: "POST",
       fields: messageHeaders.forMessage(message, given),
       body: JSON.stringify(message),
-      handle,
+      exchange,
       background: message.method === LISTEN_METHOD || own.options?.background === true,
       authorization: ownAuthorization(given),
       resends: own.options?.resends,
@@ -64,11 +64,11 @@ export async function postRequest({ context, streams, own, message }: RequestPos
       return streams.read(own, response.body);
     }
     await (type === "application/json"
-      ? readJson(context, { response, own, request })
+      ? readJson(context, { response, own })
       : unreadableResponse(response, redact));
   } finally {
     if (!streaming) {
-      endpoint.release(handle);
+      endpoint.release(exchange);
       context.requests.ended(own);
     }
   }
@@ -82,13 +82,12 @@ async function unreadableResponse(response: WireResponse, redact: Redact): Promi
 interface JsonResponse {
   readonly response: WireResponse;
   readonly own: OpenRequest;
-  readonly request: EndpointRequest;
 }
 
-async function readJson(context: EndpointContext, { response, own, request }: JsonResponse): Promise<void> {
+async function readJson(context: EndpointContext, { response, own }: JsonResponse): Promise<void> {
   const maxBytes = context.maxMessageBytes;
   const { pieces, cut, join } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
-    request.handle.throwIfAborted();
+    own.exchange.signal.throwIfAborted();
     throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
   });
   if (cut) {
@@ -107,7 +106,7 @@ async function readJson(context: EndpointContext, { response, own, request }: Js
 /** Throws if the body is not a response to the request. */
 function parseJsonBody(
   { redact }: EndpointContext,
-  { response, own }: Omit<JsonResponse, "request">,
+  { response, own }: JsonResponse,
   bytes: Uint8Array,
 ): JSONRPCMessage | readonly JSONRPCMessage[] {
   const contentType = response.headers.get("content-type");
@@ -134,13 +133,13 @@ export async function postNotification(
   message: JSONRPCMessage,
   headers: Readonly<Record<string, string>> | undefined,
 ): Promise<void> {
-  const handle = endpoint.begin();
+  const exchange = endpoint.begin();
   try {
     const request: EndpointRequest = {
       method: "POST",
       fields: messageHeaders.forMessage(message, headers),
       body: JSON.stringify(message),
-      handle,
+      exchange,
       authorization: ownAuthorization(headers),
       // Calls that hold all sockets may be waiting for this message.
       isControl: true,
@@ -150,6 +149,6 @@ export async function postNotification(
       await explainErrorResponse(response, request, { redact });
     discardBody(response);
   } finally {
-    endpoint.release(handle);
+    endpoint.release(exchange);
   }
 }

@@ -50,13 +50,12 @@ export function openWith(client: HttpClient): WireClient["open"] {
 async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireResponse> {
   // Use a separate signal: `fetch` may keep its listener until garbage collection.
   const own = new AbortController();
-  const { signal, handle } = request;
-  if (signal?.aborted) throw signal.reason;
-  handle?.throwIfAborted();
-  handle?.attach(own);
+  const { signal } = request;
+  signal?.throwIfAborted();
   const release = signal ? onSharedAbort(signal, () => own.abort(signal.reason)) : () => {};
   try {
     if (request.sendAfter !== undefined) await Promise.race([request.sendAfter, rejectOnAbort(own.signal)]);
+    request.onSent?.();
     const response = await fetch(request.url, {
       method: request.method,
       headers: { "user-agent": USER_AGENT, ...request.headers },

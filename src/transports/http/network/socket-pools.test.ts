@@ -1,9 +1,9 @@
 import { createServer, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo, Socket } from "node:net";
-import { afterEach, beforeEach, expect, it } from "vitest";
+import { afterEach, beforeEach, expect, it, vi } from "vitest";
 import { waitFor } from "../../../../test/support/wait-for.js";
 import { createHttpClient, type HttpClientOptions } from "./node-client.js";
-import { AbortHandle, NO_RESPONSE, type WireClient } from "./wire-client.js";
+import { NO_RESPONSE, type WireClient } from "./wire-client.js";
 
 let server: Server;
 let url: URL;
@@ -75,8 +75,9 @@ it("a waiting request that is aborted counts as unsent, and is never sent", asyn
   const client = open({ maxSockets: 1 });
   const first = read(client, "/first");
   await waitFor(() => held.length === 1);
-  const handle = new AbortHandle();
-  const second = get(client, "/second", { handle });
+  const timedOut = new AbortController();
+  const onSent = vi.fn();
+  const second = get(client, "/second", { signal: timedOut.signal, onSent });
   const signal = AbortSignal.abort(new Error("not wanted"));
   await expect(get(client, "/third", { signal })).rejects.toThrow("not wanted");
   const controller = new AbortController();
@@ -84,7 +85,8 @@ it("a waiting request that is aborted counts as unsent, and is never sent", asyn
   const fifth = read(client, "/fifth");
   controller.abort(new Error("gave up"));
   await expect(fourth).rejects.toThrow("gave up");
-  expect(handle.abort(NO_RESPONSE)).toBe(true);
+  timedOut.abort(NO_RESPONSE);
+  expect(onSent).not.toHaveBeenCalled();
   await expect(second).rejects.toBe(NO_RESPONSE);
   answer("one");
   expect(await first).toBe("one");
@@ -95,10 +97,12 @@ it("a waiting request that is aborted counts as unsent, and is never sent", asyn
 });
 
 it("a sent request that is aborted does not count as unsent", async () => {
-  const handle = new AbortHandle();
-  const sent = get(open({ maxSockets: 1 }), "/", { handle });
+  const controller = new AbortController();
+  const onSent = vi.fn();
+  const sent = get(open({ maxSockets: 1 }), "/", { signal: controller.signal, onSent });
   await waitFor(() => held.length === 1);
-  expect(handle.abort(NO_RESPONSE)).toBe(false);
+  controller.abort(NO_RESPONSE);
+  expect(onSent).toHaveBeenCalledOnce();
   await expect(sent).rejects.toBe(NO_RESPONSE);
 });
 

@@ -2,6 +2,7 @@
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
+import { onSharedAbort } from "../../../util/shared-abort.js";
 import { clientClosed } from "./http-errors.js";
 import type { PendingTunnels } from "./proxy/open-tunnel.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";
@@ -42,12 +43,6 @@ export class SocketPools {
 
   constructor(options: PoolOptions) {
     this.#options = options;
-  }
-
-  /** The kept pool, if it exists already. */
-  ready(isSecure: boolean): Pool | undefined {
-    const pool = this.#pools.get(isSecure ? "kept https" : "kept http");
-    return pool instanceof Promise ? undefined : pool;
   }
 
   async open(isSecure: boolean, request: PoolRequest): Promise<Pool> {
@@ -204,35 +199,34 @@ function unrefSockets(pool: Pool): void {
   } as typeof create;
 }
 
-type Start = () => void;
-
 /** Limits how many requests have a socket to one origin; the others wait in order of arrival. */
 export class OriginSlots {
   readonly #max: number;
   readonly #used = new Map<string, number>();
-  readonly #waiting = new Map<string, Set<Start>>();
+  readonly #waiting = new Map<string, Set<() => void>>();
 
   constructor(max: number) {
     this.#max = max;
   }
 
-  /** Takes a slot; false if all are taken. */
-  take(origin: string): boolean {
+  /** Takes a slot, as soon as one is free. Rejects with the reason of the signal. */
+  async take(origin: string, signal?: AbortSignal | null): Promise<void> {
     const used = this.#used.get(origin) ?? 0;
-    if (used >= this.#max) return false;
-    this.#used.set(origin, used + 1);
-    return true;
-  }
-
-  /** Calls `start` with a slot as soon as one is free. Returns a function that cancels the wait. */
-  wait(origin: string, start: Start): () => void {
-    let queue = this.#waiting.get(origin);
-    if (queue === undefined) {
-      queue = new Set();
-      this.#waiting.set(origin, queue);
-    }
-    queue.add(start);
-    return () => void this.#remove(origin, start);
+    if (used < this.#max) return void this.#used.set(origin, used + 1);
+    const queue = this.#waiting.get(origin) ?? new Set();
+    this.#waiting.set(origin, queue);
+    await new Promise<void>((resolve, reject) => {
+      const start = () => {
+        stopListening?.();
+        resolve();
+      };
+      const giveUp = () => {
+        // Otherwise the request has got its slot: it releases the slot when it finds the signal aborted.
+        if (this.#remove(origin, start)) reject(signal?.reason);
+      };
+      queue.add(start);
+      const stopListening = signal ? onSharedAbort(signal, giveUp) : undefined;
+    });
   }
 
   /** Releases a slot, or passes it to the request that has waited longest. */
@@ -249,9 +243,10 @@ export class OriginSlots {
     process.nextTick(next);
   }
 
-  #remove(origin: string, start: Start): void {
+  #remove(origin: string, start: () => void): boolean {
     const queue = this.#waiting.get(origin);
-    queue?.delete(start);
+    const wasWaiting = queue?.delete(start) === true;
     if (queue?.size === 0) this.#waiting.delete(origin);
+    return wasWaiting;
   }
 }

@@ -1,6 +1,4 @@
 /** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
-
-import type { Slotted } from "../../../util/slot-list.js";
 import type { HttpClient } from "../../server-transport.js";
 
 /** Checks an address that a host name resolved to; returns the error to fail with, or undefined. */
@@ -12,9 +10,10 @@ export interface WireRequest {
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
+  /** Aborts the exchange. The caller fails with its reason. */
   readonly signal?: AbortSignal | null | undefined;
-  /** Aborts the exchange like a signal. */
-  readonly handle?: AbortHandle | undefined;
+  /** Called when the socket is open: from then on it is unknown what the server has read. */
+  readonly onSent?: (() => void) | undefined;
   /** A long-lived stream that does not keep the host process alive. @default false */
   readonly background?: boolean | undefined;
   /** Sent regardless of the socket limit: requests that hold sockets may wait for this message. @default false */
@@ -67,47 +66,3 @@ export const NO_RESPONSE = new Error("no response in time");
 
 /** Whether the exchange was aborted because its caller gave up. */
 export const isAbandoned = (reason: unknown): boolean => reason === ABANDONED || reason === NO_RESPONSE;
-
-/** What an {@link AbortHandle} aborts. */
-export interface Abortable {
-  /** The caller fails with `reason` itself. Returns true if nothing was sent. Does nothing if the exchange is over. */
-  abort(reason: unknown): unknown;
-}
-
-/** Aborts one exchange, like an `AbortSignal` but cheaper. */
-export class AbortHandle implements Slotted {
-  slot = -1;
-  #aborted: { readonly reason: unknown } | undefined;
-  #exchange: Abortable | undefined;
-  #controller: AbortController | undefined;
-
-  get aborted(): boolean {
-    return this.#aborted !== undefined;
-  }
-
-  /** For APIs that accept only a signal; created on first use. */
-  get signal(): AbortSignal {
-    this.#controller ??= new AbortController();
-    if (this.#aborted !== undefined) this.#controller.abort(this.#aborted.reason);
-    return this.#controller.signal;
-  }
-
-  /** Sets the exchange to abort. */
-  attach(exchange: Abortable): void {
-    this.#exchange = exchange;
-    if (this.#aborted !== undefined) exchange.abort(this.#aborted.reason);
-  }
-
-  /** Returns true if nothing was sent. */
-  abort(reason: unknown): boolean {
-    if (this.#aborted !== undefined) return false;
-    this.#aborted = { reason };
-    const isUnsent = this.#exchange === undefined || this.#exchange.abort(reason) === true;
-    this.#controller?.abort(reason);
-    return isUnsent;
-  }
-
-  throwIfAborted(): void {
-    if (this.#aborted !== undefined) throw this.#aborted.reason;
-  }
-}

@@ -5,21 +5,16 @@ import type { HeaderSource } from "../../../config/server-config.js";
 import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { canParseUrl } from "../../../util/can-parse-url.js";
+import { onSharedAbort } from "../../../util/shared-abort.js";
 import { withUserHeaders } from "../../user-headers.js";
 import type { AuthorizedSend } from "../credentials/authorized-send.js";
-import { credentialsRefused } from "../endpoint.js";
+import { credentialsRefused, Exchange } from "../endpoint.js";
 import { type Discard, readSharedEvents, type SharedEventsHooks } from "../events/shared-events.js";
 import { lightResponse, toHeaderRecord, toResponse } from "../network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "../network/http-errors.js";
 import { redirectError, redirectTarget } from "../network/redirect.js";
 import { discardBody, isEventStream, readShortBody } from "../network/response-body.js";
-import {
-  AbortHandle,
-  type ResponseBody,
-  type WireClient,
-  type WireRequest,
-  type WireResponse,
-} from "../network/wire-client.js";
+import type { ResponseBody, WireClient, WireRequest, WireResponse } from "../network/wire-client.js";
 
 export interface SseFetchContext {
   readonly url: URL;
@@ -35,7 +30,7 @@ export interface SseFetchContext {
   /** Takes one resend with new credentials for the request with this id; false if none is left. */
   readonly mayResend: (id: string) => boolean;
   /** Requests that the server has not accepted yet, by id. */
-  readonly posts: Map<string, AbortHandle>;
+  readonly posts: Map<string, Exchange>;
   /** No caller waits for this request: it does not keep the host process alive. */
   readonly isBackground: (id: string) => boolean;
   readonly onDiscard: Discard;
@@ -70,8 +65,12 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
     if (!listens && !(method === "POST" && url.href === endpoint)) return context.guarded(input, init);
     const body = (init?.body ?? undefined) as string | undefined;
     const id = OWN_ID.exec(body ?? "")?.[1];
-    const handle = new AbortHandle();
-    if (id !== undefined) context.posts.set(id, handle);
+    const exchange = new Exchange();
+    const { signal } = init ?? {};
+    if (signal?.aborted) exchange.abort(signal.reason);
+    // The stream lasts as long as the connection, whose signal this is.
+    const stopListening = signal ? onSharedAbort(signal, () => exchange.abort(signal.reason)) : undefined;
+    if (id !== undefined) context.posts.set(id, exchange);
     try {
       const headers = await withUserHeaders(own, context.headers);
       let refusedWith: number | undefined;
@@ -83,12 +82,15 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           method,
           headers: { ...headers, ...fields },
           body,
-          signal: init?.signal,
-          handle,
+          signal: exchange.signal,
+          onSent: () => {
+            exchange.isSent = true;
+          },
           background: listens || (id !== undefined && context.isBackground(id)),
           // Calls that hold all sockets may be waiting for this response or notification.
           isControl: id === undefined || CONTROL_REQUEST.test(body ?? ""),
         };
+        exchange.isSent = false;
         context.secrets.note(request.headers);
         context.secrets.noteAddress(url);
         const response = await (listens ? listen(context, request, onEndpoint) : deliver(context, request));
@@ -96,16 +98,14 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
         return response;
       };
       const { authorization } = headers;
-      const response = await context.withAuthorization(
-        { method, url, signal: init?.signal, authorization },
-        send,
-      );
+      const response = await context.withAuthorization({ method, url, signal, authorization }, send);
       return passable(context, response, id);
     } catch (error) {
       if (listens) context.onFailure(error);
       throw error;
     } finally {
       if (id !== undefined) context.posts.delete(id);
+      if (!listens) stopListening?.();
     }
   };
 }

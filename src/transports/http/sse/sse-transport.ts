@@ -20,9 +20,10 @@ import type {
 import { checkedProvider } from "../credentials/checked-provider.js";
 import { isOAuth, shareAuthorization } from "../credentials/provider-authorization.js";
 import { dropUnknownLifetimes } from "../credentials/token-lifetime.js";
+import type { Exchange } from "../endpoint.js";
 import { openWith } from "../network/fetch-client.js";
 import { createGuardedFetch } from "../network/guarded-fetch.js";
-import { ABANDONED, type AbortHandle, isAbandoned, NO_RESPONSE } from "../network/wire-client.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE } from "../network/wire-client.js";
 import { createSseFetch } from "./sse-fetch.js";
 
 /** Creates the transport for one legacy HTTP+SSE server; `start()` opens the event stream and waits for the endpoint. */
@@ -48,7 +49,7 @@ class SseTransport implements ServerTransport {
   ondiscard?: ServerTransport["ondiscard"];
 
   readonly #inner: SSEClientTransport;
-  readonly #posts = new Map<string, AbortHandle>();
+  readonly #posts = new Map<string, Exchange>();
   /** The last request without a waiting caller; there is one at a time. */
   #background: RequestId | undefined;
   readonly #SseError: typeof SseError;
@@ -143,7 +144,9 @@ class SseTransport implements ServerTransport {
 
   /** A request that the server has not accepted would hold its socket until the connection is closed. */
   abandon(id: RequestId, why: GiveUpReason): boolean {
-    return this.#posts.get(String(id))?.abort(why === "timeout" ? NO_RESPONSE : ABANDONED) ?? false;
+    const post = this.#posts.get(String(id));
+    post?.abort(why === "timeout" ? NO_RESPONSE : ABANDONED);
+    return post?.isSent === false;
   }
 
   close(): Promise<void> {

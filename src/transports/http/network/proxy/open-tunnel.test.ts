@@ -1,10 +1,10 @@
 import { once } from "node:events";
 import { type AddressInfo, createServer, type Server, type Socket } from "node:net";
-import { afterEach, describe, expect, it } from "vitest";
+import { afterEach, describe, expect, it, vi } from "vitest";
 import { type NameProxy, startNameProxy } from "../../../../../test/support/name-proxy.js";
 import { waitFor } from "../../../../../test/support/wait-for.js";
 import { createHttpClient } from "../node-client.js";
-import { AbortHandle, NO_RESPONSE, type WireRequest } from "../wire-client.js";
+import { NO_RESPONSE, type WireRequest } from "../wire-client.js";
 import { openTunnel } from "./open-tunnel.js";
 import { ProxyServer } from "./proxy-server.js";
 
@@ -126,10 +126,12 @@ describe("proxies that misbehave", () => {
 describe("giving up", () => {
   it("ends a tunnel that is being opened, and the request counts as unsent", async () => {
     const { url, sockets } = await startRaw(() => {});
-    const handle = new AbortHandle();
-    const waiting = open(url).open(get({ handle }));
+    const controller = new AbortController();
+    const onSent = vi.fn();
+    const waiting = open(url).open(get({ signal: controller.signal, onSent }));
     await waitFor(() => sockets.size === 1);
-    expect(handle.abort(NO_RESPONSE)).toBe(true);
+    controller.abort(NO_RESPONSE);
+    expect(onSent).not.toHaveBeenCalled();
     await expect(waiting).rejects.toBe(NO_RESPONSE);
     await waitFor(() => sockets.size === 0);
   });
