@@ -1,29 +1,20 @@
 /** Calls a tool by its name: a tool of a server, or one of the port itself, as a task, with suspension, or plainly. */
-import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { SuspendedForApproval } from "../execution/suspend/suspension.js";
 import type { AnyCallOptions, SuspendCallOptions } from "../execution/tool-call.js";
-import type { ToolResult } from "../execution/tool-result.js";
-import type { OwnToolSet } from "./own-tools/own-tool-set.js";
-import type { PortSuspensions } from "./suspensions/port-suspensions.js";
-import type { PortTasks } from "./tasks/port-tasks.js";
+import type { Port } from "./port.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
-/** The part of a port that calls need. */
-interface CallHost {
-  readonly catalog: { entry(name: string): CatalogEntry | undefined };
-  readonly own: OwnToolSet;
-  readonly tasks: PortTasks;
-  opened(): Promise<void> | undefined;
-  suspensions(): Promise<PortSuspensions>;
-  callListedTool(name: string, args: Arguments, options: AnyCallOptions): Promise<ToolResult> | undefined;
-  callTool(name: string, args: Arguments, options: AnyCallOptions): Promise<ToolResult>;
+interface SuspendableCall {
+  readonly name: string;
+  readonly args: Arguments;
+  readonly options: SuspendCallOptions;
 }
 
 /** Saves a call that a person has to approve. Undefined if it needs no approval. */
 export async function requestApproval(
-  port: CallHost,
-  { name, args, options }: { name: string; args: Arguments; options: SuspendCallOptions },
+  port: Port,
+  { name, args, options }: SuspendableCall,
 ): Promise<SuspendedForApproval | undefined> {
   await port.opened();
   const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
@@ -31,30 +22,23 @@ export async function requestApproval(
 }
 
 export function createCallTool(
-  port: CallHost,
+  port: Port,
 ): (name: string, args?: Arguments, options?: AnyCallOptions) => Promise<unknown> {
-  return (name, args = {}, options = {}) => {
-    try {
-      // Fast path: allocates no promise.
-      const opening = port.opened();
-      if (opening === undefined) return call(name, args, options);
-      return opening.then(() => call(name, args, options));
-    } catch (error) {
-      return Promise.reject(error);
-    }
-  };
-
-  function call(name: string, args: Arguments, options: AnyCallOptions): Promise<unknown> {
-    if (options.suspend) return callOrSuspend(name, args, options);
+  return async (name, args = {}, options = {}) => {
+    // Not awaited if there is nothing to wait for: a `close()` right after this call must end the call.
+    const opening = port.opened();
+    if (opening !== undefined) await opening;
+    if (options.suspend) return callOrSuspend(port, { name, args, options });
     if (options.task) return port.tasks.start(name, args, options);
-    const calling = port.callListedTool(name, args, options) ?? port.own.call(name, args, options);
-    return calling ?? port.callTool(name, args, options);
-  }
+    const entry = port.catalog.entry(name);
+    if (entry !== undefined) return port.run(entry, args, options);
+    return port.own.call(name, args, options) ?? port.callTool(name, args, options);
+  };
+}
 
-  async function callOrSuspend(name: string, args: Arguments, options: SuspendCallOptions): Promise<unknown> {
-    const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
-    if (target !== undefined) return (await port.suspensions()).call(target.name, target.args, options);
-    const { suspend: _, ...plain } = options;
-    return port.own.call(name, args, plain) ?? port.callTool(name, args, plain);
-  }
+async function callOrSuspend(port: Port, { name, args, options }: SuspendableCall): Promise<unknown> {
+  const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
+  if (target !== undefined) return (await port.suspensions()).call(target.name, target.args, options);
+  const { suspend: _, ...plain } = options;
+  return port.own.call(name, args, plain) ?? port.callTool(name, args, plain);
 }

@@ -13,7 +13,7 @@ import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { startUpkeep } from "../connection/upkeep.js";
 import { ConnectionError } from "../errors/connection-error.js";
-import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
+import type { AnyCallOptions, CallAttempt, CallRelay } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -231,27 +231,17 @@ export class Port extends PortServices {
     );
   }
 
-  callTool(
+  async callTool(
     name: string,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
   ): Promise<ToolResult> {
-    const calling = this.callListedTool(name, args, options);
-    return calling ?? findTool(this, name, options).then((found) => this.run(found, args, options));
-  }
-
-  /** Undefined if the catalog does not contain the tool yet. */
-  callListedTool(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    options: AnyCallOptions,
-  ): Promise<ToolResult> | undefined {
-    const entry = this.catalog.entry(name);
-    return entry && this.run(entry, args, options);
+    const entry = this.catalog.entry(name) ?? (await findTool(this, name, options));
+    return this.run(entry, args, options);
   }
 
   /** @param round set for a call that may be suspended, and for one of a gateway's client */
-  run(
+  async run(
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
@@ -260,9 +250,9 @@ export class Port extends PortServices {
     const startedAt = performance.now();
     // An explicit timeout longer than the maximum raises the maximum for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
-    const attempts: never[] = [];
+    const attempts: CallAttempt[] = [];
     const handle = round?.suspension?.isApprovalOnly ? this.pipeline.approval : this.pipeline.call;
-    const calling = handle({
+    const result = await handle({
       tool: entry.info,
       args,
       added: options.added,
@@ -275,17 +265,9 @@ export class Port extends PortServices {
       startedAt,
       deadline: startedAt + limitMs,
       patient: true,
-      target: undefined,
-      resends: undefined,
       budget: this.parts.validator.createBudget(),
     });
-    // A gateway reads neither.
-    if (round?.relay !== undefined) return calling;
-    return calling.then((result) => ({
-      ...result,
-      attempts: attempts.length,
-      durationMs: performance.now() - startedAt,
-    }));
+    return { ...result, attempts: attempts.length, durationMs: performance.now() - startedAt };
   }
 
   async client(server: string, wait: WaitOptions): Promise<Client> {
