@@ -9,7 +9,7 @@ import { type ApproveOption, approveStep } from "./approve.js";
 import type { Artifacts } from "./artifacts/artifact-store.js";
 import { type AttemptParts, createAttempt } from "./attempt.js";
 import { type BreakerOptions, breakerStep } from "./breaker.js";
-import { type CallTargetParts, CallTargets } from "./call-target.js";
+import { type CallTarget, type CallTargetParts, CallTargets } from "./call-target.js";
 import { checkArgumentsStep, createArgumentCheck } from "./check-arguments.js";
 import { checkOutputStep } from "./check-output.js";
 import { type FallbackParts, fallbackStep } from "./fallback.js";
@@ -80,14 +80,15 @@ export function createPipeline(parts: PipelineParts): Pipeline {
   /** From here on the call has a target: the server it is sent to. */
   const resolveTarget =
     (next: ResolvedHandler): CallHandler =>
-    (call) => {
+    async (call) => {
       const { tool } = call;
+      let target: CallTarget;
       try {
-        call.target = targets.resolve(tool);
+        target = targets.resolve(tool);
       } catch (cause) {
-        return Promise.reject(toToolportError(cause, { server: tool.server, tool: tool.sourceName }));
+        throw toToolportError(cause, { server: tool.server, tool: tool.sourceName });
       }
-      return next(call as ResolvedCall);
+      return next({ ...call, target });
     };
 
   const callServer = chain<ResolvedCall>(
@@ -119,7 +120,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 }
 
 /** A rejection, because a result could end up in the cache of an interceptor. */
-const rejectApproved: CallHandler = (call) => Promise.reject(needsNoPerson(call.tool));
+const rejectApproved: CallHandler = async ({ tool }) => {
+  throw needsNoPerson(tool);
+};
 
 /** Runs every call in a span `execute_tool {tool}`, which contains the spans of all attempts. */
 export function telemetryStep(telemetry: Telemetry): CallInterceptor {

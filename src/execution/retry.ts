@@ -10,7 +10,6 @@ import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { askPredicate } from "./ask-predicate.js";
 import type { ResolvedCall, ServerStep, ToolCall } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
 
 /**
  * When and how often a failed call is retried on the same server. `false`: never, except once after a lost session or
@@ -165,32 +164,31 @@ export function retryStep({
     return now() + waitMs < call.deadline ? { waitMs, cost } : undefined;
   }
 
-  return (next) => {
-    const attempt = (call: ResolvedCall, count: number, refund: number): Promise<ToolResult> =>
-      next(call).then(
-        (result) => {
-          call.target.guards.retryBudget?.give(refund);
-          return result;
-        },
-        async (error: unknown) => {
-          const again = plan(error, call, count);
-          if (again === undefined) throw error;
-          const { guards } = call.target;
-          guards.retryBudget ??= createRetryBudget();
-          if (!guards.retryBudget.take(again.cost)) throw error;
-          if (call.resends?.take() === false) throw error;
-          await sleep(again.waitMs, call.options.signal);
-          const later = attempt(call, count + 1, again.cost);
-          return (error as ToolportError).outcome === "unsent" ? later : later.catch(rethrowAfterUnknown);
-        },
-      );
-    return (call) => {
-      call.resends = new Resends(maxSends);
-      return attempt(call, 1, PLAIN_SUCCESS_REFUND);
-    };
-  };
-}
+  /** Takes what another attempt costs from the budget of the server and from the resends of the call; false if too little is left. */
+  function pay(call: ResolvedCall, cost: number): boolean {
+    const { guards } = call.target;
+    guards.retryBudget ??= createRetryBudget();
+    return guards.retryBudget.take(cost) && call.resends?.take() !== false;
+  }
 
-function rethrowAfterUnknown(error: unknown): never {
-  throw afterUnknown(error);
+  return (next) => async (given) => {
+    const call: ResolvedCall = { ...given, resends: new Resends(maxSends) };
+    let refund = PLAIN_SUCCESS_REFUND;
+    let mayHaveRun = false;
+    for (let attempt = 1; ; attempt += 1) {
+      let waitMs: number;
+      try {
+        const result = await next(call);
+        call.target.guards.retryBudget?.give(refund);
+        return result;
+      } catch (error) {
+        const again = plan(error, call, attempt);
+        if (again === undefined || !pay(call, again.cost)) throw mayHaveRun ? afterUnknown(error) : error;
+        mayHaveRun ||= (error as ToolportError).outcome !== "unsent";
+        refund = again.cost;
+        waitMs = again.waitMs;
+      }
+      await sleep(waitMs, call.options.signal);
+    }
+  };
 }

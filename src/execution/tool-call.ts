@@ -204,16 +204,15 @@ export interface ToolCall {
   /** Wait for a server that is reconnecting; false while a fallback server is left to try. */
   readonly patient: boolean;
   /**
-   * The server of `tool`, resolved after all interceptors. Assigned in place: a copy of the call would be an allocation per
-   * call.
+   * The server of `tool`, resolved after all interceptors.
    * @internal
    */
-  target?: CallTarget | undefined;
+  readonly target?: CallTarget | undefined;
   /**
-   * How often the request may still be sent to this server. The retry step assigns it in place, for the layers below.
+   * How often the request may still be sent to this server.
    * @internal
    */
-  resends?: Resends | undefined;
+  readonly resends?: Resends | undefined;
   /** Time left for checking arguments and results; both share it. */
   readonly budget: { leftMs: number };
   /**
@@ -246,7 +245,7 @@ export type CallHandler = (call: ToolCall) => Promise<ToolResult>;
 export type CallInterceptor = (next: CallHandler) => CallHandler;
 
 /** A call whose server is resolved. */
-export type ResolvedCall = ToolCall & { target: CallTarget };
+export type ResolvedCall = ToolCall & { readonly target: CallTarget };
 
 export type ResolvedHandler = (call: ResolvedCall) => Promise<ToolResult>;
 
