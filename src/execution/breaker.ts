@@ -209,26 +209,18 @@ interface GuardedCall {
 export function breakerStep<Call extends GuardedCall>(
   next: (call: Call) => Promise<ToolResult>,
 ): (call: Call) => Promise<ToolResult> {
-  // Not `async`: that would add a promise to every call.
-  return (call) => {
+  return async (call) => {
     const { breaker } = call.target;
     if (breaker === undefined) return next(call);
-    let pass: BreakerPass;
+    const pass = breaker.enter(call.tool.sourceName);
     try {
-      pass = breaker.enter(call.tool.sourceName);
-    } catch (circuitOpen) {
-      return Promise.reject(circuitOpen);
+      const result = await next(call);
+      breaker.settle(pass, "answered");
+      return result;
+    } catch (error) {
+      const isOurs = ToolportError.isInstance(error) && !call.options.signal?.aborted;
+      breaker.settle(pass, isOurs ? judge(error) : "nothing", isOurs ? error : undefined);
+      throw error;
     }
-    return next(call).then(
-      (result) => {
-        breaker.settle(pass, "answered");
-        return result;
-      },
-      (error: unknown) => {
-        const isOurs = ToolportError.isInstance(error) && !call.options.signal?.aborted;
-        breaker.settle(pass, isOurs ? judge(error) : "nothing", isOurs ? error : undefined);
-        throw error;
-      },
-    );
   };
 }

@@ -37,8 +37,7 @@ export const checkOutputStep =
       );
     if (result.structuredContent === undefined)
       throw invalidOutput("The tool declares structured content but sent none", []);
-    const checking = target.validator.validate(outputSchema, result.structuredContent, call.budget);
-    const issues = checking instanceof Promise ? await checking : checking;
+    const issues = await target.validator.validate(outputSchema, result.structuredContent, call.budget);
     if (issues.length === 0) return result;
     if (issues.every(({ unchecked }) => unchecked)) {
       onUnchecked(

@@ -192,18 +192,14 @@ function checkLimits(server: string, { concurrency, rateLimit, maxQueue }: Limit
 export function limitStep<Call extends QueuedCall>(
   limiterOf: (call: Call) => Limiter | undefined,
 ): (next: (call: Call) => Promise<ToolResult>) => (call: Call) => Promise<ToolResult> {
-  return (next) => {
-    const runAdmitted = async (call: Call, limiter: Limiter) => {
-      await limiter.enter(call);
-      try {
-        return await next(call);
-      } finally {
-        limiter.leave();
-      }
-    };
-    return (call) => {
-      const limiter = limiterOf(call);
-      return limiter === undefined ? next(call) : runAdmitted(call, limiter);
-    };
+  return (next) => async (call) => {
+    const limiter = limiterOf(call);
+    if (limiter === undefined) return next(call);
+    await limiter.enter(call);
+    try {
+      return await next(call);
+    } finally {
+      limiter.leave();
+    }
   };
 }
