@@ -70,7 +70,6 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
 export class PendingRequest implements TimedRequest {
   readonly promise: Promise<unknown>;
   readonly id: string;
-  slot = -1;
   readonly #method: string;
   readonly #limits: RequestLimits;
   readonly #context: RequestContext;

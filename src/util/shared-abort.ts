@@ -1,12 +1,5 @@
 /** Many callbacks on one `AbortSignal` with a single listener. */
-import { SlotList, type Slotted } from "./slot-list.js";
-
-/** One registration; the same function may be registered twice. */
-interface Waiter extends Slotted {
-  readonly callback: () => void;
-}
-
-const waiters = new WeakMap<AbortSignal, SlotList<Waiter>>();
+const waiters = new WeakMap<AbortSignal, Set<() => void>>();
 
 /**
  * Calls back when the signal aborts. All requests of a connection, or all calls of an agent's turn, may share one signal: with a
@@ -15,11 +8,12 @@ const waiters = new WeakMap<AbortSignal, SlotList<Waiter>>();
 export function onSharedAbort(signal: AbortSignal, callback: () => void): () => void {
   let waiting = waiters.get(signal);
   if (waiting === undefined) {
-    waiting = new SlotList();
+    waiting = new Set();
     waiters.set(signal, waiting);
   }
   if (waiting.size === 0) signal.addEventListener("abort", onAbort);
-  const waiter: Waiter = { slot: -1, callback };
+  // The same function may be registered twice.
+  const waiter = () => callback();
   waiting.add(waiter);
   const list = waiting;
   return () => {
@@ -29,7 +23,7 @@ export function onSharedAbort(signal: AbortSignal, callback: () => void): () => 
 
 function onAbort(this: AbortSignal): void {
   this.removeEventListener("abort", onAbort);
-  const all = waiters.get(this)?.toArray() ?? [];
+  const all = waiters.get(this) ?? [];
   waiters.delete(this);
-  for (const { callback } of all) callback();
+  for (const waiter of all) waiter();
 }

@@ -1,5 +1,4 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
-import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { JsonText } from "../json-text.js";
@@ -21,8 +20,7 @@ const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
 const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress"';
 const PROGRESS_EVENT = `event: message\ndata: ${PROGRESS}`;
 
-export class EventStream implements OpenStream, Slotted {
-  slot = -1;
+export class EventStream implements OpenStream {
   readonly #sink: EventSink;
   readonly #queue: string[] = [];
   #queuedChars = 0;
@@ -170,7 +168,7 @@ export class EventStream implements OpenStream, Slotted {
 
 /** One timer for all streams: ten thousand timers would cost more than their streams. */
 class Heartbeats {
-  readonly #streams = new SlotList<EventStream>();
+  readonly #streams = new Set<EventStream>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   add(stream: EventStream): void {
@@ -189,7 +187,7 @@ class Heartbeats {
 
   #beat(): void {
     const now = performance.now();
-    for (const stream of this.#streams.toArray()) stream.beat(now);
+    for (const stream of [...this.#streams]) stream.beat(now);
   }
 }
 

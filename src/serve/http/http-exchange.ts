@@ -31,7 +31,6 @@ interface HttpExchangeParts {
 }
 
 export class HttpExchange implements Exchange, TimedRequest {
-  slot = -1;
   readonly isBackground = true;
   readonly #abort = new AbortController();
   readonly #given: HttpExchangeParts;
