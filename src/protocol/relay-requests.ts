@@ -50,22 +50,19 @@ export class RelayRequests {
     this.#calls = parts.calls ?? new RelayedCalls({ server, channel, shared: { hasTurns: false } });
   }
 
-  request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {
+  async request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {
     const { calls, handshake } = this.#parts;
-    const { capabilities } = handshake;
-    const params = relayParams(given, relay);
-    if (handshake.era === "modern") {
-      const options = { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true };
-      const request = { method, params, relay, startedAt: performance.now() };
-      return relay.onLog === undefined ? this.#send(request, options) : this.#sendTracked(request, options);
-    }
-    const request = { method, params, relay, startedAt: 0 };
-    const level = capabilities.logging === undefined ? undefined : relay.logLevel;
-    if (level !== undefined)
-      return this.#calls.lowerLevel(level).then(() => this.#sendTracked(request, limits));
-    // Fast path: no question of the server can be for this client, and a server without the capability sends no log messages.
-    const mayLog = relay.onLog !== undefined && capabilities.logging !== undefined;
-    return calls === undefined && !mayLog ? this.#send(request, limits) : this.#sendTracked(request, limits);
+    const isModern = handshake.era === "modern";
+    const request = { method, params: relayParams(given, relay), relay, startedAt: performance.now() };
+    const options = isModern
+      ? { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true }
+      : limits;
+    // A server without the capability sends no log messages.
+    const canLog = isModern || handshake.capabilities.logging !== undefined;
+    if (!isModern && canLog && relay.logLevel !== undefined) await this.#calls.lowerLevel(relay.logLevel);
+    // No question of a modern server can be for this client: it answers them with the next request.
+    const isTracked = (canLog && relay.onLog !== undefined) || (!isModern && calls !== undefined);
+    return isTracked ? this.#sendTracked(request, options) : this.#send(request, options);
   }
 
   #sendTracked(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {
@@ -75,19 +72,10 @@ export class RelayRequests {
     return this.#calls.run({ method, taskId, relay, options, send, track: this.#parts.track });
   }
 
-  #send(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {
-    const { channel } = this.#parts;
-    const { method, params } = request;
-    return channel.request(method, params, options).then((result) => this.#receive(result, request, options));
-  }
-
-  #receive(
-    result: unknown,
-    request: RelayedRequest,
-    options: ChannelRequestOptions,
-  ): Fields | Promise<Fields> {
-    const { server, handshake, onResponse } = this.#parts;
-    const { method, relay } = request;
+  async #send(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {
+    const { server, handshake, channel, onResponse } = this.#parts;
+    const { method, params, relay } = request;
+    const result = await channel.request(method, params, options);
     onResponse();
     const asks = handshake.era === "modern" && hasResultType(result) && needsInput(method, result);
     if (!asks) return completeResult(server, method, result);
