@@ -39,7 +39,7 @@ export const ROWS = {
   large: {
     title: "1 MB result → stdio",
     contenders: [FLOOR.stdio, ...gateways("stdio")],
-    target: () => 0.5,
+    target: () => 1.2,
     request: (client) => client.call("blob", { kb: 1_024, kind: "text" }),
     expected: "quick brown",
     calls: 60,
@@ -49,7 +49,7 @@ export const ROWS = {
   "large-http": {
     title: "1 MB result → HTTP",
     contenders: [FLOOR.http, ...gateways("http")],
-    target: () => 0.5,
+    target: () => 1.2,
     request: (client) => client.call("blob", { kb: 1_024, kind: "text" }),
     expected: "quick brown",
     calls: 60,

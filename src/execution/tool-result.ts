@@ -4,7 +4,6 @@ import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ArgumentRepair } from "../schema/argument-repair.js";
 import { isNestedDeeper } from "../util/json.js";
-import { isDeferred } from "../util/kept-texts.js";
 
 export type { ContentBlock };
 
@@ -104,7 +103,6 @@ export function toToolResult<Structured>(
   raw: Record<string, unknown>,
   server: string,
 ): ToolResult<Structured> {
-  if (isDeferred(raw["content"])) return deferredResult(raw, server);
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
   const content = readBlocks(itemsOf(raw["content"]));
   const malformed = malformedIn(content);
@@ -120,23 +118,6 @@ export function toToolResult<Structured>(
     durationMs: 0,
   };
   return malformed === undefined ? result : { ...result, malformed };
-}
-
-/** A result that a gateway passes on: its texts are valid, and decoded only if a step of the pipeline reads them. */
-function deferredResult<Structured>(raw: Record<string, unknown>, server: string): ToolResult<Structured> {
-  const content = [...(raw["content"] as ContentBlock[])];
-  return {
-    get text() {
-      return textOf(content);
-    },
-    content,
-    structuredContent: raw["structuredContent"] as Structured | undefined,
-    isError: raw["isError"] === true,
-    _meta: objectOf(raw["_meta"]),
-    server,
-    attempts: 1,
-    durationMs: 0,
-  };
 }
 
 function malformedIn(content: readonly ContentBlock[]): MalformedContent | undefined {

@@ -34,7 +34,7 @@ export function discover(context: RequestContext): string {
     capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
     ...(instructions !== "" && { instructions }),
   };
-  return resultText(client, result, NOT_CACHED);
+  return resultText(client, result, { cache: NOT_CACHED });
 }
 
 export const ping = ({ client }: RequestContext): string => resultText(client, {});

@@ -7,7 +7,6 @@ import { answersParked } from "./calls/request-state.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
-import type { JsonText } from "./json-text.js";
 import { listPage } from "./lists/list-page.js";
 import { type ClientRequest, isFields } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
@@ -17,7 +16,7 @@ import { subscribe } from "./streams/subscribe.js";
 import type { Arrival } from "./users.js";
 
 /** Returns the JSON of the result. */
-type Handler = (context: RequestContext) => JsonText | Promise<JsonText>;
+type Handler = (context: RequestContext) => string | Promise<string>;
 
 const BOTH: Readonly<Record<string, Handler>> = {
   "tools/list": (context) => listPage(context, "tools"),
@@ -53,7 +52,7 @@ const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
 
 /** A response to one request. */
 export interface Served {
-  readonly text: JsonText;
+  readonly text: string;
   /** HTTP status. */
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;

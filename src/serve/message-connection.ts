@@ -110,7 +110,7 @@ export class MessageConnection {
     try {
       const served = await serveRequest(this.#parts, client, this.#exchange(key, controller.signal), request);
       // A cancelled request gets no answer, except for the end of a stream.
-      if (!controller.signal.aborted) this.#write(String(served.text));
+      if (!controller.signal.aborted) this.#write(served.text);
     } finally {
       this.#open.delete(key);
       this.#held.delete(key);

@@ -8,7 +8,6 @@ import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
 import type { UserTasks } from "./calls/user-tasks.js";
 import type { Exchange, GatewayClient } from "./client.js";
-import type { JsonText } from "./json-text.js";
 import type { ClientRequest, Fields } from "./message.js";
 import type { Policy } from "./policy/policy.js";
 import type { RuleReview } from "./policy/rule-review.js";
@@ -126,7 +125,7 @@ export interface Parkable {
   /** Sends the request. `answer` is undefined if the client answers in another way. */
   run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
   /** The text of the result for the client that waits now. */
-  finish(context: RequestContext, outcome: CallOutcome): JsonText | Promise<JsonText>;
+  finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
   /** The text of the result for a failed request, or the error to throw. */
   fail(context: RequestContext, error: unknown): string;
 }

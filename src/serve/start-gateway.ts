@@ -1,8 +1,6 @@
 /** The parts of a running gateway, and their end. */
 import { compileFilter } from "../catalog/filters/filters.js";
 import type { GatewayAccess } from "../port/gateway-access.js";
-import { keepTexts } from "../util/kept-texts.js";
-import { parseBytesInParts, parseTextInParts } from "../util/parse-in-parts.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
@@ -90,7 +88,6 @@ export async function startGateway(
           replica: mailbox.replica,
           logger: settings.logger,
         });
-  const stopKeeping = keepTexts({ parseTextInParts, parseBytesInParts });
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
   const hidesServer = createServerRule(policies);
   const parts: GatewayParts = {
@@ -136,7 +133,6 @@ export async function startGateway(
   return {
     parts,
     async stop() {
-      stopKeeping();
       parked.close();
       await code?.close();
       feeds.close();

@@ -1,6 +1,6 @@
 /** Parses JSON-RPC messages, and finds the response to a request in a JSON body. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import { parseMessageText } from "../util/kept-texts.js";
+import { parseJson } from "../util/json.js";
 
 /** Ids of the responses in a rejected batch, so that their requests can fail at once. */
 export function responseIds(batch: readonly unknown[]): Set<RequestId> {
@@ -18,7 +18,7 @@ export function responseIds(batch: readonly unknown[]): Set<RequestId> {
  * (batches were removed from the protocol in 2025-06-18), and undefined for anything else.
  */
 export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<RequestId> | undefined {
-  const value = parseMessageText(text);
+  const value = parseJson(text);
   if (Array.isArray(value)) return responseIds(value);
   if (typeof value !== "object" || value === null) return undefined;
   return (value as { jsonrpc?: unknown }).jsonrpc === "2.0" ? (value as JSONRPCMessage) : undefined;

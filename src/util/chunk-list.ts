@@ -44,8 +44,8 @@ export class ChunkList {
 const allocate: (length: number) => Uint8Array =
   typeof Buffer === "undefined" ? (length) => new Uint8Array(length) : Buffer.allocUnsafe;
 
-/** Copies nothing if there is one piece. @param length at most this many bytes. @default all */
-export function joinBytes(pieces: readonly Uint8Array[], length = bytesOf(pieces)): Uint8Array {
+/** The first `length` bytes. Copies nothing if there is one piece. */
+function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array {
   const [first] = pieces;
   if (first !== undefined && pieces.length === 1) {
     return first.byteLength === length ? first : first.subarray(0, length);
@@ -59,7 +59,3 @@ export function joinBytes(pieces: readonly Uint8Array[], length = bytesOf(pieces
   }
   return whole;
 }
-
-/** How many bytes all pieces have. */
-export const bytesOf = (pieces: readonly Uint8Array[]): number =>
-  pieces.reduce((sum, { byteLength }) => sum + byteLength, 0);

@@ -6,7 +6,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vites
 import { readPolicy } from "../../src/serve/policy/read-policy.js";
 import { type GatewayScene, openGateway } from "./gateway-scene.js";
 
-/** More than the gateway writes again, with characters of every length and everything that must be escaped. */
+/** Characters of every length and everything that must be escaped. */
 const LARGE = `${'große Antwort 🙂 "]}],\\ \n\u0001 '.repeat(4_000)}]`;
 const inputSchema = { type: "object", properties: {} } as const;
 
@@ -94,6 +94,17 @@ async function openLarge(via: "stdio" | "http", interceptor?: CallInterceptor): 
   return scene;
 }
 
+/** Paths of all getters and setters in a value. */
+function accessorsIn(value: unknown, path = "result"): string[] {
+  if (typeof value !== "object" || value === null) return [];
+  const fields = Object.getOwnPropertyDescriptors(value) as Record<PropertyKey, PropertyDescriptor>;
+  return Reflect.ownKeys(fields).flatMap((key) => {
+    const { get, set, value: member } = fields[key]!;
+    const at = `${path}.${String(key)}`;
+    return get !== undefined || set !== undefined ? [at] : accessorsIn(member, at);
+  });
+}
+
 const textOf = async (scene: GatewayScene): Promise<unknown> => {
   const client = await scene.client("modern");
   const { content } = await client.callTool({ name: "files__large", arguments: {} });
@@ -112,6 +123,24 @@ describe.each(["stdio", "http"] as const)("a large text over %s", (via) => {
     expect(seen[0]?.text).toBe(large);
     expect({ ...seen[0]?.content[0] }).toEqual({ type: "text", text: large });
     expect(structuredClone(seen[0]?.content)).toEqual([{ type: "text", text: large }]);
+  });
+
+  it("is plain data for interceptors and callers: nothing has a getter", async () => {
+    const seen: ToolResult[] = [];
+    const scene = await openLarge(via, (next) => async (call) => {
+      const result = await next(call);
+      seen.push(result);
+      return result;
+    });
+    await textOf(scene);
+    seen.push(await scene.toolport.callTool("files__large"));
+    expect(seen).toHaveLength(3);
+    for (const result of seen) {
+      expect(result).toMatchObject({ text: large, content: [{ type: "text", text: large }] });
+      expect(accessorsIn(result)).toEqual([]);
+      expect(Reflect.ownKeys(result.content)).toEqual(["0", "length"]);
+      expect(Object.keys(result.content[0]!)).toEqual(["type", "text"]);
+    }
   });
 
   it("can be replaced by an interceptor, by a copy or in place", async () => {

@@ -44,7 +44,7 @@ export function askForLogin(
     throw new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
   const requestState = sealRound(context, { kind: "login", server, isApproved }, identity);
   const inputRequests = { [LOGIN]: { method: "elicitation/create", params: elicitation } };
-  return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+  return resultText(client, { inputRequests, requestState }, { resultType: "input_required" });
 }
 
 /**
@@ -72,7 +72,7 @@ export function askForPages(
     pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
   );
   const requestState = sealRound(context, { kind: "login", server, isApproved }, identity);
-  return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+  return resultText(client, { inputRequests, requestState }, { resultType: "input_required" });
 }
 
 /** Key of a question in `inputRequests`, before its number. */

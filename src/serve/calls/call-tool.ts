@@ -7,16 +7,14 @@ import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js"
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import type { Relay } from "../../protocol/relay.js";
-import { forgetText } from "../../util/kept-texts.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
-import type { JsonText } from "../json-text.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/sign-in.js";
 import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
-import { callResultText, resultText } from "../results.js";
+import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
 import { type AllowedCall, type DecidedCall, decideCall, fallbackRule } from "./decide-call.js";
@@ -35,7 +33,7 @@ interface WantedCall {
 }
 
 /** May throw. No function on the way of a plain call is `async`, because each costs time. */
-export function callTool(context: RequestContext): JsonText | Promise<JsonText> {
+export function callTool(context: RequestContext): string | Promise<string> {
   const { facts } = context;
   const wanted = readCall(context.request.params);
   facts.tool = wanted.name;
@@ -50,7 +48,7 @@ export function callTool(context: RequestContext): JsonText | Promise<JsonText> 
   }
 }
 
-async function nextRound(context: RequestContext, wanted: WantedCall): Promise<JsonText> {
+async function nextRound(context: RequestContext, wanted: WantedCall): Promise<string> {
   const round = await openRound(context, identityOf(wanted));
   if (round?.kind === "parked") return answerParked(context, round, wanted.inputResponses ?? {});
   return resolveAndRun(context, wanted, round);
@@ -94,7 +92,7 @@ function resolveAndRun(
   context: RequestContext,
   wanted: WantedCall,
   round: OpenedRound | undefined,
-): JsonText | Promise<JsonText> {
+): string | Promise<string> {
   const hops = nextHop(context.request.params);
   if (isTooFar(hops)) throw tooFar();
   const { port } = context.user;
@@ -118,7 +116,7 @@ function resolveAndRun(
 }
 
 /** With code mode there are only its tools, and those that begin a login. */
-function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCall): Promise<JsonText> {
+function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCall): Promise<string> {
   const waiting = signInServer(context.user.port, wanted.name);
   if (waiting !== undefined) return signIn(context, waiting);
   if (!code.isOffered(wanted.name)) throw unknownTool(wanted.name);
@@ -145,13 +143,13 @@ function decideAndRun(
   entry: CatalogEntry,
   args: Fields,
   plan: CallPlan,
-): JsonText | Promise<JsonText> {
+): string | Promise<string> {
   const { wanted, round, isListed } = plan;
   noteFacts(context, entry, args);
   if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (isListed) checkParamHeaders(context, entry, args);
   const deciding = decideCall(context, entry, args, plan);
-  const apply = (decided: DecidedCall): JsonText | Promise<JsonText> => {
+  const apply = (decided: DecidedCall): string | Promise<string> => {
     if ("answer" in decided && decided.isDenied) return decided.answer;
     const end = () => ("answer" in decided ? decided.answer : run(context, entry, plan, { args, decided }));
     // A refusal uses the state up, too: the person has decided.
@@ -166,7 +164,7 @@ function run(
   entry: CatalogEntry,
   { wanted, round, hops }: CallPlan,
   { args, decided: { isExact, isApproved } }: { readonly args: Fields; readonly decided: AllowedCall },
-): Promise<JsonText> {
+): Promise<string> {
   const { client, request, parts, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
@@ -191,11 +189,7 @@ function run(
         ...(onProgress !== undefined && { onProgress }),
         ...(isExact && { checkArguments: "strict" }),
       };
-      return user.port.run(entry, args, options, { relay }).then((result) => {
-        // An interceptor may have changed the content in place.
-        if (user.port.parts.settings.interceptors.length > 0) forgetText(relay.raw?.["content"]);
-        return outcomeOf(result, relay);
-      });
+      return user.port.run(entry, args, options, { relay }).then((result) => outcomeOf(result, relay));
     },
     finish: (waiting, outcome) => finish(waiting, outcome, { wanted, isApproved, progress, entry }),
     fail(waiting, error) {
@@ -253,7 +247,7 @@ function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   { wanted, isApproved, progress, entry }: FinishedCall,
-): JsonText | Promise<JsonText> {
+): string | Promise<string> {
   const { client, facts, user, request } = context;
   facts.server = server;
   if (resultType === "input_required") {
@@ -262,13 +256,13 @@ function finish(
     const state = typeof requestState === "string" ? requestState : undefined;
     const round: NextRound = { kind: "server", server, state, isApproved };
     const sealed = { ...fields, requestState: sealRound(context, round, identityOf(wanted)) };
-    return resultText(client, sealed, undefined, resultType);
+    return resultText(client, sealed, { resultType });
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
-  const toText = (named: Fields): JsonText | Promise<JsonText> =>
+  const toText = (named: Fields): string | Promise<string> =>
     hasUris(named)
-      ? withPublicUris(context, server, named).then((renamed) => callResultText(client, renamed, resultType))
-      : callResultText(client, named, resultType);
+      ? withPublicUris(context, server, named).then((renamed) => resultText(client, renamed, { resultType }))
+      : resultText(client, named, { resultType });
   if (resultType !== "task" && request.params["task"] === undefined)
     return toText(withClientTasks(context, server, fields));
   const tool = toolAt(user.port, entry, server);

@@ -152,7 +152,7 @@ async function approve(
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
   const asked: NextRound = { kind: "approval", server: info.server, tool: info.sourceName };
   const requestState = sealRound(context, asked, [wanted.name, wanted.args]);
-  return resultText(client, { inputRequests, requestState }, undefined, "input_required");
+  return resultText(client, { inputRequests, requestState }, { resultType: "input_required" });
 }
 
 const takesForms = ({ elicitation }: Fields): boolean =>

@@ -12,7 +12,6 @@ import {
   unknownTask,
 } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
-import type { JsonText } from "../json-text.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
 import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
@@ -39,7 +38,7 @@ interface ServerRequest {
   readonly cache?: CachePolicy | undefined;
 }
 
-export async function readResource(context: RequestContext): Promise<JsonText> {
+export async function readResource(context: RequestContext): Promise<string> {
   const { uri } = context.request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
   const target = await findResource(context, uri);
@@ -52,7 +51,7 @@ export async function readResource(context: RequestContext): Promise<JsonText> {
   });
 }
 
-export async function getPrompt(context: RequestContext): Promise<JsonText> {
+export async function getPrompt(context: RequestContext): Promise<string> {
   const { name, arguments: args } = context.request.params;
   if (typeof name !== "string") throw invalidParams("The name of the prompt is missing");
   const { server, source } = await findPrompt(context, name);
@@ -98,7 +97,7 @@ async function findPrompt(
   throw new Fault({ code: INVALID_PARAMS, message: `Unknown prompt: ${name.slice(0, 200)}` });
 }
 
-export async function complete(context: RequestContext): Promise<JsonText> {
+export async function complete(context: RequestContext): Promise<string> {
   const { ref, argument, context: given } = context.request.params;
   if (!isFields(ref) || !isFields(argument)) throw invalidParams("The reference or the argument is missing");
   const rest = { argument, ...(given !== undefined && { context: given }) };
@@ -119,7 +118,7 @@ export async function complete(context: RequestContext): Promise<JsonText> {
 }
 
 /** `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/update`. */
-export async function taskRequest(context: RequestContext): Promise<JsonText> {
+export async function taskRequest(context: RequestContext): Promise<string> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
   requireTasks(context.client);
   const task = await openTask(context, sealed);
@@ -189,7 +188,7 @@ async function currentTask(context: RequestContext, task: UserTask): Promise<Fie
 }
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
-async function relay(context: RequestContext, wanted: ServerRequest): Promise<JsonText> {
+async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
   const { request, user, parts, facts } = context;
   const { server, params, uri, prompt, identity, task } = wanted;
   facts.server = server;
@@ -227,7 +226,7 @@ async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   { identity, cache, task }: ServerRequest,
-): Promise<JsonText> {
+): Promise<string> {
   const { client, facts } = context;
   if (resultType === "input_required") {
     const { requestState } = fields;
@@ -236,13 +235,13 @@ async function finish(
     facts.outcome = "waiting";
     const { ttlMs: _, cacheScope: __, ...question } = fields;
     const sealed = { ...question, requestState: sealRound(context, round, identity) };
-    return resultText(client, sealed, undefined, resultType);
+    return resultText(client, sealed, { resultType });
   }
   facts.outcome = "ok";
   if (task !== undefined) observeTask(context, task, fields);
   const renamed = await withPublicUris(context, server, withClientTasks(context, server, fields));
   if (cache === undefined || client.era === "legacy") return resultText(client, renamed);
-  return resultText(client, { ...renamed, ...stricterCache(context) }, cache);
+  return resultText(client, { ...renamed, ...stricterCache(context) }, { cache });
 }
 
 /** The result of a task is its end. */

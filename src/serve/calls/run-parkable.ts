@@ -5,7 +5,6 @@
 import { StateError } from "../../errors/state-error.js";
 import type { Relay } from "../../protocol/relay.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
-import type { JsonText } from "../json-text.js";
 import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
@@ -15,7 +14,7 @@ import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js
 import { type NextRound, sealRound } from "./request-state.js";
 
 /** Not `async`, because each async function on the way of a plain call costs time. */
-export function runParkable(context: RequestContext, parkable: Parkable): Promise<JsonText> {
+export function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
   const { client, exchange, facts } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
     const failed = (error: unknown) => parkable.fail(context, error);
@@ -36,7 +35,7 @@ export function runParkable(context: RequestContext, parkable: Parkable): Promis
   return nextStep(context, { call, parkable, facts, abandon: (reason) => controller.abort(reason) });
 }
 
-async function nextStep(context: RequestContext, open: OpenCall): Promise<JsonText> {
+async function nextStep(context: RequestContext, open: OpenCall): Promise<string> {
   const { signal } = context.exchange;
   const { parkable, abandon } = open;
   const onAbort = () => abandon(signal.reason);
@@ -83,7 +82,7 @@ function park(
   const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
   const requestState = sealRound(context, round, open.parkable.identity);
   const fields = { inputRequests: Object.fromEntries(inputRequests), requestState };
-  return resultText(client, fields, undefined, "input_required");
+  return resultText(client, fields, { resultType: "input_required" });
 }
 
 /** What the replica that got the answer sends to the one that has the call. */
@@ -104,7 +103,7 @@ export async function answerParked(
   context: RequestContext,
   { replica, id }: Extract<NextRound, { kind: "parked" }>,
   answers: Fields,
-): Promise<JsonText> {
+): Promise<string> {
   const { parts, client, exchange } = context;
   if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
   const { principal, scopes } = client;
@@ -147,7 +146,7 @@ async function answerForOther(
   // The request of the client counts on the other replica.
   const letGo = context.parts.users.occupy(client.principal);
   try {
-    return { text: String(await answerHere({ ...context, client }, id, answers)), facts };
+    return { text: await answerHere({ ...context, client }, id, answers), facts };
   } catch (error) {
     const { code, message, data, status } = toFault(error, context.client.era);
     return { fault: { code, message, data, status }, facts };
@@ -157,7 +156,7 @@ async function answerForOther(
 }
 
 /** Continues a request that is parked on this replica. */
-async function answerHere(context: RequestContext, id: string, answers: Fields): Promise<JsonText> {
+async function answerHere(context: RequestContext, id: string, answers: Fields): Promise<string> {
   const parked = context.parts.parked.take(id, context.client.principal);
   if (parked === undefined) throw badState();
   const { server, tool, definition, args } = parked.open.facts;

@@ -13,7 +13,6 @@ import {
 } from "../../port/suspensions/held-record.js";
 import type { Store } from "../../state/store.js";
 import { badState, Fault, type FaultInit, INTERNAL_ERROR, storeAway, toFault } from "../faults.js";
-import type { JsonText } from "../json-text.js";
 import type { RequestContext, RequestFacts } from "../request-context.js";
 import type { OpenedRound } from "./request-state.js";
 
@@ -52,8 +51,8 @@ export const isApprovedRound = (round: OpenedRound | undefined): round is Opened
 export async function runOnce(
   context: RequestContext,
   { text: state, expiresAt }: OpenedRound,
-  run: () => JsonText | Promise<JsonText>,
-): Promise<JsonText> {
+  run: () => string | Promise<string>,
+): Promise<string> {
   const { parts, user, client, facts, request } = context;
   const marks = marksIn(parts.store);
   const key = PREFIX + hashOf(state);

@@ -1,7 +1,6 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
-import type { JsonText } from "../json-text.js";
 import { type EventSink, type Headers, type HttpReply, NO_HEADERS } from "./http-request.js";
 
 const EVENT_STREAM_HEADERS = {
@@ -79,16 +78,13 @@ export class EventStream implements OpenStream {
   }
 
   /**
-   * Sends a result, which is the last event. A large one is not copied into one text. It does not count as waiting for a slow reader:
-   * `end` writes all that waits in any case.
+   * Sends a result, which is the last event. It does not count as waiting for a slow reader: `end` writes all that waits in any
+   * case.
    */
-  sendResult(json: JsonText): void {
+  sendResult(json: string): void {
     if (this.#isEnded) return;
     this.#writeQueue();
-    if (typeof json === "string") return this.#write(`event: message\ndata: ${json}\n\n`);
-    this.#write("event: message\ndata: ");
-    for (const piece of json.pieces) this.#write(piece);
-    this.#write("\n\n");
+    this.#write(`event: message\ndata: ${json}\n\n`);
   }
 
   /** Asks the holder to finish: `closed` resolves. */
@@ -123,11 +119,10 @@ export class EventStream implements OpenStream {
     else if (now - this.#stalledAt > STALLED_MS) this.cut();
   }
 
-  #write(event: string | Uint8Array): void {
-    const first = this.#first;
+  #write(event: string): void {
+    const text = this.#first + event;
     this.#first = "";
-    if (typeof event !== "string" && first !== "") this.#sink.write(first);
-    if (this.#sink.write(typeof event === "string" ? first + event : event)) return;
+    if (this.#sink.write(text)) return;
     this.#isStalled = true;
     this.#stalledAt = performance.now();
   }

@@ -251,7 +251,7 @@ export class HttpEndpoint {
       const answers = await Promise.all(
         requests.map(async (each, index) => {
           const arrived = index === 0 ? arrival : undefined;
-          return String((await this.#serve(client, exchange, each, arrived)).text);
+          return (await this.#serve(client, exchange, each, arrived)).text;
         }),
       );
       exchange.finish(`[${answers.join(",")}]`, 200);

@@ -1,7 +1,6 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
-import type { JsonText } from "../json-text.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import { EventStream } from "./event-stream.js";
@@ -88,7 +87,7 @@ export class HttpExchange implements Exchange, TimedRequest {
   }
 
   /** Ends the exchange with one response. */
-  finish(text: JsonText, status: number, headers?: Headers): void {
+  finish(text: string, status: number, headers?: Headers): void {
     const { reply, clock } = this.#given;
     clock.delete(this);
     if (this.#stream === undefined) {

@@ -1,7 +1,5 @@
 /** One HTTP request and its response, independent of the server that received it. */
 
-import type { JsonText } from "../json-text.js";
-
 export interface HttpRequest {
   readonly method: string;
   /** Path with query. */
@@ -59,7 +57,7 @@ export const NO_HEADERS: Headers = {};
 
 export interface HttpReply {
   /** Sends the whole response. */
-  send(status: number, headers: Headers, body?: JsonText): void;
+  send(status: number, headers: Headers, body?: string): void;
   /** Sends a response of web code, with all its cookies. */
   respond(response: Response): Promise<void>;
   /** Begins a response that stays open. Its headers are sent with the first text, or by `flush`. */
@@ -78,7 +76,7 @@ export interface EventSink {
   /** Sends the headers now. */
   flush(): void;
   /** False if the client reads more slowly than the gateway writes. */
-  write(text: string | Uint8Array): boolean;
+  write(text: string): boolean;
   /** Calls the listener each time the client has read everything. */
   onDrain(listener: () => void): void;
   end(): void;

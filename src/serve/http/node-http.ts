@@ -2,7 +2,6 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { timerMs } from "../../util/timers.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
-import { JsonPieces, type JsonText } from "../json-text.js";
 import {
   BodyBytes,
   type BodyLimits,
@@ -134,9 +133,6 @@ const closing = (error: unknown): unknown =>
 
 const tooLarge = (maxBytes: number): Fault => bodyTooLarge(maxBytes, { connection: "close" });
 
-const lengthOf = (pieces: readonly (string | Uint8Array)[]): number =>
-  pieces.reduce((sum, piece) => sum + Buffer.byteLength(piece), 0);
-
 /** What a socket holds in any case. */
 const UNSENT_BYTES = 64 * 1024;
 
@@ -147,23 +143,12 @@ export class NodeReply implements HttpReply {
     this.#response = response;
   }
 
-  send(status: number, headers: Headers, body?: JsonText): void {
+  send(status: number, headers: Headers, body?: string): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    // Node takes a flat list as it is, and reads an object field by field.
-    const list: (string | number)[] = [];
-    for (const name in headers) list.push(name, headers[name]!);
-    const pieces = body instanceof JsonPieces ? body.pieces : undefined;
-    if (body !== undefined)
-      list.push(
-        "content-length",
-        pieces === undefined ? Buffer.byteLength(body as string) : lengthOf(pieces),
-      );
-    response.writeHead(status, list as never);
-    if (pieces === undefined) return void response.end(body as string | undefined);
-    response.cork();
-    for (const piece of pieces) response.write(piece);
-    response.end();
+    const length = body !== undefined && { "content-length": Buffer.byteLength(body) };
+    response.writeHead(status, { ...headers, ...length });
+    response.end(body);
   }
 
   async respond(given: Response): Promise<void> {

@@ -1,7 +1,6 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 
 import { withDeadline } from "../../util/with-deadline.js";
-import { JsonPieces, type JsonText } from "../json-text.js";
 import {
   BodyBytes,
   type BodyLimits,
@@ -101,10 +100,9 @@ export class FetchReply implements HttpReply {
     signal?.addEventListener("abort", () => this.#lost(), { once: true });
   }
 
-  send(status: number, headers: Headers, body?: JsonText): void {
+  send(status: number, headers: Headers, body?: string): void {
     this.#isComplete = true;
-    const given = body instanceof JsonPieces ? body.toBytes() : body;
-    this.#resolve(new Response(status === 204 ? null : (given ?? null), { status, headers }));
+    this.#resolve(new Response(status === 204 ? null : (body ?? null), { status, headers }));
   }
 
   async respond(given: Response): Promise<void> {
@@ -138,7 +136,7 @@ export class FetchReply implements HttpReply {
       flush() {},
       write: (text) => {
         if (this.#isComplete) return true;
-        controller.enqueue(typeof text === "string" ? encoder.encode(text) : text);
+        controller.enqueue(encoder.encode(text));
         return (controller.desiredSize ?? 1) > 0;
       },
       onDrain: (listener) => void drains.add(listener),

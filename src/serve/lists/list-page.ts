@@ -1,7 +1,6 @@
 /** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
-import { encodeJson, JsonPieces, type JsonText } from "../json-text.js";
 import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { listText } from "../results.js";
@@ -14,7 +13,7 @@ const MAX_PAGE_CHARS = 1_000_000;
 const CHUNK = MAX_PAGE_ENTRIES + 1;
 
 /** One page of a list. */
-export async function listPage(context: RequestContext, list: ListKey): Promise<JsonText> {
+export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
   const { parts, user, client, request } = context;
   const { cursor } = request.params;
   const opened = cursor === undefined ? undefined : await openCursor(context, list, cursor);
@@ -46,22 +45,7 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
         ...(cache.cacheScope === "public" && { s: true }),
       })
     : undefined;
-  return listText(client, { key: list, entries: pageText(page), nextCursor, cache });
-}
-
-/** Pages by their first entry. Users who see the same tools share them. */
-const keptPages = new WeakMap<ListEntry, { readonly page: readonly ListEntry[]; readonly text: JsonText }>();
-
-/** The entries of a page, encoded once. */
-function pageText(page: readonly ListEntry[]): JsonText {
-  const [first] = page;
-  if (first === undefined) return "";
-  const kept = keptPages.get(first);
-  if (kept?.page.length === page.length && kept.page.every((entry, index) => entry === page[index]))
-    return kept.text;
-  const text = new JsonPieces([encodeJson(page.map(({ text }) => text).join(","))]);
-  keptPages.set(first, { page, text });
-  return text;
+  return listText(client, { key: list, entries: page.map(({ text }) => text), nextCursor, cache });
 }
 
 /** The index of the first entry whose key comes after another one. */

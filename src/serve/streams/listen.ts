@@ -67,7 +67,7 @@ export async function listen(context: RequestContext): Promise<string> {
     letGo();
     resume();
   }
-  return resultText(client, {}, undefined, "complete", subscription);
+  return resultText(client, {}, { ownMeta: subscription });
 }
 
 /** The lists whose changes the client wants. */

@@ -1,7 +1,7 @@
 /** Sends JSON-RPC messages by POST: requests, whose responses are passed on, and notifications. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { parseMessageBytes, parseMessageText } from "../../util/kept-texts.js";
+import { parseJson } from "../../util/json.js";
 import { findResponse } from "../json-rpc-message.js";
 import type { EndpointRequest } from "./endpoint.js";
 import type { EndpointContext } from "./endpoint-context.js";
@@ -9,14 +9,7 @@ import type { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";
 import { ownAuthorization } from "./message-headers.js";
 import { badResponse, type Redact, tooLarge } from "./network/http-errors.js";
-import {
-  collectBody,
-  decodeText,
-  discardBody,
-  isUtf8Body,
-  mediaType,
-  readShortBody,
-} from "./network/response-body.js";
+import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
 import type { WireResponse } from "./network/wire-client.js";
 import { type OpenRequest, streamCut } from "./open-requests.js";
 
@@ -84,9 +77,10 @@ interface JsonResponse {
   readonly own: OpenRequest;
 }
 
+/** Throws if the body is not a response to the request. */
 async function readJson(context: EndpointContext, { response, own }: JsonResponse): Promise<void> {
-  const maxBytes = context.maxMessageBytes;
-  const { pieces, cut, join } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
+  const { maxMessageBytes: maxBytes, redact } = context;
+  const { bytes, cut } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
     own.exchange.signal.throwIfAborted();
     throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
   });
@@ -95,27 +89,13 @@ async function readJson(context: EndpointContext, { response, own }: JsonRespons
     context.requests.cut(own, error);
     throw error;
   }
-  const contentType = response.headers.get("content-type");
-  const parsed = isUtf8Body(contentType) ? parseMessageBytes(pieces, true) : undefined;
-  const found = parsed === undefined ? undefined : findResponse(own.id, parsed);
-  const message = found ?? parseJsonBody(context, { response, own }, join());
-  if ("jsonrpc" in message) context.onMessage(message, own);
-  else for (const one of message) context.onMessage(one, own);
-}
-
-/** Throws if the body is not a response to the request. */
-function parseJsonBody(
-  { redact }: EndpointContext,
-  { response, own }: JsonResponse,
-  bytes: Uint8Array,
-): JSONRPCMessage | readonly JSONRPCMessage[] {
-  const contentType = response.headers.get("content-type");
-  const text = decodeText(bytes, contentType);
-  // In other character sets even ASCII may be decoded to other characters, so the bytes cannot be passed on.
-  const passable = isUtf8Body(contentType) ? bytes : undefined;
-  const body = text === undefined ? undefined : parseMessageText(text, passable);
-  const message = body === undefined ? undefined : findResponse(own.id, body);
-  if (message !== undefined) return message;
+  const text = decodeText(bytes, response.headers.get("content-type"));
+  const body = text === undefined ? undefined : parseJson(text);
+  const found = body === undefined ? undefined : findResponse(own.id, body);
+  if (found !== undefined) {
+    for (const message of "jsonrpc" in found ? [found] : found) context.onMessage(message, own);
+    return;
+  }
   const why =
     text === undefined
       ? "is in an unknown character set"

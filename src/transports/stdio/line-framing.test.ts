@@ -5,7 +5,6 @@ function collect(maxBytes = 1_000_000) {
   const lines: string[] = [];
   const oversize: OversizeLine[] = [];
   const framing = new LineFraming({
-    onPieces: () => false,
     maxBytes,
     onLines: (buffer, start, end) => lines.push(...buffer.toString("utf8", start, end).split("\n")),
     onOversize: (line) => oversize.push(line),
@@ -89,7 +88,6 @@ describe("LineFraming", () => {
   it("passes on consecutive lines in one piece, wherever they begin in a chunk", () => {
     const pieces: string[] = [];
     const framing = new LineFraming({
-      onPieces: () => false,
       maxBytes: 12,
       onLines: (buffer, start, end) => pieces.push(buffer.toString("utf8", start, end)),
       onOversize: () => {},

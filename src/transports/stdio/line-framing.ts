@@ -1,7 +1,7 @@
 /** Splits a byte stream into lines in linear time, with a limit on the memory of one line, and decodes them. */
 
 import { ConfigError } from "../../errors/config-error.js";
-import { ChunkList, joinBytes } from "../../util/chunk-list.js";
+import { ChunkList } from "../../util/chunk-list.js";
 import { TailBuffer } from "./tail-buffer.js";
 
 /** How many bytes to keep of the beginning and the end of an oversized line. */
@@ -24,8 +24,6 @@ export interface LineFramingOptions {
    * is valid only during the call.
    */
   readonly onLines: (buffer: Buffer, start: number, end: number) => void;
-  /** Called with a line that came in several pieces. Returns false if it has to be joined, for `onLines`. */
-  readonly onPieces: (pieces: readonly Uint8Array[]) => boolean;
   readonly onOversize: (line: OversizeLine) => void;
 }
 
@@ -85,9 +83,7 @@ export class LineFraming {
     const oversize = this.#oversize;
     this.#oversize = undefined;
     if (oversize !== undefined) return this.#options.onOversize(oversize.toLine());
-    const pieces = this.#partial.takePieces();
-    if (this.#options.onPieces(pieces)) return;
-    const line = joinBytes(pieces) as Buffer;
+    const line = this.#partial.takeBlock() as Buffer;
     this.#options.onLines(line, 0, line.length);
   }
 
@@ -120,10 +116,7 @@ class OversizeSample {
   }
 }
 
-export interface LineDecoder {
-  (buffer: Buffer, start: number, end: number): string;
-  readonly isUtf8: boolean;
-}
+export type LineDecoder = (buffer: Buffer, start: number, end: number) => string;
 
 /** Encodings that `Buffer` decodes natively, faster than a `TextDecoder`. */
 const NATIVE: Readonly<Record<string, BufferEncoding>> = {
@@ -140,10 +133,7 @@ const NATIVE: Readonly<Record<string, BufferEncoding>> = {
  */
 export function createLineDecoder(encoding: string, server: string): LineDecoder {
   const native = NATIVE[encoding.toLowerCase()];
-  if (native !== undefined) {
-    const decode = (buffer: Buffer, start: number, end: number) => buffer.toString(native, start, end);
-    return Object.assign(decode, { isUtf8: native === "utf8" });
-  }
+  if (native !== undefined) return (buffer, start, end) => buffer.toString(native, start, end);
   const decoder = createTextDecoder(encoding);
   if (decoder === undefined || decoder.encoding.startsWith("utf-16") || decoder.encoding === "iso-2022-jp") {
     throw new ConfigError({
@@ -154,8 +144,7 @@ export function createLineDecoder(encoding: string, server: string): LineDecoder
       issues: [{ path: `mcpServers.${server}.encoding`, message: `"${encoding}" is not supported` }],
     });
   }
-  const decode = (buffer: Buffer, start: number, end: number) => decoder.decode(buffer.subarray(start, end));
-  return Object.assign(decode, { isUtf8: false });
+  return (buffer, start, end) => decoder.decode(buffer.subarray(start, end));
 }
 
 function createTextDecoder(label: string): InstanceType<typeof TextDecoder> | undefined {

@@ -2,8 +2,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { parseJson } from "../../util/json.js";
-import { parseMessageBytes, parseMessageText } from "../../util/kept-texts.js";
-import { asciiText } from "../../util/node-bytes.js";
 import { peekMessage } from "../find-message-id.js";
 import { responseIds } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
@@ -40,17 +38,7 @@ export class MessageReader {
     this.#options = options;
     this.#framing = new LineFraming({
       maxBytes: options.maxMessageBytes,
-      onLines: (buffer, start, end) => {
-        const bytes = buffer.subarray(start, end);
-        // All encodings in which lines are split contain ASCII.
-        this.#readLines(asciiText(bytes) ?? options.decode(buffer, start, end), bytes);
-      },
-      onPieces: (pieces) => {
-        const message = parseMessageBytes(pieces, options.decode.isUtf8);
-        if (!isMessage(message)) return false;
-        this.#receive(message);
-        return true;
-      },
+      onLines: (buffer, start, end) => this.#readLines(options.decode(buffer, start, end)),
       onOversize: (line) => this.#discard(line),
     });
   }
@@ -78,28 +66,26 @@ export class MessageReader {
   }
 
   /** Decoding several lines at once is cheaper than one by one. */
-  #readLines(text: string, bytes: Uint8Array): void {
+  #readLines(text: string): void {
     let start = 0;
     for (let end = text.indexOf("\n"); end !== -1; end = text.indexOf("\n", start)) {
       this.#readLine(text.slice(start, end));
       start = end + 1;
     }
-    if (start === 0) this.#readLine(text, bytes);
-    else this.#readLine(text.slice(start));
+    this.#readLine(text.slice(start));
   }
 
-  #readLine(text: string, bytes?: Uint8Array): void {
+  #readLine(text: string): void {
     if (isBlank(text)) return;
-    const value = parseLine(text, bytes);
-    if (isMessage(value)) return this.#receive(value);
+    const value = parseLine(text);
+    if (isMessage(value)) {
+      this.#messages += 1;
+      this.#options.onMessage(value);
+      return;
+    }
     this.#skippedLines += 1;
     if (Array.isArray(value)) this.#refuseBatch(value);
     else this.#warnOfLine(text);
-  }
-
-  #receive(message: JSONRPCMessage): void {
-    this.#messages += 1;
-    this.#options.onMessage(message);
   }
 
   /** Fails the requests that the batch answers, or they would wait for their timeouts. */
@@ -150,8 +136,8 @@ function isBlank(text: string): boolean {
 }
 
 /** Handles a progress display that ends with a bare carriage return, and a byte order mark from a Windows shell. */
-function parseLine(text: string, bytes: Uint8Array | undefined): unknown {
-  const value = parseMessageText(text, bytes);
+function parseLine(text: string): unknown {
+  const value = parseJson(text);
   if (value !== undefined) return value;
   const lastReturn = text.trimEnd().lastIndexOf("\r");
   if (lastReturn !== -1) return parseJson(text.slice(lastReturn + 1));

@@ -51,9 +51,8 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
     try {
       const response = await open({ ...request, signal: deadline.signal, checkAddress });
       seen = { status: response.status };
-      const { cut, join } = await collectBody(response.body, { maxBytes });
+      const { bytes, cut } = await collectBody(response.body, { maxBytes });
       if (cut) throw tooLarge(request.url, response.status, maxBytes);
-      const bytes = join();
       seen = { status: response.status, bytes };
       return toResponse(response, bytes);
     } finally {

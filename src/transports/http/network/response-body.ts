@@ -1,15 +1,13 @@
 /** Reads response bodies: collects them up to a limit, decodes their text, or discards them. */
 
-import { ChunkList, joinBytes } from "../../../util/chunk-list.js";
-import { asciiText } from "../../../util/node-bytes.js";
+import { ChunkList } from "../../../util/chunk-list.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 interface CollectedBody {
-  readonly pieces: readonly Uint8Array[];
+  /** At most as many as the size limit. */
+  readonly bytes: Uint8Array;
   /** The body exceeded the size limit or the time limit; the rest was not read. */
   readonly cut: boolean;
-  /** Joins the pieces, up to the size limit. */
-  join(): Uint8Array;
 }
 
 interface CollectOptions {
@@ -27,9 +25,7 @@ export function collectBody(
     const chunks = new ChunkList();
     const finish = (cut: boolean) => {
       clearTimeout(timer);
-      const length = Math.min(chunks.byteLength, maxBytes);
-      const pieces = chunks.takePieces();
-      resolve({ pieces, cut, join: () => joinBytes(pieces, length) });
+      resolve({ bytes: chunks.takeBlock(maxBytes), cut });
     };
     const stop = () => {
       body.cancel();
@@ -58,7 +54,7 @@ const LIMITS = { maxBytes: 256 * 1024, timeoutMs: 5_000 } as const;
 /** Reads the body of an error response. Never rejects: the status counts even if the body breaks. */
 export async function readShortBody(response: WireResponse): Promise<Uint8Array> {
   const collected = await collectBody(response.body, LIMITS).catch(() => undefined);
-  return collected?.join() ?? new Uint8Array(0);
+  return collected?.bytes ?? new Uint8Array(0);
 }
 
 /** A body that was already read, to be read again. */
@@ -99,12 +95,10 @@ function charsetOf(contentType: string | null): string | undefined {
   return label === "utf-8" || label === "utf8" ? undefined : label;
 }
 
-export const isUtf8Body = (contentType: string | null): boolean => charsetOf(contentType) === undefined;
-
 /** Decodes by the `charset` parameter; undefined if the runtime does not support the charset. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string | undefined {
   const label = charsetOf(contentType);
-  if (label === undefined) return asciiText(bytes) ?? utf8.decode(bytes);
+  if (label === undefined) return utf8.decode(bytes);
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {
