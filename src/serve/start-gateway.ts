@@ -84,7 +84,7 @@ export async function startGateway(
     options.audit === undefined
       ? undefined
       : await openAudit(options.audit, {
-          mac: (purpose, text, like) => seal.mac(purpose, text, like),
+          mac: seal.mac,
           replica: mailbox.replica,
           logger: settings.logger,
         });

@@ -2,13 +2,13 @@
 import {
   createCipheriv,
   createDecipheriv,
+  createHmac,
   createSecretKey,
   hkdfSync,
   type KeyObject,
-  randomFillSync,
+  randomBytes,
 } from "node:crypto";
 import type { GatewayKey, GatewayKeys } from "./gateway-key.js";
-import { createKeyedHash } from "./keyed-hash.js";
 
 /** Seals and opens values for all replicas of one gateway. */
 export interface Seal {
@@ -45,20 +45,8 @@ const HEAD_BYTES = 1 + ID_BYTES;
 const OVERHEAD_BYTES = HEAD_BYTES + IV_BYTES + TAG_BYTES;
 /** How far the clocks of two replicas may differ. */
 const CLOCK_SKEW_MS = 60_000;
-/** Nonces are taken from a buffer of random bytes: one call of the random generator per 256 seals. */
-const POOLED_IVS = 256;
 
 const ALGORITHM = "aes-256-gcm";
-
-/** What is computed once per key. */
-interface DerivedKeys {
-  /** Format byte and key id. */
-  readonly head: Buffer;
-  /** Purposes are constants of the code, so the map is small. */
-  readonly byPurpose: Map<string, KeyObject>;
-  /** By purpose. */
-  readonly hashes: Map<string, (text: string) => string>;
-}
 
 /**
  * A seal under the keys of a gateway.
@@ -72,21 +60,13 @@ interface DerivedKeys {
  * ```
  */
 export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetired" | "refresh">): Seal {
-  const derivedKeys = new WeakMap<GatewayKey, DerivedKeys>();
-  const nextIv = createIvs();
-
-  const derivedFrom = (key: GatewayKey): DerivedKeys => {
-    const known = derivedKeys.get(key);
-    if (known !== undefined) return known;
-    const head = Buffer.from([FORMAT, ...Buffer.from(key.id, "hex")]);
-    const created: DerivedKeys = { head, byPurpose: new Map(), hashes: new Map() };
-    derivedKeys.set(key, created);
-    return created;
-  };
+  /** Purposes are constants of the code, so the maps are small. */
+  const subkeys = new WeakMap<GatewayKey, Map<string, KeyObject>>();
 
   /** A key for one purpose, so that a text cannot be used for another. */
   const subkey = (key: GatewayKey, info: string): KeyObject => {
-    const { byPurpose } = derivedFrom(key);
+    const byPurpose = subkeys.get(key) ?? new Map<string, KeyObject>();
+    subkeys.set(key, byPurpose);
     const known = byPurpose.get(info);
     if (known !== undefined) return known;
     const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
@@ -95,21 +75,12 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
     return created;
   };
 
-  const hashFor = (key: GatewayKey, purpose: string): ((text: string) => string) => {
-    const { hashes } = derivedFrom(key);
-    const known = hashes.get(purpose);
-    if (known !== undefined) return known;
-    const created = createKeyedHash(subkey(key, `mac/${purpose}`));
-    hashes.set(purpose, created);
-    return created;
-  };
-
   const seal = (purpose: string, value: unknown): string => {
     const plain = JSON.stringify(value) as string | undefined;
     if (plain === undefined) throw new TypeError("Only JSON values can be sealed");
     const key = keys.current();
-    const { head } = derivedFrom(key);
-    const iv = nextIv();
+    const head = Buffer.from([FORMAT, ...Buffer.from(key.id, "hex")]);
+    const iv = randomBytes(IV_BYTES);
     const cipher = createCipheriv(ALGORITHM, subkey(key, `seal/${purpose}`), iv).setAAD(head);
     const parts = [head, iv, cipher.update(plain, "utf8"), cipher.final(), cipher.getAuthTag()];
     return Buffer.concat(parts).toString("base64url");
@@ -137,7 +108,10 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
     mac(purpose, text, like) {
       const key = like === undefined ? keys.current() : keys.find(like.slice(0, like.indexOf(".")));
       if (key === undefined) return "";
-      return `${key.id}.${hashFor(key, purpose)(text)}`;
+      const hash = createHmac("sha256", subkey(key, `mac/${purpose}`))
+        .update(text)
+        .digest("base64url");
+      return `${key.id}.${hash}`;
     },
   };
 }
@@ -178,17 +152,3 @@ function isExpired(value: unknown): boolean {
 
 /** Whether a time that any replica has set is over. */
 export const isPast = (expiresAt: number): boolean => expiresAt + CLOCK_SKEW_MS < Date.now();
-
-function createIvs(): () => Buffer {
-  const pool = Buffer.alloc(POOLED_IVS * IV_BYTES);
-  let used = pool.length;
-  return () => {
-    if (used === pool.length) {
-      randomFillSync(pool);
-      used = 0;
-    }
-    used += IV_BYTES;
-    // A copy: the bytes in the pool are overwritten later, and no nonce may be used twice.
-    return Buffer.from(pool.subarray(used - IV_BYTES, used));
-  };
-}
