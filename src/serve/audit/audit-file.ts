@@ -234,10 +234,10 @@ export class AuditFile {
     this.#isFailing = false;
     this.#options.onDrained();
     this.#wake();
-    if (this.#syncTimer !== undefined || !Number.isFinite(this.#options.fsyncMs)) return;
+    if (this.#isClosed || this.#syncTimer !== undefined || !Number.isFinite(this.#options.fsyncMs)) return;
     this.#syncTimer = setTimeout(() => {
       this.#syncTimer = undefined;
-      this.#fs.fsync(this.#descriptor, (error) => error && this.#failed(error));
+      this.#fs.fsync(this.#descriptor, (error) => error && !this.#isClosed && this.#failed(error));
     }, timerMs(this.#options.fsyncMs));
     this.#syncTimer.unref();
   }

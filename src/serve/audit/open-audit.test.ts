@@ -271,6 +271,15 @@ describe.skipIf(process.platform === "win32")("a writer that is slower than the 
   });
 });
 
+it("sets no timer when it is closed: the descriptor may belong to another file by then", async () => {
+  vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout"] });
+  const audit = await open(file);
+  audit.record(ENTRY);
+  await audit.close();
+  expect(vi.getTimerCount()).toBe(0);
+  expect(warn).not.toHaveBeenCalled();
+});
+
 describe("a file that existed before", () => {
   it.skipIf(process.platform === "win32").each([
     [0o644, 1],
