@@ -33,16 +33,9 @@ interface RelayedRequest {
   readonly startedAt: number;
 }
 
-/** Envelopes of further clients are built anew. */
-const MAX_ENVELOPES = 64;
-
 export class RelayRequests {
   readonly #parts: RelayRequestParts;
   readonly #calls: RelayedCalls;
-  /** By capability set and log level: an envelope is stringified once. */
-  readonly #envelopes = new Map<string, Readonly<Fields>>();
-  /** The envelope of clients without capabilities and log level, which most are. */
-  #plainEnvelope: Readonly<Fields> | undefined;
 
   constructor(parts: RelayRequestParts) {
     this.#parts = parts;
@@ -55,7 +48,11 @@ export class RelayRequests {
     const isModern = handshake.era === "modern";
     const request = { method, params: relayParams(given, relay), relay, startedAt: performance.now() };
     const options = isModern
-      ? { ...limits, envelope: this.#envelopeOf(relay), skipsMetaDefaults: true }
+      ? {
+          ...limits,
+          envelope: relayEnvelope(this.#parts.channel.envelope ?? {}, relay),
+          skipsMetaDefaults: true,
+        }
       : limits;
     // A server without the capability sends no log messages.
     const canLog = isModern || handshake.capabilities.logging !== undefined;
@@ -99,27 +96,6 @@ export class RelayRequests {
     });
     return markDependsOnInput(completeResult(server, method, await track(collecting)));
   }
-
-  #envelopeOf(relay: Relay): Readonly<Fields> {
-    const { channel } = this.#parts;
-    const { capabilities, capabilityKey, logLevel } = relay;
-    const isPlain = logLevel === undefined && capabilityKey === "" && isEmpty(capabilities);
-    if (isPlain && this.#plainEnvelope !== undefined) return this.#plainEnvelope;
-    const key = `${logLevel ?? ""} ${capabilityKey || JSON.stringify(capabilities)}`;
-    let envelope = this.#envelopes.get(key);
-    if (envelope === undefined) {
-      envelope = relayEnvelope(channel.envelope ?? {}, relay);
-      if (this.#envelopes.size >= MAX_ENVELOPES) this.#envelopes.clear();
-      this.#envelopes.set(key, envelope);
-    }
-    if (isPlain) this.#plainEnvelope = envelope;
-    return envelope;
-  }
-}
-
-function isEmpty(fields: Readonly<Fields>): boolean {
-  for (const _ in fields) return false;
-  return true;
 }
 
 /**
