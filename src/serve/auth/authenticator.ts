@@ -78,7 +78,6 @@ export function createAuthenticator(options: GatewayUserOptions, context: AuthCo
     now,
     warn,
     challenges: createChallenges({ addresses, scopes }),
-    closed: closed.signal,
   };
   const document = addresses && protectedResourceMetadata(addresses, { issuer: name, scopes });
   return {
@@ -96,8 +95,6 @@ interface CheckParts {
   readonly now: () => number;
   readonly warn: (message: string) => void;
   readonly challenges: Challenges;
-  /** Aborts with the authenticator. */
-  readonly closed: AbortSignal;
 }
 
 const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authenticate>> = {
@@ -127,7 +124,7 @@ function checkToken({ settings, challenges }: CheckParts): Authenticate {
   };
 }
 
-function checkJwt({ settings, issuer, now, warn, challenges, closed }: CheckParts): Authenticate {
+function checkJwt({ settings, issuer, now, warn, challenges }: CheckParts): Authenticate {
   const { audiences, algorithms, principal } = settings;
   const verified = new VerifiedTokens(now);
   const checks = new Map<string, Promise<Outcome>>();
@@ -153,16 +150,12 @@ function checkJwt({ settings, issuer, now, warn, challenges, closed }: CheckPart
     }
   }
 
-  closed.addEventListener("abort", () => verified.close(), { once: true });
   return (headers) => {
-    const header = headers.get("authorization") ?? "";
-    const recent = verified.recent(header);
-    if (recent !== undefined) return recent;
-    const token = bearerOf(header);
+    const token = bearerOf(headers.get("authorization"));
     if (token === undefined) return challenges.missing;
     if (token.length > MAX_TOKEN_LENGTH) return challenges.invalid("The token is too long");
     const key = VerifiedTokens.keyOf(token);
-    return verified.get(key, header) ?? singleFlight(checks, key, () => check(token, key));
+    return verified.get(key) ?? singleFlight(checks, key, () => check(token, key));
   };
 }
 
