@@ -1,10 +1,14 @@
 /** `tools/list`, `prompts/list`, `resources/list` and `resources/templates/list` over all servers. */
+
+import type { CacheOption } from "../../config/server-entry.js";
+import type { ConnectionState } from "../../connection/connection-state.js";
+import type { Port } from "../../port/port.js";
+import { listNameOf } from "../../protocol/change-watch.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
 import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
-import { listText } from "../results.js";
-import { listCache } from "./list-cache.js";
+import { type CachePolicy, listText, NOT_CACHED } from "../results.js";
 import { entriesOf, type ListEntry, type ListKey } from "./list-entries.js";
 
 const MAX_PAGE_ENTRIES = 200;
@@ -78,7 +82,7 @@ async function visibleEntries(
         })
       : entries;
   if (parts.policy === undefined) return offered;
-  const deciding = parts.policy.decideAll(
+  const decisions = await parts.policy.decideAll(
     offered.map(({ server, source, name }) => ({
       principal,
       scopes,
@@ -88,7 +92,6 @@ async function visibleEntries(
       publicName: name,
     })),
   );
-  const decisions = deciding instanceof Promise ? await deciding : deciding;
   return offered.filter(({ server }, index) => server === "" || decisions[index]!.effect !== "deny");
 }
 
@@ -110,4 +113,69 @@ async function openCursor(
   const opened = typeof cursor === "string" ? await parts.seal.openFresh("cursor", cursor) : undefined;
   if (!isFields(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
   return { key: opened["k"] as string, isPublic: opened["s"] === true };
+}
+
+/**
+ * The shortest time of the servers in the list, and the strictest scope. A server that says nothing about its list, or is not
+ * available now, makes the time 0.
+ *
+ * @param isShared all clients see the same lists
+ */
+function listCache(port: Port, list: ListKey, isShared: boolean): CachePolicy {
+  let ttlMs = Number.POSITIVE_INFINITY;
+  let isPublic = isShared;
+  for (const { name, enabled, blocked, cache = port.parts.settings.cache } of port.configs()) {
+    if (!enabled || blocked !== undefined) continue;
+    const isAway = isUnavailable(port.pool.peek(name)?.state);
+    const hint = listHint(port, name, list);
+    if (hint === undefined && !isAway) continue;
+    const keepMs = isAway || hint === undefined ? 0 : Math.min(hint.keepMs, limitOf(cache));
+    const ageMs = Math.max(0, Date.now() - (hint?.readAt ?? 0));
+    ttlMs = Math.min(ttlMs, Math.max(0, Math.floor(keepMs - ageMs)));
+    isPublic &&= hint?.isPublic ?? true;
+  }
+  if (ttlMs === Number.POSITIVE_INFINITY) return NOT_CACHED;
+  return { ttlMs, cacheScope: isPublic ? "public" : "private" };
+}
+
+const limitOf = (cache: CacheOption): number =>
+  cache === false ? 0 : cache === true ? Number.POSITIVE_INFINITY : cache.ttlMs;
+
+/** The server is down, is starting, or waits for a login. One that was closed because no client used it is none of these. */
+function isUnavailable(state: ConnectionState | undefined): boolean {
+  if (state === undefined || state.status === "idle" || state.status === "ready") return false;
+  return state.status !== "closed" || state.by !== "idleness";
+}
+
+/** What a client may do with a list. */
+interface ListHint {
+  /** When the list was read (epoch milliseconds). */
+  readonly readAt: number;
+  /** How long the list may be kept from then on. */
+  readonly keepMs: number;
+  /** Other users may have it. */
+  readonly isPublic: boolean;
+}
+
+const NOT_KEPT: ListHint = { readAt: 0, keepMs: 0, isPublic: false };
+
+/** Undefined if the server has no such list. */
+function listHint(
+  { catalog, lists: { onDemand } }: Pick<Port, "catalog" | "lists">,
+  server: string,
+  list: ListKey,
+): ListHint | undefined {
+  const kept = catalog.keptOf(server);
+  if (kept?.origin !== "server") return NOT_KEPT;
+  const { lists, parts } = kept;
+  const part = parts?.[list];
+  if (parts !== undefined && part === undefined) return NOT_KEPT;
+  const { readAt, keepMs } = part ?? lists.times[list] ?? {};
+  if (readAt === undefined || keepMs === undefined) return undefined;
+  const isPublic = lists.publicKeys.includes(list);
+  const isChanged =
+    part === undefined
+      ? catalog.isOutdated(server, listNameOf(list))
+      : onDemand.isOutdated(server, list, part.turn);
+  return isChanged ? { ...NOT_KEPT, isPublic } : { readAt, keepMs, isPublic };
 }
