@@ -16,18 +16,15 @@ export const NOT_CACHED: CachePolicy = { ttlMs: 0, cacheScope: "private" };
 /** `_meta` without the keys that belong to one connection. Undefined if nothing is left. */
 function passedMeta(meta: unknown, keep?: string): Fields | undefined {
   if (!isFields(meta)) return undefined;
-  const names = Object.keys(meta);
-  if (!names.some((name) => name.startsWith(RESERVED_META) && name !== keep))
-    return names.length === 0 ? undefined : meta;
-  const passed = names.filter((name) => name === keep || !name.startsWith(RESERVED_META));
-  return passed.length === 0 ? undefined : Object.fromEntries(passed.map((name) => [name, meta[name]]));
+  const passed = Object.entries(meta).filter(([name]) => name === keep || !name.startsWith(RESERVED_META));
+  return passed.length === 0 ? undefined : Object.fromEntries(passed);
 }
 
 /** The parameters of a notification without what belongs to one connection. */
 export function passedParams(params: Fields): Fields {
   const { _meta, ...rest } = params;
   const meta = passedMeta(_meta);
-  return meta === _meta ? params : { ...rest, ...(meta && { _meta: meta }) };
+  return { ...rest, ...(meta && { _meta: meta }) };
 }
 
 interface ResultOptions {

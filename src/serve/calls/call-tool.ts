@@ -17,7 +17,7 @@ import type { CallOutcome, GatewayCode, RequestContext } from "../request-contex
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { checkParamHeaders } from "./check-param-headers.js";
-import { type AllowedCall, type DecidedCall, decideCall, fallbackRule } from "./decide-call.js";
+import { type AllowedCall, decideCall, fallbackRule } from "./decide-call.js";
 import { findForCall } from "./find-for-call.js";
 import { callOwnTool, visibleTools } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
@@ -32,26 +32,18 @@ interface WantedCall {
   readonly inputResponses: Fields | undefined;
 }
 
-/** May throw. No function on the way of a plain call is `async`, because each costs time. */
-export function callTool(context: RequestContext): string | Promise<string> {
+export async function callTool(context: RequestContext): Promise<string> {
   const { facts } = context;
   const wanted = readCall(context.request.params);
   facts.tool = wanted.name;
   facts.args = wanted.args;
   try {
-    const isFirst = context.request.params["requestState"] === undefined;
-    const calling = isFirst ? resolveAndRun(context, wanted, undefined) : nextRound(context, wanted);
-    if (!(calling instanceof Promise)) return calling;
-    return calling.then(undefined, (error: unknown) => fail(context, error, wanted));
+    const round = await openRound(context, identityOf(wanted));
+    if (round?.kind === "parked") return await answerParked(context, round, wanted.inputResponses ?? {});
+    return await resolveAndRun(context, wanted, round);
   } catch (error) {
     return fail(context, error, wanted);
   }
-}
-
-async function nextRound(context: RequestContext, wanted: WantedCall): Promise<string> {
-  const round = await openRound(context, identityOf(wanted));
-  if (round?.kind === "parked") return answerParked(context, round, wanted.inputResponses ?? {});
-  return resolveAndRun(context, wanted, round);
 }
 
 /** What a later round of the call must be about, too. */
@@ -88,11 +80,11 @@ interface CallPlan {
   readonly isListed: boolean;
 }
 
-function resolveAndRun(
+async function resolveAndRun(
   context: RequestContext,
   wanted: WantedCall,
   round: OpenedRound | undefined,
-): string | Promise<string> {
+): Promise<string> {
   const hops = nextHop(context.request.params);
   if (isTooFar(hops)) throw tooFar();
   const { port } = context.user;
@@ -104,15 +96,13 @@ function resolveAndRun(
   const target = port.own.targetOf(wanted.name, wanted.args);
   if (target === undefined) {
     const calling = callOwnTool(context, wanted.name, wanted.args);
-    if (calling !== undefined) return calling.then((result) => ownResult(context, result));
+    if (calling !== undefined) return ownResult(context, await calling);
     const waiting = signInServer(port, wanted.name);
     if (waiting !== undefined) return signIn(context, waiting);
   }
   const { name, args } = target ?? wanted;
-  const entry = port.catalog.entry(name);
-  if (entry !== undefined) return decideAndRun(context, entry, args, plan);
-  const { signal } = context.exchange;
-  return findForCall(context, name, signal).then((found) => decideAndRun(context, found, args, plan));
+  const entry = port.catalog.entry(name) ?? (await findForCall(context, name, context.exchange.signal));
+  return decideAndRun(context, entry, args, plan);
 }
 
 /** With code mode there are only its tools, and those that begin a login. */
@@ -138,24 +128,21 @@ function callOfCode(context: RequestContext, code: GatewayCode, wanted: WantedCa
   });
 }
 
-function decideAndRun(
+async function decideAndRun(
   context: RequestContext,
   entry: CatalogEntry,
   args: Fields,
   plan: CallPlan,
-): string | Promise<string> {
+): Promise<string> {
   const { wanted, round, isListed } = plan;
   noteFacts(context, entry, args);
   if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (isListed) checkParamHeaders(context, entry, args);
-  const deciding = decideCall(context, entry, args, plan);
-  const apply = (decided: DecidedCall): string | Promise<string> => {
-    if ("answer" in decided && decided.isDenied) return decided.answer;
-    const end = () => ("answer" in decided ? decided.answer : run(context, entry, plan, { args, decided }));
-    // A refusal uses the state up, too: the person has decided.
-    return isApprovedRound(round) ? runOnce(context, round, end) : end();
-  };
-  return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
+  const decided = await decideCall(context, entry, args, plan);
+  if ("answer" in decided && decided.isDenied) return decided.answer;
+  const end = () => ("answer" in decided ? decided.answer : run(context, entry, plan, { args, decided }));
+  // A refusal uses the state up, too: the person has decided.
+  return isApprovedRound(round) ? runOnce(context, round, end) : end();
 }
 
 /** Runs the call. */
@@ -243,11 +230,11 @@ interface FinishedCall {
   readonly entry: CatalogEntry;
 }
 
-function finish(
+async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   { wanted, isApproved, progress, entry }: FinishedCall,
-): string | Promise<string> {
+): Promise<string> {
   const { client, facts, user, request } = context;
   facts.server = server;
   if (resultType === "input_required") {
@@ -259,14 +246,12 @@ function finish(
     return resultText(client, sealed, { resultType });
   }
   facts.outcome = fields["isError"] === true ? "error" : "ok";
-  const toText = (named: Fields): string | Promise<string> =>
-    hasUris(named)
-      ? withPublicUris(context, server, named).then((renamed) => resultText(client, renamed, { resultType }))
-      : resultText(client, named, { resultType });
-  if (resultType !== "task" && request.params["task"] === undefined)
-    return toText(withClientTasks(context, server, fields));
+  const isTask = resultType === "task" || request.params["task"] !== undefined;
   const tool = toolAt(user.port, entry, server);
-  return beginTask(context, { server, tool, fields, resultType }, progress).then(toText);
+  const named = isTask
+    ? await beginTask(context, { server, tool, fields, resultType }, progress)
+    : withClientTasks(context, server, fields);
+  return resultText(client, await withPublicUris(context, server, named), { resultType });
 }
 
 /** The name of the tool at the server that answered, which may be a fallback server. */

@@ -26,8 +26,7 @@ export async function refusalOfRead(
 ): Promise<string | undefined> {
   if (parts.policy === undefined) return undefined;
   const { principal, scopes } = client;
-  const deciding = parts.policy.decide({ principal, scopes, ...read });
-  const { effect, reason } = deciding instanceof Promise ? await deciding : deciding;
+  const { effect, reason } = await parts.policy.decide({ principal, scopes, ...read });
   if (effect === "allow") return undefined;
   facts.outcome = "refused";
   return reason ?? "the policy does not allow it";

@@ -39,13 +39,12 @@ export interface AllowedCall {
   readonly isApproved: boolean;
 }
 
-/** Returns no promise if the policy allows the call at once. */
-export function decideCall(
+export async function decideCall(
   context: RequestContext,
   { info, source }: CatalogEntry,
   args: Fields,
   approval: ApprovalParts,
-): DecidedCall | Promise<DecidedCall> {
+): Promise<DecidedCall> {
   const { parts, client } = context;
   const { policy } = parts;
   if (policy === undefined) return { isExact: false, isApproved: false };
@@ -59,18 +58,14 @@ export function decideCall(
       publicName: info.name,
       args,
     });
-  const apply = (decision: PolicyDecision): DecidedCall | Promise<DecidedCall> => {
-    if (decision.effect === "deny") return { answer: refused(context, decision), isDenied: true };
-    // What a person has decided about the call holds, also if the policy asks no person any more.
-    if (decision.effect === "allow" && approval.round?.kind !== "approval")
-      return { isExact: decision.readsArguments === true, isApproved: false };
-    // A person who approves has read the arguments too.
-    return approve(context, decision, { ...approval, info, args, decide }).then((answer) =>
-      answer === undefined ? { isExact: true, isApproved: true } : { answer, isDenied: false },
-    );
-  };
-  const deciding = decide();
-  return deciding instanceof Promise ? deciding.then(apply) : apply(deciding);
+  const decision = await decide();
+  if (decision.effect === "deny") return { answer: refused(context, decision), isDenied: true };
+  // What a person has decided about the call holds, also if the policy asks no person any more.
+  if (decision.effect === "allow" && approval.round?.kind !== "approval")
+    return { isExact: decision.readsArguments === true, isApproved: false };
+  const answer = await approve(context, decision, { ...approval, info, args, decide });
+  // A person who approves has read the arguments too.
+  return answer === undefined ? { isExact: true, isApproved: true } : { answer, isDenied: false };
 }
 
 /**

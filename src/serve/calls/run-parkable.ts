@@ -13,19 +13,15 @@ import { refusalNow } from "./decide-call.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
 import { type NextRound, sealRound } from "./request-state.js";
 
-/** Not `async`, because each async function on the way of a plain call costs time. */
-export function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
+export async function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
   const { client, exchange, facts } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
-    const failed = (error: unknown) => parkable.fail(context, error);
-    return parkable.run(exchange.signal, undefined).then((outcome) => {
-      try {
-        const finished = parkable.finish(context, outcome);
-        return finished instanceof Promise ? finished.catch(failed) : finished;
-      } catch (error) {
-        return failed(error);
-      }
-    }, failed);
+    try {
+      const outcome = await parkable.run(exchange.signal, undefined);
+      return await parkable.finish(context, outcome);
+    } catch (error) {
+      return parkable.fail(context, error);
+    }
   }
   const call = new InterruptibleCall<CallOutcome>(parkable.inputResponses);
   const controller = new AbortController();

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { EventStream } from "./event-stream.js";
-import { type EventSink, type HttpReply, NO_HEADERS } from "./http-request.js";
+import type { EventSink, HttpReply } from "./http-request.js";
 
 /** A client that reads nothing. */
 function stalledReply() {
@@ -24,7 +24,7 @@ function stalledReply() {
 
 test("a large result is sent to a slow client after what waits: the stream ends with it", () => {
   const { reply, isCut, text } = stalledReply();
-  const stream = new EventStream(reply, NO_HEADERS);
+  const stream = new EventStream(reply, {});
   stream.send('{"a":1}');
   stream.send('{"b":2}');
   const json = JSON.stringify({ result: "é".repeat(5 * 1024 * 1024) });
@@ -38,7 +38,7 @@ test("a large result is sent to a slow client after what waits: the stream ends 
 
 test("a client that reads nothing is cut, if too many messages wait for it", () => {
   const { reply, isCut } = stalledReply();
-  const stream = new EventStream(reply, NO_HEADERS);
+  const stream = new EventStream(reply, {});
   for (let count = 0; count < 4; count += 1) stream.send(JSON.stringify("x".repeat(1024 * 1024)));
   expect(isCut()).toBe(false);
   stream.send(JSON.stringify("x".repeat(1024 * 1024)));

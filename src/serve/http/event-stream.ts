@@ -1,7 +1,7 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
-import { type EventSink, type Headers, type HttpReply, NO_HEADERS } from "./http-request.js";
+import type { EventSink, Headers, HttpReply } from "./http-request.js";
 
 const EVENT_STREAM_HEADERS = {
   "content-type": "text/event-stream",
@@ -34,9 +34,7 @@ export class EventStream implements OpenStream {
 
   /** @param first is sent with the first event, because every write costs time, or by `flush` */
   constructor(reply: HttpReply, headers: Headers, first = "") {
-    this.#sink = reply.open(
-      headers === NO_HEADERS ? EVENT_STREAM_HEADERS : { ...EVENT_STREAM_HEADERS, ...headers },
-    );
+    this.#sink = reply.open({ ...EVENT_STREAM_HEADERS, ...headers });
     this.#first = first;
     this.#sink.onDrain(() => this.#drained());
     reply.onGone(() => this.#over());

@@ -1,5 +1,5 @@
 /** Checks of an HTTP request that come before its credentials and its body. */
-import { type Headers, type HttpRequest, NO_HEADERS } from "./http-request.js";
+import type { Headers, HttpRequest } from "./http-request.js";
 
 export interface GuardRules {
   /** Host names without port; undefined: any. */
@@ -32,17 +32,7 @@ export function refusalOf(
 const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   host !== undefined && /^https?:\/\//i.test(origin) && origin.replace(/^https?:\/\//i, "") === host;
 
-/** Nearly all requests name the same host. */
-const lastAllowed = new WeakMap<ReadonlySet<string>, string>();
-
 function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
-  if (lastAllowed.get(allowed) === host) return true;
-  if (!isAllowedName(host, allowed)) return false;
-  lastAllowed.set(allowed, host);
-  return true;
-}
-
-function isAllowedName(host: string, allowed: ReadonlySet<string>): boolean {
   const lower = host.toLowerCase();
   if (allowed.has(lower)) return true;
   const colon = lower.lastIndexOf(":");
@@ -52,7 +42,7 @@ function isAllowedName(host: string, allowed: ReadonlySet<string>): boolean {
 /** Headers for pages of an allowed origin. */
 export function corsHeaders(request: HttpRequest, { allowedOrigins }: GuardRules): Headers {
   const origin = request.header("origin");
-  if (origin === undefined || !allowedOrigins.has(origin)) return NO_HEADERS;
+  if (origin === undefined || !allowedOrigins.has(origin)) return {};
   return {
     "access-control-allow-origin": origin,
     "access-control-expose-headers": "mcp-session-id, www-authenticate",

@@ -87,8 +87,7 @@ export class HttpEndpoint {
       const refusal = refusalOf(request, this.#settings.rules);
       if (refusal !== undefined) return refuse(reply, 403, refusal);
       if (request.method === "OPTIONS") return this.#preflight(request, reply, cors);
-      const checking = this.#settings.authenticate(request);
-      const user = checking instanceof Promise ? await checking : checking;
+      const user = await this.#settings.authenticate(request);
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
       if (this.#isClosing) return refuseClosing(reply);
       const arrival = await this.#arrive(request, user);

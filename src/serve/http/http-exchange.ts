@@ -4,7 +4,7 @@ import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import { EventStream } from "./event-stream.js";
-import { type Headers, type HttpReply, type HttpRequest, NO_HEADERS } from "./http-request.js";
+import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
 import { canBePrimed, primingEvent } from "./primed-stream.js";
 
 const JSON_HEADERS = { "content-type": "application/json" } as const;
@@ -90,11 +90,8 @@ export class HttpExchange implements Exchange, TimedRequest {
   finish(text: string, status: number, headers?: Headers): void {
     const { reply, clock } = this.#given;
     clock.delete(this);
-    if (this.#stream === undefined) {
-      const own = this.#given.headers;
-      const isPlain = own === NO_HEADERS && headers === undefined;
-      return reply.send(status, isPlain ? JSON_HEADERS : { ...own, ...JSON_HEADERS, ...headers }, text);
-    }
+    if (this.#stream === undefined)
+      return reply.send(status, { ...this.#given.headers, ...JSON_HEADERS, ...headers }, text);
     this.#stream.sendResult(text);
     this.#stream.end();
     this.#given.streams.delete(this.#stream);

@@ -53,8 +53,6 @@ export class BodyBytes {
 
 export type Headers = Readonly<Record<string, string>>;
 
-export const NO_HEADERS: Headers = {};
-
 export interface HttpReply {
   /** Sends the whole response. */
   send(status: number, headers: Headers, body?: string): void;
