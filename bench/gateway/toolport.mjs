@@ -27,14 +27,17 @@ const toolport = createToolport({ mcpServers: upstreams, store });
 const gateway = createGateway(toolport, {
   auth,
   audit,
-  policy: await readPolicy({
-    default: "allow",
-    rules: [
-      { effect: "deny", server: "payments", tool: "delete_*" },
-      { effect: "deny", user: { subject: "guest-*" } },
-      { effect: "allow", scope: "tools:use" },
-    ],
-  }),
+  policy: await readPolicy(
+    {
+      default: "allow",
+      rules: [
+        { effect: "deny", server: "payments", tool: "delete_*" },
+        { effect: "deny", user: { subject: "guest-*" } },
+        { effect: "allow", scope: "tools:use" },
+      ],
+    },
+    { knownServers: ["payments"] },
+  ),
 });
 
 /** The least that serves `fetch` handlers on Node. */

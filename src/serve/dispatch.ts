@@ -10,13 +10,13 @@ import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from 
 import { listPage } from "./lists/list-page.js";
 import { type ClientRequest, isFields } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
-import { errorText, responseText, resultText } from "./results.js";
+import { errorText, type Json, responseJson, resultText } from "./results.js";
 import { listen } from "./streams/listen.js";
 import { subscribe } from "./streams/subscribe.js";
 import type { Arrival } from "./users.js";
 
 /** Returns the JSON of the result. */
-type Handler = (context: RequestContext) => string | Promise<string>;
+type Handler = (context: RequestContext) => Json | Promise<Json>;
 
 const BOTH: Readonly<Record<string, Handler>> = {
   "tools/list": (context) => listPage(context, "tools"),
@@ -52,7 +52,7 @@ const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
 
 /** A response to one request. */
 export interface Served {
-  readonly text: string;
+  readonly json: Json;
   /** HTTP status. */
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -104,7 +104,7 @@ export async function serveRequest(
       bodyBytes,
       facts,
     });
-    served = { text: responseText(request.id, result), status: 200, isError: false };
+    served = { json: responseJson(request.id, result), status: 200, isError: false };
   } catch (error) {
     const fault = toFault(error, client.era);
     facts.outcome ??= "error";
@@ -141,7 +141,7 @@ export async function recordUnserved(
 }
 
 const failed = ({ id }: ClientRequest, fault: Fault): Served => ({
-  text: errorText(id, fault),
+  json: errorText(id, fault),
   status: fault.status,
   headers: fault.headers,
   isError: true,

@@ -22,7 +22,7 @@ import {
 } from "./message.js";
 import { OpenRequests } from "./open-requests.js";
 import type { GatewayParts } from "./request-context.js";
-import { errorText } from "./results.js";
+import { errorText, toText } from "./results.js";
 import { openLegacyFeed } from "./streams/listen.js";
 
 /** What a legacy client said in its handshake. */
@@ -110,7 +110,7 @@ export class MessageConnection {
     try {
       const served = await serveRequest(this.#parts, client, this.#exchange(key, controller.signal), request);
       // A cancelled request gets no answer, except for the end of a stream.
-      if (!controller.signal.aborted) this.#write(served.text);
+      if (!controller.signal.aborted) this.#write(toText(served.json));
     } finally {
       this.#open.delete(key);
       this.#held.delete(key);

@@ -62,25 +62,37 @@ function cacheFields(fields: Fields, cache: CachePolicy): CachePolicy {
   };
 }
 
-/** The JSON text of a result with one list, whose entries are JSON text already. */
-export function listText(
+/** JSON as text or in UTF-8. */
+export type Json = string | Uint8Array<ArrayBuffer>;
+
+export const toText = (json: Json): string =>
+  typeof json === "string" ? json : new TextDecoder().decode(json);
+
+const wrap = (before: string, json: Json, after: string): Json =>
+  typeof json === "string"
+    ? `${before}${json}${after}`
+    : Buffer.concat([Buffer.from(before), json, Buffer.from(after)]);
+
+/** The JSON of a result with one list. */
+export function listJson(
   client: Pick<GatewayClient, "era">,
   { key, entries, nextCursor, cache }: ListParts,
-): string {
+): Json {
   const rest = resultText(client, { nextCursor }, { cache });
-  return `{"${key}":[${entries.join(",")}]${rest === "{}" ? "}" : `,${rest.slice(1)}`}`;
+  return wrap(`{"${key}":[`, entries, rest === "{}" ? "]}" : `],${rest.slice(1)}`);
 }
 
 interface ListParts {
   readonly key: string;
-  readonly entries: readonly string[];
+  /** Separated by commas. */
+  readonly entries: Json;
   readonly nextCursor: string | undefined;
   readonly cache: CachePolicy;
 }
 
-/** The JSON text of a whole response. */
-export const responseText = (id: unknown, result: string): string =>
-  `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":${result}}`;
+/** The JSON of a whole response. */
+export const responseJson = (id: unknown, result: Json): Json =>
+  wrap(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, result, "}");
 
 /** The JSON text of an error response. */
 export const errorText = (

@@ -21,6 +21,7 @@ import {
 } from "../message.js";
 import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
+import { toText } from "../results.js";
 import type { OpenedSession } from "../sessions.js";
 import type { Arrival } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
@@ -201,7 +202,7 @@ export class HttpEndpoint {
     const open = this.#begin(client, exchange, message);
     try {
       const served = await serveRequest(this.#parts, client, exchange, message, arrival);
-      exchange.finish(served.text, served.status, this.#headersOf(served, client, message));
+      exchange.finish(served.json, served.status, this.#headersOf(served, client, message));
     } finally {
       this.#open.delete(open);
       this.#awaitReader(reply, client);
@@ -250,7 +251,7 @@ export class HttpEndpoint {
       const answers = await Promise.all(
         requests.map(async (each, index) => {
           const arrived = index === 0 ? arrival : undefined;
-          return (await this.#serve(client, exchange, each, arrived)).text;
+          return toText((await this.#serve(client, exchange, each, arrived)).json);
         }),
       );
       exchange.finish(`[${answers.join(",")}]`, 200);

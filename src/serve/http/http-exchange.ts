@@ -3,6 +3,7 @@ import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
+import { type Json, toText } from "../results.js";
 import { EventStream } from "./event-stream.js";
 import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
 import { canBePrimed, primingEvent } from "./primed-stream.js";
@@ -87,12 +88,12 @@ export class HttpExchange implements Exchange, TimedRequest {
   }
 
   /** Ends the exchange with one response. */
-  finish(text: string, status: number, headers?: Headers): void {
+  finish(json: Json, status: number, headers?: Headers): void {
     const { reply, clock } = this.#given;
     clock.delete(this);
     if (this.#stream === undefined)
-      return reply.send(status, { ...this.#given.headers, ...JSON_HEADERS, ...headers }, text);
-    this.#stream.sendResult(text);
+      return reply.send(status, { ...this.#given.headers, ...JSON_HEADERS, ...headers }, json);
+    this.#stream.sendResult(toText(json));
     this.#stream.end();
     this.#given.streams.delete(this.#stream);
   }

@@ -1,4 +1,5 @@
 /** One HTTP request and its response, independent of the server that received it. */
+import type { Json } from "../results.js";
 
 export interface HttpRequest {
   readonly method: string;
@@ -55,7 +56,7 @@ export type Headers = Readonly<Record<string, string>>;
 
 export interface HttpReply {
   /** Sends the whole response. */
-  send(status: number, headers: Headers, body?: string): void;
+  send(status: number, headers: Headers, body?: Json): void;
   /** Sends a response of web code, with all its cookies. */
   respond(response: Response): Promise<void>;
   /** Begins a response that stays open. Its headers are sent with the first text, or by `flush`. */

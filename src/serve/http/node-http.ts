@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { timerMs } from "../../util/timers.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
+import type { Json } from "../results.js";
 import {
   BodyBytes,
   type BodyLimits,
@@ -143,7 +144,7 @@ export class NodeReply implements HttpReply {
     this.#response = response;
   }
 
-  send(status: number, headers: Headers, body?: string): void {
+  send(status: number, headers: Headers, body?: Json): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
     const length = body !== undefined && { "content-length": Buffer.byteLength(body) };

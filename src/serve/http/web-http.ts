@@ -1,6 +1,7 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 
 import { withDeadline } from "../../util/with-deadline.js";
+import type { Json } from "../results.js";
 import {
   BodyBytes,
   type BodyLimits,
@@ -100,7 +101,7 @@ export class FetchReply implements HttpReply {
     signal?.addEventListener("abort", () => this.#lost(), { once: true });
   }
 
-  send(status: number, headers: Headers, body?: string): void {
+  send(status: number, headers: Headers, body?: Json): void {
     this.#isComplete = true;
     this.#resolve(new Response(status === 204 ? null : (body ?? null), { status, headers }));
   }

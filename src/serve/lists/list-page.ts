@@ -8,7 +8,7 @@ import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
 import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
-import { type CachePolicy, listText, NOT_CACHED } from "../results.js";
+import { type CachePolicy, type Json, listJson, NOT_CACHED } from "../results.js";
 import { entriesOf, type ListEntry, type ListKey } from "./list-entries.js";
 
 const MAX_PAGE_ENTRIES = 200;
@@ -17,7 +17,7 @@ const MAX_PAGE_CHARS = 1_000_000;
 const CHUNK = MAX_PAGE_ENTRIES + 1;
 
 /** One page of a list. */
-export async function listPage(context: RequestContext, list: ListKey): Promise<string> {
+export async function listPage(context: RequestContext, list: ListKey): Promise<Json> {
   const { parts, user, client, request } = context;
   const { cursor } = request.params;
   const opened = cursor === undefined ? undefined : await openCursor(context, list, cursor);
@@ -49,7 +49,22 @@ export async function listPage(context: RequestContext, list: ListKey): Promise<
         ...(cache.cacheScope === "public" && { s: true }),
       })
     : undefined;
-  return listText(client, { key: list, entries: page.map(({ text }) => text), nextCursor, cache });
+  return listJson(client, { key: list, entries: pageJson(page), nextCursor, cache });
+}
+
+/** Pages by their first entry. To encode a page for each client triples "tools/list of 1,000 tools, all pages". */
+const pages = new WeakMap<ListEntry, { readonly page: readonly ListEntry[]; readonly json: Json }>();
+
+/** The entries of a page. Users who see the same entries share it. */
+function pageJson(page: readonly ListEntry[]): Json {
+  const [first] = page;
+  if (first === undefined) return "";
+  const known = pages.get(first);
+  if (known?.page.length === page.length && known.page.every((entry, index) => entry === page[index]))
+    return known.json;
+  const json = Buffer.from(page.map(({ text }) => text).join(","));
+  pages.set(first, { page, json });
+  return json;
 }
 
 /** The index of the first entry whose key comes after another one. */
