@@ -137,6 +137,8 @@ const tooLarge = (maxBytes: number): Fault => bodyTooLarge(maxBytes, { connectio
 /** What a socket holds in any case. */
 const UNSENT_BYTES = 64 * 1024;
 
+const LARGE_CHARS = 64 * 1024;
+
 export class NodeReply implements HttpReply {
   readonly #response: ServerResponse;
 
@@ -147,9 +149,11 @@ export class NodeReply implements HttpReply {
   send(status: number, headers: Headers, body?: Json): void {
     const response = this.#response;
     if (response.headersSent || response.destroyed) return;
-    const length = body !== undefined && { "content-length": Buffer.byteLength(body) };
+    // Node copies a text once more, to put the headers before it: a fifth of "1 MB result → HTTP".
+    const sent = typeof body === "string" && body.length > LARGE_CHARS ? Buffer.from(body) : body;
+    const length = sent !== undefined && { "content-length": Buffer.byteLength(sent) };
     response.writeHead(status, { ...headers, ...length });
-    response.end(body);
+    response.end(sent);
   }
 
   async respond(given: Response): Promise<void> {
