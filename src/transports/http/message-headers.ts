@@ -37,50 +37,47 @@ export class MessageHeaders {
 
   /** For a POST. `initialize` starts a session, so it has no session id. */
   forMessage(message: JSONRPCMessage, given?: Readonly<Fields>): Fields {
-    const { "mcp-session-id": session, ...rest } = this.forStream();
     const method = "method" in message && "id" in message ? message.method : undefined;
-    return {
-      ...rest,
-      ...(session !== undefined && method !== "initialize" && { "mcp-session-id": session }),
-      accept: "application/json, text/event-stream",
-      "content-type": "application/json",
-      ...(method !== undefined && requestFields(method, message)),
-      ...(given && givenFields(given)),
-    };
+    const fields = this.#fields("application/json, text/event-stream");
+    fields["content-type"] = "application/json";
+    if (method === "initialize") delete fields["mcp-session-id"];
+    else if (method !== undefined) addRequestFields(fields, method, message);
+    return given === undefined ? fields : { ...fields, ...givenFields(given) };
   }
 
   /** For a GET, optionally resuming after an event. */
   forStream(lastEventId?: string): Fields {
-    const source = this.#source;
-    const { sessionId, protocolVersion } = this;
-    return {
-      // A function is called by `Endpoint.send()` for every request.
-      ...(typeof source !== "function" && allowedFields(source.reveal())),
-      accept: "text/event-stream",
-      "accept-encoding": "identity",
-      ...(sessionId !== undefined && { "mcp-session-id": sessionId }),
-      ...(protocolVersion !== undefined && { "mcp-protocol-version": protocolVersion }),
-      ...(lastEventId !== undefined && { "last-event-id": lastEventId }),
-    };
+    const fields = this.#fields("text/event-stream");
+    if (lastEventId !== undefined) fields["last-event-id"] = lastEventId;
+    return fields;
   }
 
   forEnd(): Fields {
     const { accept: _, ...fields } = this.forStream();
     return fields;
   }
+
+  #fields(accept: string): Fields {
+    const source = this.#source;
+    // A function is called by `Endpoint.send()` for every request.
+    const fields = typeof source === "function" ? {} : allowedFields(source.reveal());
+    fields["accept"] = accept;
+    fields["accept-encoding"] = "identity";
+    if (this.sessionId !== undefined) fields["mcp-session-id"] = this.sessionId;
+    if (this.protocolVersion !== undefined) fields["mcp-protocol-version"] = this.protocolVersion;
+    return fields;
+  }
 }
 
 /** Servers of stateless revisions compare these headers with the message. */
-function requestFields(method: string, message: object): Fields | undefined {
+function addRequestFields(fields: Fields, method: string, message: object): void {
   const version = ownVersion(message);
-  if (version === undefined || method === "initialize") return undefined;
+  if (version === undefined) return;
   const source = NAMED_BY.get(method);
   const name = source === undefined ? undefined : (message as { params: Params }).params[source];
-  return {
-    "mcp-protocol-version": version,
-    "mcp-method": method,
-    ...(typeof name === "string" && { "mcp-name": encodeHeaderText(name) }),
-  };
+  fields["mcp-protocol-version"] = version;
+  fields["mcp-method"] = method;
+  if (typeof name === "string") fields["mcp-name"] = encodeHeaderText(name);
 }
 
 /** The headers that the caller sets for this message. `Endpoint` adds the credentials. */
