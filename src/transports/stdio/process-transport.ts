@@ -186,12 +186,7 @@ export class ProcessTransport implements ServerTransport {
 
   #receive(message: JSONRPCMessage): void {
     if (this.#closedByCaller) return;
-    // Hot path: no `#isolate`, which would allocate a closure for every message.
-    try {
-      this.onmessage?.(message);
-    } catch (error) {
-      this.#report(error);
-    }
+    this.#isolate(() => this.onmessage?.(message));
   }
 
   #isolate(callback: () => void): void {
