@@ -1,7 +1,7 @@
 /** What ends the delay before a reconnect, and when. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import { reconnectWaits } from "./reconnect-policy.js";
-import { ReconnectWait } from "./reconnect-wait.js";
+import { ReconnectWait } from "./server-connection.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

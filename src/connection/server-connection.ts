@@ -1,9 +1,12 @@
 /** The state machine of one connection: it connects, reconnects and closes. All state changes happen here. */
 import type { ServerConfig } from "../config/server-config.js";
 import { AuthError } from "../errors/auth-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
+import { onSharedAbort } from "../util/shared-abort.js";
+import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";
 import type { ConnectionParts, WaitOptions } from "./connection-parts.js";
@@ -15,12 +18,9 @@ import {
   stateAfter,
   TRANSITIONS,
 } from "./connection-state.js";
-import { Departures } from "./departures.js";
 import { type Established, establish } from "./establish.js";
-import { findLoss, mayBeReplacedAtOnce, PING_LIMIT_MS, waitForSign } from "./health-check.js";
-import { RestartBudget, reconnectWaits } from "./reconnect-policy.js";
-import { ReconnectWait } from "./reconnect-wait.js";
-import { Usage } from "./run-on-session.js";
+import { type ReconnectWaits, RestartBudget, reconnectWaits } from "./reconnect-policy.js";
+import { isLost, Usage } from "./run-on-session.js";
 
 export type { WaitOptions };
 
@@ -361,5 +361,148 @@ export class ServerConnection {
     this.#state = next;
     const change: StateChange = { server: this.name, from, to: next.status, reason, error };
     this.#parts.onState(change);
+  }
+}
+
+class Departures {
+  readonly #closings = new Set<Promise<void>>();
+  readonly #sessions = new Set<Session>();
+
+  /** `closeAll()` waits for this promise. */
+  track(closing: Promise<void>): void {
+    const tracked: Promise<void> = closing
+      .catch(() => {})
+      .finally(() => {
+        this.#closings.delete(tracked);
+      });
+    this.#closings.add(tracked);
+  }
+
+  /** Closes a lost session after its last request: other calls may still receive their responses on it. */
+  retire(session: Session): void {
+    this.track(session.retire().finally(this.hold(session)));
+  }
+
+  /** Registers a session that `closeAll()` closes, until the returned function is called. */
+  hold(session: Session): () => void {
+    this.#sessions.add(session);
+    return () => void this.#sessions.delete(session);
+  }
+
+  /** Waits until all have closed. */
+  async settled(): Promise<void> {
+    await Promise.all(this.#closings);
+  }
+
+  /** Closes everything at once, and waits for it. */
+  async closeAll(): Promise<void> {
+    for (const session of this.#sessions) this.track(session.close());
+    await this.settled();
+  }
+}
+
+/** How long a server may take to answer a ping. */
+const PING_LIMIT_MS = 10_000;
+
+/** How often a silent session is checked for new messages. */
+const LOOK_EVERY_MS = 50;
+
+/**
+ * Pings the server. Resolves with the error if the session cannot be used any more, and with undefined if the server sends
+ * anything: a response, an error, or any other message.
+ */
+async function findLoss(session: Session, limitMs: number): Promise<ToolportError | undefined> {
+  const before = session.received;
+  try {
+    await session.ping({ timeoutMs: limitMs, maxTimeoutMs: limitMs, quiet: true, background: true });
+    return undefined;
+  } catch (cause) {
+    const error = toToolportError(cause, { server: session.server });
+    // A closing connection reports its own error.
+    if (session.received !== before || error.code === "CLOSED") return undefined;
+    if (error.code === "TIMEOUT") return noSignOfLife(session.server, limitMs, error);
+    return isLost(error, session) ? error : undefined;
+  }
+}
+
+/**
+ * A process is replaced only when none of its calls can be answered any more: it may be single-threaded and busy. Over a
+ * network, calls on the old connection continue while a new one opens. Custom transports are treated like processes.
+ */
+const mayBeReplacedAtOnce = ({ transport }: Session): boolean =>
+  transport === "http" || transport === "sse" || transport === "websocket";
+
+/**
+ * Waits until a silent session receives a message (`"alive"`), has no open request (`"idle"`), or closes.
+ * Rejects when the signal aborts.
+ */
+async function waitForSign(session: Session, signal: AbortSignal): Promise<"alive" | "idle" | "closed"> {
+  const before = session.received;
+  let isClosed = false;
+  void session.closed.then(() => {
+    isClosed = true;
+  });
+  for (;;) {
+    // Lets `closed` settle first: it resolves before the requests that it interrupts are counted.
+    await undefined;
+    if (isClosed) return "closed";
+    if (session.received !== before) return "alive";
+    if (session.inFlight === 0) return "idle";
+    await pause(LOOK_EVERY_MS, signal);
+  }
+}
+
+function noSignOfLife(server: string, limitMs: number, cause: ToolportError): ConnectionError {
+  return new ConnectionError({
+    code: "UNREACHABLE",
+    server,
+    what: `The server answered neither a request nor the ping that followed within ${limitMs / 1_000} s`,
+    next: "Toolport opens a new connection; if this happens again, see the server's log",
+    retryable: true,
+    cause,
+  });
+}
+
+export class ReconnectWait {
+  /** Ends the current delay and clears its timers. */
+  #cut: AbortController | undefined;
+  /** When the last delay ended and an attempt began (`performance.now()`). */
+  #endedAt = Number.NEGATIVE_INFINITY;
+  /** When a waiting call may end the delay (`performance.now()`). */
+  #callAt = 0;
+
+  /** Resolves when the next attempt is due; rejects with the reason of the signal. */
+  async start({ backgroundMs, callPauseMs }: ReconnectWaits, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const cut = new AbortController();
+    const stopListening = onSharedAbort(signal, () => cut.abort());
+    this.#cut = cut;
+    this.#callAt = this.#endedAt + callPauseMs;
+    if (backgroundMs > 0) await pause(backgroundMs, cut.signal).catch(() => {});
+    stopListening();
+    cut.abort();
+    if (this.#cut === cut) this.#cut = undefined;
+    this.#endedAt = performance.now();
+    signal.throwIfAborted();
+  }
+
+  /** The program asked for this server: the next attempt is due now. */
+  end(): void {
+    this.#cut?.abort();
+  }
+
+  /** A call waits for the server: the next attempt is due as soon as the policy allows. */
+  needed(): void {
+    const cut = this.#cut;
+    if (cut === undefined) return;
+    const leftMs = this.#callAt - performance.now();
+    if (leftMs <= 0) return cut.abort();
+    // One timer is enough for all waiting calls.
+    if (leftMs === Number.POSITIVE_INFINITY) return;
+    this.#callAt = Number.POSITIVE_INFINITY;
+    pause(leftMs, cut.signal).then(
+      () => cut.abort(),
+      () => {},
+    );
   }
 }

@@ -6,6 +6,7 @@ import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
@@ -14,7 +15,7 @@ import { paramHeaders } from "../protocol/param-headers.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { dependsOnInput } from "../protocol/session-result.js";
-import { readCreatedTask } from "../protocol/tasks.js";
+import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
   CallProgress,
@@ -26,9 +27,10 @@ import { relayResult, reportRising } from "./relay-result.js";
 import { isRepeatable } from "./retry.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
 import { suspendCall } from "./suspend/paused-result.js";
-import { requestTask, requireResult, taskReceipt, withoutReceipt } from "./tasks/request-task.js";
+import { taskFault } from "./tasks/task-errors.js";
+import { TASK_META_KEY, type TaskRecord } from "./tasks/task-record.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
-import type { ResolvedCall, ResolvedHandler } from "./tool-call.js";
+import type { ResolvedCall, ResolvedHandler, ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type MalformedContent, type ToolResult, toToolResult } from "./tool-result.js";
 
 export interface AttemptParts extends CallProgressParts {
@@ -276,4 +278,62 @@ class Attempt {
 function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | undefined {
   if (toolTimeoutsMs === undefined) return undefined;
   return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];
+}
+
+const DEFAULT_TTL_MS = 60 * 60 * 1_000;
+
+/**
+ * The `task` parameter of `tools/call`; undefined for none. In the modern era the server decides alone. Throws if the caller
+ * wants a task and the tool does not support it.
+ */
+function requestTask(
+  { tool, options, deadline }: ToolCall,
+  session: Session,
+  execution: Readonly<Record<string, unknown>> | undefined,
+): { ttl: number } | undefined {
+  const support = taskSupport(session, execution);
+  if (support === "never" && options.task) {
+    throw new CatalogError({
+      code: "NOT_OFFERED",
+      server: tool.server,
+      tool: tool.sourceName,
+      what: "The tool cannot run as a task",
+      next: "Call it without task: true",
+    });
+  }
+  if (session.era === "modern" || support === "never") return undefined;
+  if (support === "optional" && !options.task) return undefined;
+  const wish = typeof options.task === "object" ? options.task.ttlMs : undefined;
+  const leftMs = deadline - performance.now();
+  // At least as long as the caller waits.
+  return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
+}
+
+/** Throws if the server announces a task in a form that is not supported. */
+function requireResult({ tool }: ToolCall, raw: Record<string, unknown>): Record<string, unknown> {
+  if (raw["resultType"] !== "task") return raw;
+  const where = { server: tool.server, tool: tool.sourceName };
+  throw taskFault(where, "The server answered with a task that cannot be understood", raw);
+}
+
+const receipts = new WeakSet<object>();
+
+/** Takes the place of the result: names the created task. */
+function taskReceipt(record: TaskRecord): Record<string, unknown> {
+  const content = [{ type: "text", text: "The server continues the work as a task." }];
+  const receipt = { content, _meta: { [TASK_META_KEY]: record } };
+  receipts.add(receipt);
+  return receipt;
+}
+
+/** Removes a receipt that came from the server, because only Toolport creates receipts. */
+function withoutReceipt(
+  { options, task }: ToolCall,
+  result: ToolResult,
+  raw: Record<string, unknown>,
+): ToolResult {
+  if (!options.task || task !== undefined || result._meta?.[TASK_META_KEY] === undefined) return result;
+  if (receipts.has(raw)) return result;
+  const { [TASK_META_KEY]: _, ...meta } = result._meta;
+  return { ...result, _meta: meta };
 }

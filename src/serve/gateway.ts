@@ -1,6 +1,6 @@
 /** Offers the servers of a port as one MCP server: over HTTP, stdio and in memory, for any number of users and replicas. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import type { Transport } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type GatewayAccess, gatewayAccess } from "../port/gateway-access.js";
 import type { Toolport } from "../toolport.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
@@ -10,8 +10,9 @@ import type { HttpReply, HttpRequest } from "./http/http-request.js";
 import { HttpRouter } from "./http/http-router.js";
 import { NodeReply, NodeRequest } from "./http/node-http.js";
 import { FetchReply, FetchRequest } from "./http/web-http.js";
-import { MemoryConnection } from "./memory-connection.js";
-import { serveStdio } from "./serve-stdio.js";
+import { readMessage, readMessages, weigh } from "./message.js";
+import { MessageConnection } from "./message-connection.js";
+import type { GatewayParts } from "./request-context.js";
 import { type RunningGateway, startGateway } from "./start-gateway.js";
 
 /** Servers of a port as one MCP server. */
@@ -136,4 +137,108 @@ function createHttpAuthenticator(options: GatewayOptions, { plain }: GatewayAcce
     created ??= create();
     return created;
   };
+}
+
+class MemoryConnection {
+  readonly transport: Transport;
+  readonly #start: () => Promise<GatewayParts>;
+  readonly #connections: Set<{ close(drainMs: number): Promise<void> }>;
+  #connection: MessageConnection | undefined;
+
+  constructor(
+    start: () => Promise<GatewayParts>,
+    connections: Set<{ close(drainMs: number): Promise<void> }>,
+  ) {
+    this.#start = start;
+    this.#connections = connections;
+    const transport: Transport = {
+      start: () => this.#open(),
+      send: async (message) => {
+        if (this.#connection === undefined) throw new Error("The connection is not open");
+        void this.#connection.receive(readMessage(structuredClone(message)));
+      },
+      close: async () => this.#close(),
+    };
+    this.transport = transport;
+  }
+
+  async #open(): Promise<void> {
+    const parts = await this.#start();
+    this.#connection = new MessageConnection(parts, undefined, (text) => {
+      const message = JSON.parse(text) as JSONRPCMessage;
+      queueMicrotask(() => this.transport.onmessage?.(message));
+    });
+    this.#connections.add(this);
+  }
+
+  async close(drainMs: number): Promise<void> {
+    await this.#connection?.drain(drainMs);
+    this.#close();
+  }
+
+  #close(): void {
+    if (this.#connection === undefined) return;
+    this.#connection.close();
+    this.#connection = undefined;
+    this.#connections.delete(this);
+    this.transport.onclose?.();
+  }
+}
+
+interface StdioOptions {
+  readonly connections: Set<{ close(drainMs: number): Promise<void> }>;
+  /** Requests that were sent before the end of the input may still be answered, as in `printf … | toolport serve`. */
+  readonly drainMs: number;
+  readonly input?: NodeJS.ReadableStream;
+  readonly output?: NodeJS.WritableStream;
+}
+
+const MAX_LINE = 64 * 1024 * 1024;
+
+/** Resolves when the input has ended or the gateway is closed. */
+async function serveStdio(
+  parts: GatewayParts,
+  { connections, drainMs, input = process.stdin, output = process.stdout }: StdioOptions,
+): Promise<void> {
+  const connection = new MessageConnection(parts, undefined, (text) => void output.write(`${text}\n`));
+  let settle!: () => void;
+  const over = new Promise<void>((resolve) => {
+    settle = resolve;
+  });
+  const member = {
+    async close(limitMs: number) {
+      await connection.drain(limitMs);
+      settle();
+    },
+  };
+  connections.add(member);
+  let rest = "";
+  const onData = (chunk: Buffer | string) => {
+    rest += chunk.toString();
+    for (let end = rest.indexOf("\n"); end !== -1; end = rest.indexOf("\n")) {
+      const line = rest.slice(0, end).trim();
+      rest = rest.slice(end + 1);
+      if (line !== "") receive(connection, line);
+    }
+    if (rest.length > MAX_LINE) settle();
+  };
+  if ("setEncoding" in input) input.setEncoding("utf8");
+  input.on("data", onData);
+  const onEnd = () => void connection.drain(drainMs).then(settle);
+  input.on("end", onEnd);
+  input.on("close", onEnd);
+  output.on("error", settle);
+  await over;
+  input.off("data", onData);
+  connections.delete(member);
+  connection.close();
+}
+
+function receive(connection: MessageConnection, line: string): void {
+  try {
+    weigh(line);
+    for (const message of readMessages(line).messages) void connection.receive(message);
+  } catch (error) {
+    connection.refuse(error);
+  }
 }

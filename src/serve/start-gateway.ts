@@ -1,26 +1,34 @@
 /** The parts of a running gateway, and their end. */
 import { compileFilter } from "../catalog/filters/filters.js";
+import type { CodeExecutor } from "../code/code-executor.js";
+import type { CodeModeOptions } from "../code/code-mode.js";
+import type { ToolInfo } from "../model/tool-info.js";
+import { giveArtifacts } from "../port/artifact-access.js";
 import type { GatewayAccess } from "../port/gateway-access.js";
+import type { Toolport, ToolsOptions } from "../toolport.js";
 import { withDeadline } from "../util/with-deadline.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { createConnect } from "./auth/connect.js";
 import { createUpstreamLogins } from "./auth/upstream-logins.js";
+import { offersOwnTool, visibleTools } from "./calls/own-tools.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
+import type { AskClient } from "./calls/relayed.js";
 import { UserTasks } from "./calls/user-tasks.js";
-import { openGatewayCode } from "./code/gateway-code.js";
+import { callInnerTool } from "./code/call-inner-tool.js";
+import { ProgramLimits } from "./code/program-limits.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
 import { createPolicy } from "./policy/create-policy.js";
 import { createServerRule, readsUris } from "./policy/hides-server.js";
+import { ALLOW, decideEach, type Policy, type PolicyDecision, type PolicyRequest } from "./policy/policy.js";
 import { RuleReview } from "./policy/rule-review.js";
-import { createServerPolicy } from "./policy/server-policy.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
 import { createSeal } from "./replicas/seal.js";
 import { createSharedNotes } from "./replicas/shared-notes.js";
-import type { GatewayParts, ServedEvent } from "./request-context.js";
+import type { GatewayCode, GatewayParts, RequestContext, ServedEvent } from "./request-context.js";
 import { Sessions } from "./sessions.js";
 import { Feeds } from "./streams/feeds.js";
 import { Users } from "./users.js";
@@ -158,3 +166,78 @@ const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditE
   code: facts.errorCode,
   durationMs,
 });
+
+/** Throws a `ConfigError` if an option is wrong or a package is missing. */
+async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
+  // Loaded only if it is used.
+  const { createCodeMode, loadExecutor } = await import("../code/create-code-mode.js");
+  const { EXECUTE_NAME, SEARCH_NAME } = await import("../code/model-tools.js");
+  // Checks the options: nothing is used of the port yet.
+  createCodeMode({} as Toolport, options);
+  // One executor for all users, so that they share its threads: each runs one program at a time, in a VM of its own.
+  const executor = options.executor ?? (await loadExecutor(options));
+  const executorFor = (owner: string | undefined): CodeExecutor => ({
+    version: executor.version,
+    start: (program, host) => executor.start({ ...program, owner }, host),
+  });
+  return {
+    isOffered: (name) => name === EXECUTE_NAME || name === SEARCH_NAME,
+    open: (context, answer) =>
+      createCodeMode(toolportOf(context, answer), {
+        ...options,
+        executor: executorFor(context.client.principal),
+      }),
+    async close() {
+      // An executor of the program's own stays open.
+      if (options.executor === undefined) await executor.close?.();
+    },
+  };
+}
+
+/** What programs use of a Toolport, as the client may use it. */
+function toolportOf(context: RequestContext, answer: AskClient | undefined): Toolport {
+  const { port } = context.user;
+  const limits = new ProgramLimits(context.parts.users, context.user);
+  const toolport: Pick<Toolport, "tools" | "searchTools"> & { callTool: unknown } = {
+    tools: (options) => toolsOf(context, options),
+    async searchTools(query, { limit = 10, ...wait } = {}) {
+      await port.need("tools", wait);
+      return (await port.catalog.search(query, limit)).map(({ tool }) => tool);
+    },
+    callTool: (name: string, args: Readonly<Record<string, unknown>>, { signal }: { signal: AbortSignal }) =>
+      callInnerTool(context, { name, args, signal, answer, limits }),
+  };
+  return giveArtifacts(toolport as unknown as Toolport, () => port.artifacts);
+}
+
+/** The tools that a list would show to this client without code mode, and those that it would defer. */
+async function toolsOf(
+  context: RequestContext,
+  { only, except, filter, signal = context.exchange.signal }: ToolsOptions = {},
+): Promise<ToolInfo[]> {
+  const { port } = context.user;
+  await port.need("tools", { signal });
+  const isWanted = compileFilter({ only, except, filter });
+  const passes = (tool: ToolInfo) => isWanted({ name: tool.server }, tool) === undefined;
+  const own = port.own
+    .shown({ servers: undefined, all: true, isWanted: passes })
+    .filter(({ name }) => offersOwnTool(context, name));
+  const listed = port.catalog.snapshot().tools.filter(passes);
+  const isVisible = await visibleTools(context, listed);
+  return [...own, ...listed.filter((_, index) => isVisible[index])];
+}
+
+const DENY: PolicyDecision = { effect: "deny", reason: "this server is not offered to you" };
+
+/** @param isServed whether a user may use a server */
+function createServerPolicy(isServed: (principal: string | undefined, server: string) => boolean): Policy {
+  // Tools of the gateway itself belong to no server.
+  const decide = ({ principal, server }: PolicyRequest): PolicyDecision =>
+    server === "" || isServed(principal, server) ? ALLOW : DENY;
+  return {
+    decide,
+    decideAll: (requests) => decideEach(decide, requests),
+    onChange: () => () => {},
+    close() {},
+  };
+}

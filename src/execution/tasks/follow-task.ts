@@ -8,10 +8,10 @@ import { splitInput } from "../../protocol/input-rounds.js";
 import type { ServerRequest } from "../../protocol/server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "../../protocol/session.js";
 import { getTask, getTaskResult, isFinal, type TaskState, updateTask } from "../../protocol/tasks.js";
+import { onSharedAbort } from "../../util/shared-abort.js";
 import { sleep } from "../../util/sleep.js";
 import type { CallSuspension } from "../suspend/call-suspension.js";
 import { isUnknownTask, taskCancelled, taskFailed, taskFault, taskLost } from "./task-errors.js";
-import { restFromTask, taskPaceMs } from "./task-polling.js";
 
 export interface FollowParts {
   readonly connection: ServerConnection;
@@ -205,3 +205,63 @@ const mayPass = (error: unknown): boolean =>
 
 const retryAfterMs = (error: unknown): number =>
   error instanceof ConnectionError ? (error.retryAfterMs ?? 0) : 0;
+
+const MIN_PACE_MS = 100;
+const MAX_PACE_MS = 60_000;
+/** Default interval if the server gives none; it grows with every poll. */
+const FIRST_PACE_MS = 250;
+const LAST_PACE_MS = 5_000;
+const GROWTH = 1.5;
+/** Added at random, so that many clients do not poll at the same time. Never less than the server asks for. */
+const JITTER = 0.1;
+
+/** @param polls number of polls so far */
+export function taskPaceMs(
+  wishMs: number | undefined,
+  polls: number,
+  random: () => number = Math.random,
+): number {
+  const ownMs = Math.min(FIRST_PACE_MS * GROWTH ** polls, LAST_PACE_MS);
+  const paceMs = Math.min(Math.max(wishMs ?? ownMs, MIN_PACE_MS), MAX_PACE_MS);
+  return paceMs * (1 + random() * JITTER);
+}
+
+interface RestParts<Result> {
+  ms: number;
+  signal: AbortSignal;
+  /** Registers a listener for notifications about the task; returns a function that removes it. */
+  onNews: (listener: () => void) => () => void;
+  /** May settle before the next poll is due. */
+  result?: Promise<Result> | undefined;
+}
+
+/**
+ * Resolves after `ms`, or earlier after a notification, or with the result. The timer keeps the process alive, because a
+ * caller waits for the task.
+ */
+function restFromTask<Result>({
+  ms,
+  signal,
+  onNews,
+  result,
+}: RestParts<Result>): Promise<Result | undefined> {
+  return new Promise((resolve, reject) => {
+    if (signal.aborted) return reject(signal.reason);
+    const startedAt = performance.now();
+    const settle = (finish: () => void) => {
+      clearTimeout(timer);
+      stopNews();
+      stopAbort();
+      finish();
+    };
+    const done = () => settle(() => resolve(undefined));
+    let timer = setTimeout(done, ms);
+    const stopNews = onNews(() => {
+      clearTimeout(timer);
+      // Frequent notifications must not cause more frequent polls than the minimum interval.
+      timer = setTimeout(done, Math.max(0, startedAt + MIN_PACE_MS - performance.now()));
+    });
+    const stopAbort = onSharedAbort(signal, () => settle(() => reject(signal.reason)));
+    result?.then((value) => settle(() => resolve(value)));
+  });
+}

@@ -1,6 +1,6 @@
 /** The poll interval: that of the server, within limits. */
 import { expect, test } from "vitest";
-import { taskPaceMs } from "./task-polling.js";
+import { taskPaceMs } from "./follow-task.js";
 
 const steady = () => 0;
 

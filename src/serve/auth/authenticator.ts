@@ -3,14 +3,12 @@ import { createHash, timingSafeEqual } from "node:crypto";
 import { singleFlight } from "../../auth/obtain-once.js";
 import type { HttpClient } from "../../transports/server-transport.js";
 import type { GatewayUserOptions, VerifiedUser } from "./auth-options.js";
-import { type Challenges, createChallenges, protectedResourceMetadata } from "./challenges.js";
 import { createFetchJson } from "./fetch-json.js";
-import { isMetadataPath } from "./gateway-addresses.js";
+import { type GatewayAddresses, isMetadataPath } from "./gateway-addresses.js";
 import type { Identity, Rejection } from "./identity.js";
 import { createIssuer, type Issuer } from "./issuer.js";
 import { KeysUnavailable } from "./key-source.js";
 import { type AuthSettings, readAuthOptions } from "./read-auth-options.js";
-import { VerifiedTokens } from "./verified-tokens.js";
 import { InvalidToken, verifyJwt } from "./verify-jwt.js";
 
 /** What an authenticator needs of its surroundings. */
@@ -190,3 +188,136 @@ const hasScopes = (granted: readonly string[], { scopes }: AuthSettings): boolea
   scopes.every((scope) => granted.includes(scope));
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
+
+interface ChallengeParts {
+  /** Undefined: the gateway has no `url`, so challenges name no metadata. */
+  readonly addresses: GatewayAddresses | undefined;
+  /** The scopes that every token needs. */
+  readonly scopes: readonly string[];
+}
+
+interface Challenges {
+  /** The request has no bearer token. */
+  readonly missing: Rejection;
+  /** The token is not valid. @param why a sentence without anything from the request */
+  invalid(why: string): Rejection;
+  /** The token lacks one of the required scopes. */
+  readonly insufficientScope: Rejection;
+  /** The user may not use this gateway. */
+  readonly forbidden: Rejection;
+  /** The token could not be checked. */
+  unavailable(retryAfterMs: number): Rejection;
+}
+
+function createChallenges({ addresses, scopes }: ChallengeParts): Challenges {
+  const scope = scopes.join(" ");
+  const challenge = (error?: string, why?: string): string => {
+    const fields = [
+      ...(error === undefined ? [] : [`error="${error}"`]),
+      ...(why === undefined ? [] : [`error_description="${why}"`]),
+      ...(scope === "" ? [] : [`scope="${scope}"`]),
+      ...(addresses === undefined ? [] : [`resource_metadata="${addresses.metadataUrl}"`]),
+    ];
+    return `Bearer ${fields.length === 0 ? 'realm="toolport"' : fields.join(", ")}`;
+  };
+  const refuse = (status: 401 | 403, error: string, why: string, challengeError?: string): Rejection =>
+    reject(status, error, why, {
+      "www-authenticate": challenge(challengeError, challengeError === undefined ? undefined : why),
+    });
+  return {
+    // RFC 6750, 3.1: no error code if the request has no credentials at all.
+    missing: refuse(401, "unauthorized", "Send an access token as Authorization: Bearer"),
+    invalid: (why) => refuse(401, "invalid_token", why, "invalid_token"),
+    insufficientScope: refuse(
+      403,
+      "insufficient_scope",
+      "The token lacks a scope that this server needs",
+      "insufficient_scope",
+    ),
+    forbidden: reject(403, "access_denied", "This user may not use this server", {}),
+    unavailable: (retryAfterMs) =>
+      reject(503, "temporarily_unavailable", "The access token cannot be checked now; try again", {
+        "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
+      }),
+  };
+}
+
+function reject(
+  status: Rejection["status"],
+  error: string,
+  why: string,
+  headers: Record<string, string>,
+): Rejection {
+  return {
+    status,
+    headers: { "content-type": "application/json", "cache-control": "no-store", ...headers },
+    body: JSON.stringify({ error, error_description: why }),
+  };
+}
+
+/** The metadata document of RFC 9728, as JSON. */
+function protectedResourceMetadata(
+  { resource }: GatewayAddresses,
+  { issuer, scopes }: { readonly issuer: string | undefined; readonly scopes: readonly string[] },
+): string {
+  return JSON.stringify({
+    resource,
+    ...(issuer !== undefined && { authorization_servers: [issuer] }),
+    ...(scopes.length > 0 && { scopes_supported: scopes }),
+    bearer_methods_supported: ["header"],
+    resource_name: "Toolport",
+  });
+}
+
+const MAX_AGE_MS = 300_000;
+const MAX_ENTRIES = 10_000;
+
+/** Moving an entry with every request would fill the map with deleted places, which live until a full garbage collection. */
+const MOVE_MS = 1_000;
+
+interface Entry {
+  readonly identity: Identity;
+  /** Milliseconds since 1970. */
+  readonly until: number;
+  /** When the entry was moved to the end. */
+  movedAt: number;
+}
+
+/** By the SHA-256 of the token: a heap dump contains no usable token. */
+export class VerifiedTokens {
+  /** The least recently used is the first, to the second. */
+  readonly #entries = new Map<string, Entry>();
+  readonly #now: () => number;
+
+  constructor(now: () => number) {
+    this.#now = now;
+  }
+
+  static keyOf(token: string): string {
+    return createHash("sha256").update(token).digest("base64");
+  }
+
+  get(key: string): Identity | undefined {
+    const entry = this.#entries.get(key);
+    if (entry === undefined) return undefined;
+    const now = this.#now();
+    const isOver = entry.until <= now;
+    if (isOver || now - entry.movedAt >= MOVE_MS) {
+      this.#entries.delete(key);
+      if (isOver) return undefined;
+      entry.movedAt = now;
+      this.#entries.set(key, entry);
+    }
+    return entry.identity;
+  }
+
+  /** Until the token ends, or for five minutes. */
+  add(key: string, identity: Identity): void {
+    const now = this.#now();
+    const until = Math.min(identity.expiresAt ?? Number.POSITIVE_INFINITY, now + MAX_AGE_MS);
+    this.#entries.set(key, { identity, until, movedAt: now });
+    if (this.#entries.size <= MAX_ENTRIES) return;
+    const [oldest] = this.#entries.keys();
+    if (oldest !== undefined) this.#entries.delete(oldest);
+  }
+}

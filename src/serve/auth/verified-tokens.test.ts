@@ -1,6 +1,6 @@
 /** The memory of verified tokens is bounded, and forgets what was used least recently. */
 import { describe, expect, it } from "vitest";
-import { VerifiedTokens } from "./verified-tokens.js";
+import { VerifiedTokens } from "./authenticator.js";
 
 const identity = (name: string) => ({ principal: name, scopes: [] });
 

@@ -6,17 +6,18 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
+import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
 import type { Relay } from "../../protocol/relay.js";
+import { decodeHeaderText } from "../../util/header-text.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/sign-in.js";
-import { type Fields, isFields } from "../message.js";
+import { type Fields, isFields, mismatch } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
-import { checkParamHeaders } from "./check-param-headers.js";
 import { type AllowedCall, decideCall, fallbackRule } from "./decide-call.js";
 import { findForCall } from "./find-for-call.js";
 import { callOwnTool, visibleTools } from "./own-tools.js";
@@ -313,3 +314,30 @@ const tooFar = (): Fault =>
     code: INTERNAL_ERROR,
     message: "The request has passed too many gateways; one of them is probably in its own list of servers",
   });
+
+const NONE: readonly ParamHeader[] = [];
+const declared = new WeakMap<object, readonly ParamHeader[]>();
+
+/** Throws `-32020` if a header is missing or differs from the body. The body decides what is sent. */
+function checkParamHeaders({ client, exchange }: RequestContext, { info }: CatalogEntry, args: Fields): void {
+  if (client.era !== "modern" || exchange.header === undefined) return;
+  for (const { path, header } of headersOf(info.inputSchema)) {
+    const value = path.reduce<unknown>((node, key) => (isFields(node) ? node[key] : undefined), args);
+    if (value === undefined || value === null || typeof value === "object") continue;
+    const given = exchange.header(header.toLowerCase())?.trim();
+    if (given === undefined) throw mismatch(`the ${header} header is missing`);
+    const decoded = decodeHeaderText(given);
+    if (decoded === undefined) throw mismatch(`the ${header} header is not encoded correctly`);
+    const isEqual = typeof value === "number" ? Number(decoded) === value : decoded === String(value);
+    if (!isEqual) throw mismatch(`the ${header} header differs from the argument ${path.join(".")}`);
+  }
+}
+
+function headersOf(schema: Fields): readonly ParamHeader[] {
+  const known = declared.get(schema);
+  if (known !== undefined) return known;
+  const read = readParamHeaders(schema);
+  const headers = typeof read === "string" ? NONE : read;
+  declared.set(schema, headers);
+  return headers;
+}

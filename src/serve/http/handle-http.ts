@@ -1,6 +1,7 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
 import { StateError } from "../../errors/state-error.js";
 import { DeadlineClock } from "../../protocol/deadline-clock.js";
+import { decodeHeaderText } from "../../util/header-text.js";
 import { pause } from "../../util/sleep.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { recordUnserved, type Served, serveRequest } from "../dispatch.js";
@@ -11,6 +12,7 @@ import {
   checkBatch,
   isFields,
   isLegacyVersion,
+  mismatch,
   negotiateLegacy,
   type RequestId,
   readEnvelope,
@@ -23,16 +25,15 @@ import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import { toText } from "../results.js";
 import type { OpenedSession } from "../sessions.js";
-import type { Arrival } from "../users.js";
+import { openLegacyFeed } from "../streams/listen.js";
+import type { Arrival, GatewayUser } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
-import { type EventStream, STALLED_MS } from "./event-stream.js";
+import { EventStream, STALLED_MS } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange } from "./http-exchange.js";
 import type { BodyLimits, Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { openNewsStream } from "./news-stream.js";
 import { lostResponse } from "./primed-stream.js";
 import { refuse, sendFault } from "./refusals.js";
-import { checkStandardHeaders } from "./standard-headers.js";
 
 /** The user of a request, or the response that refuses it. */
 export type Authenticated =
@@ -404,4 +405,68 @@ const SPREAD_MS = 250;
 function acceptsStream(request: HttpRequest): boolean {
   const accept = request.header("accept");
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
+}
+
+interface NewsStreamOptions {
+  readonly owner: GatewayUser;
+  readonly user: Pick<GatewayClient, "principal" | "scopes" | "expiresAt">;
+  readonly session: OpenedSession;
+  readonly headers: Headers;
+  /** The first message. */
+  readonly first: string | undefined;
+}
+
+/** Ends with the session, with the credential of the user, and with the client. */
+function openNewsStream(
+  parts: GatewayParts,
+  reply: HttpReply,
+  { owner, user, session, headers, first }: NewsStreamOptions,
+): EventStream {
+  const { users, sessions } = parts;
+  const letGo = users.openStream(owner);
+  const stream = new EventStream(reply, headers, ": open\n\n");
+  if (first === undefined) stream.flush();
+  else stream.send(first);
+  const { key } = session;
+  const stopFeed = openLegacyFeed(parts, owner, {
+    client: () => legacyClient(user, { ...session, session: key, logLevel: sessions.stateOf(key).logLevel }),
+    send: (text) => stream.send(text),
+    usesReplicas: true,
+  });
+  const stopEnding = sessions.onChange((changed) => {
+    if (changed === key && sessions.stateOf(key).isEnded) stream.finish();
+  });
+  stream.endWithCredential(user.expiresAt);
+  void stream.closed.then(() => {
+    stopEnding();
+    stopFeed();
+    letGo();
+    stream.end();
+  });
+  return stream;
+}
+
+/** The parameter that `Mcp-Name` repeats. */
+const NAMED: Readonly<Record<string, string>> = {
+  "tools/call": "name",
+  "prompts/get": "name",
+  "resources/read": "uri",
+  "tasks/get": "taskId",
+  "tasks/update": "taskId",
+  "tasks/cancel": "taskId",
+};
+
+/** Throws `-32020` if a header is missing or disagrees with the body. */
+function checkStandardHeaders(request: HttpRequest, { method, params }: ClientRequest): void {
+  const named = request.header("mcp-method")?.trim();
+  if (named === undefined) throw mismatch("the Mcp-Method header is missing");
+  if (named !== method) throw mismatch("the Mcp-Method header names another method");
+  const field = Object.hasOwn(NAMED, method) ? NAMED[method]! : undefined;
+  const value = field === undefined ? undefined : params[field];
+  if (typeof value !== "string") return;
+  const header = request.header("mcp-name")?.trim();
+  if (header === undefined) throw mismatch("the Mcp-Name header is missing");
+  const decoded = decodeHeaderText(header);
+  if (decoded === undefined) throw mismatch("the Mcp-Name header is not encoded correctly");
+  if (decoded !== value) throw mismatch(`the Mcp-Name header differs from params.${field}`);
 }

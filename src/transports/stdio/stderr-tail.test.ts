@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { redactValues } from "../../util/redact-values.js";
 import { toPlainText } from "../to-plain-text.js";
-import { StderrTail } from "./stderr-tail.js";
+import { StderrTail } from "./process-transport.js";
 import { TailBuffer } from "./tail-buffer.js";
 
 describe("StderrTail", () => {
