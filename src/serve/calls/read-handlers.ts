@@ -21,8 +21,7 @@ import { checkRead, locateResource } from "./check-read.js";
 import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type NextRound, openRound, sealRound } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
-import { openTask, visibleTasks } from "./task-ids.js";
-import { withClientTasks } from "./task-progress.js";
+import { openTask, visibleTasks, withClientTasks } from "./task-progress.js";
 import type { UserTask } from "./user-tasks.js";
 
 /** A request as its server understands it. */

@@ -30,9 +30,8 @@ import type { Arrival, GatewayUser } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
 import { EventStream, STALLED_MS } from "./event-stream.js";
 import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
-import { HttpExchange } from "./http-exchange.js";
+import { HttpExchange, lostResponse } from "./http-exchange.js";
 import type { BodyLimits, Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { lostResponse } from "./primed-stream.js";
 import { refuse, sendFault } from "./refusals.js";
 
 /** The user of a request, or the response that refuses it. */

@@ -1,12 +1,13 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
+import { INTERNAL_ERROR } from "../faults.js";
 import type { ClientResponse, Fields, RequestId } from "../message.js";
+import { isPast, type Seal } from "../replicas/seal.js";
 import type { GatewayParts } from "../request-context.js";
-import { type Json, toText } from "../results.js";
+import { errorText, type Json, toText } from "../results.js";
 import { EventStream } from "./event-stream.js";
 import type { Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { canBePrimed, primingEvent } from "./primed-stream.js";
 
 const JSON_HEADERS = { "content-type": "application/json" } as const;
 /** A call that takes longer gets a stream, so that proxies see that it is alive. */
@@ -126,4 +127,48 @@ export class HttpExchange implements Exchange, TimedRequest {
       signal,
     );
   }
+}
+
+const PURPOSE = "stream";
+/** Clients of earlier revisions cannot read an event without data. */
+const FIRST_VERSION = "2025-11-25";
+const RETRY_MS = 1_000;
+
+const canBePrimed = ({ era, session, version }: GatewayClient): boolean =>
+  era === "legacy" && session !== undefined && version >= FIRST_VERSION;
+
+/**
+ * The client knows its own request id, so the id of the event is signed and not encrypted, which takes a tenth of the time:
+ * `<expiry>.<request id>.<hash>`.
+ */
+function primingEvent(
+  { seal, stateTtlMs }: Pick<GatewayParts, "seal" | "stateTtlMs">,
+  session: string,
+  id: RequestId,
+): string {
+  const named = `${Date.now() + stateTtlMs}.${Buffer.from(JSON.stringify(id)).toString("base64url")}`;
+  return `id: ${named}.${signatureOf(seal, session, named)}\nretry: ${RETRY_MS}\ndata: \n\n`;
+}
+
+/** Line breaks separate the parts: neither has one. */
+const signatureOf = (seal: Pick<Seal, "mac">, session: string, named: string, like?: string): string =>
+  seal.mac(PURPOSE, `${session}\n${named}`, like);
+
+const EVENT_ID = /^((\d{1,16})\.([\w-]+))\.([\w-]+\.[\w-]+)$/;
+
+/** The response to the request whose stream a client resumes; undefined for an id of something else. */
+export function lostResponse(
+  { seal }: Pick<GatewayParts, "seal">,
+  session: string,
+  lastEventId: string | undefined,
+): string | undefined {
+  const [, named, expiry, id, signature] = EVENT_ID.exec(lastEventId ?? "") ?? [];
+  if (named === undefined || isPast(Number(expiry))) return undefined;
+  // A client that tries signatures has the session already, and could only send a wrong answer to itself.
+  if (signatureOf(seal, session, named, signature) !== signature) return undefined;
+  return errorText(JSON.parse(Buffer.from(id!, "base64url").toString()), {
+    code: INTERNAL_ERROR,
+    message: "The connection was lost during the request, and its outcome is unknown",
+    data: { code: "CLOSED", retryable: false, outcome: "unknown" },
+  });
 }

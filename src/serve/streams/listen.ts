@@ -1,7 +1,7 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
 import type { ListName } from "../../protocol/change-watch.js";
 import { isAtLeast } from "../calls/relayed.js";
-import { renameTasks, visibleTasks } from "../calls/task-ids.js";
+import { renameTasks, visibleTasks } from "../calls/task-progress.js";
 import type { GatewayClient, OpenStream } from "../client.js";
 import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";
 import { type Fields, isFields, META } from "../message.js";
