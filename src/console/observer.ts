@@ -1,19 +1,19 @@
-/** Observes a port for the console: its state, calls, latencies and activity. */
+/** Observes a port for the console (its state, calls, activity, and the resources that the page subscribed to), and sends what happens to every open page. */
+
+import type { ServerResponse } from "node:http";
 import type { StateChange } from "../connection/connection-state.js";
 import type { CallNews, CallProgressNews } from "../execution/listeners.js";
 import type { ServerNotification } from "../port/events.js";
 import type { Toolport } from "../toolport.js";
 import { redactText } from "../util/redact-text.js";
+import { TokenBucket } from "../util/token-bucket.js";
 import { CallLog } from "./call-log.js";
 import { Consent } from "./consent.js";
-import type { ActivityView, ConsoleEvent, StateView } from "./console-api.js";
-import { EventFeed } from "./event-feed.js";
-import { Latencies } from "./latencies.js";
-import { ServerHistory } from "./server-history.js";
+import type { ActivityView, ConsoleEvent, StateView, SubscriptionView, TrafficEntry } from "./console-api.js";
+import { Latencies, ServerHistory } from "./server-history.js";
 import type { ServerQuestions } from "./server-questions.js";
 import { TrafficLog } from "./traffic-log.js";
 import { toStateView } from "./views.js";
-import { WatchedResources } from "./watched-resources.js";
 
 const MAX_ACTIVITY = 200;
 /** Pages get the progress of one call at most once in this time. */
@@ -160,3 +160,158 @@ export class Observer {
     this.feed.publish({ type: "activity", entry });
   }
 }
+
+const MAX_WATCHED = 100;
+
+interface Watched {
+  view: SubscriptionView;
+  readonly stop: () => Promise<void>;
+}
+
+export class WatchedResources {
+  readonly #toolport: Toolport;
+  readonly #onChange: () => void;
+  readonly #watched = new Map<string, Watched>();
+
+  /** @param onChange called after every update */
+  constructor(toolport: Toolport, onChange: () => void) {
+    this.#toolport = toolport;
+    this.#onChange = onChange;
+  }
+
+  list(): SubscriptionView[] {
+    return [...this.#watched.values()].map(({ view }) => view);
+  }
+
+  async add(server: string, uri: string, signal: AbortSignal): Promise<void> {
+    const key = `${server}\n${uri}`;
+    if (this.#watched.has(key) || this.#watched.size >= MAX_WATCHED) return;
+    const stop = await this.#toolport.subscribe(server, uri, () => this.#update(key), { signal });
+    this.#watched.set(key, { view: { server, uri, updates: 0, updatedAt: null }, stop });
+    this.#onChange();
+  }
+
+  async remove(server: string, uri: string): Promise<void> {
+    const key = `${server}\n${uri}`;
+    const watched = this.#watched.get(key);
+    this.#watched.delete(key);
+    this.#onChange();
+    await watched?.stop();
+  }
+
+  async close(): Promise<void> {
+    const all = [...this.#watched.values()];
+    this.#watched.clear();
+    await Promise.all(all.map(({ stop }) => stop().catch(() => {})));
+  }
+
+  #update(key: string): void {
+    const watched = this.#watched.get(key);
+    if (watched === undefined) return;
+    watched.view = { ...watched.view, updates: watched.view.updates + 1, updatedAt: Date.now() };
+    this.#onChange();
+  }
+}
+
+const MAX_PAGES = 16;
+/** Maximum size of unsent data for one page. Further events are dropped. */
+const MAX_WAITING_BYTES = 1_000_000;
+const PER_SECOND = 100;
+const STATE_MS = 100;
+const BEAT_MS = 15_000;
+const MISSED_MS = 500;
+const TRAFFIC_MS = 200;
+/** Maximum number of messages that one event carries. Of more, the newest are sent. */
+const MAX_TRAFFIC = 200;
+
+export class EventFeed {
+  readonly #pages = new Map<ServerResponse, { missed: number }>();
+  readonly #bucket = new TokenBucket({ capacity: PER_SECOND, perSecond: PER_SECOND });
+  readonly #state: () => ConsoleEvent;
+  readonly #timers = new Set<NodeJS.Timeout>();
+  #stateTimer: NodeJS.Timeout | undefined;
+  #trafficTimer: NodeJS.Timeout | undefined;
+  #traffic: TrafficEntry[] = [];
+  #skipped = 0;
+
+  /** @param state returns the current state */
+  constructor(state: () => ConsoleEvent) {
+    this.#state = state;
+    const every = (ms: number, run: () => void) => this.#timers.add(setInterval(run, ms).unref());
+    every(BEAT_MS, () => this.#send({ type: "beat" }));
+    every(MISSED_MS, () => this.#reportMissed());
+  }
+
+  get hasPages(): boolean {
+    return this.#pages.size > 0;
+  }
+
+  /** Returns false if too many pages are open. */
+  add(response: ServerResponse, hello: ConsoleEvent): boolean {
+    if (this.#pages.size >= MAX_PAGES) return false;
+    this.#pages.set(response, { missed: 0 });
+    response.once("close", () => this.#pages.delete(response));
+    response.writeHead(200, { "content-type": "application/x-ndjson; charset=utf-8" });
+    for (const event of [hello, this.#state()]) response.write(toLine(event));
+    return true;
+  }
+
+  /** Sends one event, limited in rate. */
+  publish(event: ConsoleEvent): void {
+    if (this.#pages.size === 0) return;
+    if (this.#bucket.take(1)) return this.#send(event);
+    for (const page of this.#pages.values()) page.missed++;
+  }
+
+  /** Sends the state soon, once for all changes until then. */
+  stateChanged(): void {
+    if (this.#pages.size === 0 || this.#stateTimer !== undefined) return;
+    this.#stateTimer = setTimeout(() => {
+      this.#stateTimer = undefined;
+      this.#send(this.#state());
+    }, STATE_MS).unref();
+  }
+
+  /** Sends messages in groups, because there may be thousands a second. */
+  addTraffic(entry: TrafficEntry): void {
+    if (this.#pages.size === 0) return;
+    this.#traffic.push(entry);
+    if (this.#traffic.length > MAX_TRAFFIC) {
+      this.#traffic.shift();
+      this.#skipped++;
+    }
+    this.#trafficTimer ??= setTimeout(() => {
+      const event = { type: "traffic", entries: this.#traffic, skipped: this.#skipped } as const;
+      [this.#trafficTimer, this.#traffic, this.#skipped] = [undefined, [], 0];
+      this.#send(event);
+    }, TRAFFIC_MS).unref();
+  }
+
+  close(): void {
+    clearTimeout(this.#stateTimer);
+    clearTimeout(this.#trafficTimer);
+    for (const timer of this.#timers) clearInterval(timer);
+    for (const response of this.#pages.keys()) response.end();
+    this.#pages.clear();
+  }
+
+  #send(event: ConsoleEvent): void {
+    if (this.#pages.size === 0) return;
+    const line = toLine(event);
+    for (const [response, page] of this.#pages) {
+      if (response.writableLength > MAX_WAITING_BYTES) page.missed++;
+      else response.write(line);
+    }
+  }
+
+  #reportMissed(): void {
+    for (const [response, page] of this.#pages) {
+      if (page.missed === 0 || response.writableLength > MAX_WAITING_BYTES) continue;
+      response.write(toLine({ type: "missed", count: page.missed }));
+      response.write(toLine(this.#state()));
+      page.missed = 0;
+    }
+  }
+}
+
+const toLine = (event: ConsoleEvent): string => `${JSON.stringify(event)}\n`;

@@ -1,6 +1,6 @@
-/** Calls, errors, latencies and states of each server in the last hour, one value per minute. Kept in memory only. */
+/** Calls, errors, latencies and states of each server. Kept in memory only. */
 import type { CallNews } from "../execution/listeners.js";
-import type { HistoryView, ServerHistoryView } from "./console-api.js";
+import type { HistoryView, LatencyView, ServerHistoryView } from "./console-api.js";
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
@@ -90,4 +90,34 @@ function toView({ minutes, states }: ServerRecord, last: number): ServerHistoryV
     latencies.push(isThis && minute.calls > 0 ? Math.round((minute.totalMs / minute.calls) * 10) / 10 : null);
   }
   return { calls, errors, latencies, states };
+}
+
+const MAX_SAMPLES = 200;
+
+export class Latencies {
+  readonly #samples = new Map<string, number[]>();
+
+  /** Records the latency of every response at the server that sent it. */
+  add(news: CallNews): void {
+    if (news.phase === "start" || news.kind === "subscription") return;
+    if (news.tries.length > 0) {
+      for (const { server, durationMs, error } of news.tries)
+        if (error === undefined) this.#note(server, durationMs);
+    } else if (news.outcome !== "error") this.#note(news.server, news.durationMs);
+  }
+
+  of(server: string): LatencyView | null {
+    const samples = this.#samples.get(server);
+    if (samples === undefined) return null;
+    const sorted = [...samples].sort((a, b) => a - b);
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    return { p50: at(0.5), p95: at(0.95), calls: sorted.length };
+  }
+
+  #note(server: string, durationMs: number): void {
+    const samples = this.#samples.get(server) ?? [];
+    this.#samples.set(server, samples);
+    samples.push(durationMs);
+    if (samples.length > MAX_SAMPLES) samples.shift();
+  }
 }

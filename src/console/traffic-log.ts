@@ -2,8 +2,7 @@
 import type { AuthRequest, ServerMessage } from "../port/events.js";
 import { redactText } from "../util/redact-text.js";
 import type { TrafficEntry, TrafficKind, TrafficView } from "./console-api.js";
-import { redactJson } from "./redact-json.js";
-import { weigh } from "./weigh.js";
+import { redactJson, weigh } from "./redact-json.js";
 
 const MAX_ENTRIES = 2_000;
 /** Maximum size of all contents, in characters. The contents of the oldest are discarded first. */

@@ -8,8 +8,8 @@ import { hideCredentials, redactText } from "../util/redact-text.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { Consent } from "./consent.js";
 import type { CatalogView, ServerView, StateView, ToolSummary, ToolView } from "./console-api.js";
-import type { Latencies } from "./latencies.js";
 import { redactJson } from "./redact-json.js";
+import type { Latencies } from "./server-history.js";
 
 export interface StateParts {
   readonly snapshot: ToolportSnapshot;

@@ -4,7 +4,7 @@ import { SuspensionError } from "../errors/suspension-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
 import type { Toolport } from "../toolport.js";
 import type { ResumedView, WaitingView } from "./console-api.js";
-import type { EventFeed } from "./event-feed.js";
+import type { EventFeed } from "./observer.js";
 import { redactJson } from "./redact-json.js";
 
 /** How often the calls of other processes are looked for while a page is open. */

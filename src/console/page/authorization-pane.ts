@@ -3,10 +3,9 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { LoginView, TrafficEntry, TrafficView } from "../console-api.js";
 import { Code } from "./content-view.js";
-import { fromNow, json, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act, question, showNotice, usePage } from "./page-state.js";
-import { Bar, Empty, Pill, useAction, useSeconds } from "./widgets.js";
+import { Bar, Empty, fromNow, json, Pill, plural, timeOfDay, useAction, useSeconds } from "./widgets.js";
 
 /** Servers whose login was started here: only then the console listens for the redirect. */
 const started = new Set<string>();

@@ -3,10 +3,9 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { ProgressView } from "../console-api.js";
 import { AppFrame } from "./app-frame.js";
-import { duration, json, plural, size } from "./format.js";
 import { html } from "./html.js";
-import { act, showNotice, usePage } from "./page-state.js";
-import { Pill, useElementId } from "./widgets.js";
+import { showNotice, usePage } from "./page-state.js";
+import { duration, json, Pill, plural, size, useElementId } from "./widgets.js";
 
 type Fields = Readonly<Record<string, unknown>>;
 

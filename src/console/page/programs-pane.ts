@@ -1,12 +1,24 @@
 /** The programs pane: runs a program in code mode, and shows the last programs with their calls and lines. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ProgramSummary, ProgramView } from "../program-view.js";
+import type { ProgramSummary, ProgramView } from "../programs.js";
 import { Code, Running } from "./content-view.js";
-import { duration, plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act, askWithConsent, change, usePage } from "./page-state.js";
-import { Bar, Empty, PickList, Pill, Search, Split, type Tone, typed, useAction } from "./widgets.js";
+import {
+  Bar,
+  duration,
+  Empty,
+  PickList,
+  Pill,
+  plural,
+  Search,
+  Split,
+  type Tone,
+  timeOfDay,
+  typed,
+  useAction,
+} from "./widgets.js";
 
 const TONES: Readonly<Record<ProgramSummary["state"], Tone>> = {
   running: "busy",

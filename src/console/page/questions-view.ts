@@ -1,15 +1,14 @@
-/** Open questions of servers, above every pane: forms, web pages, and model completions that the user writes. */
+/** Open questions of servers, above every pane: forms, web pages, and model completions that the user writes. The server of the console checks the values. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ServerQuestionView } from "../console-api.js";
+import type { QuestionView, ServerQuestionView } from "../console-api.js";
 import { ask, type Failure } from "./api.js";
+import { isPage } from "./authorization-pane.js";
 import { Code } from "./content-view.js";
-import { json } from "./format.js";
 import { html } from "./html.js";
 import { loadQuestions, usePage } from "./page-state.js";
-import { type Content, defaultsOf, QuestionForm } from "./question-form.js";
-import { LinkedPage } from "./waiting-pane.js";
-import { typed, useElementId } from "./widgets.js";
+import { isRequired, propertiesOf, type Schema } from "./tool-form.js";
+import { json, typed, useElementId } from "./widgets.js";
 
 export function Questions(): VNode | null {
   const { questions } = usePage();
@@ -76,6 +75,11 @@ function Elicitation({ asked, failure, isBusy, answer }: AnswerProps<"elicitatio
   </form>`;
 }
 
+/** The whole URL and its host. Only a click opens it. */
+export const LinkedPage = ({ asked }: { asked: Extract<QuestionView, { mode: "url" }> }): VNode =>
+  html`<p>Open a page of <b>${asked.host}</b>${asked.isPunycode && html` <span class="note bad">Careful: this name may imitate another host.</span>`}</p>
+    <p class="mono wrap">${isPage(asked.url) ? html`<a href=${asked.url} target="_blank" rel="noopener noreferrer">${asked.url}</a>` : asked.url}</p>`;
+
 function Sampling({ asked, failure, isBusy, answer }: AnswerProps<"sampling">): VNode {
   const id = useElementId();
   const [text, setText] = useState("");
@@ -97,4 +101,145 @@ function Sampling({ asked, failure, isBusy, answer }: AnswerProps<"sampling">): 
       <button type="button" disabled=${isBusy} onClick=${() => answer({ action: "decline" })}>Decline</button>
     </div>
   </form>`;
+}
+
+export type Content = Readonly<Record<string, unknown>>;
+
+/** An invalid field, by its path: `<key>.content.<field>`. */
+export interface Issue {
+  readonly path: string;
+  readonly message: string;
+}
+
+interface Choice {
+  readonly value: unknown;
+  readonly title: string;
+}
+
+/** The defaults of a form. */
+export const defaultsOf = (schema: unknown): Content =>
+  Object.fromEntries(
+    propertiesOf(schema as Schema).flatMap(([name, field]) => {
+      const { default: value } = field as { default?: unknown };
+      return value === undefined ? [] : [[name, value]];
+    }),
+  );
+
+export interface QuestionFormProps {
+  readonly question: Extract<QuestionView, { mode: "form" }>;
+  readonly content: Content;
+  readonly issues: readonly Issue[];
+  readonly onChange: (content: Content) => void;
+}
+
+export function QuestionForm({ question, content, issues, onChange }: QuestionFormProps): VNode {
+  const schema = question.requestedSchema as Schema;
+  const set = (name: string, value: unknown) => {
+    const others = Object.entries(content).filter(([other]) => other !== name);
+    onChange(Object.fromEntries(value === undefined ? others : [...others, [name, value]]));
+  };
+  return html`${propertiesOf(schema).map(
+    ([name, field]) => html`<${Field} key=${name} name=${name} field=${field} must=${isRequired(schema, name)}
+      value=${Object.hasOwn(content, name) ? content[name] : undefined}
+      issue=${issues.find(({ path }) => path === `${question.key}.content.${name}`)?.message}
+      onChange=${(value: unknown) => set(name, value)} />`,
+  )}`;
+}
+
+interface FieldProps {
+  readonly name: string;
+  readonly field: Schema;
+  readonly must: boolean;
+  readonly value: unknown;
+  readonly issue: string | undefined;
+  readonly onChange: (value: unknown) => void;
+}
+
+function Field(props: FieldProps): VNode {
+  const { name, field, must, issue } = props;
+  const id = useElementId();
+  const title = typeof field["title"] === "string" ? field["title"] : name;
+  const about = [field["description"] && `${id}-help`, issue && `${id}-issue`].filter(Boolean).join(" ");
+  const shared = { id, "aria-describedby": about || undefined, "aria-invalid": issue !== undefined };
+  const label = html`${title}${must && html`<b class="must" title="required"> *</b>`}`;
+  const help = html`${field["description"] && html`<p class="help" id=${`${id}-help`}>${String(field["description"])}</p>`}
+    ${issue && html`<p class="issue" id=${`${id}-issue`}>${issue}</p>`}`;
+  const choices = choicesOf(field);
+  if (field["type"] === "array" && choices !== undefined)
+    return html`<fieldset class="group" aria-describedby=${shared["aria-describedby"]}><legend>${label}</legend>
+      <${Checks} ...${props} choices=${choices} />${help}</fieldset>`;
+  return html`<div class="field"><label for=${id}>${label} <span class="type">${String(field["type"])}</span></label>
+    ${input(props, choices, shared)}${help}</div>`;
+}
+
+function input(
+  { field, value, onChange }: FieldProps,
+  choices: readonly Choice[] | undefined,
+  shared: object,
+): VNode {
+  const type = field["type"];
+  const options = type === "boolean" ? BOOLEANS : choices;
+  if (options !== undefined) {
+    const at = options.findIndex((choice) => choice.value === value);
+    return html`<select ...${shared} value=${String(at)} onChange=${(event: Event) => onChange(options[Number(typed(event))]?.value)}>
+      <option value="-1">not set</option>
+      ${options.map((choice, index) => html`<option value=${String(index)} selected=${index === at}>${choice.title}</option>`)}
+    </select>`;
+  }
+  const onInput = (event: Event) => onChange(toValue(typed(event), type));
+  const shown = Array.isArray(value) ? value.join(", ") : (value ?? "");
+  if (type === "string" && Number(field["maxLength"] ?? 0) > 200)
+    return html`<textarea ...${shared} rows="4" value=${shown} onInput=${onInput}></textarea>`;
+  const kind =
+    type === "number" || type === "integer" ? "number" : (KINDS[String(field["format"])] ?? "text");
+  return html`<input ...${shared} type=${kind} step=${type === "integer" ? "1" : "any"} autocomplete="off" spellcheck=${false}
+    placeholder=${HINTS[type === "array" ? "array" : String(field["format"])] ?? ""} value=${shown} onInput=${onInput} />`;
+}
+
+/** An empty field is left out. */
+function toValue(text: string, type: unknown): unknown {
+  if (text === "") return undefined;
+  if (type === "number" || type === "integer") return Number(text);
+  return type === "array" ? text.split(",").map((item) => item.trim()) : text;
+}
+
+function Checks({ value, choices, onChange }: FieldProps & { readonly choices: readonly Choice[] }): VNode {
+  const picked: readonly unknown[] = Array.isArray(value) ? value : [];
+  const toggle = (choice: unknown) => {
+    // In the order of the choices.
+    const next = choices
+      .map((each) => each.value)
+      .filter((each) => (each === choice) !== picked.includes(each));
+    onChange(next.length > 0 ? next : undefined);
+  };
+  return html`${choices.map(
+    (choice) => html`<label class="inline"><input type="checkbox" checked=${picked.includes(choice.value)}
+      onChange=${() => toggle(choice.value)} /> ${choice.title}</label>`,
+  )}`;
+}
+
+const BOOLEANS: readonly Choice[] = [
+  { value: true, title: "yes" },
+  { value: false, title: "no" },
+];
+const KINDS: Readonly<Record<string, string>> = { email: "email", uri: "url", date: "date" };
+const HINTS: Readonly<Record<string, string>> = {
+  "date-time": "2026-12-31T09:30:00Z",
+  array: "separated by commas",
+};
+
+/** Choices are plain values, or objects with a title. */
+function choicesOf(field: Schema): readonly Choice[] | undefined {
+  const items = (field["items"] ?? {}) as Schema;
+  const plain = [field["enum"], items["enum"]].find(Array.isArray);
+  if (plain !== undefined) {
+    const names = Array.isArray(field["enumNames"]) ? field["enumNames"] : [];
+    return plain.map((value, index) => ({ value, title: String(names[index] ?? value) }));
+  }
+  return [field["oneOf"], items["anyOf"]]
+    .find(Array.isArray)
+    ?.map((option: { const?: unknown; title?: unknown } | null) => ({
+      value: option?.const,
+      title: String(option?.title ?? option?.const),
+    }));
 }

@@ -4,10 +4,9 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { CatalogView, PromptView, ResourceView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultView } from "./content-view.js";
-import { plural, timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act, askWithConsent, usePage } from "./page-state.js";
-import { Bar, Empty, matches, PickList, Search, Split, useElementId } from "./widgets.js";
+import { Bar, Empty, matches, PickList, plural, Search, Split, timeOfDay, useElementId } from "./widgets.js";
 
 interface Argument {
   readonly name: string;
@@ -161,7 +160,7 @@ function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
   const propose = (value: string) => {
     clearTimeout(timer.current);
     if (!canPropose || entry.kind === "resource") return;
-    timer.current = setTimeout(() => {
+    timer.current = window.setTimeout(() => {
       const body = {
         server: entry.server,
         [entry.kind]: entry.address,

@@ -4,10 +4,9 @@ import { useEffect, useState } from "preact/hooks";
 import type { TaskView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultLine, ResultView, Running } from "./content-view.js";
-import { timeOfDay } from "./format.js";
 import { html } from "./html.js";
 import { act } from "./page-state.js";
-import { Pill, type Tone, useAction } from "./widgets.js";
+import { Pill, type Tone, timeOfDay, useAction } from "./widgets.js";
 
 const POLL_MS = 2_000;
 const TONES: Readonly<Record<string, Tone>> = {

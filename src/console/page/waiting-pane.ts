@@ -5,21 +5,21 @@ import type { QuestionView, ResumedView, WaitingView } from "../console-api.js";
 import type { Failure } from "./api.js";
 import { isPage, logIn } from "./authorization-pane.js";
 import { Code, ResultLine, ResultView } from "./content-view.js";
-import { fromNow, json } from "./format.js";
 import { html } from "./html.js";
 import {
   act,
   askWithConsent,
   changeWaiting,
   dismissWaiting,
+  isOpen,
   loadWaiting,
   question,
   usePage,
+  type WaitingRow,
 } from "./page-state.js";
-import { type Content, defaultsOf, type Issue, QuestionForm } from "./question-form.js";
+import { type Content, defaultsOf, type Issue, LinkedPage, QuestionForm } from "./questions-view.js";
 import { Tasks } from "./tasks-view.js";
-import { isOpen, type WaitingRow } from "./waiting-rows.js";
-import { Bar, Empty, Pill, useElementId, useSeconds } from "./widgets.js";
+import { Bar, Empty, fromNow, json, Pill, useElementId, useSeconds } from "./widgets.js";
 
 const REASONS = { input: "needs an answer", approval: "needs an approval", login: "needs a login" } as const;
 
@@ -195,11 +195,6 @@ function Answer({ call, isBusy, decide, issues, onTouch }: AnswerProps): VNode {
     </div>
   </form>`;
 }
-
-/** The whole URL and its host. Only a click opens it. */
-export const LinkedPage = ({ asked }: { asked: Extract<QuestionView, { mode: "url" }> }): VNode =>
-  html`<p>Open a page of <b>${asked.host}</b>${asked.isPunycode && html` <span class="note bad">Careful: this name may imitate another host.</span>`}</p>
-    <p class="mono wrap">${isPage(asked.url) ? html`<a href=${asked.url} target="_blank" rel="noopener noreferrer">${asked.url}</a>` : asked.url}</p>`;
 
 function Login({ call, isBusy, decide }: DecisionProps): VNode {
   const { server, authUrl } = call;
