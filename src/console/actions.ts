@@ -4,7 +4,6 @@ import { randomUUID } from "node:crypto";
 import { CatalogError } from "../errors/catalog-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import type { CompletionReference } from "../port/complete.js";
 import type { ServerReport } from "../port/report.js";
 import type { TemplateReference } from "../port/resources/resource-address.js";
 import type { Progress } from "../protocol/pending-request.js";
@@ -15,17 +14,16 @@ import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
 import type { ConsoleRuns } from "./call-log.js";
 import { toProgressView } from "./call-log.js";
-import type { LoginView, RecordsView, TaskView } from "./console-api.js";
 import type { ConsoleApps } from "./console-apps.js";
 import type { LoginCallbacks } from "./login-callbacks.js";
 import type { Observer } from "./observer.js";
-import { BadRequest } from "./read-body.js";
+import { BadRequest, type Fields, fieldsOf, optionalText, textOf, textsOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 import type { ServerQuestions } from "./server-questions.js";
 import { toCatalogView, toToolView } from "./views.js";
 import type { WaitingCalls } from "./waiting-calls.js";
 
-export interface ActionParts {
+interface ActionParts {
   readonly toolport: Toolport;
   readonly store: Store | undefined;
   readonly observer: Observer;
@@ -37,44 +35,41 @@ export interface ActionParts {
 }
 
 /** The signal aborts when the page disconnects. */
-export type Action = (body: Readonly<Record<string, unknown>>, signal: AbortSignal) => Promise<unknown>;
+export type Action = (body: Fields, signal: AbortSignal) => Promise<unknown>;
 
-export function createActions({
-  toolport,
-  store,
-  observer,
-  waiting,
-  logins,
-  runs,
-  questions,
-  apps,
-}: ActionParts): ReadonlyMap<string, Action> {
-  const { calls, consent } = observer;
+export function createActions(parts: ActionParts) {
+  const { toolport, store, observer, waiting, logins, runs, questions, apps } = parts;
+  const { calls, consent, history, traffic, watched } = observer;
   /** The server of an action. Throws if connecting it would start a program without consent. */
-  const serverOf = (body: Readonly<Record<string, unknown>>): string => {
+  const serverOf = (body: Fields): string => {
     const server = textOf(body, "server");
     consent.require([server], body["consent"]);
     return server;
   };
-
+  /** @param call `run`: the page's own id of the call */
   const callTool = async (
-    { name, args, agreed, id, task }: ToolCallBody,
+    call: { name: string; args: Fields; consent: unknown; run?: string | undefined; task?: boolean },
     signal: AbortSignal,
   ): Promise<unknown> => {
+    const { name, args } = call;
     const { tools, servers } = toolport.snapshot();
     const tool = tools.find((candidate) => candidate.name === name);
     // Fail here: the port would connect every server to find the tool.
     if (tool === undefined) throw unknownTool(name, tools);
-    consent.require([tool.server, ...(servers[tool.server]?.fallback ?? [])], agreed);
-    return runs.run(id, signal, async (run) => {
+    consent.require([tool.server, ...(servers[tool.server]?.fallback ?? [])], call.consent);
+    return runs.run(call.run ?? randomUUID(), signal, async (run) => {
       const options = { signal: run.controller.signal, context: run };
-      if (!task) return redactJson(await toolport.callTool(name, args, options));
+      if (!call.task) return redactJson(await toolport.callTool(name, args, options));
       return { task: (await toolport.callTool(name, args, { ...options, task: true })).toJSON() };
     });
   };
+  const readResource = async (server: string, resource: string | TemplateReference, signal: AbortSignal) =>
+    redactJson(await toolport.readResource(server, resource, { signal, cache: false }));
+  const getPrompt = async (server: string, name: string, args: Record<string, string>, signal: AbortSignal) =>
+    redactJson(await toolport.getPrompt(server, name, args, { signal }));
   /** The last progress of each task whose result a page waits for. */
   const progressOfTasks = new Map<string, Progress>();
-  const findTask = async (body: Readonly<Record<string, unknown>>) => {
+  const findTask = async (body: Fields) => {
     const task = await toolport.task(textOf(body, "id"));
     if (task === undefined) throw new BadRequest(404, "This task is no longer known");
     return task;
@@ -83,132 +78,118 @@ export function createActions({
     if (questions === undefined) throw new BadRequest(404, "This console does not answer servers");
     return questions;
   };
-  const readResource = async (server: string, resource: string | TemplateReference, signal: AbortSignal) =>
-    redactJson(await toolport.readResource(server, resource, { signal, cache: false }));
-  const getPrompt = async (
-    { server, name, args }: { server: string; name: string; args: Readonly<Record<string, unknown>> },
-    signal: AbortSignal,
-  ) => redactJson(await toolport.getPrompt(server, name, toTexts(args), { signal }));
 
-  return new Map<string, Action>(
-    Object.entries({
-      state: async () => observer.state(),
-      catalog: async () => toCatalogView(toolport.snapshot(), observer.catalogVersion),
-      tool: async (body) => toToolView(toolport.snapshot(), textOf(body, "name")) ?? null,
-      calls: async () => calls.list(),
-      call: async (body) => calls.view(Number(body["id"])) ?? null,
+  return {
+    state: async () => observer.state(),
+    catalog: async () => toCatalogView(toolport.snapshot(), observer.catalogVersion),
+    tool: async (body) => toToolView(toolport.snapshot(), textOf(body, "name")) ?? null,
+    calls: async () => calls.list(),
+    call: async (body) => calls.view(Number(body["id"])) ?? null,
 
-      history: async () => observer.history.view(),
-      traffic: async (body) =>
-        observer.traffic.list({ server: optional(body, "server"), kind: optional(body, "kind") }),
-      message: async (body) => observer.traffic.view(Number(body["id"])) ?? null,
-      clearTraffic: async () => observer.traffic.clear(),
+    history: async () => history.view(),
+    traffic: async (body) => traffic.list(optionalText(body, "server"), optionalText(body, "kind")),
+    message: async (body) => traffic.view(Number(body["id"])) ?? null,
+    clearTraffic: async () => traffic.clear(),
 
-      connect: async (body, signal) => toReportView(await toolport.connectServer(serverOf(body), { signal })),
-      addServer: async (body) => addServer(toolport, textOf(body, "name").trim(), textOf(body, "url").trim()),
-      disconnect: async (body) => toolport.disconnect(textOf(body, "server")),
-      async restart(body, signal) {
-        const server = serverOf(body);
-        await toolport.disconnect(server);
-        return toReportView(await toolport.connectServer(server, { signal }));
-      },
-      refresh: async (body, signal) => void (await toolport.refresh(serverOf(body), { signal })),
-      authorize: async (body, signal) => toReportView(await logins.authorize(serverOf(body), signal)),
-      logOut: async (body) => toolport.logOut(textOf(body, "server")),
+    connect: async (body, signal) => toReportView(await toolport.connectServer(serverOf(body), { signal })),
+    addServer: async (body) => addServer(toolport, textOf(body, "name").trim(), textOf(body, "url").trim()),
+    disconnect: async (body) => toolport.disconnect(textOf(body, "server")),
+    async restart(body, signal) {
+      const server = serverOf(body);
+      await toolport.disconnect(server);
+      return toReportView(await toolport.connectServer(server, { signal }));
+    },
+    refresh: async (body, signal) => void (await toolport.refresh(serverOf(body), { signal })),
+    authorize: async (body, signal) => toReportView(await logins.authorize(serverOf(body), signal)),
+    logOut: async (body) => toolport.logOut(textOf(body, "server")),
 
-      callTool: async (body, signal) =>
-        callTool(
-          {
-            name: textOf(body, "name"),
-            args: fieldsOf(body, "args"),
-            agreed: body["consent"],
-            id: optional(body, "run") ?? randomUUID(),
-            task: body["task"] === true,
-          },
-          signal,
-        ),
-      openApp: async (body, signal) => apps.open(textOf(body, "tool"), { agreed: body["consent"], signal }),
-      async callFromApp(body, signal) {
-        const name = apps.findTool(textOf(body, "app"), textOf(body, "name"));
-        const args = fieldsOf(body, "args");
-        return callTool({ name, args, agreed: body["consent"], id: randomUUID(), task: false }, signal);
-      },
-      closeApp: async (body) => apps.close(textOf(body, "app")),
-      readResource: async (body, signal) => readResource(serverOf(body), addressOf(body), signal),
-      getPrompt: async (body, signal) =>
-        getPrompt(
-          { server: serverOf(body), name: textOf(body, "name"), args: fieldsOf(body, "args") },
-          signal,
-        ),
-      async complete(body, signal) {
-        const argument = {
-          name: textOf(body, "argument"),
-          value: textOf(body, "value"),
-          context: toTexts(fieldsOf(body, "context")),
-        };
-        return toolport.complete(serverOf(body), referenceOf(body), argument, { signal });
-      },
-      async replay(body, signal) {
-        const call = calls.original(Number(body["id"]));
-        if (call === undefined) throw new BadRequest(404, "This call is no longer in the log");
-        // Use the original arguments: interceptors and validation run again.
-        const args = call.given ?? fieldsOf(call.message, "arguments");
-        if (call.kind === "tool")
-          return callTool(
-            { name: call.name ?? "", args, agreed: body["consent"], id: randomUUID(), task: false },
-            signal,
-          );
-        consent.require([call.server], body["consent"]);
-        if (call.kind === "prompt")
-          return getPrompt({ server: call.server, name: call.name ?? "", args }, signal);
-        return readResource(call.server, call.uri ?? "", signal);
-      },
+    async callTool(body, signal) {
+      const [name, args, run] = [textOf(body, "name"), fieldsOf(body, "args"), optionalText(body, "run")];
+      return callTool({ name, args, run, consent: body["consent"], task: body["task"] === true }, signal);
+    },
+    openApp: async (body, signal) => apps.open(textOf(body, "tool"), { agreed: body["consent"], signal }),
+    async callFromApp(body, signal) {
+      const name = apps.findTool(textOf(body, "app"), textOf(body, "name"));
+      return callTool({ name, args: fieldsOf(body, "args"), consent: body["consent"] }, signal);
+    },
+    closeApp: async (body) => apps.close(textOf(body, "app")),
+    readResource: async (body, signal) =>
+      readResource(serverOf(body), templateOf(body) ?? textOf(body, "uri"), signal),
+    getPrompt: async (body, signal) =>
+      getPrompt(serverOf(body), textOf(body, "name"), textsOf(body, "args"), signal),
+    async complete(body, signal) {
+      const argument = {
+        name: textOf(body, "argument"),
+        value: textOf(body, "value"),
+        context: textsOf(body, "context"),
+      };
+      const reference =
+        typeof body["template"] === "string"
+          ? { template: body["template"] }
+          : { prompt: textOf(body, "prompt") };
+      return toolport.complete(serverOf(body), reference, argument, { signal });
+    },
+    async replay(body, signal) {
+      const call = calls.original(Number(body["id"]));
+      if (call === undefined) throw new BadRequest(404, "This call is no longer in the log");
+      const { server, name = "", message } = call;
+      // Use the original arguments: interceptors and validation run again.
+      const args = call.given ?? fieldsOf(message, "arguments");
+      if (call.kind === "tool") return callTool({ name, args, consent: body["consent"] }, signal);
+      consent.require([server], body["consent"]);
+      if (call.kind === "prompt") return getPrompt(server, name, textsOf({ args }, "args"), signal);
+      return readResource(server, call.uri ?? "", signal);
+    },
 
-      cancel: async (body) => runs.cancel(textOf(body, "run")),
-      cancelCall: async (body) => calls.cancel(Number(body["id"])),
-      tasks: async (_body, signal) => listTasks(toolport, progressOfTasks, signal),
-      async taskResult(body, signal) {
-        const task = await findTask(body);
-        const onProgress = (progress: Progress) => void progressOfTasks.set(task.id, progress);
-        try {
-          return redactJson(await task.result({ signal, onProgress }));
-        } finally {
-          progressOfTasks.delete(task.id);
-        }
-      },
-      cancelTask: async (body, signal) => (await findTask(body)).cancel({ signal }),
+    cancel: async (body) => runs.cancel(textOf(body, "run")),
+    cancelCall: async (body) => calls.cancel(Number(body["id"])),
+    tasks: async (_body, signal) => listTasks(toolport, progressOfTasks, signal),
+    async taskResult(body, signal) {
+      const task = await findTask(body);
+      const onProgress = (progress: Progress) => void progressOfTasks.set(task.id, progress);
+      try {
+        return redactJson(await task.result({ signal, onProgress }));
+      } finally {
+        progressOfTasks.delete(task.id);
+      }
+    },
+    cancelTask: async (body, signal) => (await findTask(body)).cancel({ signal }),
 
-      subscribe: async (body, signal) => observer.watched.add(serverOf(body), textOf(body, "uri"), signal),
-      unsubscribe: async (body) => observer.watched.remove(textOf(body, "server"), textOf(body, "uri")),
+    subscribe: async (body, signal) => watched.add(serverOf(body), textOf(body, "uri"), signal),
+    unsubscribe: async (body) => watched.remove(textOf(body, "server"), textOf(body, "uri")),
 
-      questions: async () => questions?.list() ?? [],
-      answer: async (body) => requireQuestions().answer(textOf(body, "id"), body),
-      roots: async () => requireQuestions().roots,
-      async setRoots(body) {
-        requireQuestions().setRoots(body["roots"]);
-        await toolport.rootsChanged();
-      },
+    questions: async () => questions?.list() ?? [],
+    answer: async (body) => requireQuestions().answer(textOf(body, "id"), body),
+    roots: async () => requireQuestions().roots,
+    async setRoots(body) {
+      requireQuestions().setRoots(body["roots"]);
+      await toolport.rootsChanged();
+    },
 
-      waiting: async () => waiting.list(),
-      async resume(body) {
-        const { approve, again, restart } = body;
-        const id = textOf(body, "id");
-        consent.require([await waiting.serverOf(id)], body["consent"]);
-        return waiting.resume(id, {
-          ...(body["answers"] !== undefined && {
-            answers: fieldsOf(body, "answers") as ResumeInput["answers"] & {},
-          }),
-          ...(typeof approve === "boolean" && { approve }),
-          ...(again === true && { again }),
-          ...(restart === true && { restart }),
-        });
-      },
-      discard: async (body) => waiting.discard(textOf(body, "id")),
+    waiting: async () => waiting.list(),
+    async resume(body) {
+      const { approve, again, restart } = body;
+      const id = textOf(body, "id");
+      consent.require([await waiting.serverOf(id)], body["consent"]);
+      return waiting.resume(id, {
+        ...(body["answers"] !== undefined && {
+          answers: fieldsOf(body, "answers") as ResumeInput["answers"] & {},
+        }),
+        ...(typeof approve === "boolean" && { approve }),
+        ...(again === true && { again }),
+        ...(restart === true && { restart }),
+      });
+    },
+    discard: async (body) => waiting.discard(textOf(body, "id")),
 
-      logins: async () => listLogins(toolport),
-      records: async () => (store === undefined ? null : listRecords(store)),
-    } satisfies Record<string, Action>),
-  );
+    logins: async () => listLogins(toolport),
+    records: async () => (store === undefined ? null : listRecords(store)),
+  } satisfies Record<string, Action>;
+}
+
+function templateOf(body: Fields): TemplateReference | undefined {
+  const { template } = body;
+  return typeof template === "string" ? { template, args: textsOf(body, "args") } : undefined;
 }
 
 /** Adds a server over HTTP. Programs cannot be added in the page: anyone with its URL could run any command. */
@@ -222,22 +203,8 @@ function addServer(toolport: Toolport, name: string, url: string): void {
   toolport.register(name, { url });
 }
 
-interface ToolCallBody {
-  readonly name: string;
-  readonly args: Readonly<Record<string, unknown>>;
-  /** The user agreed to start the programs of the call. */
-  readonly agreed: unknown;
-  /** The page's own id of the call. */
-  readonly id: string;
-  readonly task: boolean;
-}
-
 /** The running tasks, with their status if the server says it. */
-async function listTasks(
-  toolport: Toolport,
-  progressOf: ReadonlyMap<string, Progress>,
-  signal: AbortSignal,
-): Promise<TaskView[]> {
+async function listTasks(toolport: Toolport, progressOf: ReadonlyMap<string, Progress>, signal: AbortSignal) {
   const { servers } = toolport.snapshot();
   const tasks = (await toolport.tasks()).filter(({ server }) => servers[server]?.state === "ready");
   return Promise.all(
@@ -247,8 +214,13 @@ async function listTasks(
       const message = reported?.message === undefined ? null : hideCredentials(reported.message);
       const progress = progressOf.get(id);
       return {
-        ...{ id, server, tool, createdAt, message },
-        status: reported?.status ?? "unknown",
+        id,
+        server,
+        tool,
+        createdAt,
+        message,
+        status: reported?.status ?? ("unknown" as const),
+        /** While the page waits for the result. */
         progress: progress === undefined ? null : toProgressView(progress),
       };
     }),
@@ -272,12 +244,12 @@ function unknownTool(name: string, tools: readonly ToolInfo[]): CatalogError {
 }
 
 /** The login state of every server that supports logins. */
-async function listLogins(toolport: Toolport): Promise<LoginView[]> {
+async function listLogins(toolport: Toolport) {
   const servers = Object.values(toolport.snapshot().servers).filter(
     ({ transport }) => transport === "http" || transport === "sse",
   );
   return Promise.all(
-    servers.map(async ({ name }): Promise<LoginView> => {
+    servers.map(async ({ name }) => {
       const unknown = { server: name, authorized: false, issuer: null, scopes: null, expiresAt: null };
       try {
         const status = await toolport.authStatus(name);
@@ -300,40 +272,9 @@ const toReportView = ({ state, error, authUrl, toolCount, ms }: ServerReport) =>
   ms,
 });
 
-function textOf(body: Readonly<Record<string, unknown>>, name: string): string {
-  const value = body[name];
-  if (typeof value !== "string") throw new BadRequest(400, `"${name}" is not a string`);
-  return value;
-}
-
-const optional = (body: Readonly<Record<string, unknown>>, name: string): string | undefined =>
-  body[name] === undefined ? undefined : textOf(body, name);
-
-function fieldsOf(body: Readonly<Record<string, unknown>>, name: string): Readonly<Record<string, unknown>> {
-  const value = body[name] ?? {};
-  if (typeof value !== "object" || Array.isArray(value))
-    throw new BadRequest(400, `"${name}" is not an object`);
-  return value as Record<string, unknown>;
-}
-
-const toTexts = (fields: Readonly<Record<string, unknown>>): Record<string, string> =>
-  Object.fromEntries(Object.entries(fields).map(([name, value]) => [name, String(value)]));
-
-function addressOf(body: Readonly<Record<string, unknown>>): string | TemplateReference {
-  return typeof body["template"] === "string"
-    ? { template: body["template"], args: toTexts(fieldsOf(body, "args")) }
-    : textOf(body, "uri");
-}
-
-function referenceOf(body: Readonly<Record<string, unknown>>): CompletionReference {
-  return typeof body["template"] === "string"
-    ? { template: body["template"] }
-    : { prompt: textOf(body, "prompt") };
-}
-
 const MAX_RECORDS = 500;
 
-async function listRecords(store: Store): Promise<RecordsView> {
+async function listRecords(store: Store) {
   const keys = await store.list("");
   const records = await Promise.all(
     keys.slice(0, MAX_RECORDS).map(async (key) => {

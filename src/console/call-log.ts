@@ -2,7 +2,6 @@
 import { type CallNews, type CallProgressNews, cancelCall } from "../execution/listeners.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { redactText } from "../util/redact-text.js";
-import type { CallSummary, CallView, ProgressView } from "./console-api.js";
 import { redactJson, weigh } from "./redact-json.js";
 
 const MAX_CALLS = 200;
@@ -23,6 +22,9 @@ interface LoggedCall {
   isDiscarded: boolean;
   weight: number;
 }
+
+/** A call in the list. */
+export type CallSummary = ReturnType<CallLog["list"]>[number];
 
 export class CallLog {
   readonly #calls = new Map<number, LoggedCall>();
@@ -78,11 +80,11 @@ export class CallLog {
   }
 
   /** Newest first. */
-  list(): CallSummary[] {
+  list() {
     return [...this.#calls.values()].reverse().map((call) => this.#summary(call));
   }
 
-  view(id: number): CallView | undefined {
+  view(id: number) {
     const call = this.#calls.get(id);
     if (call === undefined) return undefined;
     // A fallback server may have received different arguments.
@@ -108,23 +110,28 @@ export class CallLog {
     return call !== undefined && this.#canReplay(call) ? call.start : undefined;
   }
 
-  #summary(call: LoggedCall): CallSummary {
+  #summary(call: LoggedCall) {
     const { start, startedAt, end } = call;
     return {
       id: start.id,
       kind: start.kind,
+      /** The server that was called first. */
       server: start.server,
+      /** Tool, prompt or URI. */
       target: start.name ?? start.uri ?? "",
       principal: start.principal ?? null,
       startedAt,
-      outcome: end?.outcome ?? "running",
+      outcome: end?.outcome ?? ("running" as const),
       durationMs: end?.durationMs ?? null,
       attempts: end?.attempts ?? null,
+      /** The server that responded, if it is a fallback. */
       answeredBy: end !== undefined && end.server !== start.server ? end.server : null,
+      /** The person or program that answered or approved a suspended call. */
       person: end?.answeredBy ?? start.answeredBy ?? null,
       error: end?.error === undefined ? null : redactText(errorText(end.error)),
       canReplay: this.#canReplay(call),
       canCancel: this.#canCancel(call),
+      /** Set for calls that a page started: its own id of the call. */
       run: start.context instanceof ConsoleRun ? start.context.id : null,
       progress: call.progress === undefined ? null : toProgressView(call.progress),
     };
@@ -154,7 +161,7 @@ export class CallLog {
   }
 }
 
-export const toProgressView = ({ progress, total, message }: Progress): ProgressView => ({
+export const toProgressView = ({ progress, total, message }: Progress) => ({
   progress,
   total: total ?? null,
   message: message === undefined ? null : redactText(message),

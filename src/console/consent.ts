@@ -1,13 +1,19 @@
 /** Requires that the user sees and confirms a command before the console starts a program. */
 import type { ServerSnapshot } from "../port/snapshot.js";
 import type { Toolport } from "../toolport.js";
-import type { StartCommand } from "./console-api.js";
 
 const PROCESS_TRANSPORTS = ["stdio", "docker"];
 const NEVER_STARTED = ["idle", "closed"];
 
+/** A program that would be started, with its command without secrets. */
+export interface StartCommand {
+  readonly server: string;
+  readonly command: string;
+}
+
 /** Thrown if an action would start a program without consent. */
 export class ConsentNeeded extends Error {
+  readonly code = "CONSENT_NEEDED";
   readonly commands: readonly StartCommand[];
 
   constructor(servers: readonly ServerSnapshot[]) {

@@ -13,7 +13,6 @@ import { canonicalHost, isLiteralAddress } from "../transports/http/network/loca
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Consent } from "./consent.js";
-import type { AppView } from "./console-api.js";
 import { BadRequest } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 
@@ -43,7 +42,7 @@ export class ConsoleApps {
   }
 
   /** Reads the user interface of a tool. */
-  async open(name: string, { agreed, signal }: { agreed: unknown; signal: AbortSignal }): Promise<AppView> {
+  async open(name: string, { agreed, signal }: { agreed: unknown; signal: AbortSignal }) {
     const tool = this.#toolport.snapshot().tools.find((candidate) => candidate.name === name);
     const uri = tool?.ui?.resourceUri;
     if (tool === undefined || uri === undefined) throw new BadRequest(404, "This tool has no app");
@@ -65,9 +64,12 @@ export class ConsoleApps {
     }
     return {
       id,
+      /** Where its document can be loaded, once. */
       path: `${APP_PATH}${document}`,
       server,
+      /** As its server calls it. */
       tool: { name: sourceName, title, inputSchema: redactJson(inputSchema) },
+      /** Declared origins that the app cannot reach. */
       refused: refused.map((origin) => hideCredentials(origin.slice(0, 200))),
     };
   }

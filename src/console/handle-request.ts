@@ -6,8 +6,7 @@ import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
-import { ConsentNeeded } from "./consent.js";
-import type { ConsoleFailure } from "./console-api.js";
+import { ConsentNeeded, type StartCommand } from "./consent.js";
 import { APP_PATH, type ConsoleApps } from "./console-apps.js";
 import type { Observer } from "./observer.js";
 import type { PageFile } from "./page-files.js";
@@ -90,23 +89,34 @@ async function handleAction(
   sendJson(response, await run(() => action(body, gone.signal)));
 }
 
+/** The response to a failed action. */
+export interface ConsoleFailure {
+  readonly error: {
+    readonly code: string;
+    readonly message: string;
+    /** With `CONSENT_NEEDED`: the programs that would be started. */
+    readonly commands?: readonly StartCommand[];
+    /** With `INVALID_ARGUMENTS`: the invalid fields. */
+    readonly issues?: readonly { readonly path: string; readonly message: string }[];
+  };
+}
+
 /** Failures of servers and tools are part of a successful response. Only invalid requests get an error status. */
 async function run(action: () => Promise<unknown>): Promise<{ value: unknown } | ConsoleFailure> {
   try {
     return { value: (await action()) ?? null };
   } catch (error) {
     if (error instanceof BadRequest) throw error;
-    if (error instanceof ConsentNeeded)
-      return { error: { code: "CONSENT_NEEDED", message: error.message, commands: error.commands } };
     return { error: toFailure(error) };
   }
 }
 
 function toFailure(error: unknown): ConsoleFailure["error"] {
-  const code = ToolportError.isInstance(error) ? error.code : "FAILED";
+  const isConsent = error instanceof ConsentNeeded;
+  const code = isConsent || ToolportError.isInstance(error) ? error.code : "FAILED";
   const message = hideCredentials(error instanceof Error ? error.message : String(error));
   const issues = readField(error, "issues");
-  if (!Array.isArray(issues)) return { code, message };
+  if (!Array.isArray(issues)) return { code, message, ...(isConsent && { commands: error.commands }) };
   return {
     code,
     message,

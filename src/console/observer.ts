@@ -7,13 +7,13 @@ import type { ServerNotification } from "../port/events.js";
 import type { Toolport } from "../toolport.js";
 import { redactText } from "../util/redact-text.js";
 import { TokenBucket } from "../util/token-bucket.js";
-import { CallLog } from "./call-log.js";
+import { CLIENT_INFO } from "../util/version.js";
+import { CallLog, type CallSummary } from "./call-log.js";
 import { Consent } from "./consent.js";
-import type { ActivityView, ConsoleEvent, StateView, SubscriptionView, TrafficEntry } from "./console-api.js";
-import { Latencies, ServerHistory } from "./server-history.js";
+import { ServerHistory } from "./server-history.js";
 import type { ServerQuestions } from "./server-questions.js";
-import { TrafficLog } from "./traffic-log.js";
-import { toStateView } from "./views.js";
+import { type TrafficEntry, TrafficLog } from "./traffic-log.js";
+import { toServerView } from "./views.js";
 
 const MAX_ACTIVITY = 200;
 /** Pages get the progress of one call at most once in this time. */
@@ -26,6 +26,31 @@ export interface ObserverOptions {
   readonly questions: ServerQuestions | undefined;
 }
 
+/** An entry of the activity list. */
+export interface ActivityView {
+  readonly id: number;
+  readonly at: number;
+  readonly kind: "state" | "warning" | "log" | "change";
+  readonly server: string | null;
+  readonly text: string;
+}
+
+/** An event of the stream, one JSON value per line. */
+export type ConsoleEvent =
+  | ReturnType<Observer["hello"]>
+  | { readonly type: "state"; readonly state: ReturnType<Observer["state"]> }
+  | { readonly type: "call"; readonly call: CallSummary }
+  | { readonly type: "activity"; readonly entry: ActivityView }
+  /** New messages, oldest first. With `skipped`, that many before them were not sent to the page. */
+  | { readonly type: "traffic"; readonly entries: readonly TrafficEntry[]; readonly skipped: number }
+  /** The open questions of servers. */
+  | { readonly type: "questions"; readonly questions: ReturnType<ServerQuestions["list"]> }
+  /** Calls that wait, or programs, have changed. */
+  | { readonly type: "waiting" | "programs" }
+  /** Events were dropped, because the page could not receive them in time. */
+  | { readonly type: "missed"; readonly count: number }
+  | { readonly type: "beat" };
+
 export class Observer {
   readonly calls: CallLog;
   readonly consent: Consent;
@@ -35,7 +60,6 @@ export class Observer {
   readonly history = new ServerHistory();
   readonly #options: ObserverOptions;
   readonly #principal: string | undefined;
-  readonly #latencies = new Latencies();
   readonly #activity: ActivityView[] = [];
   readonly #stops: (() => void)[];
   /** By the id of the running call. */
@@ -80,28 +104,42 @@ export class Observer {
     ];
   }
 
+  /** Increases when tools, resources or prompts change. */
   get catalogVersion(): number {
     return this.#catalogVersion;
   }
 
-  state(): StateView {
-    const { toolport, sources, hasStore } = this.#options;
-    return toStateView({
-      snapshot: toolport.snapshot(),
-      latencies: this.#latencies,
-      consent: this.consent,
-      sources,
+  state() {
+    const { toolport, sources, hasStore, questions } = this.#options;
+    const { principal, servers } = toolport.snapshot();
+    return {
+      principal,
+      servers: Object.values(servers).map((server) => ({
+        ...toServerView(server),
+        /** Where the server is configured. */
+        source: Object.hasOwn(sources, server.name) ? (sources[server.name] ?? null) : null,
+        latency: this.history.latency(server.name),
+        /** Connecting it starts a program that the user has not agreed to yet. */
+        needsConsent: this.consent.isNeeded(server),
+      })),
       catalogVersion: this.#catalogVersion,
       hasStore,
-      canAnswer: this.#options.questions !== undefined,
+      /** The page can answer servers and edit the roots. */
+      canAnswer: questions !== undefined,
       subscriptions: this.watched.list(),
-    });
+      version: CLIENT_INFO.version,
+    };
   }
 
   /** The first event for a new page. */
-  hello(): ConsoleEvent {
+  hello() {
     const questions = this.#options.questions?.list() ?? [];
-    return { type: "hello", calls: this.calls.list(), activity: [...this.#activity].reverse(), questions };
+    return {
+      type: "hello" as const,
+      calls: this.calls.list(),
+      activity: [...this.#activity].reverse(),
+      questions,
+    };
   }
 
   async close(): Promise<void> {
@@ -122,7 +160,6 @@ export class Observer {
   #onCall(news: CallNews): void {
     // The console of the shared port shows calls of all users, the console of a user only that user's.
     if (this.#principal !== undefined && news.principal !== this.#principal) return;
-    this.#latencies.add(news);
     this.history.addCall(news);
     const call = this.calls.add(news);
     if (call !== undefined) this.feed.publish({ type: "call", call });
@@ -163,15 +200,14 @@ export class Observer {
 
 const MAX_WATCHED = 100;
 
-interface Watched {
-  view: SubscriptionView;
-  readonly stop: () => Promise<void>;
-}
-
-export class WatchedResources {
+/** Resources that the page subscribed to, with the number and time of their updates. */
+class WatchedResources {
   readonly #toolport: Toolport;
   readonly #onChange: () => void;
-  readonly #watched = new Map<string, Watched>();
+  readonly #watched = new Map<
+    string,
+    { readonly view: SubscriptionView; readonly stop: () => Promise<void> }
+  >();
 
   /** @param onChange called after every update */
   constructor(toolport: Toolport, onChange: () => void) {
@@ -186,8 +222,13 @@ export class WatchedResources {
   async add(server: string, uri: string, signal: AbortSignal): Promise<void> {
     const key = `${server}\n${uri}`;
     if (this.#watched.has(key) || this.#watched.size >= MAX_WATCHED) return;
-    const stop = await this.#toolport.subscribe(server, uri, () => this.#update(key), { signal });
-    this.#watched.set(key, { view: { server, uri, updates: 0, updatedAt: null }, stop });
+    const view: SubscriptionView = { server, uri, updates: 0, updatedAt: null };
+    const onUpdate = () => {
+      Object.assign(view, { updates: view.updates + 1, updatedAt: Date.now() });
+      this.#onChange();
+    };
+    const stop = await this.#toolport.subscribe(server, uri, onUpdate, { signal });
+    this.#watched.set(key, { view, stop });
     this.#onChange();
   }
 
@@ -204,13 +245,14 @@ export class WatchedResources {
     this.#watched.clear();
     await Promise.all(all.map(({ stop }) => stop().catch(() => {})));
   }
+}
 
-  #update(key: string): void {
-    const watched = this.#watched.get(key);
-    if (watched === undefined) return;
-    watched.view = { ...watched.view, updates: watched.view.updates + 1, updatedAt: Date.now() };
-    this.#onChange();
-  }
+interface SubscriptionView {
+  readonly server: string;
+  readonly uri: string;
+  readonly updates: number;
+  /** Epoch milliseconds. */
+  readonly updatedAt: number | null;
 }
 
 const MAX_PAGES = 16;

@@ -7,7 +7,7 @@ import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
 import { ConsoleRun, type ConsoleRuns } from "./call-log.js";
 import type { Observer } from "./observer.js";
-import { BadRequest } from "./read-body.js";
+import { BadRequest, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 
 const MAX_PROGRAMS = 50;
@@ -24,18 +24,21 @@ interface Program {
   readonly run: string | null;
   /** Redacted, as all texts below. */
   readonly source: string;
-  state: ProgramSummary["state"];
+  /** `waiting`: for a person. */
+  state: "running" | "ok" | "error" | "waiting" | "cancelled";
   durationMs: number | null;
   /** While the program runs, this is its own report. After its end, a small copy. */
   report: ProgramReport;
+  /** JSON. */
   value: string | null;
   error: string | null;
+  /** Where the error is, from 1. */
   line: number | null;
 }
 
-export interface ProgramsParts {
+interface ProgramsParts {
   readonly toolport: Toolport;
-  readonly observer: Pick<Observer, "feed" | "consent">;
+  readonly observer: Observer;
   readonly runs: ConsoleRuns;
 }
 
@@ -53,28 +56,27 @@ export class Programs {
   }
 
   /** Actions that the page can request, by name. `cancel` ends a program, as it ends calls. */
-  get actions(): Readonly<Record<string, Action>> {
+  get actions() {
     return {
       programs: async () => [...this.#programs.values()].reverse().map(toSummary),
       program: async ({ id }) => {
         const program = this.#programs.get(Number(id));
         return program === undefined ? null : toView(program);
       },
-      runProgram: async ({ source, run, consent }, signal) => {
-        if (typeof source !== "string" || typeof run !== "string")
-          throw new BadRequest(400, '"source" or "run" is not a string');
+      runProgram: async (body, signal) => {
+        const [source, run] = [textOf(body, "source"), textOf(body, "run")];
         if (source.length > MAX_TEXT)
           throw new BadRequest(413, `The program is longer than ${MAX_TEXT} characters`);
-        const code = await this.#open(consent);
+        const code = await this.#open(body["consent"]);
         await this.#parts.runs.run(run, signal, (context) =>
           code.execute(source, { signal: context.controller.signal, context }),
         );
       },
-      describeTools: async ({ query, consent }, signal) => {
-        if (typeof query !== "string") throw new BadRequest(400, '"query" is not a string');
-        return hideCredentials(await (await this.#open(consent)).describe(query, { signal }));
+      describeTools: async (body, signal) => {
+        const query = textOf(body, "query");
+        return hideCredentials(await (await this.#open(body["consent"])).describe(query, { signal }));
       },
-    };
+    } satisfies Record<string, Action>;
   }
 
   async close(): Promise<void> {
@@ -166,59 +168,27 @@ function small({ logs, calls }: ProgramReport): ProgramReport {
   return { logs: lines, calls: calls.slice(0, MAX_CALLS) };
 }
 
-function toSummary({ id, startedAt, run, source, state, durationMs, report }: Program): ProgramSummary {
+function toSummary({ id, startedAt, run, source, state, durationMs, report }: Program) {
   const title = source.trim().split("\n", 1)[0]!.slice(0, 120);
   return { id, startedAt, run, state, durationMs, title, callCount: report.calls.length };
 }
 
-function toView(program: Program): ProgramView {
+function toView(program: Program) {
   const { source, value, error, line, report, durationMs } = program;
   const { logs, calls } = durationMs === null ? small(report) : report;
   return {
     ...toSummary(program),
-    ...{ source, value, error, line, logs },
+    source,
+    value,
+    error,
+    line,
+    logs,
     calls: calls.map(({ tool, ok, code, outcome, durationMs: took }) => ({
       tool,
-      state: ok
-        ? ("ok" as const)
-        : code === "UNFINISHED" && durationMs === null
-          ? ("running" as const)
-          : ("error" as const),
+      state: ok ? "ok" : code === "UNFINISHED" && durationMs === null ? "running" : "error",
       code: code ?? null,
       outcome: outcome ?? null,
       durationMs: took,
     })),
   };
-}
-
-/** A program that ran in code mode. */
-export interface ProgramSummary {
-  readonly id: number;
-  readonly startedAt: number;
-  /** `waiting`: for a person. */
-  readonly state: "running" | "ok" | "error" | "waiting" | "cancelled";
-  /** The page's own id of the run. Null for programs of the host. */
-  readonly run: string | null;
-  /** The first line. */
-  readonly title: string;
-  readonly callCount: number;
-  readonly durationMs: number | null;
-}
-
-/** A program with everything that is known about it, redacted and limited in size. */
-export interface ProgramView extends ProgramSummary {
-  readonly source: string;
-  /** JSON. */
-  readonly value: string | null;
-  readonly error: string | null;
-  /** Where the error is, from 1. */
-  readonly line: number | null;
-  readonly logs: readonly string[];
-  readonly calls: readonly {
-    readonly tool: string;
-    readonly state: "running" | "ok" | "error";
-    readonly code: string | null;
-    readonly outcome: "unsent" | "unknown" | null;
-    readonly durationMs: number;
-  }[];
 }

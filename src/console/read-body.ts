@@ -1,7 +1,9 @@
-/** Reads the JSON body of an action, limited in size. */
+/** Reads the JSON body of an action, limited in size, and checks its fields. */
 import type { IncomingMessage } from "node:http";
 
 const MAX_BYTES = 1024 * 1024;
+
+export type Fields = Readonly<Record<string, unknown>>;
 
 /** An invalid request, with its HTTP status. */
 export class BadRequest extends Error {
@@ -14,7 +16,7 @@ export class BadRequest extends Error {
 }
 
 /** @throws BadRequest */
-export async function readBody(request: IncomingMessage): Promise<Record<string, unknown>> {
+export async function readBody(request: IncomingMessage): Promise<Fields> {
   const [type = ""] = (request.headers["content-type"] ?? "").split(";");
   if (type.trim().toLowerCase() !== "application/json") throw new BadRequest(415, "The body must be JSON");
   if (Number(request.headers["content-length"] ?? 0) > MAX_BYTES) throw tooLarge();
@@ -33,7 +35,28 @@ export async function readBody(request: IncomingMessage): Promise<Record<string,
   }
   if (typeof body !== "object" || body === null || Array.isArray(body))
     throw new BadRequest(400, "The body is not an object");
-  return body as Record<string, unknown>;
+  return body as Fields;
 }
 
 const tooLarge = () => new BadRequest(413, "The body is too large");
+
+export function textOf(body: Fields, name: string): string {
+  const value = body[name];
+  if (typeof value !== "string") throw new BadRequest(400, `"${name}" is not a string`);
+  return value;
+}
+
+export const optionalText = (body: Fields, name: string): string | undefined =>
+  body[name] === undefined ? undefined : textOf(body, name);
+
+/** An object; empty if it is missing. */
+export function fieldsOf(body: Fields, name: string): Fields {
+  const value = body[name] ?? {};
+  if (typeof value !== "object" || Array.isArray(value))
+    throw new BadRequest(400, `"${name}" is not an object`);
+  return value as Fields;
+}
+
+/** An object whose values become strings. */
+export const textsOf = (body: Fields, name: string): Record<string, string> =>
+  Object.fromEntries(Object.entries(fieldsOf(body, name)).map(([key, value]) => [key, String(value)]));

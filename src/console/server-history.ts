@@ -1,23 +1,19 @@
-/** Calls, errors, latencies and states of each server. Kept in memory only. */
+/** Calls, errors, latencies and states of each server in the last hour, one value per minute. Kept in memory only. */
 import type { CallNews } from "../execution/listeners.js";
-import type { HistoryView, LatencyView, ServerHistoryView } from "./console-api.js";
 
 const MINUTE_MS = 60_000;
 const MINUTES = 60;
 const MAX_STATES = 100;
+const MAX_SAMPLES = 200;
 const MAX_SERVERS = 1_000;
 
-interface Minute {
-  /** Minutes since 1970: the slot is reused after an hour. */
-  at: number;
-  calls: number;
-  errors: number;
-  totalMs: number;
-}
-
 interface ServerRecord {
-  readonly minutes: Minute[];
+  /** `at`: minutes since 1970. The slot is reused after an hour. */
+  readonly minutes: { readonly at: number; calls: number; errors: number; totalMs: number }[];
+  /** Changes of the state, oldest first. The first may be older than an hour. */
   states: { readonly at: number; readonly state: string }[];
+  /** Latencies of the last responses. */
+  readonly samples: number[];
 }
 
 export class ServerHistory {
@@ -31,11 +27,17 @@ export class ServerHistory {
 
   /** Counts every attempt at the server that it was sent to. */
   addCall(news: CallNews): void {
-    if (news.phase === "start" || news.kind === "subscription" || news.outcome === "suspended") return;
-    const tries = news.tries.length > 0 ? news.tries : [{ ...news, error: news.error }];
-    for (const { server, durationMs, error } of tries) {
-      const minute = this.#minute(server);
-      if (minute === undefined) continue;
+    if (news.phase === "start" || news.kind === "subscription") return;
+    for (const { server, durationMs, error } of news.tries.length > 0 ? news.tries : [news]) {
+      const record = this.#record(server);
+      if (record === undefined) continue;
+      if (error === undefined) record.samples.push(durationMs);
+      if (record.samples.length > MAX_SAMPLES) record.samples.shift();
+      if (news.outcome === "suspended") continue;
+      const at = Math.floor(this.#now() / MINUTE_MS);
+      const known = record.minutes[at % MINUTES];
+      const minute = known?.at === at ? known : { at, calls: 0, errors: 0, totalMs: 0 };
+      record.minutes[at % MINUTES] = minute;
       minute.calls += 1;
       minute.totalMs += durationMs;
       // A tool that reports an error counts at the attempt that returned it.
@@ -54,70 +56,44 @@ export class ServerHistory {
     record.states = record.states.slice(Math.max(first, 0)).slice(-MAX_STATES);
   }
 
-  view(): HistoryView {
+  /** Latency over the last responses. */
+  latency(server: string) {
+    const sorted = [...(this.#servers.get(server)?.samples ?? [])].sort((a, b) => a - b);
+    if (sorted.length === 0) return null;
+    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
+    return { p50: at(0.5), p95: at(0.95), calls: sorted.length };
+  }
+
+  view() {
     const last = Math.floor(this.#now() / MINUTE_MS);
     const servers = [...this.#servers].map(([name, record]) => [name, toView(record, last)] as const);
+    /** `until`: the end of the last minute. */
     return { until: (last + 1) * MINUTE_MS, servers: Object.fromEntries(servers) };
   }
 
   #record(server: string): ServerRecord | undefined {
     const known = this.#servers.get(server);
     if (known !== undefined || this.#servers.size >= MAX_SERVERS) return known;
-    const record = { minutes: [], states: [] };
+    const record = { minutes: [], states: [], samples: [] };
     this.#servers.set(server, record);
     return record;
   }
-
-  #minute(server: string): Minute | undefined {
-    const record = this.#record(server);
-    const at = Math.floor(this.#now() / MINUTE_MS);
-    const slot = at % MINUTES;
-    if (record !== undefined && record.minutes[slot]?.at !== at)
-      record.minutes[slot] = { at, calls: 0, errors: 0, totalMs: 0 };
-    return record?.minutes[slot];
-  }
 }
 
-function toView({ minutes, states }: ServerRecord, last: number): ServerHistoryView {
-  const calls: number[] = [];
-  const errors: number[] = [];
-  const latencies: (number | null)[] = [];
-  for (let at = last - MINUTES + 1; at <= last; at++) {
+/** One value per minute, oldest first. */
+function toView({ minutes, states }: ServerRecord, last: number) {
+  const hour = Array.from({ length: MINUTES }, (_, index) => {
+    const at = last - MINUTES + 1 + index;
     const minute = minutes[at % MINUTES];
-    const isThis = minute?.at === at;
-    calls.push(isThis ? minute.calls : 0);
-    errors.push(isThis ? minute.errors : 0);
-    latencies.push(isThis && minute.calls > 0 ? Math.round((minute.totalMs / minute.calls) * 10) / 10 : null);
-  }
-  return { calls, errors, latencies, states };
-}
-
-const MAX_SAMPLES = 200;
-
-export class Latencies {
-  readonly #samples = new Map<string, number[]>();
-
-  /** Records the latency of every response at the server that sent it. */
-  add(news: CallNews): void {
-    if (news.phase === "start" || news.kind === "subscription") return;
-    if (news.tries.length > 0) {
-      for (const { server, durationMs, error } of news.tries)
-        if (error === undefined) this.#note(server, durationMs);
-    } else if (news.outcome !== "error") this.#note(news.server, news.durationMs);
-  }
-
-  of(server: string): LatencyView | null {
-    const samples = this.#samples.get(server);
-    if (samples === undefined) return null;
-    const sorted = [...samples].sort((a, b) => a - b);
-    const at = (share: number) => sorted[Math.min(sorted.length - 1, Math.floor(sorted.length * share))] ?? 0;
-    return { p50: at(0.5), p95: at(0.95), calls: sorted.length };
-  }
-
-  #note(server: string, durationMs: number): void {
-    const samples = this.#samples.get(server) ?? [];
-    this.#samples.set(server, samples);
-    samples.push(durationMs);
-    if (samples.length > MAX_SAMPLES) samples.shift();
-  }
+    return minute?.at === at ? minute : undefined;
+  });
+  return {
+    calls: hour.map((minute) => minute?.calls ?? 0),
+    errors: hour.map((minute) => minute?.errors ?? 0),
+    /** Average in milliseconds; null for a minute without calls. */
+    latencies: hour.map((minute) =>
+      minute === undefined ? null : Math.round((minute.totalMs / minute.calls) * 10) / 10,
+    ),
+    states,
+  };
 }

@@ -4,13 +4,12 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportOptions } from "../port/options.js";
 import { completeForm } from "../protocol/server-requests/complete-form.js";
 import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
-import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
+import type { ElicitationRequest } from "../protocol/server-requests/elicitation-request.js";
 import type { RequestOrigin } from "../protocol/server-requests/request-origin.js";
 import type { Root } from "../protocol/server-requests/roots.js";
 import type { SamplingAnswer, SamplingRequest } from "../protocol/server-requests/sampling.js";
 import { canParseUrl } from "../util/can-parse-url.js";
-import type { ServerQuestionView } from "./console-api.js";
-import { BadRequest } from "./read-body.js";
+import { BadRequest, type Fields, fieldsOf, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 
 /**
@@ -45,8 +44,6 @@ interface OpenQuestion {
   readonly resolve: (answer: never) => void;
   readonly reject: (reason: unknown) => void;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export class ServerQuestions implements ConsoleAnswers {
   readonly options: ConsoleAnswers["options"];
@@ -84,13 +81,13 @@ export class ServerQuestions implements ConsoleAnswers {
   }
 
   /** Oldest first. The user has to see a question as the server wrote it, so it is not redacted. */
-  list(): ServerQuestionView[] {
+  list() {
     return [...this.#open].map(([id, { asked, origin, at }]) => {
       const { server, tool = null, principal = null } = origin;
       const shared = { id, at, server, tool, principal };
       if (asked.kind === "sampling")
-        return { ...shared, kind: "sampling", request: redactJson(asked.request) };
-      return { ...shared, kind: "elicitation", question: { key: id, ...asked.request } };
+        return { ...shared, kind: asked.kind, request: redactJson(asked.request) };
+      return { ...shared, kind: asked.kind, question: { key: id, ...asked.request } };
     });
   }
 
@@ -140,36 +137,27 @@ export class ServerQuestions implements ConsoleAnswers {
 }
 
 /** The completion that the user wrote; undefined if the user declined. */
-function toCompletion({ action, text, model }: Fields): SamplingAnswer | undefined {
+function toCompletion(given: Fields): SamplingAnswer | undefined {
+  const { action, model } = given;
   if (action !== "accept") return undefined;
-  if (typeof text !== "string") throw new BadRequest(400, '"text" is not a string');
   return {
     role: "assistant",
     model: typeof model === "string" && model !== "" ? model : "console",
-    content: { type: "text", text },
+    content: { type: "text", text: textOf(given, "text") },
     stopReason: "endTurn",
   };
 }
 
 function toDecision(
   request: ElicitationRequest,
-  { action, content = {} }: Fields,
+  given: Fields,
   { id, origin }: { id: string; origin: RequestOrigin },
 ): ElicitationAnswer {
+  const { action } = given;
   if (action !== "accept") return { action: action === "cancel" ? "cancel" : "decline" };
   if (request.mode !== "form") return { action };
-  return { action, content: checked(request, content, { id, origin }) };
-}
-
-function checked(
-  { requestedSchema }: FormElicitation,
-  content: unknown,
-  { id, origin }: { id: string; origin: RequestOrigin },
-): Extract<ElicitationAnswer, { action: "accept" }>["content"] {
-  if (typeof content !== "object" || content === null)
-    throw new BadRequest(400, '"content" is not an object');
-  const form = completeForm(requestedSchema, content as Fields);
-  if ("content" in form) return form.content;
+  const form = completeForm(request.requestedSchema, fieldsOf(given, "content"));
+  if ("content" in form) return { action, content: form.content };
   throw new ToolCallError({
     code: "INVALID_ARGUMENTS",
     server: origin.server,

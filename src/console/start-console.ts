@@ -8,7 +8,7 @@ import { openInBrowser } from "../node/open-in-browser.js";
 import { checkStore } from "../state/custom-store.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
-import { createActions } from "./actions.js";
+import { type Action, createActions } from "./actions.js";
 import { ConsoleRuns } from "./call-log.js";
 import { ConsoleApps } from "./console-apps.js";
 import { type ConsoleParts, handleRequest, SECURITY_HEADERS } from "./handle-request.js";
@@ -110,8 +110,8 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     files,
     observer,
     apps,
-    actions: new Map([
-      ...createActions({ toolport, store, observer, waiting, logins, runs, questions, apps }),
+    actions: new Map<string, Action>([
+      ...Object.entries(createActions({ toolport, store, observer, waiting, logins, runs, questions, apps })),
       ...Object.entries(programs.actions),
     ]),
     callbackPath: CALLBACK_PATH,

@@ -1,7 +1,7 @@
 /** The last messages between the port and its servers, lines of stderr, and requests to authorization servers. */
 import type { AuthRequest, ServerMessage } from "../port/events.js";
 import { redactText } from "../util/redact-text.js";
-import type { TrafficEntry, TrafficKind, TrafficView } from "./console-api.js";
+import type { Fields } from "./read-body.js";
 import { redactJson, weigh } from "./redact-json.js";
 
 const MAX_ENTRIES = 2_000;
@@ -11,6 +11,21 @@ const MAX_WEIGHT_OF_ONE = 1_000_000;
 /** Requests whose response is awaited: the response has no method of its own. */
 const MAX_OPEN = 1_000;
 
+/** A message, a line of stderr, or a request to an authorization server. */
+export interface TrafficEntry {
+  readonly id: number;
+  readonly at: number;
+  readonly server: string;
+  readonly kind: "request" | "response" | "error" | "notification" | "stderr" | "auth";
+  readonly direction: "sent" | "received";
+  /** The method, the line, or what the request is for. */
+  readonly label: string;
+  /** Approximate size in characters. */
+  readonly size: number;
+  /** With a response: the time since the request. */
+  readonly durationMs?: number | undefined;
+}
+
 interface Logged {
   readonly entry: TrafficEntry;
   content: unknown;
@@ -18,17 +33,10 @@ interface Logged {
   weight: number;
 }
 
-interface OpenRequest {
-  readonly method: string;
-  readonly at: number;
-}
-
-type Fields = Readonly<Record<string, unknown>>;
-
 export class TrafficLog {
   readonly #logged = new Map<number, Logged>();
   /** By server, direction and id. */
-  readonly #open = new Map<string, OpenRequest>();
+  readonly #open = new Map<string, { readonly method: string; readonly at: number }>();
   readonly #onEntry: (entry: TrafficEntry) => void;
   #last = 0;
   #weight = 0;
@@ -57,7 +65,7 @@ export class TrafficLog {
   }
 
   /** Newest first, optionally of one server or one kind. */
-  list({ server, kind }: { server?: string | undefined; kind?: string | undefined } = {}): TrafficEntry[] {
+  list(server?: string, kind?: string): TrafficEntry[] {
     return [...this.#logged.values()]
       .map(({ entry }) => entry)
       .filter(
@@ -66,7 +74,7 @@ export class TrafficLog {
       .reverse();
   }
 
-  view(id: number): TrafficView | undefined {
+  view(id: number) {
     const logged = this.#logged.get(id);
     return logged && { ...logged.entry, content: toContent(logged) };
   }
@@ -82,7 +90,9 @@ export class TrafficLog {
     const { method, id } = message;
     const isRequest = typeof method === "string" && id !== undefined;
     if (isRequest) {
-      this.#noteOpen(`${server}\n${direction}\n${String(id)}`, { method, at: Date.now() });
+      this.#open.set(`${server}\n${direction}\n${String(id)}`, { method, at: Date.now() });
+      const [oldest] = this.#open.keys();
+      if (this.#open.size > MAX_OPEN && oldest !== undefined) this.#open.delete(oldest);
       return this.#add({ server, direction, kind: "request", label: method }, message, redact);
     }
     if (typeof method === "string")
@@ -91,16 +101,10 @@ export class TrafficLog {
     const key = `${server}\n${direction === "sent" ? "received" : "sent"}\n${String(id)}`;
     const request = this.#open.get(key);
     this.#open.delete(key);
-    const kind: TrafficKind = "error" in message ? "error" : "response";
+    const kind = "error" in message ? "error" : "response";
     const label = request?.method ?? "response";
     const durationMs = request && Date.now() - request.at;
     this.#add({ server, direction, kind, label, ...(request && { durationMs }) }, message, redact);
-  }
-
-  #noteOpen(key: string, request: OpenRequest): void {
-    this.#open.set(key, request);
-    const [oldest] = this.#open.keys();
-    if (this.#open.size > MAX_OPEN && oldest !== undefined) this.#open.delete(oldest);
   }
 
   #add(

@@ -5,93 +5,60 @@ import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
 import { TASKS_EXTENSION } from "../protocol/era.js";
 import { tokensOfBytes } from "../util/estimate-tokens.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";
-import { CLIENT_INFO } from "../util/version.js";
-import type { Consent } from "./consent.js";
-import type { CatalogView, ServerView, StateView, ToolSummary, ToolView } from "./console-api.js";
 import { redactJson } from "./redact-json.js";
-import type { Latencies } from "./server-history.js";
-
-export interface StateParts {
-  readonly snapshot: ToolportSnapshot;
-  readonly latencies: Latencies;
-  readonly consent: Consent;
-  readonly sources: Readonly<Record<string, string>>;
-  readonly catalogVersion: number;
-  readonly hasStore: boolean;
-  readonly canAnswer: boolean;
-  readonly subscriptions: StateView["subscriptions"];
-}
 
 const MAX_DESCRIPTION = 4_000;
 
-export function toStateView(parts: StateParts): StateView {
+export function toServerView(server: ServerSnapshot) {
+  const { name, state, disabled, transport, protocolVersion, serverInfo, instructions } = server;
+  const { toolCount, cut, error, attempt, retryAt, breaker, auth_url, fallback } = server;
+  const capabilities = server.capabilities ?? {};
   return {
-    principal: parts.snapshot.principal,
-    servers: Object.values(parts.snapshot.servers).map((server) => toServerView(server, parts)),
-    catalogVersion: parts.catalogVersion,
-    hasStore: parts.hasStore,
-    canAnswer: parts.canAnswer,
-    subscriptions: parts.subscriptions,
-    version: CLIENT_INFO.version,
-  };
-}
-
-function toServerView(
-  server: ServerSnapshot,
-  { latencies, consent, sources }: Pick<StateParts, "latencies" | "consent" | "sources">,
-): ServerView {
-  const { breaker, error } = server;
-  return {
-    name: server.name,
-    state: server.state,
-    disabled: server.disabled,
+    name,
+    state,
+    disabled,
+    /** URL without its query, or the command that starts it. */
     address: redactText(server.server_url),
-    transport: server.transport,
-    protocolVersion: server.protocolVersion,
-    serverInfo: server.serverInfo,
-    instructions: server.instructions === null ? null : text(server.instructions),
-    capabilities: Object.keys(server.capabilities ?? {}),
-    canSubscribe:
-      (server.capabilities?.["resources"] as { subscribe?: unknown } | undefined)?.subscribe === true,
-    toolCount: server.toolCount,
-    cut: server.cut,
+    transport,
+    protocolVersion,
+    serverInfo,
+    instructions: instructions && text(instructions),
+    capabilities: Object.keys(capabilities),
+    /** Clients may subscribe to its resources. */
+    canSubscribe: (capabilities["resources"] as { subscribe?: unknown } | undefined)?.subscribe === true,
+    toolCount,
+    cut,
     error: error && { code: error.code, message: text(error.message) },
-    attempt: server.attempt,
-    retryAt: server.retryAt,
+    attempt,
+    retryAt,
     breaker: breaker && { state: breaker.state, failures: breaker.failures, openUntil: breaker.openUntil },
-    authUrl: server.auth_url,
-    fallback: server.fallback,
-    source: Object.hasOwn(sources, server.name) ? (sources[server.name] ?? null) : null,
-    latency: latencies.of(server.name),
-    needsConsent: consent.isNeeded(server),
+    authUrl: auth_url,
+    fallback,
   };
 }
 
-export function toCatalogView(snapshot: ToolportSnapshot, version: number): CatalogView {
+export function toCatalogView(snapshot: ToolportSnapshot, version: number) {
   const describe = ({ description }: { description?: string }) => text(description ?? "");
-  const summary = toolSummarizer(snapshot);
+  const resource = (
+    uri: string,
+    info: Omit<ToolportSnapshot["resources" | "resourceTemplates"][number], "uri" | "uriTemplate">,
+  ) => ({
+    server: info.server,
+    uri,
+    name: info.title ?? info.name,
+    description: describe(info),
+    mimeType: info.mimeType ?? null,
+  });
   return {
     version,
-    tools: snapshot.tools.map(summary),
+    tools: snapshot.tools.map(toolSummarizer(snapshot)),
     withheld: snapshot.withheldTools.map(({ server, name, reason }) => ({
       server,
       name,
       reason: text(reason),
     })),
-    resources: snapshot.resources.map((resource) => ({
-      server: resource.server,
-      uri: resource.uri,
-      name: resource.title ?? resource.name,
-      description: describe(resource),
-      mimeType: resource.mimeType ?? null,
-    })),
-    templates: snapshot.resourceTemplates.map((template) => ({
-      server: template.server,
-      uri: template.uriTemplate,
-      name: template.title ?? template.name,
-      description: describe(template),
-      mimeType: template.mimeType ?? null,
-    })),
+    resources: snapshot.resources.map((info) => resource(info.uri, info)),
+    templates: snapshot.resourceTemplates.map((info) => resource(info.uriTemplate, info)),
     prompts: snapshot.prompts.map((prompt) => ({
       server: prompt.server,
       name: prompt.name,
@@ -105,7 +72,7 @@ export function toCatalogView(snapshot: ToolportSnapshot, version: number): Cata
   };
 }
 
-export function toToolView(snapshot: ToolportSnapshot, name: string): ToolView | undefined {
+export function toToolView(snapshot: ToolportSnapshot, name: string) {
   const tool = snapshot.tools.find((candidate) => candidate.name === name);
   return (
     tool && {
@@ -132,21 +99,22 @@ function canBeTask(
 function toolSummarizer({ nameIssues, textFindings }: ToolportSnapshot) {
   const issues = new Map(nameIssues.map((issue) => [issue.name, issue]));
   const findings = new Map(textFindings.map((finding) => [`${finding.server}\n${finding.name}`, finding]));
-  return (tool: ToolportSnapshot["tools"][number]): ToolSummary => {
-    const issue = issues.get(tool.name);
-    const finding =
-      findings.get(`${tool.server}\n${tool.sourceName}`) ?? findings.get(`${tool.server}\n${tool.name}`);
+  return (tool: ToolportSnapshot["tools"][number]) => {
+    const { name, server, sourceName, title = null, description = "", ui } = tool;
+    const issue = issues.get(name);
+    const finding = findings.get(`${server}\n${sourceName}`) ?? findings.get(`${server}\n${name}`);
     return {
-      name: tool.name,
-      server: tool.server,
-      sourceName: tool.sourceName,
-      title: tool.title ?? null,
-      description: text(tool.description ?? ""),
+      name,
+      server,
+      sourceName,
+      title,
+      description: text(description),
       // Not `cost()`, which would connect servers that the user has not started.
       tokens: isForModel(tool) ? tokensOfBytes(definitionBytes(tool)) : 0,
       deferred: tool.deferred === true,
+      /** Why the tool has another name than expected. */
       nameIssue: issue === undefined ? null : text(`${issue.kind}: ${issue.reason} (wanted ${issue.wanted})`),
-      hasApp: tool.ui?.resourceUri !== undefined,
+      hasApp: ui?.resourceUri !== undefined,
       textFinding:
         finding === undefined
           ? null

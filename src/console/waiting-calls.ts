@@ -3,7 +3,6 @@ import { createHash } from "node:crypto";
 import { SuspensionError } from "../errors/suspension-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
 import type { Toolport } from "../toolport.js";
-import type { ResumedView, WaitingView } from "./console-api.js";
 import type { EventFeed } from "./observer.js";
 import { redactJson } from "./redact-json.js";
 
@@ -11,11 +10,6 @@ import { redactJson } from "./redact-json.js";
 const POLL_MS = 2_000;
 /** Tokens of calls that no longer wait are kept, because a call whose outcome is unknown can be sent again. */
 const MAX_KNOWN = 1_000;
-
-interface KnownCall {
-  readonly token: string;
-  readonly server: string;
-}
 
 export interface WaitingCallsParts {
   readonly toolport: Toolport;
@@ -26,7 +20,7 @@ export interface WaitingCallsParts {
 
 export class WaitingCalls {
   readonly #parts: WaitingCallsParts;
-  readonly #known = new Map<string, KnownCall>();
+  readonly #known = new Map<string, { readonly token: string; readonly server: string }>();
   readonly #stop: () => void;
   readonly #timer: NodeJS.Timeout;
   #seen: string | undefined;
@@ -43,7 +37,7 @@ export class WaitingCalls {
   }
 
   /** Oldest first. Only those of the port's own principal. */
-  async list(): Promise<WaitingView[]> {
+  async list() {
     return (await this.#parts.toolport.suspended()).map((call) => this.#view(call));
   }
 
@@ -53,7 +47,7 @@ export class WaitingCalls {
   }
 
   /** Not aborted when the page disconnects: the person has decided, and the outcome would be unknown. */
-  async resume(id: string, input: Omit<ResumeInput, "answeredBy">): Promise<ResumedView> {
+  async resume(id: string, input: Omit<ResumeInput, "answeredBy">) {
     const { toolport, answeredBy } = this.#parts;
     const { token } = await this.#find(id);
     const outcome = await toolport.resume(token, { ...input, answeredBy }).catch(throwPlainly);
@@ -70,14 +64,14 @@ export class WaitingCalls {
     clearInterval(this.#timer);
   }
 
-  async #find(id: string): Promise<KnownCall> {
+  async #find(id: string) {
     if (!this.#known.has(id)) await this.list();
     const known = this.#known.get(id);
     if (known === undefined) throw gone();
     return known;
   }
 
-  #view(call: Suspended): WaitingView {
+  #view(call: Suspended) {
     const { token, server, tool, args, round, expiresAt, reason } = call;
     const id = createHash("sha256").update(token).digest("hex").slice(0, 32);
     this.#known.delete(id);
@@ -85,7 +79,13 @@ export class WaitingCalls {
     const [oldest] = this.#known.keys();
     if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
     return {
-      ...{ id, reason, server, tool, round, expiresAt: Date.parse(expiresAt) },
+      /** Derived from its token, and useless without the console. */
+      id,
+      reason,
+      server,
+      tool,
+      round,
+      expiresAt: Date.parse(expiresAt),
       args: redactJson(args),
       // The person has to see the question as the server wrote it.
       questions:

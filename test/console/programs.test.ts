@@ -1,7 +1,7 @@
 /** Programs of code mode in the console: those that the page runs, and those of the host. */
 import { type CodeExecutor, createCodeMode } from "toolport/code";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import type { ProgramSummary, ProgramView } from "../../src/console/programs.js";
+import type { ProgramSummary, ProgramView } from "../../src/console/console-api.js";
 import { waitFor } from "../support/wait-for.js";
 import { CANARY, type HttpBench, JWT, startHttpBench } from "./http-bench.js";
 

@@ -12,10 +12,10 @@ import {
 } from "toolport";
 import { afterAll, beforeAll, expect, test } from "vitest";
 import type {
+  ActionValue,
   CallSummary,
   CallView,
   ConsoleEvent,
-  ResumedView,
   WaitingView,
 } from "../../src/console/console-api.js";
 import { type ConsoleOptions, startConsole } from "../../src/console/start-console.js";
@@ -104,7 +104,7 @@ test("a call of another process is answered; a wrong answer keeps it waiting", a
   });
   expect(await scene.ask("waiting")).toHaveLength(1);
   expect(scene.seen.requests).toBe(1);
-  const done = await scene.ask<ResumedView>("resume", { id, answers: seat("12A") });
+  const done = await scene.ask<ActionValue<"resume">>("resume", { id, answers: seat("12A") });
   expect(done).toMatchObject({ result: { text: "booked Oslo, seat 12A, meal none" } });
   expect(await scene.ask("waiting")).toEqual([]);
   await expect(scene.ask("resume", { id, answers: seat("12A") })).rejects.toMatchObject({
@@ -125,7 +125,10 @@ test("the next round has another id; the call log shows suspended rounds without
   await using scene = await open({ answeredBy: "ada@example.com" });
   await suspend(scene.toolport, "tour");
   const [first] = await scene.ask<WaitingView[]>("waiting");
-  const { next } = (await scene.ask<ResumedView>("resume", { id: first!.id, answers: seat("12A") })) as {
+  const { next } = (await scene.ask<ActionValue<"resume">>("resume", {
+    id: first!.id,
+    answers: seat("12A"),
+  })) as {
     next: WaitingView;
   };
   expect(next).toMatchObject({ round: 2, questions: [{ key: "pay" }] });

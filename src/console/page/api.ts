@@ -1,5 +1,5 @@
 /** Sends requests to the console's server, with the token in a header and never in a URL. */
-import type { ConsoleEvent, ConsoleFailure } from "../console-api.js";
+import type { ActionName, ActionValue, ConsoleEvent, ConsoleFailure } from "../console-api.js";
 
 const KEPT_AS = "toolport-token";
 
@@ -36,7 +36,11 @@ const post = (path: string, body: unknown, signal?: AbortSignal): Promise<Respon
   });
 
 /** Requests an action and returns its value. @throws Failure */
-export async function ask<Value>(action: string, body: object = {}, signal?: AbortSignal): Promise<Value> {
+export async function ask<Name extends ActionName>(
+  action: Name,
+  body: object = {},
+  signal?: AbortSignal,
+): Promise<ActionValue<Name>> {
   let response: Response;
   try {
     response = await post(action, body, signal);
@@ -44,7 +48,7 @@ export async function ask<Value>(action: string, body: object = {}, signal?: Abo
     throw new Failure({ code: "GONE", message: "The console does not respond. Is it still running?" });
   }
   if (!response.ok) throw toFailure(response.status, await response.text());
-  const answer = (await response.json()) as { value: Value } | ConsoleFailure;
+  const answer = (await response.json()) as { value: ActionValue<Name> } | ConsoleFailure;
   if ("error" in answer) throw new Failure(answer.error);
   return answer.value;
 }

@@ -30,7 +30,7 @@ export function AppFrame({ tool, args, result }: AppFrameProps): VNode {
     let opened: string | undefined;
     setView(null);
     setProblem(null);
-    askWithConsent<AppView>("openApp", { tool }, gone.signal).then(
+    askWithConsent("openApp", { tool }, gone.signal).then(
       (app) => {
         opened = app?.id;
         if (gone.signal.aborted) forget(opened);

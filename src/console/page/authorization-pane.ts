@@ -1,7 +1,7 @@
 /** The authorization pane: logins of the servers, with issuer, scopes and expiry. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { LoginView, TrafficEntry, TrafficView } from "../console-api.js";
+import type { LoginView, TrafficEntry } from "../console-api.js";
 import { Code } from "./content-view.js";
 import { html } from "./html.js";
 import { act, question, showNotice, usePage } from "./page-state.js";
@@ -12,10 +12,7 @@ const started = new Set<string>();
 
 /** Starts a login and opens its page in a new tab. */
 export async function logIn(server: string): Promise<void> {
-  const report = await act<{ state: string; authUrl: string | null; error: { message: string } | null }>(
-    "authorize",
-    { server },
-  );
+  const report = await act("authorize", { server });
   if (report === undefined) return;
   if (report.authUrl !== null && isPage(report.authUrl)) {
     started.add(server);
@@ -34,7 +31,7 @@ export function AuthorizationPane(): VNode {
   const { state, traffic } = usePage();
   // Reload whenever a server changes its state, because a login ends with a change.
   const moves = (state?.servers ?? []).map((server) => `${server.name} ${server.state}`).join();
-  const [logins, load] = useAction<readonly LoginView[]>("logins", {}, moves);
+  const [logins, load] = useAction("logins", {}, moves);
   useSeconds(true);
   const isWanted = ({ server, authorized, error }: LoginView) =>
     authorized ||
@@ -130,6 +127,6 @@ function Step({ step }: { step: TrafficEntry }): VNode {
 }
 
 function StepContent({ id }: { id: number }): VNode {
-  const [view] = useAction<TrafficView>("message", { id });
+  const [view] = useAction("message", { id });
   return html`<${Code} label="Request and response">${view ? json(view.content) : "…"}<//>`;
 }

@@ -86,7 +86,7 @@ function Withheld({ tools }: { tools: CatalogView["withheld"] }): VNode {
 
 function Tool({ name }: { name: string }): VNode {
   const { catalog } = usePage();
-  const [tool] = useAction<ToolView>("tool", { name }, catalog?.version);
+  const [tool] = useAction("tool", { name }, catalog?.version);
   if (tool === undefined) return html`<p class="muted">Loading…</p>`;
   if (tool === null) return html`<${Empty} title="This tool is no longer offered" />`;
   return html`<h3 class="title">${tool.title ?? tool.sourceName}</h3>
@@ -132,7 +132,7 @@ export function TryTool({ tool }: { tool: ToolView }): VNode {
     setRun(id);
     try {
       const body = { name: tool.name, args: args ?? {}, run: id, task: asTask };
-      const result = await askWithConsent<unknown>("callTool", body);
+      const result = await askWithConsent("callTool", body);
       if (result !== undefined) setOutcome({ result, args });
     } catch (error) {
       setOutcome({ failure: error as Failure });

@@ -1,7 +1,7 @@
 /** The panes that show what happens: calls with details and replay, and messages with stderr and the requests of logins. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { CallSummary, CallView, TrafficEntry, TrafficView } from "../console-api.js";
+import type { CallSummary, TrafficEntry } from "../console-api.js";
 import { setDraft } from "./catalog-pane.js";
 import { Code, CopyButton, progressText, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
@@ -79,7 +79,7 @@ const callRow = (call: CallSummary): VNode => html`<span class="row">
   </span>`;
 
 function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => void }): VNode {
-  const [view] = useAction<CallView>("call", { id: call.id }, call.outcome);
+  const [view] = useAction("call", { id: call.id }, call.outcome);
   const [isBusy, setIsBusy] = useState(false);
   const replay = async () => {
     setIsBusy(true);
@@ -195,7 +195,7 @@ const messageRow = ({ direction, kind, label, at, server, durationMs }: TrafficE
     </span>`;
 
 function Message({ id }: { id: number }): VNode {
-  const [view] = useAction<TrafficView>("message", { id });
+  const [view] = useAction("message", { id });
   if (view === undefined) return html`<p class="muted">Loading…</p>`;
   if (view === null) return html`<${Empty} title="This message is no longer kept" />`;
   const text = typeof view.content === "string" ? view.content : json(view.content);

@@ -1,6 +1,8 @@
 /** The state of the page, and the functions that change it. */
 import { useEffect, useState } from "preact/hooks";
 import type {
+  ActionName,
+  ActionValue,
   ActivityView,
   CallSummary,
   CatalogView,
@@ -107,7 +109,7 @@ function onEvent(event: ConsoleEvent): void {
       programsChanged();
       void loadQuestions();
       void loadWaiting();
-      return void ask<CallSummary[]>("calls").then((calls) => change({ calls }), ignore);
+      return void ask("calls").then((calls) => change({ calls }), ignore);
   }
 }
 
@@ -124,7 +126,7 @@ let loading: Promise<void> | undefined;
 /** Loads one catalog at a time, even if a server changes its lists often. */
 async function loadCatalog(version: number): Promise<void> {
   if (loading !== undefined || current.catalog?.version === version) return;
-  loading = ask<CatalogView>("catalog").then((catalog) => change({ catalog }), ignore);
+  loading = ask("catalog").then((catalog) => change({ catalog }), ignore);
   await loading;
   loading = undefined;
   const newest = current.state?.catalogVersion;
@@ -133,18 +135,17 @@ async function loadCatalog(version: number): Promise<void> {
 }
 
 export const loadQuestions = (): Promise<void> =>
-  ask<ServerQuestionView[]>("questions").then((questions) => change({ questions }), ignore);
+  ask("questions").then((questions) => change({ questions }), ignore);
 
 /** Loads all messages that the console keeps. */
-export const loadTraffic = (): Promise<void> =>
-  ask<TrafficEntry[]>("traffic").then((traffic) => change({ traffic }), ignore);
+export const loadTraffic = (): Promise<void> => ask("traffic").then((traffic) => change({ traffic }), ignore);
 
 let listings = 0;
 
 /** Loads the calls that wait. An older answer does not replace a newer one. */
 export async function loadWaiting(): Promise<void> {
   const mine = ++listings;
-  await ask<WaitingView[]>("waiting").then((calls) => {
+  await ask("waiting").then((calls) => {
     if (mine === listings) change({ waiting: mergeWaiting(current.waiting, calls) });
   }, ignore);
 }
@@ -177,17 +178,17 @@ export const question = (asked: Omit<Question, "answer">): Promise<boolean> =>
   });
 
 /** Requests an action. If it would start a program, asks the user first. Undefined if the user declines. */
-export async function askWithConsent<Value>(
-  action: string,
+export async function askWithConsent<Name extends ActionName>(
+  action: Name,
   body: object,
   signal?: AbortSignal,
-): Promise<Value | undefined> {
+): Promise<ActionValue<Name> | undefined> {
   try {
-    return await ask<Value>(action, body, signal);
+    return await ask(action, body, signal);
   } catch (error) {
     if (!(error instanceof Failure) || error.code !== "CONSENT_NEEDED") throw error;
     if (!(await agreeToStart(error.detail.commands ?? []))) return undefined;
-    return ask<Value>(action, { ...body, consent: true }, signal);
+    return ask(action, { ...body, consent: true }, signal);
   }
 }
 
@@ -200,9 +201,12 @@ export const agreeToStart = (commands: Question["commands"]): Promise<boolean> =
   });
 
 /** Requests an action and shows its failure as a notice. */
-export async function act<Value>(action: string, body: object): Promise<Value | undefined> {
+export async function act<Name extends ActionName>(
+  action: Name,
+  body: object,
+): Promise<ActionValue<Name> | undefined> {
   try {
-    return await askWithConsent<Value>(action, body);
+    return await askWithConsent(action, body);
   } catch (error) {
     showNotice((error as Error).message, true);
     return undefined;

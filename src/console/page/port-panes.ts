@@ -1,7 +1,7 @@
 /** Panes about the port itself: the directories that servers may work on, and the saved records. */
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
-import type { RecordsView } from "../console-api.js";
+
 import { ask } from "./api.js";
 import { html } from "./html.js";
 import { showNotice } from "./page-state.js";
@@ -17,7 +17,7 @@ const toUri = (text: string): string =>
   /^(?:\/|[a-z]:[\\/])/i.test(text) ? new URL(text, "file:///").href : text;
 
 export function RootsPane(): VNode {
-  const [saved, load] = useAction<readonly Root[]>("roots", {});
+  const [saved, load] = useAction("roots", {});
   const [roots, setRoots] = useState<readonly Root[]>([]);
   const [uri, setUri] = useState("");
   const [issue, setIssue] = useState("");
@@ -57,7 +57,7 @@ export function RootsPane(): VNode {
 }
 
 export function SavedStatePane(): VNode {
-  const [view, load] = useAction<RecordsView>("records", {});
+  const [view, load] = useAction("records", {});
   const [filter, setFilter] = useState("");
   const records = (view?.records ?? []).filter(({ key }) => matches(filter, key));
   return html`<${Bar} title="Saved state" note=${view && plural(view.total, "record")}><button onClick=${load}>Refresh</button><//>

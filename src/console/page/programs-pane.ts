@@ -1,7 +1,7 @@
 /** The programs pane: runs a program in code mode, and shows the last programs with their calls and lines. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { ProgramSummary, ProgramView } from "../programs.js";
+import type { ProgramSummary } from "../console-api.js";
 import { Code, Running } from "./content-view.js";
 import { html } from "./html.js";
 import { act, askWithConsent, change, usePage } from "./page-state.js";
@@ -38,7 +38,7 @@ const edit = (changes: Partial<typeof editor>): void => {
 
 export function ProgramsPane(): VNode {
   const { programsVersion } = usePage();
-  const [programs] = useAction<ProgramSummary[]>("programs", {}, programsVersion);
+  const [programs] = useAction("programs", {}, programsVersion);
   const [picked, setPicked] = useState<string | null>(null);
   const items = programs ?? [];
   // Without a choice of the user, show the newest.
@@ -87,7 +87,7 @@ function Declarations(): VNode {
   const [found, setFound] = useState<string | null>(null);
   const search = async (event: Event) => {
     event.preventDefault();
-    setFound((await act<string>("describeTools", { query })) ?? null);
+    setFound((await act("describeTools", { query })) ?? null);
   };
   return html`<form aria-label="Declarations" onSubmit=${search}>
     <div class="filters"><${Search} label="Search declarations" value=${query} onChange=${setQuery} /><button>Search</button></div>
@@ -103,7 +103,7 @@ const drawRow = ({ title, state, startedAt, run, callCount, durationMs }: Progra
   </span>`;
 
 function Program({ id, version }: { id: number; version: number }): VNode | null {
-  const [program] = useAction<ProgramView>("program", { id }, version);
+  const [program] = useAction("program", { id }, version);
   const { calls: all } = usePage();
   if (!program) return null;
   const running = all.filter(

@@ -1,30 +1,15 @@
 /** The resources pane: reads resources and templates, and gets prompts, with completions from the server. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import type { CatalogView, PromptView, ResourceView } from "../console-api.js";
+import type { CatalogView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultView } from "./content-view.js";
 import { html } from "./html.js";
 import { act, askWithConsent, usePage } from "./page-state.js";
 import { Bar, Empty, matches, PickList, plural, Search, Split, timeOfDay, useElementId } from "./widgets.js";
 
-interface Argument {
-  readonly name: string;
-  readonly description: string;
-  readonly required: boolean;
-}
-
 /** A resource, a template or a prompt, with its arguments. */
-interface Entry {
-  readonly key: string;
-  readonly kind: "resource" | "template" | "prompt";
-  readonly server: string;
-  readonly name: string;
-  readonly address: string;
-  readonly description: string;
-  readonly mimeType: string | null;
-  readonly arguments: readonly Argument[];
-}
+type Entry = ReturnType<typeof toEntries>[number];
 
 export function ResourcesPane(): VNode {
   const { catalog } = usePage();
@@ -51,38 +36,21 @@ export function ResourcesPane(): VNode {
     <//>`;
 }
 
-function toEntries({ resources, templates, prompts }: CatalogView): Entry[] {
-  const readable =
-    (kind: "resource" | "template") =>
-    (info: ResourceView): Entry => ({
-      key: `${kind} ${info.server} ${info.uri}`,
-      kind,
-      server: info.server,
-      name: info.name,
-      address: info.uri,
-      description: info.description,
-      mimeType: info.mimeType,
-      arguments: kind === "template" ? variables(info.uri) : [],
-    });
-  const prompt = (info: PromptView): Entry => ({
-    key: `prompt ${info.server} ${info.name}`,
-    kind: "prompt",
-    server: info.server,
-    name: info.name,
-    address: info.name,
-    description: info.description,
-    mimeType: null,
-    arguments: info.arguments,
-  });
-  return [
-    ...resources.map(readable("resource")),
-    ...templates.map(readable("template")),
-    ...prompts.map(prompt),
-  ];
-}
+const toEntries = ({ resources, templates, prompts }: CatalogView) => [
+  ...resources.map((info) => toEntry("resource", info.uri, info, [])),
+  ...templates.map((info) => toEntry("template", info.uri, info, variables(info.uri))),
+  ...prompts.map((info) => toEntry("prompt", info.name, { ...info, mimeType: null }, info.arguments)),
+];
+
+const toEntry = (
+  kind: "resource" | "template" | "prompt",
+  address: string,
+  { server, name, description, mimeType }: Omit<CatalogView["resources"][number], "uri">,
+  args: CatalogView["prompts"][number]["arguments"],
+) => ({ key: `${kind} ${server} ${address}`, kind, server, name, address, description, mimeType, args });
 
 /** The names between the braces of a URI template. */
-const variables = (template: string): Argument[] =>
+const variables = (template: string) =>
   [...template.matchAll(/\{[+#./;?&]?([^}]+)\}/g)]
     .flatMap(([, names = ""]) => names.split(","))
     .map((name) => ({ name: name.replace(/[*:].*$/, ""), description: "", required: true }));
@@ -108,10 +76,7 @@ function EntryView({ entry }: { entry: Entry }): VNode {
       prompt: { server, name: address, args },
     };
     try {
-      const result = await askWithConsent<unknown>(
-        kind === "prompt" ? "getPrompt" : "readResource",
-        bodies[kind],
-      );
+      const result = await askWithConsent(kind === "prompt" ? "getPrompt" : "readResource", bodies[kind]);
       if (result !== undefined) setOutcome({ result });
     } catch (error) {
       setOutcome({ error: (error as Error).message });
@@ -123,7 +88,7 @@ function EntryView({ entry }: { entry: Entry }): VNode {
     <p class="muted small mono wrap">${server} · ${address}${entry.mimeType && ` · ${entry.mimeType}`}</p>
     ${entry.description && html`<p class="prose">${entry.description}</p>`}
     <form class="try" onSubmit=${send} aria-label=${`${verb} ${entry.name}`}>
-      ${entry.arguments.map(
+      ${entry.args.map(
         (
           argument,
         ) => html`<${Proposed} key=${argument.name} entry=${entry} argument=${argument} values=${values}
@@ -141,7 +106,7 @@ function EntryView({ entry }: { entry: Entry }): VNode {
 
 interface ProposedProps {
   readonly entry: Entry;
-  readonly argument: Argument;
+  readonly argument: Entry["args"][number];
   readonly values: Readonly<Record<string, string>>;
   readonly onChange: (value: string) => void;
 }
@@ -169,7 +134,7 @@ function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
         context: values,
       };
       // Ignore failures: completions are optional.
-      ask<{ values: string[] }>("complete", body).then(
+      ask("complete", body).then(
         (found) => setProposals(found.values),
         () => {},
       );

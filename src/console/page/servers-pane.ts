@@ -57,7 +57,7 @@ export function ServersPane(): VNode {
   const [group, setGroup] = useState<string>("All");
   const [isAdding, setIsAdding] = useState(false);
   const [asRows, setAsRows] = useState<boolean | null>(null);
-  const [history, loadHistory] = useAction<HistoryView>("history", {}, calls.length);
+  const [history, loadHistory] = useAction("history", {}, calls.length);
   useEffect(() => {
     const timer = setInterval(loadHistory, HISTORY_MS);
     return () => clearInterval(timer);
@@ -250,7 +250,7 @@ function ServerCard({ server, now, cost, all, history, until }: ServerCardProps)
 }
 
 async function connect({ name }: ServerView): Promise<void> {
-  const report = await act<{ state: string; toolCount: number; ms: number }>("connect", { server: name });
+  const report = await act("connect", { server: name });
   if (report?.state === "ready")
     showNotice(`${name} is ready: ${plural(report.toolCount, "tool")} in ${duration(report.ms)}`);
 }

@@ -18,7 +18,7 @@ const TONES: Readonly<Record<string, Tone>> = {
 };
 
 export function Tasks(): VNode | null {
-  const [tasks, load] = useAction<readonly TaskView[]>("tasks", {});
+  const [tasks, load] = useAction("tasks", {});
   /** The list of the server ends with the result, which the user still has to read. */
   const [ended, setEnded] = useState<readonly TaskView[]>([]);
   useEffect(() => {
@@ -40,7 +40,7 @@ export function StartedTask({
 }: {
   task: Omit<TaskView, "status" | "message" | "progress">;
 }): VNode {
-  const [tasks, load] = useAction<readonly TaskView[]>("tasks", {});
+  const [tasks, load] = useAction("tasks", {});
   const [isOver, setIsOver] = useState(false);
   useEffect(() => {
     const timer = isOver ? undefined : setInterval(load, POLL_MS);
@@ -68,7 +68,7 @@ function Task({
   const status = outcome === null ? task.status : "error" in outcome ? "failed" : "completed";
   const wait = async () => {
     setIsBusy(true);
-    const reached: Outcome = await ask<unknown>("taskResult", { id }).then(
+    const reached: Outcome = await ask("taskResult", { id }).then(
       (result) => ({ result }),
       (error: Error) => ({ error: error.message }),
     );

@@ -1,7 +1,7 @@
 /** The waiting pane: calls that wait for an answer, an approval or a login of the user. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { QuestionView, ResumedView, WaitingView } from "../console-api.js";
+import type { WaitingView } from "../console-api.js";
 import type { Failure } from "./api.js";
 import { isPage, logIn } from "./authorization-pane.js";
 import { Code, ResultLine, ResultView } from "./content-view.js";
@@ -39,7 +39,7 @@ export function WaitingPane(): VNode {
 async function resume({ slot, call }: WaitingRow, decision: object): Promise<void> {
   changeWaiting(slot, { isBusy: true, isTouched: true, failure: null, note: null });
   try {
-    const answer = await askWithConsent<ResumedView>("resume", { id: call.id, ...decision });
+    const answer = await askWithConsent("resume", { id: call.id, ...decision });
     if (answer === undefined) changeWaiting(slot, { isBusy: false });
     else if ("result" in answer) {
       lastDecisions.delete(call.id);

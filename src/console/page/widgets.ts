@@ -1,6 +1,7 @@
 /** Components, hooks and formats shared by the panes. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import type { ActionName, ActionValue } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
 import { showNotice } from "./page-state.js";
@@ -61,23 +62,19 @@ let names = 0;
 export const useElementId = (): string => useState(() => `n${++names}`)[0];
 
 /** The value of an action, reloaded when the body or `again` changes. Undefined while loading, null after a failure. */
-export function useAction<Value>(
-  action: string,
-  body: object,
-  again?: unknown,
-): [Value | null | undefined, () => void] {
-  const [answer, setAnswer] = useState<Value | null | undefined>(undefined);
+export function useAction<Name extends ActionName>(action: Name, body: object, again?: unknown) {
+  const [answer, setAnswer] = useState<ActionValue<Name> | null>();
   const turn = useRef(0);
   const load = () => {
     const mine = ++turn.current;
-    const keep = (value: Value | null) => mine === turn.current && setAnswer(value);
-    ask<Value>(action, body).then(keep, (error: Error) => {
+    const keep = (value: ActionValue<Name> | null) => mine === turn.current && setAnswer(value);
+    ask(action, body).then(keep, (error: Error) => {
       keep(null);
       showNotice(error.message, true);
     });
   };
   useEffect(load, [JSON.stringify(body), again]);
-  return [answer, load];
+  return [answer, load] as const;
 }
 
 /** Redraws regularly while a countdown is shown. */
