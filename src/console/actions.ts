@@ -12,34 +12,28 @@ import type { Toolport } from "../toolport.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
-import type { ConsoleRuns } from "./call-log.js";
 import { toProgressView } from "./call-log.js";
 import type { ConsoleApps } from "./console-apps.js";
 import type { LoginCallbacks } from "./login-callbacks.js";
 import type { Observer } from "./observer.js";
 import { BadRequest, type Fields, fieldsOf, optionalText, textOf, textsOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
-import type { ServerQuestions } from "./server-questions.js";
 import { toCatalogView, toToolView } from "./views.js";
 import type { WaitingCalls } from "./waiting-calls.js";
 
 interface ActionParts {
-  readonly toolport: Toolport;
-  readonly store: Store | undefined;
   readonly observer: Observer;
+  readonly store: Store | undefined;
   readonly waiting: WaitingCalls;
   readonly logins: LoginCallbacks;
-  readonly runs: ConsoleRuns;
-  readonly questions: ServerQuestions | undefined;
   readonly apps: ConsoleApps;
 }
 
 /** The signal aborts when the page disconnects. */
 export type Action = (body: Fields, signal: AbortSignal) => Promise<unknown>;
 
-export function createActions(parts: ActionParts) {
-  const { toolport, store, observer, waiting, logins, runs, questions, apps } = parts;
-  const { calls, consent, history, traffic, watched } = observer;
+export function createActions({ observer, store, waiting, logins, apps }: ActionParts) {
+  const { toolport, questions, calls, runs, consent, history, traffic, watched } = observer;
   /** The server of an action. Throws if connecting it would start a program without consent. */
   const serverOf = (body: Fields): string => {
     const server = textOf(body, "server");

@@ -13,6 +13,7 @@ import { canonicalHost, isLiteralAddress } from "../transports/http/network/loca
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Consent } from "./consent.js";
+import type { Observer } from "./observer.js";
 import { BadRequest } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 
@@ -36,7 +37,7 @@ export class ConsoleApps {
   readonly #consent: Consent;
   readonly #apps = new Map<string, App>();
 
-  constructor({ toolport, consent }: { toolport: Toolport; consent: Consent }) {
+  constructor({ toolport, consent }: Pick<Observer, "toolport" | "consent">) {
     this.#toolport = toolport;
     this.#consent = consent;
   }

@@ -46,7 +46,11 @@ async function route(parts: ConsoleParts, request: IncomingMessage, response: Se
   if (path === callbackPath) {
     const rejected = checkCallback(request, guard);
     if (rejected !== undefined) return reject(response, rejected);
-    return sendPage(await parts.finishLogin(request), response);
+    // The page that the browser shows after a login.
+    const page = await parts.finishLogin(request);
+    response.writeHead(page.status, Object.fromEntries(page.headers));
+    response.end(await page.text());
+    return;
   }
   const rejected = checkOrigin(request, guard);
   if (rejected !== undefined) return reject(response, rejected);
@@ -137,12 +141,6 @@ function sendJson(response: ServerResponse, value: unknown): void {
   if (response.destroyed) return;
   response.writeHead(200, { "content-type": "application/json; charset=utf-8" });
   response.end(JSON.stringify(value));
-}
-
-/** Sends the page that the browser shows after a login. */
-async function sendPage(page: Response, response: ServerResponse): Promise<void> {
-  response.writeHead(page.status, Object.fromEntries(page.headers));
-  response.end(await page.text());
 }
 
 /** HTTP status of a rejected request. */

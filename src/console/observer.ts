@@ -8,7 +8,7 @@ import type { Toolport } from "../toolport.js";
 import { redactText } from "../util/redact-text.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { CLIENT_INFO } from "../util/version.js";
-import { CallLog, type CallSummary } from "./call-log.js";
+import { CallLog, type CallSummary, ConsoleRuns } from "./call-log.js";
 import { Consent } from "./consent.js";
 import { ServerHistory } from "./server-history.js";
 import type { ServerQuestions } from "./server-questions.js";
@@ -56,8 +56,11 @@ export class Observer {
   readonly consent: Consent;
   readonly feed: EventFeed;
   readonly traffic: TrafficLog;
-  readonly watched: WatchedResources;
+  readonly watched: ReturnType<typeof watchResources>;
   readonly history = new ServerHistory();
+  readonly runs = new ConsoleRuns();
+  readonly toolport: Toolport;
+  readonly questions: ServerQuestions | undefined;
   readonly #options: ObserverOptions;
   readonly #principal: string | undefined;
   readonly #activity: ActivityView[] = [];
@@ -68,8 +71,10 @@ export class Observer {
   #catalogVersion = 1;
 
   constructor(options: ObserverOptions) {
-    const { toolport } = options;
+    const { toolport, questions } = options;
     this.#options = options;
+    this.toolport = toolport;
+    this.questions = questions;
     this.#principal = toolport.snapshot().principal ?? undefined;
     for (const { name, state } of Object.values(toolport.snapshot().servers))
       this.history.addState(name, state);
@@ -77,8 +82,7 @@ export class Observer {
     this.consent = new Consent(toolport);
     this.feed = new EventFeed(() => ({ type: "state", state: this.state() }));
     this.traffic = new TrafficLog((entry) => this.feed.addTraffic(entry));
-    this.watched = new WatchedResources(toolport, () => this.feed.stateChanged());
-    const { questions } = options;
+    this.watched = watchResources(toolport, () => this.feed.stateChanged());
     if (questions !== undefined)
       questions.onchange = () => this.feed.publish({ type: "questions", questions: questions.list() });
     const isOurs = (event: { readonly principal?: string | undefined }) =>
@@ -110,8 +114,8 @@ export class Observer {
   }
 
   state() {
-    const { toolport, sources, hasStore, questions } = this.#options;
-    const { principal, servers } = toolport.snapshot();
+    const { sources, hasStore } = this.#options;
+    const { principal, servers } = this.toolport.snapshot();
     return {
       principal,
       servers: Object.values(servers).map((server) => ({
@@ -125,7 +129,7 @@ export class Observer {
       catalogVersion: this.#catalogVersion,
       hasStore,
       /** The page can answer servers and edit the roots. */
-      canAnswer: questions !== undefined,
+      canAnswer: this.questions !== undefined,
       subscriptions: this.watched.list(),
       version: CLIENT_INFO.version,
     };
@@ -133,17 +137,18 @@ export class Observer {
 
   /** The first event for a new page. */
   hello() {
-    const questions = this.#options.questions?.list() ?? [];
     return {
       type: "hello" as const,
       calls: this.calls.list(),
-      activity: [...this.#activity].reverse(),
-      questions,
+      activity: this.#activity.toReversed(),
+      questions: this.questions?.list() ?? [],
     };
   }
 
   async close(): Promise<void> {
     for (const stop of this.#stops) stop();
+    this.runs.close();
+    this.questions?.close();
     this.feed.close();
     await this.watched.close();
   }
@@ -200,59 +205,47 @@ export class Observer {
 
 const MAX_WATCHED = 100;
 
-/** Resources that the page subscribed to, with the number and time of their updates. */
-class WatchedResources {
-  readonly #toolport: Toolport;
-  readonly #onChange: () => void;
-  readonly #watched = new Map<
-    string,
-    { readonly view: SubscriptionView; readonly stop: () => Promise<void> }
-  >();
-
-  /** @param onChange called after every update */
-  constructor(toolport: Toolport, onChange: () => void) {
-    this.#toolport = toolport;
-    this.#onChange = onChange;
-  }
-
-  list(): SubscriptionView[] {
-    return [...this.#watched.values()].map(({ view }) => view);
-  }
-
-  async add(server: string, uri: string, signal: AbortSignal): Promise<void> {
-    const key = `${server}\n${uri}`;
-    if (this.#watched.has(key) || this.#watched.size >= MAX_WATCHED) return;
-    const view: SubscriptionView = { server, uri, updates: 0, updatedAt: null };
-    const onUpdate = () => {
-      Object.assign(view, { updates: view.updates + 1, updatedAt: Date.now() });
-      this.#onChange();
-    };
-    const stop = await this.#toolport.subscribe(server, uri, onUpdate, { signal });
-    this.#watched.set(key, { view, stop });
-    this.#onChange();
-  }
-
-  async remove(server: string, uri: string): Promise<void> {
-    const key = `${server}\n${uri}`;
-    const watched = this.#watched.get(key);
-    this.#watched.delete(key);
-    this.#onChange();
-    await watched?.stop();
-  }
-
-  async close(): Promise<void> {
-    const all = [...this.#watched.values()];
-    this.#watched.clear();
-    await Promise.all(all.map(({ stop }) => stop().catch(() => {})));
-  }
+/**
+ * Resources that the page subscribed to, with the number and time of their updates.
+ *
+ * @param onChange called after every update
+ */
+function watchResources(toolport: Toolport, onChange: () => void) {
+  const watched = new Map<string, { view: SubscriptionView; stop: () => Promise<void> }>();
+  return {
+    list: () => [...watched.values()].map(({ view }) => view),
+    async add(server: string, uri: string, signal: AbortSignal): Promise<void> {
+      const key = `${server}\n${uri}`;
+      if (watched.has(key) || watched.size >= MAX_WATCHED) return;
+      const view: SubscriptionView = { server, uri, updates: 0, updatedAt: null };
+      const onUpdate = () => {
+        view.updates++;
+        view.updatedAt = Date.now();
+        onChange();
+      };
+      watched.set(key, { view, stop: await toolport.subscribe(server, uri, onUpdate, { signal }) });
+      onChange();
+    },
+    async remove(server: string, uri: string): Promise<void> {
+      const stop = watched.get(`${server}\n${uri}`)?.stop;
+      watched.delete(`${server}\n${uri}`);
+      onChange();
+      await stop?.();
+    },
+    async close(): Promise<void> {
+      const all = [...watched.values()];
+      watched.clear();
+      await Promise.all(all.map(({ stop }) => stop().catch(() => {})));
+    },
+  };
 }
 
 interface SubscriptionView {
   readonly server: string;
   readonly uri: string;
-  readonly updates: number;
+  updates: number;
   /** Epoch milliseconds. */
-  readonly updatedAt: number | null;
+  updatedAt: number | null;
 }
 
 const MAX_PAGES = 16;

@@ -2,10 +2,9 @@
 import type { CodeMode, CodeOutcome } from "../code/code-mode.js";
 import type { PausedProgram, ProgramReport } from "../code/run-program.js";
 import { type StartedProgram, watchPrograms } from "../code/watch-programs.js";
-import type { Toolport } from "../toolport.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
-import { ConsoleRun, type ConsoleRuns } from "./call-log.js";
+import { ConsoleRun } from "./call-log.js";
 import type { Observer } from "./observer.js";
 import { BadRequest, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
@@ -36,23 +35,17 @@ interface Program {
   line: number | null;
 }
 
-interface ProgramsParts {
-  readonly toolport: Toolport;
-  readonly observer: Observer;
-  readonly runs: ConsoleRuns;
-}
-
 export class Programs {
-  readonly #parts: ProgramsParts;
+  readonly #observer: Observer;
   readonly #programs = new Map<number, Program>();
   readonly #stop: () => void;
   #code: Promise<CodeMode> | undefined;
   #count = 0;
   #news: NodeJS.Timeout | undefined;
 
-  constructor(parts: ProgramsParts) {
-    this.#parts = parts;
-    this.#stop = watchPrograms(parts.toolport, (started) => this.#add(started));
+  constructor(observer: Observer) {
+    this.#observer = observer;
+    this.#stop = watchPrograms(observer.toolport, (started) => this.#add(started));
   }
 
   /** Actions that the page can request, by name. `cancel` ends a program, as it ends calls. */
@@ -68,7 +61,7 @@ export class Programs {
         if (source.length > MAX_TEXT)
           throw new BadRequest(413, `The program is longer than ${MAX_TEXT} characters`);
         const code = await this.#open(body["consent"]);
-        await this.#parts.runs.run(run, signal, (context) =>
+        await this.#observer.runs.run(run, signal, (context) =>
           code.execute(source, { signal: context.controller.signal, context }),
         );
       },
@@ -87,8 +80,8 @@ export class Programs {
 
   /** Code mode connects every server of the port, so the user has to agree to all their commands. */
   #open(agreed: unknown): Promise<CodeMode> {
-    const { toolport, observer } = this.#parts;
-    observer.consent.require(Object.keys(toolport.snapshot().servers), agreed);
+    const { toolport, consent } = this.#observer;
+    consent.require(Object.keys(toolport.snapshot().servers), agreed);
     this.#code ??= import("../code/create-code-mode.js").then(({ createCodeMode }) =>
       createCodeMode(toolport),
     );
@@ -138,7 +131,7 @@ export class Programs {
   #changed(): void {
     this.#news ??= setTimeout(() => {
       this.#news = undefined;
-      this.#parts.observer.feed.publish({ type: "programs" });
+      this.#observer.feed.publish({ type: "programs" });
     }, NEWS_MS).unref();
   }
 }

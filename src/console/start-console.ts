@@ -1,6 +1,6 @@
 /** Serves the console: a page on 127.0.0.1 that shows a port and lets the user try its tools. */
 import { randomBytes } from "node:crypto";
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
+import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/config-error.js";
 import { readField } from "../errors/foreign-error.js";
@@ -9,7 +9,6 @@ import { checkStore } from "../state/custom-store.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { type Action, createActions } from "./actions.js";
-import { ConsoleRuns } from "./call-log.js";
 import { ConsoleApps } from "./console-apps.js";
 import { type ConsoleParts, handleRequest, SECURITY_HEADERS } from "./handle-request.js";
 import { LoginCallbacks } from "./login-callbacks.js";
@@ -92,7 +91,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const token = randomBytes(32).toString("base64url");
   let parts: ConsoleParts | undefined;
   const server = createServer({ maxHeaderSize: 16_384 }, (request, response) => {
-    setHeaders(response);
+    response.setHeaders(new Headers(SECURITY_HEADERS));
     if (parts !== undefined) void handleRequest(parts, request, response);
     else response.writeHead(503).end();
   });
@@ -100,10 +99,9 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const host = `${HOST}:${(server.address() as AddressInfo).port}`;
   const questions = options.answers instanceof ServerQuestions ? options.answers : undefined;
   const observer = new Observer({ toolport, hasStore: store !== undefined, sources, questions });
-  const runs = new ConsoleRuns();
-  const apps = new ConsoleApps({ toolport, consent: observer.consent });
-  const programs = new Programs({ toolport, observer, runs });
-  const waiting = new WaitingCalls({ toolport, feed: observer.feed, answeredBy });
+  const apps = new ConsoleApps(observer);
+  const programs = new Programs(observer);
+  const waiting = new WaitingCalls(observer, answeredBy);
   const logins = new LoginCallbacks({ toolport, ownHost: host, log });
   parts = {
     guard: { host, token },
@@ -111,7 +109,7 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
     observer,
     apps,
     actions: new Map<string, Action>([
-      ...Object.entries(createActions({ toolport, store, observer, waiting, logins, runs, questions, apps })),
+      ...Object.entries(createActions({ observer, store, waiting, logins, apps })),
       ...Object.entries(programs.actions),
     ]),
     callbackPath: CALLBACK_PATH,
@@ -123,18 +121,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const close = (): Promise<void> => {
     closing ??= (async () => {
       waiting.close();
-      runs.close();
-      questions?.close();
       await Promise.all([observer.close(), programs.close(), logins.close(), end(server)]);
     })();
     return closing;
   };
   await show(url, open, log);
   return { url, callbackUrl: `http://${host}${CALLBACK_PATH}`, close, [Symbol.asyncDispose]: close };
-}
-
-function setHeaders(response: ServerResponse): void {
-  for (const [name, value] of Object.entries(SECURITY_HEADERS)) response.setHeader(name, value);
 }
 
 /** If no browser can be opened, the user can open the URL. */

@@ -2,8 +2,7 @@
 import { createHash } from "node:crypto";
 import { SuspensionError } from "../errors/suspension-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
-import type { Toolport } from "../toolport.js";
-import type { EventFeed } from "./observer.js";
+import type { Observer } from "./observer.js";
 import { redactJson } from "./redact-json.js";
 
 /** How often the calls of other processes are looked for while a page is open. */
@@ -11,25 +10,21 @@ const POLL_MS = 2_000;
 /** Tokens of calls that no longer wait are kept, because a call whose outcome is unknown can be sent again. */
 const MAX_KNOWN = 1_000;
 
-export interface WaitingCallsParts {
-  readonly toolport: Toolport;
-  readonly feed: Pick<EventFeed, "publish" | "hasPages">;
-  /** For events and audit logs. */
-  readonly answeredBy: string;
-}
-
 export class WaitingCalls {
-  readonly #parts: WaitingCallsParts;
+  readonly #observer: Observer;
+  readonly #answeredBy: string;
   readonly #known = new Map<string, { readonly token: string; readonly server: string }>();
   readonly #stop: () => void;
   readonly #timer: NodeJS.Timeout;
   #seen: string | undefined;
   #isPolling = false;
 
-  constructor(parts: WaitingCallsParts) {
-    const { toolport, feed } = parts;
+  /** @param answeredBy for events and audit logs */
+  constructor(observer: Observer, answeredBy: string) {
+    const { toolport, feed } = observer;
     const principal = toolport.snapshot().principal ?? undefined;
-    this.#parts = parts;
+    this.#observer = observer;
+    this.#answeredBy = answeredBy;
     this.#stop = toolport.on("suspension", (news) => {
       if (news.principal === principal) feed.publish({ type: "waiting" });
     });
@@ -38,7 +33,7 @@ export class WaitingCalls {
 
   /** Oldest first. Only those of the port's own principal. */
   async list() {
-    return (await this.#parts.toolport.suspended()).map((call) => this.#view(call));
+    return (await this.#observer.toolport.suspended()).map((call) => this.#view(call));
   }
 
   /** The server that a resumed call is sent to. */
@@ -48,15 +43,15 @@ export class WaitingCalls {
 
   /** Not aborted when the page disconnects: the person has decided, and the outcome would be unknown. */
   async resume(id: string, input: Omit<ResumeInput, "answeredBy">) {
-    const { toolport, answeredBy } = this.#parts;
     const { token } = await this.#find(id);
-    const outcome = await toolport.resume(token, { ...input, answeredBy }).catch(throwPlainly);
+    const decision = { ...input, answeredBy: this.#answeredBy };
+    const outcome = await this.#observer.toolport.resume(token, decision).catch(throwPlainly);
     return isSuspended(outcome) ? { next: this.#view(outcome) } : { result: redactJson(outcome) };
   }
 
   async discard(id: string): Promise<void> {
     const { token } = await this.#find(id);
-    await this.#parts.toolport.discard(token, { answeredBy: this.#parts.answeredBy }).catch(throwPlainly);
+    await this.#observer.toolport.discard(token, { answeredBy: this.#answeredBy }).catch(throwPlainly);
   }
 
   close(): void {
@@ -98,7 +93,7 @@ export class WaitingCalls {
 
   /** Tells the pages about calls that other processes suspended, finished or discarded. */
   async #poll(): Promise<void> {
-    const { feed } = this.#parts;
+    const { feed } = this.#observer;
     if (this.#isPolling || !feed.hasPages) return;
     this.#isPolling = true;
     try {

@@ -17,19 +17,36 @@ import "./style.css";
 import "./forms.css";
 import "./layout.css";
 
+/** What a pane draws, and the number on its tab. */
+interface Pane {
+  readonly id: string;
+  readonly title: string;
+  readonly view: (props: never) => VNode;
+  readonly count?: (page: PageState) => number | undefined;
+}
+
 const PANES = [
-  { id: "servers", title: "Servers" },
-  { id: "catalog", title: "Catalog" },
-  { id: "calls", title: "Calls" },
-  { id: "programs", title: "Programs" },
-  { id: "messages", title: "Messages" },
-  { id: "waiting", title: "Waiting" },
-  { id: "resources", title: "Resources" },
-  { id: "roots", title: "Roots" },
-  { id: "authorization", title: "Authorization" },
-  { id: "state", title: "State" },
-] as const;
+  { id: "servers", title: "Servers", view: ServersPane, count: ({ state }) => state?.servers.length },
+  { id: "catalog", title: "Catalog", view: CatalogPane, count: ({ catalog }) => catalog?.tools.length },
+  { id: "calls", title: "Calls", view: CallsPane, count: ({ calls }) => calls.length },
+  { id: "programs", title: "Programs", view: ProgramsPane },
+  { id: "messages", title: "Messages", view: MessagesPane },
+  {
+    id: "waiting",
+    title: "Waiting",
+    view: WaitingPane,
+    count: ({ waiting }) => waiting.filter(isOpen).length,
+  },
+  { id: "resources", title: "Resources", view: ResourcesPane, count: readableCount },
+  { id: "roots", title: "Roots", view: RootsPane },
+  { id: "authorization", title: "Authorization", view: AuthorizationPane },
+  { id: "state", title: "State", view: SavedStatePane },
+] as const satisfies readonly Pane[];
 type PaneId = (typeof PANES)[number]["id"];
+
+function readableCount({ catalog }: PageState): number {
+  return catalog === null ? 0 : catalog.resources.length + catalog.templates.length + catalog.prompts.length;
+}
 
 const paneOfAddress = (): PaneId => PANES.find(({ id }) => location.hash === `#/${id}`)?.id ?? "servers";
 
@@ -50,18 +67,7 @@ function App(): VNode {
     go("catalog");
   };
   if (page.link === "refused") return html`<${Locked} />`;
-  const panes: Record<PaneId, () => VNode> = {
-    servers: () => html`<${ServersPane} />`,
-    catalog: () => html`<${CatalogPane} picked=${tool} onPick=${setTool} />`,
-    calls: () => html`<${CallsPane} onEdit=${edit} />`,
-    programs: () => html`<${ProgramsPane} />`,
-    messages: () => html`<${MessagesPane} />`,
-    waiting: () => html`<${WaitingPane} />`,
-    resources: () => html`<${ResourcesPane} />`,
-    roots: () => html`<${RootsPane} />`,
-    authorization: () => html`<${AuthorizationPane} />`,
-    state: () => html`<${SavedStatePane} />`,
-  };
+  const { view } = PANES.find(({ id }) => id === pane)!;
   return html`<header class="top">
       <a class="skip" href="#/${pane}" onClick=${skip}>Skip to the content</a>
       <h1><img src="/icon.svg" alt="" width="26" height="26" />Toolport <span>console</span></h1>
@@ -69,7 +75,7 @@ function App(): VNode {
       <${LinkState} page=${page} />
     </header>
     <main tabindex="-1"><${Questions} />
-      <div id=${`pane-${pane}`} role="tabpanel" aria-labelledby=${`tab-${pane}`}>${panes[pane]()}</div></main>
+      <div id=${`pane-${pane}`} role="tabpanel" aria-labelledby=${`tab-${pane}`}><${view} picked=${tool} onPick=${setTool} onEdit=${edit} /></div></main>
     <${Notice} notice=${page.notice} />
     ${page.question && html`<${Ask} question=${page.question} />`}`;
 }
@@ -104,19 +110,11 @@ function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: Pane
   useEffect(() => {
     document.getElementById(`tab-${pane}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [pane]);
-  const { state, catalog, calls, waiting } = page;
-  const counts: Partial<Record<PaneId, number | undefined>> = {
-    servers: state?.servers.length,
-    catalog: catalog?.tools.length,
-    calls: calls.length,
-    waiting: waiting.filter(isOpen).length,
-    resources: catalog ? catalog.resources.length + catalog.templates.length + catalog.prompts.length : 0,
-  };
   return html`<div class="tabs" role="tablist" aria-label="Panes" onKeyDown=${onKeyDown}>
-    ${shown.map(({ id, title }) => {
-      const number = counts[id];
+    ${shown.map(({ id, title, count }: Pane) => {
+      const number = count?.(page);
       return html`<button key=${id} id=${`tab-${id}`} role="tab" aria-selected=${id === pane} aria-controls=${`pane-${id}`}
-        tabindex=${id === pane ? 0 : -1} onClick=${() => go(id)}>
+        tabindex=${id === pane ? 0 : -1} onClick=${() => go(id as PaneId)}>
         ${title}${number ? html` <span class="count">${number}</span>` : null}
       </button>`;
     })}

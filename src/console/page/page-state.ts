@@ -28,37 +28,24 @@ export interface Question {
   readonly answer: (agreed: boolean) => void;
 }
 
-export interface PageState {
-  readonly link: Link;
-  readonly state: StateView | null;
-  readonly catalog: CatalogView | null;
-  readonly calls: readonly CallSummary[];
-  readonly waiting: readonly WaitingRow[];
-  readonly activity: readonly ActivityView[];
+let current = {
+  link: "connecting" as Link,
+  state: null as StateView | null,
+  catalog: null as CatalogView | null,
+  calls: [] as readonly CallSummary[],
+  waiting: [] as readonly WaitingRow[],
+  activity: [] as readonly ActivityView[],
   /** Open questions of servers, oldest first. */
-  readonly questions: readonly ServerQuestionView[];
+  questions: [] as readonly ServerQuestionView[],
   /** Messages, newest first. */
-  readonly traffic: readonly TrafficEntry[];
+  traffic: [] as readonly TrafficEntry[],
   /** Grows when programs have started, changed or ended. */
-  readonly programsVersion: number;
-  readonly question: Question | null;
-  /** A temporary message to the user. */
-  readonly notice: { readonly id: number; readonly text: string; readonly isBad: boolean } | null;
-}
-
-let current: PageState = {
-  link: "connecting",
-  state: null,
-  catalog: null,
-  calls: [],
-  waiting: [],
-  activity: [],
-  questions: [],
-  traffic: [],
   programsVersion: 0,
-  question: null,
-  notice: null,
+  question: null as Question | null,
+  /** A temporary message to the user. */
+  notice: null as { readonly id: number; readonly text: string; readonly isBad: boolean } | null,
 };
+export type PageState = Readonly<typeof current>;
 const watchers = new Set<() => void>();
 
 export function change(changes: Partial<PageState>): void {
@@ -166,15 +153,11 @@ export function showNotice(text: string, isBad = false): void {
 /** Asks the user. */
 export const question = (asked: Omit<Question, "answer">): Promise<boolean> =>
   new Promise((resolve) => {
-    change({
-      question: {
-        ...asked,
-        answer(agreed) {
-          change({ question: null });
-          resolve(agreed);
-        },
-      },
-    });
+    const answer = (agreed: boolean) => {
+      change({ question: null });
+      resolve(agreed);
+    };
+    change({ question: { ...asked, answer } });
   });
 
 /** Requests an action. If it would start a program, asks the user first. Undefined if the user declines. */
