@@ -25,7 +25,7 @@ interface Pane {
   readonly count?: (page: PageState) => number | undefined;
 }
 
-const PANES = [
+const PANES: readonly Pane[] = [
   { id: "servers", title: "Servers", view: ServersPane, count: ({ state }) => state?.servers.length },
   { id: "catalog", title: "Catalog", view: CatalogPane, count: ({ catalog }) => catalog?.tools.length },
   { id: "calls", title: "Calls", view: CallsPane, count: ({ calls }) => calls.length },
@@ -41,25 +41,24 @@ const PANES = [
   { id: "roots", title: "Roots", view: RootsPane },
   { id: "authorization", title: "Authorization", view: AuthorizationPane },
   { id: "state", title: "State", view: SavedStatePane },
-] as const satisfies readonly Pane[];
-type PaneId = (typeof PANES)[number]["id"];
+];
 
 function readableCount({ catalog }: PageState): number {
   return catalog === null ? 0 : catalog.resources.length + catalog.templates.length + catalog.prompts.length;
 }
 
-const paneOfAddress = (): PaneId => PANES.find(({ id }) => location.hash === `#/${id}`)?.id ?? "servers";
+const paneOfAddress = (): string => PANES.find(({ id }) => location.hash === `#/${id}`)?.id ?? "servers";
 
 function App(): VNode {
   const page = usePage();
-  const [pane, setPane] = useState<PaneId>(paneOfAddress);
+  const [pane, setPane] = useState(paneOfAddress);
   const [tool, setTool] = useState<string | null>(null);
   useEffect(() => {
     const onMove = () => setPane(paneOfAddress());
     addEventListener("hashchange", onMove);
     return () => removeEventListener("hashchange", onMove);
   }, []);
-  const go = (id: PaneId) => {
+  const go = (id: string) => {
     location.hash = `/${id}`;
   };
   const edit = (name: string) => {
@@ -86,7 +85,7 @@ function skip(event: Event): void {
 }
 
 /** A single tab stop; arrow keys switch between panes. */
-function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: PaneId) => void }): VNode {
+function Tabs({ page, pane, go }: { page: PageState; pane: string; go: (id: string) => void }): VNode {
   // Roots can be edited only if the console answers servers.
   const shown = PANES.filter(({ id }) => id !== "roots" || page.state?.canAnswer);
   const onKeyDown = (event: KeyboardEvent) => {
@@ -111,10 +110,10 @@ function Tabs({ page, pane, go }: { page: PageState; pane: PaneId; go: (id: Pane
     document.getElementById(`tab-${pane}`)?.scrollIntoView({ block: "nearest", inline: "nearest" });
   }, [pane]);
   return html`<div class="tabs" role="tablist" aria-label="Panes" onKeyDown=${onKeyDown}>
-    ${shown.map(({ id, title, count }: Pane) => {
+    ${shown.map(({ id, title, count }) => {
       const number = count?.(page);
       return html`<button key=${id} id=${`tab-${id}`} role="tab" aria-selected=${id === pane} aria-controls=${`pane-${id}`}
-        tabindex=${id === pane ? 0 : -1} onClick=${() => go(id as PaneId)}>
+        tabindex=${id === pane ? 0 : -1} onClick=${() => go(id)}>
         ${title}${number ? html` <span class="count">${number}</span>` : null}
       </button>`;
     })}

@@ -7,8 +7,8 @@ import { isPage } from "./authorization-pane.js";
 import { Code } from "./content-view.js";
 import { html } from "./html.js";
 import { loadQuestions, usePage } from "./page-state.js";
-import { isRequired, propertiesOf, type Schema } from "./tool-form.js";
-import { json, typed, useElementId } from "./widgets.js";
+import { type Issue, isRequired, propertiesOf, type Schema } from "./tool-form.js";
+import { json, type Option, Select, typed, useElementId, useField } from "./widgets.js";
 
 export function Questions(): VNode | null {
   const { questions } = usePage();
@@ -105,17 +105,6 @@ function Sampling({ asked, failure, isBusy, answer }: AnswerProps<"sampling">): 
 
 export type Content = Readonly<Record<string, unknown>>;
 
-/** An invalid field, by its path: `<key>.content.<field>`. */
-export interface Issue {
-  readonly path: string;
-  readonly message: string;
-}
-
-interface Choice {
-  readonly value: unknown;
-  readonly title: string;
-}
-
 /** The defaults of a form. */
 export const defaultsOf = (schema: unknown): Content =>
   Object.fromEntries(
@@ -128,15 +117,16 @@ export const defaultsOf = (schema: unknown): Content =>
 export interface QuestionFormProps {
   readonly question: Extract<QuestionView, { mode: "form" }>;
   readonly content: Content;
+  /** Their paths are `<key>.content.<field>`. */
   readonly issues: readonly Issue[];
   readonly onChange: (content: Content) => void;
 }
 
 export function QuestionForm({ question, content, issues, onChange }: QuestionFormProps): VNode {
-  const schema = question.requestedSchema as Schema;
+  const schema: Schema = question.requestedSchema;
   const set = (name: string, value: unknown) => {
-    const others = Object.entries(content).filter(([other]) => other !== name);
-    onChange(Object.fromEntries(value === undefined ? others : [...others, [name, value]]));
+    const { [name]: _old, ...others } = content;
+    onChange(value === undefined ? others : { ...others, [name]: value });
   };
   return html`${propertiesOf(schema).map(
     ([name, field]) => html`<${Field} key=${name} name=${name} field=${field} must=${isRequired(schema, name)}
@@ -156,44 +146,24 @@ interface FieldProps {
 }
 
 function Field(props: FieldProps): VNode {
-  const { name, field, must, issue } = props;
-  const id = useElementId();
-  const title = typeof field["title"] === "string" ? field["title"] : name;
-  const about = [field["description"] && `${id}-help`, issue && `${id}-issue`].filter(Boolean).join(" ");
-  const shared = { id, "aria-describedby": about || undefined, "aria-invalid": issue !== undefined };
-  const label = html`${title}${must && html`<b class="must" title="required"> *</b>`}`;
-  const help = html`${field["description"] && html`<p class="help" id=${`${id}-help`}>${String(field["description"])}</p>`}
-    ${issue && html`<p class="issue" id=${`${id}-issue`}>${issue}</p>`}`;
-  const choices = choicesOf(field);
-  if (field["type"] === "array" && choices !== undefined)
+  const { name, field, must, issue, value, onChange } = props;
+  const { title, type, description, format } = field;
+  const parts = useField(typeof title === "string" ? title : name, must, description, issue);
+  const { id, label, help, shared } = parts;
+  const options = type === "boolean" ? BOOLEANS : choicesOf(field);
+  if (type === "array" && options !== undefined)
     return html`<fieldset class="group" aria-describedby=${shared["aria-describedby"]}><legend>${label}</legend>
-      <${Checks} ...${props} choices=${choices} />${help}</fieldset>`;
-  return html`<div class="field"><label for=${id}>${label} <span class="type">${String(field["type"])}</span></label>
-    ${input(props, choices, shared)}${help}</div>`;
-}
-
-function input(
-  { field, value, onChange }: FieldProps,
-  choices: readonly Choice[] | undefined,
-  shared: object,
-): VNode {
-  const type = field["type"];
-  const options = type === "boolean" ? BOOLEANS : choices;
-  if (options !== undefined) {
-    const at = options.findIndex((choice) => choice.value === value);
-    return html`<select ...${shared} value=${String(at)} onChange=${(event: Event) => onChange(options[Number(typed(event))]?.value)}>
-      <option value="-1">not set</option>
-      ${options.map((choice, index) => html`<option value=${String(index)} selected=${index === at}>${choice.title}</option>`)}
-    </select>`;
-  }
+      <${Checks} value=${value} options=${options} onChange=${onChange} />${help}</fieldset>`;
+  const isNumber = type === "number" || type === "integer";
   const onInput = (event: Event) => onChange(toValue(typed(event), type));
-  const shown = Array.isArray(value) ? value.join(", ") : (value ?? "");
-  if (type === "string" && Number(field["maxLength"] ?? 0) > 200)
-    return html`<textarea ...${shared} rows="4" value=${shown} onInput=${onInput}></textarea>`;
-  const kind =
-    type === "number" || type === "integer" ? "number" : (KINDS[String(field["format"])] ?? "text");
-  return html`<input ...${shared} type=${kind} step=${type === "integer" ? "1" : "any"} autocomplete="off" spellcheck=${false}
-    placeholder=${HINTS[type === "array" ? "array" : String(field["format"])] ?? ""} value=${shown} onInput=${onInput} />`;
+  const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
+  const input = () =>
+    type === "string" && Number(field["maxLength"] ?? 0) > 200
+      ? html`<textarea ...${shared} rows="4" value=${text} onInput=${onInput}></textarea>`
+      : html`<input ...${shared} type=${isNumber ? "number" : (KINDS[String(format)] ?? "text")} step=${type === "integer" ? "1" : "any"} autocomplete="off"
+          spellcheck=${false} placeholder=${HINTS[type === "array" ? "array" : String(format)] ?? ""} value=${text} onInput=${onInput} />`;
+  return html`<div class="field"><label for=${id}>${label} <span class="type">${String(type)}</span></label>
+    ${options === undefined ? input() : html`<${Select} shared=${shared} options=${options} value=${value} onChange=${onChange} />`}${help}</div>`;
 }
 
 /** An empty field is left out. */
@@ -203,22 +173,26 @@ function toValue(text: string, type: unknown): unknown {
   return type === "array" ? text.split(",").map((item) => item.trim()) : text;
 }
 
-function Checks({ value, choices, onChange }: FieldProps & { readonly choices: readonly Choice[] }): VNode {
+interface ChecksProps extends Pick<FieldProps, "value" | "onChange"> {
+  readonly options: readonly Option[];
+}
+
+function Checks({ value, options, onChange }: ChecksProps): VNode {
   const picked: readonly unknown[] = Array.isArray(value) ? value : [];
-  const toggle = (choice: unknown) => {
-    // In the order of the choices.
-    const next = choices
+  const toggle = (option: unknown) => {
+    // In the order of the options.
+    const next = options
       .map((each) => each.value)
-      .filter((each) => (each === choice) !== picked.includes(each));
+      .filter((each) => (each === option) !== picked.includes(each));
     onChange(next.length > 0 ? next : undefined);
   };
-  return html`${choices.map(
-    (choice) => html`<label class="inline"><input type="checkbox" checked=${picked.includes(choice.value)}
-      onChange=${() => toggle(choice.value)} /> ${choice.title}</label>`,
+  return html`${options.map(
+    (option) => html`<label class="inline"><input type="checkbox" checked=${picked.includes(option.value)}
+      onChange=${() => toggle(option.value)} /> ${option.title}</label>`,
   )}`;
 }
 
-const BOOLEANS: readonly Choice[] = [
+const BOOLEANS: readonly Option[] = [
   { value: true, title: "yes" },
   { value: false, title: "no" },
 ];
@@ -229,7 +203,7 @@ const HINTS: Readonly<Record<string, string>> = {
 };
 
 /** Choices are plain values, or objects with a title. */
-function choicesOf(field: Schema): readonly Choice[] | undefined {
+function choicesOf(field: Schema): readonly Option[] | undefined {
   const items = (field["items"] ?? {}) as Schema;
   const plain = [field["enum"], items["enum"]].find(Array.isArray);
   if (plain !== undefined) {

@@ -1,14 +1,12 @@
 /** A form for a tool's schema. Fields without a suitable input are edited as JSON. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import type { ConsoleFailure } from "../console-api.js";
 import { html } from "./html.js";
-import { json, typed, useElementId } from "./widgets.js";
+import { json, Select, typed, useField } from "./widgets.js";
 
 /** What is wrong with a field, by its path. */
-export interface Issue {
-  readonly path: string;
-  readonly message: string;
-}
+export type Issue = NonNullable<ConsoleFailure["error"]["issues"]>[number];
 
 interface FieldProps {
   readonly name: string;
@@ -27,22 +25,18 @@ interface FieldProps {
 
 /** One field or a group of fields. */
 function Field(props: FieldProps): VNode {
-  const id = useElementId();
+  const { path, must, value, onChange } = props;
   const schema = resolve(props.schema, props.root);
   const kind = kindOf(schema, props.depth);
-  const label = html`${props.name}${props.must && html`<b class="must" title="required"> *</b>`}`;
-  props.shown.add(props.path);
-  const issue = props.issues.find(({ path }) => path === props.path)?.message;
-  const about = [schema["description"] && `${id}-help`, issue && `${id}-issue`].filter(Boolean).join(" ");
-  const help = html`${typeof schema["description"] === "string" && html`<p class="help" id=${`${id}-help`}>${schema["description"]}</p>`}
-    ${issue && html`<p class="issue" id=${`${id}-issue`}>${issue}</p>`}`;
-  const shared = { id, "aria-describedby": about || undefined, "aria-invalid": issue !== undefined };
+  props.shown.add(path);
+  const issue = props.issues.find((each) => each.path === path)?.message;
+  const { id, label, help, shared } = useField(props.name, must, schema["description"], issue);
   if (kind === "group" || kind === "list")
     return html`<fieldset class="group"><legend>${label}</legend>${help}
       <${kind === "group" ? Group : List} ...${props} schema=${schema} /></fieldset>`;
-  if (kind === "boolean" && props.must)
-    return html`<div class="field check"><input ...${shared} type="checkbox" checked=${props.value === true}
-        onChange=${(event: Event) => props.onChange((event.target as HTMLInputElement).checked)} />
+  if (kind === "boolean" && must)
+    return html`<div class="field check"><input ...${shared} type="checkbox" checked=${value === true}
+        onChange=${(event: Event) => onChange((event.target as HTMLInputElement).checked)} />
       <label for=${id}>${label}</label>${help}</div>`;
   return html`<div class="field"><label for=${id}>${label} <span class="type">${typeName(schema)}</span></label>
     <${INPUTS[kind]} ...${props} schema=${schema} shared=${shared} />${help}</div>`;
@@ -54,14 +48,10 @@ const typeName = (schema: Schema): string =>
 type InputProps = FieldProps & { readonly schema: Schema; readonly shared: object };
 
 /** A selection; optional fields can be left unset. */
-function Choice({ schema, must, value, onChange, shared }: InputProps): VNode {
-  const choices = kindOf(schema, 0) === "boolean" ? [true, false] : choicesOf(schema);
-  const at = choices.findIndex((choice) => JSON.stringify(choice) === JSON.stringify(value));
-  const label = (choice: unknown) => (typeof choice === "string" ? choice : JSON.stringify(choice));
-  return html`<select ...${shared} value=${String(at)} onChange=${(event: Event) => onChange(choices[Number(typed(event))])}>
-    ${!must && html`<option value="-1">not set</option>`}
-    ${choices.map((choice, index) => html`<option value=${String(index)} selected=${index === at}>${label(choice)}</option>`)}
-  </select>`;
+function Choice(props: InputProps): VNode {
+  const choices = kindOf(props.schema, 0) === "boolean" ? [true, false] : choicesOf(props.schema);
+  const title = (choice: unknown) => (typeof choice === "string" ? choice : JSON.stringify(choice));
+  return html`<${Select} ...${props} options=${choices.map((value) => ({ value, title: title(value) }))} />`;
 }
 
 function TextInput({ schema, must, value, onChange, shared }: InputProps): VNode {
@@ -109,47 +99,30 @@ const INPUTS: Readonly<Record<string, unknown>> = {
   json: JsonInput,
 };
 
+type GroupProps = Omit<FieldProps, "schema"> & { readonly schema: Schema };
+
+/** What the fields inside a field get from it. */
+const passed = ({ root, depth, issues, shown }: GroupProps) => ({ root, depth: depth + 1, issues, shown });
+
 /** The properties of an object. */
-export function Group({
-  schema,
-  root,
-  value,
-  must,
-  depth,
-  path,
-  issues,
-  shown,
-  onChange,
-}: FieldProps & { readonly schema: Schema }): VNode {
-  const fields = (value ?? {}) as Record<string, unknown>;
+export function Group(props: GroupProps): VNode {
+  const { schema, must, path, onChange } = props;
+  const fields = (props.value ?? {}) as Record<string, unknown>;
   const set = (name: string, changed: unknown) => {
     const { [name]: _old, ...rest } = fields;
     const next = changed === undefined ? rest : { ...rest, [name]: changed };
     // Leave out an optional object again when it is empty.
     onChange(must || Object.keys(next).length > 0 ? next : undefined);
   };
-  return html`${propertiesOf(schema).map(
-    ([
-      name,
-      property,
-    ]) => html`<${Field} key=${name} name=${name} schema=${property} root=${root} depth=${depth + 1} path=${`${path}.${name}`} issues=${issues} shown=${shown}
-      value=${fields[name]} must=${isRequired(schema, name)} onChange=${(changed: unknown) => set(name, changed)} />`,
-  )}`;
+  const field = (name: string, property: unknown) =>
+    html`<${Field} ...${passed(props)} key=${name} name=${name} schema=${property} path=${`${path}.${name}`}
+      value=${fields[name]} must=${isRequired(schema, name)} onChange=${(changed: unknown) => set(name, changed)} />`;
+  return html`${propertiesOf(schema).map(([name, property]) => field(name, property))}`;
 }
 
 /** The items of an array. */
-function List({
-  name,
-  schema,
-  root,
-  value,
-  must,
-  depth,
-  path,
-  issues,
-  shown,
-  onChange,
-}: FieldProps & { readonly schema: Schema }): VNode {
+function List(props: GroupProps): VNode {
+  const { name, schema, root, value, must, depth, path, onChange } = props;
   const items = Array.isArray(value) ? value : [];
   const remove = (at: number) => {
     const left = items.filter((_, index) => index !== at);
@@ -159,7 +132,7 @@ function List({
     onChange(items.map((old, index) => (index === at ? item : old)));
   return html`${items.map(
     (item, index) => html`<div class="item" key=${`${items.length}-${index}`}>
-        <${Field} name=${`${name} ${index + 1}`} schema=${schema["items"]} root=${root} depth=${depth + 1} value=${item} path=${`${path}[${index}]`} issues=${issues} shown=${shown}
+        <${Field} ...${passed(props)} name=${`${name} ${index + 1}`} schema=${schema["items"]} value=${item} path=${`${path}[${index}]`}
           must=${true} onChange=${(changed: unknown) => replace(index, changed)} />
         <button type="button" class="quiet" aria-label=${`Remove ${name} ${index + 1}`}
           onClick=${() => remove(index)}>Remove</button>

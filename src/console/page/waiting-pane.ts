@@ -17,8 +17,9 @@ import {
   usePage,
   type WaitingRow,
 } from "./page-state.js";
-import { type Content, defaultsOf, type Issue, LinkedPage, QuestionForm } from "./questions-view.js";
+import { type Content, defaultsOf, LinkedPage, QuestionForm } from "./questions-view.js";
 import { Tasks } from "./tasks-view.js";
+import type { Issue } from "./tool-form.js";
 import { Bar, Empty, fromNow, json, Pill, useElementId, useSeconds } from "./widgets.js";
 
 const REASONS = { input: "needs an answer", approval: "needs an approval", login: "needs a login" } as const;

@@ -45,6 +45,43 @@ export function matches(filter: string, ...texts: (string | null)[]): boolean {
 export const Empty = ({ title, children }: { title: string; children?: unknown }): VNode =>
   html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`;
 
+/** The label, the help and the issue of a form field, and the attributes that connect them with its input. */
+export function useField(title: string, must: boolean, description: unknown, issue: string | undefined) {
+  const id = useElementId();
+  const about = [description && `${id}-help`, issue && `${id}-issue`].filter(Boolean).join(" ");
+  return {
+    id,
+    label: html`${title}${must && html`<b class="must" title="required"> *</b>`}`,
+    help: html`${description && html`<p class="help" id=${`${id}-help`}>${String(description)}</p>`}
+      ${issue && html`<p class="issue" id=${`${id}-issue`}>${issue}</p>`}`,
+    shared: { id, "aria-describedby": about || undefined, "aria-invalid": issue !== undefined },
+  };
+}
+
+/** A value that can be chosen. */
+export interface Option {
+  readonly value: unknown;
+  readonly title: string;
+}
+
+interface SelectProps {
+  readonly options: readonly Option[];
+  readonly value: unknown;
+  readonly onChange: (value: unknown) => void;
+  /** Attributes of the element. */
+  readonly shared: object;
+  /** It cannot be left unset. */
+  readonly must?: boolean;
+}
+
+export function Select({ options, value, onChange, shared, must }: SelectProps): VNode {
+  const at = options.findIndex((option) => JSON.stringify(option.value) === JSON.stringify(value));
+  return html`<select ...${shared} value=${String(at)} onChange=${(event: Event) => onChange(options[Number(typed(event))]?.value)}>
+    ${!must && html`<option value="-1">not set</option>`}
+    ${options.map(({ title }, index) => html`<option value=${String(index)} selected=${index === at}>${title}</option>`)}
+  </select>`;
+}
+
 export const typed = (event: Event): string => (event.target as HTMLInputElement).value;
 
 export interface SearchProps {
