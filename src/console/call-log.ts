@@ -181,7 +181,7 @@ export class ConsoleRun {
 }
 
 /** What the caller of a cancelled call learns. */
-export const CANCELLED = "The user cancelled the call in the console";
+const CANCELLED = "The user cancelled the call in the console";
 
 export class ConsoleRuns {
   readonly #runs = new Map<string, ConsoleRun>();

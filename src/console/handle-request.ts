@@ -167,7 +167,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Rejects DNS rebinding and requests from pages of other sites. */
-export function checkOrigin(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
+function checkOrigin(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
   const { headers } = request;
   if (headers.host !== host) return 403;
   if (headers.origin !== undefined && headers.origin !== `http://${host}`) return 403;
@@ -184,7 +184,7 @@ const isLink = ({ method, url, headers }: IncomingMessage): boolean =>
   headers["sec-fetch-dest"] === "document";
 
 /** Checks a login redirect, which comes from another site as a plain navigation. */
-export function checkCallback(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
+function checkCallback(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
   const { headers, method } = request;
   if (headers.host !== host || method !== "GET" || headers.origin !== undefined) return 403;
   const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = headers;
@@ -193,7 +193,7 @@ export function checkCallback(request: IncomingMessage, { host }: GuardOptions):
   return isPage ? undefined : 403;
 }
 
-export function checkToken(request: IncomingMessage, { token }: GuardOptions): RejectionStatus | undefined {
+function checkToken(request: IncomingMessage, { token }: GuardOptions): RejectionStatus | undefined {
   const given = /^Bearer (\S{1,256})$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
   // Compare hashes, which have equal length, in constant time.
   return timingSafeEqual(digest(given), digest(token)) ? undefined : 401;

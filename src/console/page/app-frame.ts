@@ -123,7 +123,7 @@ const MAX_LINK = 2_000;
 
 type Fields = Readonly<Record<string, unknown>>;
 
-export interface AppMessageParts {
+interface AppMessageParts {
   readonly view: AppView;
   readonly args: unknown;
   readonly result: unknown;
@@ -160,7 +160,7 @@ function toCallResult(result: unknown): object {
   };
 }
 
-export class AppMessages {
+class AppMessages {
   readonly #parts: AppMessageParts;
   #second = 0;
   #count = 0;

@@ -1,7 +1,9 @@
 /** The catalog pane: all tools, withheld tools with the reason, and a form that calls a tool. */
+
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { CatalogView, TaskView, ToolSummary, ToolView } from "../console-api.js";
+import type { TaskInfo } from "../../port/tasks/task-handle.js";
+import type { CatalogView, ToolSummary, ToolView } from "../console-api.js";
 import type { Failure } from "./api.js";
 import { Code, ResultLine, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
@@ -17,20 +19,20 @@ import {
   PickList,
   plural,
   Search,
+  ServerSelect,
   Split,
-  typed,
   useAction,
 } from "./widgets.js";
 
 type View = "tools" | "withheld";
 
-export interface CatalogPaneProps {
+interface CatalogPaneProps {
   readonly picked: string | null;
   readonly onPick: (name: string | null) => void;
 }
 
 export function CatalogPane({ picked, onPick }: CatalogPaneProps): VNode {
-  const { catalog, state } = usePage();
+  const { catalog } = usePage();
   const [filter, setFilter] = useState("");
   const [server, setServer] = useState("");
   const [view, setView] = useState<View>("tools");
@@ -43,10 +45,7 @@ export function CatalogPane({ picked, onPick }: CatalogPaneProps): VNode {
   );
   const list = html`<div class="filters">
       <${Search} label="Filter tools" value=${filter} onChange=${setFilter} />
-      <select aria-label="Server" value=${server} onChange=${(event: Event) => setServer(typed(event))}>
-        <option value="">All servers</option>
-        ${(state?.servers ?? []).map(({ name }) => html`<option value=${name}>${name}</option>`)}
-      </select>
+      <${ServerSelect} value=${server} onChange=${setServer} />
     </div>
     <div class="switch" role="group" aria-label="What to list">
       ${(["tools", "withheld"] as const).map(
@@ -55,26 +54,27 @@ export function CatalogPane({ picked, onPick }: CatalogPaneProps): VNode {
         </button>`,
       )}
     </div>
-    ${view === "tools" ? html`<${Tools} tools=${tools} picked=${picked} onPick=${onPick} />` : html`<${Withheld} tools=${withheld} />`}`;
+    ${
+      view === "tools"
+        ? html`<${PickList} label="Tools" items=${tools} keyOf=${({ name }: ToolSummary) => name} picked=${picked} onPick=${onPick} draw=${drawRow}
+          empty=${html`<${Empty} title="No tools">Connect a server, or change the filter.<//>`} />`
+        : html`<${Withheld} tools=${withheld} />`
+    }`;
   return html`<${Bar} title="Catalog" note=${plural(catalog?.tools.length ?? 0, "tool")} />
     <${Split} isOpen=${picked !== null} onBack=${() => onPick(null)} list=${list}>
       ${picked === null ? html`<${Empty} title="Choose a tool">Its schema and a form to try it appear here.<//>` : html`<${Tool} key=${picked} name=${picked} />`}
     <//>`;
 }
 
-function Tools({ tools, picked, onPick }: { tools: readonly ToolSummary[] } & CatalogPaneProps): VNode {
-  if (tools.length === 0) return html`<${Empty} title="No tools">Connect a server, or change the filter.<//>`;
-  return html`<${PickList} label="Tools" items=${tools} keyOf=${(tool: ToolSummary) => tool.name} picked=${picked} onPick=${onPick}
-    draw=${(tool: ToolSummary) => html`<span class="name mono">${tool.name}</span>
-      <span class="muted small clamp">${tool.description || tool.title || "No description"}</span>
-      ${
-        (tool.nameIssue || tool.textFinding) &&
-        html`<span class="badges">
-        ${tool.nameIssue && html`<span class="chip wait">${tool.nameIssue.split(":")[0]}</span>`}
-        ${tool.textFinding && html`<span class="chip bad">hidden text</span>`}
+const drawRow = ({ name, description, title, nameIssue, textFinding }: ToolSummary): VNode =>
+  html`<span class="name mono">${name}</span><span class="muted small clamp">${description || title || "No description"}</span>
+    ${
+      (nameIssue || textFinding) &&
+      html`<span class="badges">
+        ${nameIssue && html`<span class="chip wait">${nameIssue.split(":")[0]}</span>`}
+        ${textFinding && html`<span class="chip bad">hidden text</span>`}
       </span>`
-      }`} />`;
-}
+    }`;
 
 function Withheld({ tools }: { tools: CatalogView["withheld"] }): VNode {
   if (tools.length === 0) return html`<${Empty} title="Nothing is withheld" />`;
@@ -110,7 +110,7 @@ export const setDraft = (tool: string, args: unknown): void => void drafts.set(t
 
 type Outcome = { readonly result: unknown; readonly args: unknown } | { readonly failure: Failure };
 
-export function TryTool({ tool }: { tool: ToolView }): VNode {
+function TryTool({ tool }: { tool: ToolView }): VNode {
   const { calls } = usePage();
   const root = (tool.inputSchema ?? {}) as Schema;
   const schema = resolve(root, root);
@@ -166,7 +166,7 @@ export function TryTool({ tool }: { tool: ToolView }): VNode {
 /** @param shown the paths of the fields that the form shows, or undefined with JSON */
 function drawOutcome(outcome: Outcome, tool: string, shown: ReadonlySet<string> | undefined): VNode {
   if ("result" in outcome) {
-    const { task } = outcome.result as { task?: TaskView };
+    const { task } = outcome.result as { task?: TaskInfo };
     if (task !== undefined) return html`<${StartedTask} key=${task.id} task=${task} />`;
     return html`<${ResultLine} result=${outcome.result} /><${ResultView} result=${outcome.result} tool=${tool} args=${outcome.args} isNew />`;
   }

@@ -5,7 +5,7 @@ import type { CallSummary, TrafficEntry } from "../console-api.js";
 import { setDraft } from "./catalog-pane.js";
 import { Code, CopyButton, progressText, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
-import { act, askWithConsent, loadTraffic, showNotice, usePage } from "./page-state.js";
+import { act, loadTraffic, showNotice, usePage } from "./page-state.js";
 import {
   Bar,
   duration,
@@ -16,6 +16,7 @@ import {
   Pill,
   plural,
   Search,
+  ServerSelect,
   Split,
   size,
   type Tone,
@@ -39,6 +40,8 @@ const WORDS: Readonly<Record<CallSummary["outcome"], string>> = {
   suspended: "suspended",
 };
 
+const idOf = ({ id }: { id: number }): string => String(id);
+
 export function CallsPane({ onEdit }: { onEdit: (tool: string) => void }): VNode {
   const { calls } = usePage();
   const [picked, setPicked] = useState<string | null>(null);
@@ -54,12 +57,8 @@ export function CallsPane({ onEdit }: { onEdit: (tool: string) => void }): VNode
       <${Search} label="Filter calls" value=${filter} onChange=${setFilter} />
       <label class="inline"><input type="checkbox" checked=${onlyBad} onChange=${() => setOnlyBad(!onlyBad)} /> Only failures</label>
     </div>
-    ${
-      shown.length === 0
-        ? html`<${Empty} title="No calls yet">Calls of your program appear here as they happen.<//>`
-        : html`<${PickList} label="Calls" items=${shown} keyOf=${(item: CallSummary) => String(item.id)} picked=${picked}
-          onPick=${setPicked} draw=${callRow} />`
-    }`;
+    <${PickList} label="Calls" items=${shown} keyOf=${idOf} picked=${picked} onPick=${setPicked} draw=${callRow}
+      empty=${html`<${Empty} title="No calls yet">Calls of your program appear here as they happen.<//>`} />`;
   return html`<${Bar} title="Calls" note=${`the last ${calls.length}`} />
     <${Split} isOpen=${call !== undefined} onBack=${() => setPicked(null)} list=${list}>
       ${
@@ -83,12 +82,8 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
   const [isBusy, setIsBusy] = useState(false);
   const replay = async () => {
     setIsBusy(true);
-    try {
-      const result = await askWithConsent("replay", { id: call.id });
-      if (result !== undefined) showNotice(`${call.target} was called again`);
-    } catch (error) {
-      showNotice((error as Error).message, true);
-    }
+    const result = await act("replay", { id: call.id });
+    if (result !== undefined) showNotice(`${call.target} was called again`);
     setIsBusy(false);
   };
   const edit = () => {
@@ -142,7 +137,7 @@ const KIND_TONES: Readonly<Record<TrafficEntry["kind"], Tone>> = {
 };
 
 export function MessagesPane(): VNode {
-  const { traffic, state } = usePage();
+  const { traffic } = usePage();
   const [picked, setPicked] = useState<string | null>(null);
   const [filter, setFilter] = useState("");
   const [server, setServer] = useState("");
@@ -163,20 +158,13 @@ export function MessagesPane(): VNode {
   };
   const list = html`<div class="filters three">
       <${Search} label="Filter messages" value=${filter} onChange=${setFilter} />
-      <select aria-label="Server" value=${server} onChange=${(event: Event) => setServer(typed(event))}>
-        <option value="">All servers</option>
-        ${(state?.servers ?? []).map(({ name }) => html`<option value=${name}>${name}</option>`)}
-      </select>
+      <${ServerSelect} value=${server} onChange=${setServer} />
       <select aria-label="Kind" value=${kind} onChange=${(event: Event) => setKind(typed(event))}>
         ${Object.entries(KINDS).map(([value, title]) => html`<option value=${value}>${title}</option>`)}
       </select>
     </div>
-    ${
-      shown.length === 0
-        ? html`<${Empty} title="No messages">Messages appear here while servers are connected and called.<//>`
-        : html`<${PickList} label="Messages" items=${shown} keyOf=${(entry: TrafficEntry) => String(entry.id)} picked=${picked}
-          onPick=${setPicked} draw=${messageRow} />`
-    }`;
+    <${PickList} label="Messages" items=${shown} keyOf=${idOf} picked=${picked} onPick=${setPicked} draw=${messageRow}
+      empty=${html`<${Empty} title="No messages">Messages appear here while servers are connected and called.<//>`} />`;
   return html`<${Bar} title="Messages" note=${`the last ${all.length}${frozen ? ", paused" : ""}`}>
       <button aria-pressed=${frozen !== null} onClick=${() => setFrozen(frozen ? null : traffic)}>${frozen ? "Continue" : "Pause"}</button>
       <button onClick=${clear}>Clear</button>

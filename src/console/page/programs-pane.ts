@@ -43,11 +43,8 @@ export function ProgramsPane(): VNode {
   const items = programs ?? [];
   // Without a choice of the user, show the newest.
   const shown = items.find(({ id }) => String(id) === picked) ?? items[0];
-  const list =
-    items.length === 0
-      ? html`<${Empty} title="No programs yet">Programs of your code mode on this port appear here, too.<//>`
-      : html`<${PickList} label="Programs" items=${items} keyOf=${({ id }: ProgramSummary) => String(id)} picked=${shown && String(shown.id)}
-        onPick=${setPicked} draw=${drawRow} />`;
+  const list = html`<${PickList} label="Programs" items=${items} keyOf=${({ id }: ProgramSummary) => String(id)} picked=${shown && String(shown.id)} onPick=${setPicked}
+    draw=${drawRow} empty=${html`<${Empty} title="No programs yet">Programs of your code mode on this port appear here, too.<//>`} />`;
   return html`<${Bar} title="Programs" note="code mode: a program calls the tools" />
     <div class="compose"><${Editor} onRun=${() => setPicked(null)} /><${Declarations} /></div>
     <${Split} isOpen=${picked !== null} onBack=${() => setPicked(null)} list=${list}>

@@ -21,20 +21,17 @@ export function ResourcesPane(): VNode {
   );
   const entry = entries.find(({ key }) => key === picked);
   const list = html`<div class="filters"><${Search} label="Filter resources and prompts" value=${filter} onChange=${setFilter} /></div>
-    ${
-      shown.length === 0
-        ? html`<${Empty} title="Nothing to read">No connected server offers resources or prompts.<//>`
-        : html`<${PickList} label="Resources and prompts" items=${shown} keyOf=${(item: Entry) => item.key} picked=${picked} onPick=${setPicked}
-          draw=${(
-            item: Entry,
-          ) => html`<span class="row"><span class="name">${item.name}</span><span class="chip">${item.kind}</span></span>
-            <span class="muted small mono clamp">${item.server} · ${item.address}</span>`} />`
-    }`;
+    <${PickList} label="Resources and prompts" items=${shown} keyOf=${({ key }: Entry) => key} picked=${picked} onPick=${setPicked} draw=${drawRow}
+      empty=${html`<${Empty} title="Nothing to read">No connected server offers resources or prompts.<//>`} />`;
   return html`<${Bar} title="Resources and prompts" note=${entries.length} />
     <${Split} isOpen=${entry !== undefined} onBack=${() => setPicked(null)} list=${list}>
       ${entry === undefined ? html`<${Empty} title="Choose a resource or a prompt" />` : html`<${EntryView} key=${entry.key} entry=${entry} />`}
     <//>`;
 }
+
+const drawRow = ({ name, kind, server, address }: Entry): VNode =>
+  html`<span class="row"><span class="name">${name}</span><span class="chip">${kind}</span></span>
+    <span class="muted small mono clamp">${server} · ${address}</span>`;
 
 const toEntries = ({ resources, templates, prompts }: CatalogView) => [
   ...resources.map((info) => toEntry("resource", info.uri, info, [])),

@@ -1,6 +1,6 @@
 /** The servers pane: state, last hour and actions of each server, and a form that adds one. */
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
 import type {
   ActivityView,
   HistoryView,
@@ -27,6 +27,7 @@ import {
   typed,
   useAction,
   useElementId,
+  useInterval,
   useSeconds,
 } from "./widgets.js";
 
@@ -58,10 +59,7 @@ export function ServersPane(): VNode {
   const [isAdding, setIsAdding] = useState(false);
   const [asRows, setAsRows] = useState<boolean | null>(null);
   const [history, loadHistory] = useAction("history", {}, calls.length);
-  useEffect(() => {
-    const timer = setInterval(loadHistory, HISTORY_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useInterval(loadHistory, HISTORY_MS);
   const servers = (state?.servers ?? []).toSorted((a, b) => rankOf(a) - rankOf(b));
   const counts = servers.some(
     ({ retryAt, breaker }) => retryAt !== null || (breaker?.openUntil ?? null) !== null,
@@ -103,7 +101,7 @@ export function ServersPane(): VNode {
       ${shown.map(
         (
           server,
-        ) => html`<li key=${server.name}><${List} server=${server} now=${now} cost=${costOf(tools, server.name)} all=${all.tokens}
+        ) => html`<li key=${server.name}><${List} server=${server} now=${now} cost=${costOf(tools.filter((tool) => tool.server === server.name))} all=${all.tokens}
           history=${history?.servers[server.name]} until=${history?.until ?? now} /></li>`,
       )}
     </ul>
@@ -114,29 +112,17 @@ async function connectAll(servers: readonly ServerView[]): Promise<void> {
   const asking = servers.filter((server) => server.needsConsent);
   const commands = asking.map(({ name, address }) => ({ server: name, command: address }));
   if (commands.length > 0 && !(await agreeToStart(commands))) return;
-  const consent = true;
   await Promise.all(
-    servers.map(({ name, needsConsent }) =>
-      act("connect", { server: name, ...(needsConsent && { consent }) }),
-    ),
+    servers.map(({ name, needsConsent }) => act("connect", { server: name, consent: needsConsent })),
   );
 }
 
 /** Tokens of tool definitions: of all, and of those that models see only after a search. */
-interface Cost {
-  readonly tokens: number;
-  readonly deferred: number;
-}
-
-function costOf(tools: readonly ToolSummary[], server?: string): Cost {
-  const cost = { tokens: 0, deferred: 0 };
-  for (const tool of tools) {
-    if (server !== undefined && tool.server !== server) continue;
-    cost.tokens += tool.tokens;
-    if (tool.deferred) cost.deferred += tool.tokens;
-  }
-  return cost;
-}
+const costOf = (tools: readonly ToolSummary[]) => ({
+  tokens: sum(tools.map(({ tokens }) => tokens)),
+  deferred: sum(tools.map(({ tokens, deferred }) => (deferred ? tokens : 0))),
+});
+type Cost = ReturnType<typeof costOf>;
 
 const costText = ({ tokens, deferred }: Cost): string =>
   `tools take ${about(tokens)} tokens${deferred === 0 ? "" : deferred === tokens ? ", deferred" : `, ${about(deferred)} deferred`}`;
@@ -288,7 +274,7 @@ function Activity({ entries, isShort }: { entries: readonly ActivityView[]; isSh
 
 const COMMAND = "toolport add files -- npx -y @modelcontextprotocol/server-filesystem .";
 
-export function AddServer({ onDone }: { onDone: () => void }): VNode {
+function AddServer({ onDone }: { onDone: () => void }): VNode {
   const id = useElementId();
   const [name, setName] = useState("");
   const [url, setUrl] = useState("");
@@ -324,7 +310,7 @@ const [WIDTH, HEIGHT] = [120, 22];
 const sum = (values: readonly number[]): number => values.reduce((all, value) => all + value, 0);
 
 /** Average latency as a line, failed calls as red bars below it. */
-export function LatencySpark({ history }: { history: ServerHistoryView | undefined }): VNode | null {
+function LatencySpark({ history }: Pick<ServerCardProps, "history">): VNode | null {
   const calls = sum(history?.calls ?? []);
   if (history === undefined || calls === 0) return null;
   const step = WIDTH / history.calls.length;
@@ -345,13 +331,7 @@ export function LatencySpark({ history }: { history: ServerHistoryView | undefin
 }
 
 /** The states of the last hour as a strip. */
-export function StateStrip({
-  history,
-  until,
-}: {
-  history: ServerHistoryView | undefined;
-  until: number;
-}): VNode | null {
+function StateStrip({ history, until }: Pick<ServerCardProps, "history" | "until">): VNode | null {
   const states = history?.states ?? [];
   if (states.length === 0) return null;
   const at = (time: number) => Math.max(0, (1 - (until - time) / HOUR_MS) * 100);
@@ -365,7 +345,7 @@ export function StateStrip({
 }
 
 /** Calls per minute of all servers; the failed part is red. */
-export function CallVolume({ history }: { history: HistoryView | null | undefined }): VNode | null {
+function CallVolume({ history }: { history: HistoryView | null | undefined }): VNode | null {
   const all = Object.values(history?.servers ?? {});
   const total = (values: (server: ServerHistoryView) => readonly number[]) =>
     Array.from({ length: 60 }, (_, index) => sum(all.map((server) => values(server)[index] ?? 0)));

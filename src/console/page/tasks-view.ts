@@ -1,12 +1,13 @@
 /** Tasks that run on servers: status, result, cancel. */
 import type { VNode } from "preact";
-import { useEffect, useState } from "preact/hooks";
+import { useState } from "preact/hooks";
+import type { TaskInfo } from "../../port/tasks/task-handle.js";
 import type { TaskView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultLine, ResultView, Running } from "./content-view.js";
 import { html } from "./html.js";
 import { act } from "./page-state.js";
-import { Pill, type Tone, timeOfDay, useAction } from "./widgets.js";
+import { Pill, type Tone, timeOfDay, useAction, useInterval } from "./widgets.js";
 
 const POLL_MS = 2_000;
 const TONES: Readonly<Record<string, Tone>> = {
@@ -21,10 +22,7 @@ export function Tasks(): VNode | null {
   const [tasks, load] = useAction("tasks", {});
   /** The list of the server ends with the result, which the user still has to read. */
   const [ended, setEnded] = useState<readonly TaskView[]>([]);
-  useEffect(() => {
-    const timer = setInterval(load, POLL_MS);
-    return () => clearInterval(timer);
-  }, []);
+  useInterval(load, POLL_MS);
   const isEnded = ({ id }: TaskView) => ended.some((task) => task.id === id);
   const shown = [...ended, ...(tasks ?? []).filter((task) => !isEnded(task))];
   if (shown.length === 0) return null;
@@ -35,17 +33,10 @@ export function Tasks(): VNode | null {
 }
 
 /** A task that the page has just started. */
-export function StartedTask({
-  task: started,
-}: {
-  task: Omit<TaskView, "status" | "message" | "progress">;
-}): VNode {
+export function StartedTask({ task: started }: { task: TaskInfo }): VNode {
   const [tasks, load] = useAction("tasks", {});
   const [isOver, setIsOver] = useState(false);
-  useEffect(() => {
-    const timer = isOver ? undefined : setInterval(load, POLL_MS);
-    return () => clearInterval(timer);
-  }, [isOver]);
+  useInterval(load, POLL_MS, !isOver);
   const known = tasks?.find(({ id }) => id === started.id);
   const task = known ?? { ...started, status: "working", message: null, progress: null };
   return html`<${Task} task=${task} onEnd=${() => setIsOver(true)} />`;

@@ -210,7 +210,7 @@ export const isRequired = (schema: Schema, name: string): boolean =>
   Array.isArray(schema["required"]) && schema["required"].includes(name);
 
 /** The allowed values. */
-export const choicesOf = (schema: Schema): readonly unknown[] =>
+const choicesOf = (schema: Schema): readonly unknown[] =>
   Array.isArray(schema["enum"]) ? schema["enum"] : [schema["const"]];
 
 /** The initial value of a field; undefined to leave it out. */

@@ -4,7 +4,7 @@ import { useEffect, useRef, useState } from "preact/hooks";
 import type { ActionName, ActionValue } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
-import { showNotice } from "./page-state.js";
+import { showNotice, usePage } from "./page-state.js";
 
 /** The colour of a state, always shown together with text. */
 export type Tone = "good" | "busy" | "wait" | "bad" | "calm";
@@ -93,6 +93,21 @@ export interface SearchProps {
 export const Search = ({ label, value, onChange }: SearchProps): VNode =>
   html`<input type="search" aria-label=${label} placeholder=${label} value=${value} onInput=${(event: Event) => onChange(typed(event))} />`;
 
+/** Chooses one server, or all with "". */
+export function ServerSelect({
+  value,
+  onChange,
+}: {
+  value: string;
+  onChange: (server: string) => void;
+}): VNode {
+  const servers = usePage().state?.servers ?? [];
+  return html`<select aria-label="Server" value=${value} onChange=${(event: Event) => onChange(typed(event))}>
+    <option value="">All servers</option>
+    ${servers.map(({ name }) => html`<option value=${name}>${name}</option>`)}
+  </select>`;
+}
+
 let names = 0;
 
 /** A unique and stable element id. */
@@ -114,14 +129,19 @@ export function useAction<Name extends ActionName>(action: Name, body: object, a
   return [answer, load] as const;
 }
 
+/** Runs `run` regularly while it is needed. */
+export function useInterval(run: () => void, ms: number, isNeeded = true): void {
+  useEffect(() => {
+    if (!isNeeded) return;
+    const timer = setInterval(run, ms);
+    return () => clearInterval(timer);
+  }, [isNeeded]);
+}
+
 /** Redraws regularly while a countdown is shown. */
 export function useSeconds(isNeeded: boolean): number {
   const [, redraw] = useState(0);
-  useEffect(() => {
-    if (!isNeeded) return;
-    const timer = setInterval(() => redraw(Date.now()), 500);
-    return () => clearInterval(timer);
-  }, [isNeeded]);
+  useInterval(() => redraw(Date.now()), 500, isNeeded);
   return Date.now();
 }
 
@@ -132,6 +152,8 @@ export interface PickListProps<Item> {
   readonly draw: (item: Item) => unknown;
   readonly picked: string | null;
   readonly onPick: (key: string) => void;
+  /** Shown in place of no items. */
+  readonly empty?: VNode;
 }
 
 const STEP = 300;
@@ -143,7 +165,8 @@ const MOVES: Readonly<Record<string, (at: number, last: number) => number>> = {
 };
 
 /** A list with a single tab stop: arrow keys move, Enter or a click selects. */
-export function PickList<Item>({ label, items, keyOf, draw, picked, onPick }: PickListProps<Item>): VNode {
+export function PickList<Item>(props: PickListProps<Item>): VNode {
+  const { label, items, keyOf, draw, picked, onPick, empty } = props;
   const [limit, setLimit] = useState(STEP);
   const [focused, setFocused] = useState<string | null>(null);
   const list = useRef<HTMLUListElement>(null);
@@ -163,6 +186,7 @@ export function PickList<Item>({ label, items, keyOf, draw, picked, onPick }: Pi
       onPick(stop);
     }
   };
+  if (items.length === 0 && empty) return empty;
   return html`<ul class="picks" role="listbox" aria-label=${label} ref=${list} onKeyDown=${onKeyDown}>
       ${shown.map((item) => {
         const key = keyOf(item);
