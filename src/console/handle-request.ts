@@ -143,9 +143,6 @@ function sendJson(response: ServerResponse, value: unknown): void {
   response.end(JSON.stringify(value));
 }
 
-/** HTTP status of a rejected request. */
-export type RejectionStatus = 401 | 403;
-
 export interface GuardOptions {
   /** E.g. `127.0.0.1:4321`. */
   readonly host: string;
@@ -167,7 +164,7 @@ export const SECURITY_HEADERS: Readonly<Record<string, string>> = {
 };
 
 /** Rejects DNS rebinding and requests from pages of other sites. */
-function checkOrigin(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
+function checkOrigin(request: IncomingMessage, { host }: GuardOptions): number | undefined {
   const { headers } = request;
   if (headers.host !== host) return 403;
   if (headers.origin !== undefined && headers.origin !== `http://${host}`) return 403;
@@ -184,7 +181,7 @@ const isLink = ({ method, url, headers }: IncomingMessage): boolean =>
   headers["sec-fetch-dest"] === "document";
 
 /** Checks a login redirect, which comes from another site as a plain navigation. */
-function checkCallback(request: IncomingMessage, { host }: GuardOptions): RejectionStatus | undefined {
+function checkCallback(request: IncomingMessage, { host }: GuardOptions): number | undefined {
   const { headers, method } = request;
   if (headers.host !== host || method !== "GET" || headers.origin !== undefined) return 403;
   const { "sec-fetch-mode": mode, "sec-fetch-dest": target } = headers;
@@ -193,7 +190,7 @@ function checkCallback(request: IncomingMessage, { host }: GuardOptions): Reject
   return isPage ? undefined : 403;
 }
 
-function checkToken(request: IncomingMessage, { token }: GuardOptions): RejectionStatus | undefined {
+function checkToken(request: IncomingMessage, { token }: GuardOptions): number | undefined {
   const given = /^Bearer (\S{1,256})$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
   // Compare hashes, which have equal length, in constant time.
   return timingSafeEqual(digest(given), digest(token)) ? undefined : 401;

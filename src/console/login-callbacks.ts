@@ -60,8 +60,7 @@ export class LoginCallbacks {
     const { protocol, hostname, host, port } = new URL(redirectUrl);
     if (protocol !== "http:" || !LOOPBACK.includes(hostname) || port === "" || host === this.#options.ownHost)
       return;
-    const known = this.#listeners.get(redirectUrl);
-    const opening = known ?? this.#open(redirectUrl);
+    const opening = this.#listeners.get(redirectUrl) ?? this.#open(redirectUrl);
     this.#listeners.set(redirectUrl, opening);
     const open = await opening;
     if (open === undefined || this.#isClosed) return;
@@ -86,24 +85,20 @@ export class LoginCallbacks {
   }
 
   /** Never rejects. */
-  async #end(
-    redirectUrl: string,
-    { waiting }: OpenListener,
-    { params, answer }: CallbackVisit,
-  ): Promise<void> {
-    const state = params.get("state") ?? "";
+  async #end(redirectUrl: string, { waiting }: OpenListener, visit: CallbackVisit): Promise<void> {
+    const state = visit.params.get("state") ?? "";
     const server = waiting.get(state);
+    waiting.delete(state);
     let isDone = false;
     try {
       if (server !== undefined) {
-        waiting.delete(state);
-        await this.#options.toolport.finishAuth(server, params);
+        await this.#options.toolport.finishAuth(server, visit.params);
         isDone = true;
       }
     } catch (error) {
       this.#options.log(`A login failed: ${String(readField(error, "what"))}`);
     }
-    await answer(isDone);
+    await visit.answer(isDone);
     if (waiting.size === 0) this.#closeListener(redirectUrl);
   }
 

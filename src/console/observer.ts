@@ -85,25 +85,44 @@ export class Observer {
     this.watched = watchResources(toolport, () => this.feed.stateChanged());
     if (questions !== undefined)
       questions.onchange = () => this.feed.publish({ type: "questions", questions: questions.list() });
-    const isOurs = (event: { readonly principal?: string | undefined }) =>
-      event.principal === this.#principal;
+    /** Ignores events of other users. */
+    const ours =
+      <Event extends { readonly principal?: string | undefined }>(run: (event: Event) => void) =>
+      (event: Event) =>
+        void (event.principal === this.#principal && run(event));
     this.#stops = [
-      toolport.on("message", (message) => void (isOurs(message) && this.traffic.addMessage(message))),
-      toolport.on("stderr", (line) => void (isOurs(line) && this.traffic.addLine(line.server, line.line))),
-      toolport.on("authRequest", (request) => void (isOurs(request) && this.traffic.addAuthRequest(request))),
-      toolport.on("state", (change) => this.#onState(change)),
-      toolport.on("tools", ({ principal }) => {
-        if (principal !== this.#principal) return;
-        this.#catalogVersion++;
-        this.feed.stateChanged();
-      }),
-      toolport.on("toolChanged", ({ server, tool, principal }) => {
-        if (principal === this.#principal)
-          this.#note("change", server, `The definition of ${tool} differs from its pinned version`);
-      }),
+      toolport.on(
+        "message",
+        ours((message) => this.traffic.addMessage(message)),
+      ),
+      toolport.on(
+        "stderr",
+        ours(({ server, line }) => this.traffic.addLine(server, line)),
+      ),
+      toolport.on(
+        "authRequest",
+        ours((request) => this.traffic.addAuthRequest(request)),
+      ),
+      toolport.on(
+        "state",
+        ours((change) => this.#onState(change)),
+      ),
+      toolport.on(
+        "tools",
+        ours(() => this.#onTools()),
+      ),
+      toolport.on(
+        "toolChanged",
+        ours(({ server, tool }) =>
+          this.#note("change", server, `The definition of ${tool} differs from its pinned version`),
+        ),
+      ),
+      toolport.on(
+        "notification",
+        ours((notification) => this.#onNotification(notification)),
+      ),
       toolport.on("call", (news) => this.#onCall(news)),
       toolport.on("progress", (news) => this.#onProgress(news)),
-      toolport.on("notification", (notification) => this.#onNotification(notification)),
       toolport.on("warning", ({ server, message }) => this.#note("warning", server, message)),
     ];
   }
@@ -153,8 +172,12 @@ export class Observer {
     await this.watched.close();
   }
 
-  #onState({ server, from, to, reason, error, principal }: StateChange): void {
-    if (principal !== this.#principal) return;
+  #onTools(): void {
+    this.#catalogVersion++;
+    this.feed.stateChanged();
+  }
+
+  #onState({ server, from, to, reason, error }: StateChange): void {
     this.history.addState(server, to);
     if (to === "connecting") this.consent.noteStart(server);
     const why = error === undefined ? reason : `${reason}. ${error.what}`;
@@ -183,8 +206,8 @@ export class Observer {
     this.feed.publish({ type: "call", call });
   }
 
-  #onNotification({ server, method, params, principal }: ServerNotification): void {
-    if (principal !== this.#principal || method !== "notifications/message") return;
+  #onNotification({ server, method, params }: ServerNotification): void {
+    if (method !== "notifications/message") return;
     const { level, data } = params;
     this.#note("log", server, `${level}: ${typeof data === "string" ? data : JSON.stringify(data)}`);
   }

@@ -149,7 +149,7 @@ function Ask({ question }: { question: Question }): VNode {
   useEffect(() => dialog.current?.showModal(), []);
   return html`<dialog ref=${dialog} aria-labelledby="question" onClose=${() => question.answer(dialog.current?.returnValue === "yes")}>
     <h2 id="question">${question.title}</h2>
-    ${question.commands.map(({ server, command }) => html`<p class="muted small">${server}</p><pre class="code">${command}</pre>`)}
+    ${question.commands?.map(({ server, command }) => html`<p class="muted small">${server}</p><pre class="code">${command}</pre>`)}
     <p>${question.text}</p>
     <div class="buttons">
       <button onClick=${() => dialog.current?.close("no")} autofocus>Cancel</button>

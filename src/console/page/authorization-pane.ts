@@ -59,21 +59,11 @@ function Login({ login, onChange }: { login: LoginView; onChange: () => void }):
   // The server is ready without a login.
   const isOpen = managed && !authorized && view?.state === "ready";
   const tone = authorized ? "good" : isAsked ? "wait" : "calm";
-  const words = [
-    [authorized, "logged in"],
-    [isAsked, "login needed"],
-    [isOpen, "no login needed"],
-    [managed, "not logged in"],
-    [true, "not managed"],
-  ].find(([holds]) => holds)?.[1];
+  const without = isOpen ? "no login needed" : managed ? "not logged in" : "not managed";
+  const words = authorized ? "logged in" : isAsked ? "login needed" : without;
   const logOut = async () => {
-    const isSure = await question({
-      title: `Log out of ${server}?`,
-      text: "Its tokens are revoked where possible, and deleted.",
-      commands: [],
-      confirm: "Log out",
-    });
-    if (!isSure) return;
+    const text = "Its tokens are revoked where possible, and deleted.";
+    if (!(await question({ title: `Log out of ${server}?`, text, confirm: "Log out" }))) return;
     await act("logOut", { server });
     onChange();
   };

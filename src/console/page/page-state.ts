@@ -23,7 +23,8 @@ const MAX_TRAFFIC = 2_000;
 export interface Question {
   readonly title: string;
   readonly text: string;
-  readonly commands: readonly StartCommand[];
+  /** @default none */
+  readonly commands?: readonly StartCommand[];
   readonly confirm: string;
   readonly answer: (agreed: boolean) => void;
 }
@@ -137,9 +138,14 @@ export async function loadWaiting(): Promise<void> {
   }, ignore);
 }
 
-/** Changes one row of the calls that wait. */
+/** Changes one row. Another row for the same call, which a listing may have added meanwhile, is removed. */
 export const changeWaiting = (slot: number, changes: Partial<WaitingRow>): void =>
-  change({ waiting: replaceWaiting(current.waiting, slot, changes) });
+  change({
+    waiting: current.waiting.flatMap((row) => {
+      if (row.slot === slot) return [{ ...row, ...changes }];
+      return row.call.id === changes.call?.id ? [] : [row];
+    }),
+  });
 
 export const dismissWaiting = (slot: number): void =>
   change({ waiting: current.waiting.filter((row) => row.slot !== slot) });
@@ -175,7 +181,7 @@ export async function askWithConsent<Name extends ActionName>(
   }
 }
 
-export const agreeToStart = (commands: Question["commands"]): Promise<boolean> =>
+export const agreeToStart = (commands: readonly StartCommand[]): Promise<boolean> =>
   question({
     title: commands.length === 1 ? "Start a program on this machine?" : "Start programs on this machine?",
     text: "It runs with your permissions. Start it only if you trust it.",
@@ -220,30 +226,14 @@ export const isOpen = (row: WaitingRow): boolean => !row.isGone && row.result ==
 let slots = 0;
 
 /** Keeps rows with an outcome or with input of the user, removes others that no longer wait, and appends new ones. */
-export function mergeWaiting(
-  rows: readonly WaitingRow[],
-  calls: readonly WaitingView[],
-): readonly WaitingRow[] {
+function mergeWaiting(rows: readonly WaitingRow[], calls: readonly WaitingView[]): readonly WaitingRow[] {
   const waiting = new Set(calls.map(({ id }) => id));
   const kept = rows.flatMap((row): WaitingRow[] => {
-    if (row.isBusy || !isOpen(row)) return [row];
-    if (waiting.has(row.call.id)) return [row];
+    if (row.isBusy || !isOpen(row) || waiting.has(row.call.id)) return [row];
     return row.isTouched || row.failure !== null ? [{ ...row, isGone: true }] : [];
   });
   const known = new Set(kept.map(({ call }) => call.id));
+  const blank = { isBusy: false, isTouched: false, isGone: false, failure: null, note: null };
   const fresh = calls.filter(({ id }) => !known.has(id));
-  return [...kept, ...fresh.map((call) => ({ ...BLANK, slot: ++slots, call }))];
+  return [...kept, ...fresh.map((call) => ({ ...blank, slot: ++slots, call }))];
 }
-
-const BLANK = { isBusy: false, isTouched: false, isGone: false, failure: null, note: null };
-
-/** Changes one row. Another row for the same call, which a listing may have added meanwhile, is removed. */
-export const replaceWaiting = (
-  rows: readonly WaitingRow[],
-  slot: number,
-  changes: Partial<WaitingRow>,
-): readonly WaitingRow[] =>
-  rows.flatMap((row) => {
-    if (row.slot === slot) return [{ ...row, ...changes }];
-    return changes.call !== undefined && row.call.id === changes.call.id ? [] : [row];
-  });

@@ -2,15 +2,11 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
+import type { Root } from "../../protocol/server-requests/roots.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
 import { showNotice } from "./page-state.js";
 import { Bar, Empty, matches, plural, Search, size, typed, useAction, useElementId } from "./widgets.js";
-
-interface Root {
-  readonly uri: string;
-  readonly name?: string | undefined;
-}
 
 /** Accepts a path as well. */
 const toUri = (text: string): string =>

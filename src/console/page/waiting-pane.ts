@@ -47,7 +47,10 @@ async function resume({ slot, call }: WaitingRow, decision: object): Promise<voi
       changeWaiting(slot, { isBusy: false, result: answer.result });
     } else
       changeWaiting(slot, {
-        ...{ isBusy: false, isTouched: false, isGone: false, call: answer.next },
+        isBusy: false,
+        isTouched: false,
+        isGone: false,
+        call: answer.next,
         note:
           answer.next.id === call.id ? "The login is not finished yet." : "The call goes on, and needs more.",
       });
@@ -88,7 +91,6 @@ function Problem({ row, failure }: { row: WaitingRow; failure: Failure }): VNode
     const isSure = await question({
       title: `Send ${row.call.tool} again?`,
       text: "The call was sent, and its result was lost. The tool may have run already, and would then run twice.",
-      commands: [],
       confirm: "Send again",
     });
     if (isSure) await resume(row, { ...lastDecisions.get(row.call.id), again: true });
@@ -116,13 +118,8 @@ function Decision({ row }: { row: WaitingRow }): VNode {
     return resume(row, decision);
   };
   const discard = async () => {
-    const isSure = await question({
-      title: `Discard ${call.tool}?`,
-      text: "The call is given up. Nothing more is sent to the server.",
-      commands: [],
-      confirm: "Discard",
-    });
-    if (!isSure) return;
+    const text = "The call is given up. Nothing more is sent to the server.";
+    if (!(await question({ title: `Discard ${call.tool}?`, text, confirm: "Discard" }))) return;
     await act("discard", { id: call.id });
     await loadWaiting();
   };

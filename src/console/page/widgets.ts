@@ -84,7 +84,7 @@ export function Select({ options, value, onChange, shared, must }: SelectProps):
 
 export const typed = (event: Event): string => (event.target as HTMLInputElement).value;
 
-export interface SearchProps {
+interface SearchProps {
   readonly label: string;
   readonly value: string;
   readonly onChange: (value: string) => void;
