@@ -263,7 +263,7 @@ function watchResources(toolport: Toolport, onChange: () => void) {
   };
 }
 
-interface SubscriptionView {
+export interface SubscriptionView {
   readonly server: string;
   readonly uri: string;
   updates: number;
