@@ -1,0 +1,70 @@
+/** Figures in the documentation that can be counted: they are true, or nearly where the page says "about". */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, test } from "vitest";
+import { COMMANDS } from "../../src/cli/commands.js";
+import { BUDGETS } from "../tree/size-budgets.js";
+import { filesBelow, root } from "../tree/source-files.js";
+
+const read = (file: string) => readFileSync(join(root, file), "utf8");
+const countLines = (text: string) => text.split("\n").length - 1;
+const linesBelow = (folder: string) =>
+  filesBelow(join(root, folder), ".ts")
+    .filter((file) => !file.endsWith(".test.ts"))
+    .reduce((sum, file) => sum + countLines(read(`${folder}/${file}`)), 0);
+const manifest = JSON.parse(read("package.json"));
+
+const EXACT: readonly [string, RegExp, number][] = [
+  ["docs/decisions/command-line-parser.md", /`toolport` has (\d+) commands/, COMMANDS.filter(isShown).length],
+  ["docs/decisions/one-package.md", /(\d+) run-time dependencies/, Object.keys(manifest.dependencies).length],
+];
+
+/** Sizes in lines grow and shrink a little with every change. */
+const NEARLY: readonly [string, RegExp, number][] = [
+  [
+    "docs/decisions/command-line-parser.md",
+    /`src\/cli\/parse-command-line.ts` \((\d+) lines\)/,
+    countLines(read("src/cli/parse-command-line.ts")),
+  ],
+  [
+    "docs/decisions/http-client.md",
+    /([\d,]+) lines in `network\/`/,
+    linesBelow("src/transports/http/network"),
+  ],
+  [
+    "docs/decisions/http-client.md",
+    /(\d+) lines of ours \(`events\/`\)/,
+    linesBelow("src/transports/http/events"),
+  ],
+  ["docs/decisions/json-file-store.md", /(\d+) lines, no dependency/, linesBelow("src/state/stores/file")],
+  ["docs/decisions/oauth.md", /([\d,]+) lines in `src\/auth\/`/, linesBelow("src/auth")],
+];
+
+function isShown({ name }: { name: string }): boolean {
+  return !name.startsWith("__");
+}
+
+function figureIn(page: string, pattern: RegExp): number {
+  const figure = pattern.exec(read(page))?.[1];
+  if (figure === undefined) throw new Error(`${page} does not say ${pattern}`);
+  return Number(figure.replace(",", ""));
+}
+
+test.each(EXACT)("%s: %s", (page, pattern, actual) => {
+  expect(figureIn(page, pattern)).toBe(actual);
+});
+
+test.each(NEARLY)("%s: %s, within a tenth", (page, pattern, actual) => {
+  expect(Math.abs(figureIn(page, pattern) / actual - 1), `${page} should say ${actual}`).toBeLessThan(0.1);
+});
+
+test("docs/performance.md has the limits on what loads at start", () => {
+  const [esm, commonJs, commandLine] = BUDGETS;
+  const page = read("docs/performance.md").replaceAll("\n", " ");
+  expect(page).toContain(
+    `more than ${esm[1]} files or ${esm[2]} KB (${esm[3]} KB packed; CommonJS: ${commonJs[2]} and ${commonJs[3]} KB)`,
+  );
+  expect(page).toContain(
+    `more than ${commandLine[1]} files or ${commandLine[2]} KB (${commandLine[3]} KB packed)`,
+  );
+});

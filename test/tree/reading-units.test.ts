@@ -1,0 +1,72 @@
+/** Functions that a reader can take in at once. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import ts from "typescript";
+import { describe, expect, it } from "vitest";
+import { filesBelow, root } from "./source-files.js";
+
+const MAX_FUNCTION_LINES = 80;
+
+/** Its lines are the methods of the object that it returns. */
+const FACTORY = "factory";
+/** Its lines are steps, one after another, that share most of their values. */
+const STEPS = "steps";
+
+/** Every longer function, and why it is one. */
+const LONG: Readonly<Record<string, string>> = {
+  "adapters/agents/with-mcp.ts mixMcp": FACTORY,
+  "auth/server-oauth.ts createServerOAuth": FACTORY,
+  "cli/create-command-context.ts createCommandContext": FACTORY,
+  "code/create-code-mode.ts createCodeMode": FACTORY,
+  "code/run-program.ts runProgram": STEPS,
+  "console/actions.ts createActions": FACTORY,
+  "create-toolport.ts toToolport": FACTORY,
+  "demo/authorization-server.ts startAuthorizationServer": FACTORY,
+  "demo/run-demo.ts runSteps": STEPS,
+  "execution/fallback.ts fallbackStep": FACTORY,
+  "port/shared-parts.ts createSharedParts": FACTORY,
+  "protocol/change-watch.ts createChangeWatch": FACTORY,
+  "protocol/server-requests/url-elicitations.ts createUrlElicitations": FACTORY,
+  "schema/typescript/schema-to-type.ts createTypeWriter": FACTORY,
+  "serve/policy/policy-engine.ts enginePolicy": FACTORY,
+  "serve/replicas/incoming-letters.ts createIncomingLetters": FACTORY,
+  "serve/replicas/shared-notes.ts createSharedNotes": FACTORY,
+  "serve/start-gateway.ts startGateway": STEPS,
+  "state/create-store.ts createStore": FACTORY,
+  "state/stores/postgres/postgres-backend.ts createPostgresBackend": FACTORY,
+  "state/stores/redis/redis-backend.ts createRedisBackend": FACTORY,
+  "telemetry/open-telemetry.ts createTelemetry": FACTORY,
+};
+
+const sources = filesBelow(join(root, "src"), "").filter(
+  (file) => /\.tsx?$/.test(file) && !/\.test\.tsx?$/.test(file),
+);
+
+/** Functions with more lines than the limit, as `file name`. */
+function longFunctions(file: string): string[] {
+  const source = ts.createSourceFile(
+    file,
+    readFileSync(join(root, "src", file), "utf8"),
+    ts.ScriptTarget.Latest,
+    true,
+  );
+  const lineAt = (position: number) => source.getLineAndCharacterOfPosition(position).line;
+  const found: string[] = [];
+  const visit = (node: ts.Node): void => {
+    if (ts.isFunctionLike(node) && "body" in node && node.body !== undefined) {
+      const lines = lineAt(node.getEnd()) - lineAt(node.getStart()) + 1;
+      const { parent } = node;
+      const name = node.name ?? (ts.isVariableDeclaration(parent) ? parent.name : undefined);
+      if (lines > MAX_FUNCTION_LINES) found.push(`${file} ${name?.getText() ?? "(anonymous)"}`);
+    }
+    ts.forEachChild(node, visit);
+  };
+  visit(source);
+  return found;
+}
+
+describe("functions of src", () => {
+  it(`have at most ${MAX_FUNCTION_LINES} lines, except those with a reason`, () => {
+    expect(sources.flatMap(longFunctions).sort()).toEqual(Object.keys(LONG).sort());
+  });
+});
