@@ -85,7 +85,8 @@ export interface ProgramHost {
 export interface ProgramRun {
   /** Resolves once, and never rejects. */
   readonly ended: Promise<ProgramEnd>;
-  answer(id: number, answer: ProgramAnswer): void;
+  /** May resolve when the program has taken the answer: until then, the call counts for `limits.parallel`. */
+  answer(id: number, answer: ProgramAnswer): void | Promise<void>;
   /** Ends the program at once. Resolves when nothing of it is left. */
   stop(): Promise<void>;
   /** Ends a waiting program and returns its image. Undefined if the executor cannot do that; then calls cannot be suspended. */

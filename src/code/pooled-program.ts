@@ -11,16 +11,11 @@ import type {
   ProgramRun,
 } from "./code-executor.js";
 import { type EndError, stopped } from "./program-ends.js";
-import type { WorkerRun } from "./worker-run.js";
+import { type Answer, bytesOf, type WorkerRun } from "./worker-run.js";
 
 interface Image {
   readonly image: Uint8Array;
   readonly cpuMs: number;
-}
-
-interface Answer {
-  readonly id: number;
-  readonly answer: ProgramAnswer;
 }
 
 type State =
@@ -45,6 +40,8 @@ export interface PooledProgramPlan {
   readonly host: ProgramHost;
   /** The program wants a thread, or could leave its own. */
   onChange(): void;
+  /** An answer waits for the program. */
+  onAnswer(): void;
 }
 
 export class PooledProgram implements ProgramRun {
@@ -86,6 +83,12 @@ export class PooledProgram implements ProgramRun {
     return "image" in this.#state ? (this.#state.image?.image.length ?? 0) : 0;
   }
 
+  /** Size of the answers that it has not taken yet. */
+  get answerBytes(): number {
+    if ("answers" in this.#state) return bytesOf(this.#state.answers);
+    return "run" in this.#state ? this.#state.run.answerBytes : 0;
+  }
+
   /** Begins or continues in a thread. `open` starts the program there. */
   begin(open: (program: CodeProgram, host: ProgramHost) => WorkerRun): void {
     if (this.#state.type !== "queued") return;
@@ -105,27 +108,35 @@ export class PooledProgram implements ProgramRun {
       },
     );
     this.#state = { type: "running", run };
-    for (const { id, answer } of answers) run.answer(id, answer);
+    for (const answer of answers) run.answer(answer);
     void run.ended.then((end) => {
       if ("run" in this.#state && this.#state.run === run) this.#end(end);
     });
   }
 
-  answer(id: number, answer: ProgramAnswer): void {
+  /** Resolves when the program has the answer. */
+  answer(id: number, answer: ProgramAnswer): Promise<void> {
+    return new Promise((taken) => {
+      this.#give({ id, answer, taken });
+      this.#plan.onAnswer();
+    });
+  }
+
+  #give(answer: Answer): void {
     const state = this.#state;
     switch (state.type) {
       case "running":
       case "waiting":
         this.#state = { type: "running", run: state.run };
-        return state.run.answer(id, answer);
+        return state.run.answer(answer);
       case "leaving":
-        return void state.answers.push({ id, answer });
+        return void state.answers.push(answer);
       case "kept":
       case "queued":
         this.#state = {
           ...state,
           type: "queued",
-          answers: [...(state.type === "queued" ? state.answers : []), { id, answer }],
+          answers: [...(state.type === "queued" ? state.answers : []), answer],
         };
         return this.#plan.onChange();
       case "ended":
@@ -145,7 +156,7 @@ export class PooledProgram implements ProgramRun {
           this.#state = answers.length > 0 ? { type: "queued", image, answers } : { type: "kept", image };
         else {
           this.#state = { type: "waiting", run, isLarge: true };
-          for (const { id, answer } of answers) this.answer(id, answer);
+          for (const answer of answers) this.#give(answer);
         }
         this.#plan.onChange();
       },

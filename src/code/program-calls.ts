@@ -26,7 +26,8 @@ export interface ProgramCallsPlan {
     options: CallToolOptions,
     id: number,
   ): Promise<ToolResult | Suspended>;
-  answer(id: number, answer: ProgramAnswer): void;
+  /** May resolve when the program has taken the answer. */
+  answer(id: number, answer: ProgramAnswer): void | Promise<void>;
   /** A call is over. */
   onFinished(call: CodeCall): void;
   /** A call waits for a person: it has no answer until then. */
@@ -112,7 +113,7 @@ export class ProgramCalls {
     const name = tool?.name ?? `${call.server}.${call.tool}`;
     const { calls } = this.#plan.limits;
     if (this.#records.length >= calls)
-      return this.#plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
+      return void this.#plan.answer(call.id, toError(CALL_LIMIT, `A program may make ${calls} calls.`));
     // Unsent until its turn, unknown until it is over.
     const record: CallRecord = { tool: name, ok: false, outcome: "unsent", code: UNFINISHED, durationMs: 0 };
     this.#records.push(record);
@@ -135,7 +136,7 @@ export class ProgramCalls {
 
   #refuse({ id }: ProgramCall, record: CallRecord, answer: ProgramAnswer): void {
     if ("error" in answer) record.code = answer.error.code;
-    this.#plan.answer(id, answer);
+    void this.#plan.answer(id, answer);
     this.#plan.onFinished({ ...record });
   }
 
@@ -168,15 +169,17 @@ export class ProgramCalls {
       answer = toThrown(error);
       outcome = ToolportError.isInstance(error) ? error.outcome : "unknown";
     }
-    this.#running -= 1;
     record.durationMs = performance.now() - startedAt;
     // The program is over: the call stays unfinished.
     if (signal.aborted) return;
     record.ok = !("error" in answer);
     record.code = "error" in answer ? answer.error.code : undefined;
     record.outcome = record.code === TOOL_FAILED ? undefined : outcome;
-    this.#plan.answer(call.id, answer);
+    const taken = this.#plan.answer(call.id, answer);
     this.#plan.onFinished({ ...record });
+    // Results are not fetched before the program can take them.
+    await taken;
+    this.#running -= 1;
     this.#next();
   }
 }

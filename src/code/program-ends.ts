@@ -36,6 +36,13 @@ export const cannotLeave = (): EndError => ({
   message: "The program holds too much data to wait for its calls while other programs wait for their turn",
 });
 
+/** Answers come faster than the program can take them. */
+export const tooManyAnswers = (): EndError => ({
+  code: "MEMORY_LIMIT",
+  name: "Error",
+  message: "The answers to calls that wait for the program have too much data together",
+});
+
 export const stuck = (): EndError => ({
   code: "STUCK",
   name: "Error",

@@ -12,7 +12,7 @@ import { timerMs } from "../util/timers.js";
 import type { CodeExecutor, CodeProgram, ProgramHost, ProgramRun } from "./code-executor.js";
 import type { CodeCapacity } from "./code-mode.js";
 import { PooledProgram } from "./pooled-program.js";
-import { cannotLeave, overloaded } from "./program-ends.js";
+import { cannotLeave, overloaded, tooManyAnswers } from "./program-ends.js";
 import { compileWasm } from "./when-quiet.js";
 import { GUEST_SOURCE } from "./worker/guest.js";
 import type { CompiledWasm } from "./worker/worker-messages.js";
@@ -102,7 +102,12 @@ class WorkerExecutor implements CodeExecutor {
   }
 
   start(program: CodeProgram, host: ProgramHost): ProgramRun {
-    const started = new PooledProgram({ program, host, onChange: () => this.#schedule() });
+    const started = new PooledProgram({
+      program,
+      host,
+      onChange: () => this.#schedule(),
+      onAnswer: () => this.#limitAnswers(),
+    });
     this.#programs.add(started);
     void started.ended.then(() => {
       this.#programs.delete(started);
@@ -139,7 +144,7 @@ class WorkerExecutor implements CodeExecutor {
 
   /** The first program of the owner with the fewest threads; of several, the one whose turn is longest ago. */
   #next(): PooledProgram | undefined {
-    const threads = this.#countByOwner(({ hasThread }) => hasThread);
+    const threads = this.#sumByOwner(({ hasThread }) => hasThread);
     const rank = ({ owner }: PooledProgram) =>
       [threads.get(owner) ?? 0, this.#turns.get(owner) ?? 0] as const;
     let [next, ...others] = this.#inState("queued");
@@ -150,11 +155,14 @@ class WorkerExecutor implements CodeExecutor {
     return next;
   }
 
-  #countByOwner(counts: (program: PooledProgram) => boolean): Map<string, number> {
-    const counted = new Map<string, number>();
-    for (const program of this.#programs)
-      if (counts(program)) counted.set(program.owner, (counted.get(program.owner) ?? 0) + 1);
-    return counted;
+  /** The sum of a number for each owner where it is not 0; `true` is 1. */
+  #sumByOwner(numberOf: (program: PooledProgram) => number | boolean): Map<string, number> {
+    const sums = new Map<string, number>();
+    for (const program of this.#programs) {
+      const number = Number(numberOf(program));
+      if (number > 0) sums.set(program.owner, (sums.get(program.owner) ?? 0) + number);
+    }
+    return sums;
   }
 
   #threadFor({ limits: { memoryBytes } }: PooledProgram): WorkerThread | undefined {
@@ -190,7 +198,7 @@ class WorkerExecutor implements CodeExecutor {
       missing -= 1;
     }
     // An owner without a thread would wait as long as the calls of programs that are too large to leave.
-    const threads = this.#countByOwner(({ hasThread }) => hasThread);
+    const threads = this.#sumByOwner(({ hasThread }) => hasThread);
     if (missing <= 0 || threads.has(next.owner) || this.#inState("running").length > 0) return;
     const most = Math.max(...threads.values());
     void this.#inState("waiting")
@@ -276,13 +284,27 @@ class WorkerExecutor implements CodeExecutor {
     return ending;
   }
 
+  /** Answers that wait may take half the memory of running programs. Ends the program with most of the owner that has most. */
+  #limitAnswers(): void {
+    for (;;) {
+      const owners = this.#sumByOwner(({ answerBytes }) => answerBytes);
+      const all = [...owners.values()].reduce((sum, bytes) => sum + bytes, 0);
+      if (all <= this.#settings.capacity.memoryBytes / 2) return;
+      const most = Math.max(...owners.values());
+      const programs = [...this.#programs].filter(({ owner }) => owners.get(owner) === most);
+      void programs
+        .reduce((one, other) => (other.answerBytes > one.answerBytes ? other : one))
+        .fail(tooManyAnswers());
+    }
+  }
+
   /** Refuses the newest program of the owner that has most in the queue. */
   #refuseExcess(): void {
     const { waiting } = this.#settings.capacity;
     const isNew = (program: PooledProgram) => program.state === "queued" && !program.hasStarted;
     const queued = [...this.#programs].filter(isNew);
     if (queued.length <= waiting) return;
-    const counts = this.#countByOwner(isNew);
+    const counts = this.#sumByOwner(isNew);
     const most = Math.max(...counts.values());
     void queued.findLast(({ owner }) => counts.get(owner) === most)?.fail(overloaded(waiting));
   }

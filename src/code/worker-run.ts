@@ -16,6 +16,21 @@ export interface WorkerRunPlan {
   onLost(): Promise<void>;
 }
 
+/** An answer that the program has not taken yet. */
+export interface Answer {
+  readonly id: number;
+  readonly answer: ProgramAnswer;
+  /** The program has it. */
+  taken(): void;
+}
+
+/** A character takes two bytes at most. */
+export const bytesOf = (answers: readonly Answer[]): number =>
+  answers.reduce(
+    (sum, { answer }) => sum + 2 * ("value" in answer ? answer.value : answer.error.message).length,
+    0,
+  );
+
 interface ImageRequest {
   resolve(image: { image: Uint8Array; cpuMs: number } | undefined): void;
   reject(error: Error): void;
@@ -31,7 +46,9 @@ export class WorkerRun {
   /** Resolves when nothing of the program runs any more. */
   #gone: Promise<void> = Promise.resolve();
   #cpuMs: number;
-  #answers = 0;
+  /** Sent to the thread. */
+  #answers: Answer[] = [];
+  #taken = 0;
   #isRunning = false;
   #isStopping = false;
   #hasCut = false;
@@ -59,9 +76,15 @@ export class WorkerRun {
     return this.#cpuMs;
   }
 
-  answer(id: number, answer: ProgramAnswer): void {
+  /** Of the answers that the thread has not taken yet. */
+  get answerBytes(): number {
+    return bytesOf(this.#answers);
+  }
+
+  answer(given: Answer): void {
     if (this.#isOver) return;
-    this.#answers += 1;
+    this.#answers.push(given);
+    const { id, answer } = given;
     const isTooLarge = "value" in answer && answer.value.length > this.#plan.program.limits.memoryBytes;
     const fitting = isTooLarge ? tooLarge(answer.value.length) : answer;
     this.#thread.send({ type: "answer", id, answer: fitting });
@@ -106,8 +129,10 @@ export class WorkerRun {
         this.#hasCut = true;
         return;
       case "wait":
+        for (const { taken } of this.#answers.splice(0, message.answered - this.#taken)) taken();
+        this.#taken = message.answered;
         // An answer is on its way: the program does not wait any more.
-        if (message.answered < this.#answers || this.#isStopping) return;
+        if (this.#answers.length > 0 || this.#isStopping) return;
         this.#unwatch();
         return this.#host.onWait(message.pending);
       case "image": {

@@ -7,18 +7,19 @@ import type { CodeExecutor, ProgramRun } from "../../src/code/code-executor.js";
 import { loadExecutor } from "../../src/code/create-code-mode.js";
 import { watchThreads } from "../support/watch-threads.js";
 
-/** A tool whose calls wait until the test lets them go on. */
+/** A tool whose calls wait until the test lets them go on. It returns `n`, or a text of `size`. */
 class Gate {
   readonly #open: (() => void)[] = [];
   readonly #watchers = new Set<() => void>();
+  #isOpen = false;
   received = 0;
 
   readonly tool: TestTool = {
-    handler: async ({ n }) => {
+    handler: async ({ n, size }) => {
       this.received += 1;
       for (const watch of this.#watchers) watch();
-      await new Promise<void>((resolve) => this.#open.push(resolve));
-      return String(n);
+      if (!this.#isOpen) await new Promise<void>((resolve) => this.#open.push(resolve));
+      return size === undefined ? String(n) : "x".repeat(Number(size));
     },
   };
 
@@ -40,6 +41,12 @@ class Gate {
 
   openAll(): void {
     for (const open of this.#open.splice(0)) open();
+  }
+
+  /** For later calls, too. */
+  stayOpen(): void {
+    this.#isOpen = true;
+    this.openAll();
   }
 }
 
@@ -243,6 +250,51 @@ describe("memory", () => {
     expect(await first!.ended).toMatchObject({ value: "1" });
     await executor.close?.();
   });
+});
+
+describe("answers that wait for a program", () => {
+  const many = (calls: number, size: number) =>
+    `const got = await Promise.all(Array.from({ length: ${calls} }, () => tools.s.wait({ size: ${size} })));
+     return got.map(({ length }) => length)`;
+
+  /** Keeps the only thread, from which programs that wait must leave. Returns a function that ends this. */
+  async function takeThread(code: CodeMode): Promise<() => void> {
+    const abort = new AbortController();
+    await new Promise<void>((resolve) => {
+      const options = { signal: abort.signal, onProgress: () => resolve(), limits: { cpuMs: 60_000 } };
+      code.execute("console.log('computes'); for (;;);", options).catch(() => {});
+    });
+    return () => abort.abort();
+  }
+
+  test("results are not fetched before the program can take them", () =>
+    scene({ capacity: { threads: 1 }, limits: { parallel: 4 } }, async ({ code, toolport, gate }) => {
+      const run = code.execute(many(40, 1_000));
+      await gate.reached(4);
+      const leaveThread = await takeThread(code);
+      gate.stayOpen();
+      // More than the program would need for its other calls.
+      for (let n = 0; n < 40; n++) await toolport.callTool("s__add", { a: 1, b: n });
+      expect(gate.received).toBe(4);
+      leaveThread();
+      expect((await run).value).toEqual(new Array(40).fill(1_000));
+    }));
+
+  test("the program with most ends if they take more than half the memory of programs", () =>
+    scene({ capacity: { threads: 1, memoryBytes: 32 << 20 } }, async ({ code, toolport, gate }) => {
+      // Of two bytes for each character: 24 MB and 4 MB.
+      const large = code.execute(many(12, 1_000_000));
+      const small = code.execute(many(2, 1_000_000));
+      await gate.reached(14);
+      const leaveThread = await takeThread(code);
+      gate.stayOpen();
+      for (let n = 0; n < 40; n++) await toolport.callTool("s__add", { a: 1, b: n });
+      leaveThread();
+      const { error } = await large;
+      expect(error).toMatchObject({ code: "MEMORY_LIMIT" });
+      expect(error!.message).toContain("too much data together");
+      expect((await small).value).toEqual([1_000_000, 1_000_000]);
+    }));
 });
 
 test("more programs than may wait end with OVERLOADED, and the model reads what to do", () =>

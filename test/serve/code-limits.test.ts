@@ -2,7 +2,7 @@
 import { createTestServer } from "toolport/testing";
 import { describe, expect, it } from "vitest";
 import { openGateway } from "./gateway-scene.js";
-import { callModern } from "./support/raw-gateway-client.js";
+import { callModern, openRaw, textOfReply } from "./support/raw-gateway-client.js";
 
 const auth = {
   verify: (request: Request) => ({
@@ -100,5 +100,52 @@ describe("concurrency", () => {
     expect(server.calls.length).toBeLessThanOrEqual(2);
     const both = await Promise.all([1, 2].map((n) => run(scene.url, "ada", `return ${n}`)));
     expect(both.map(({ value }) => value)).toEqual([1, 2]);
+  });
+});
+
+describe("answers that wait for programs", () => {
+  it("those of one user end a program of that user, and none of another one", async () => {
+    let open = (): void => {};
+    const opened = new Promise<void>((resolve) => {
+      open = resolve;
+    });
+    let computes = (): void => {};
+    const computing = new Promise<void>((resolve) => {
+      computes = resolve;
+    });
+    const large = async () => {
+      await opened;
+      return "x".repeat(1_000_000);
+    };
+    const started = () => {
+      computes();
+      return "ok";
+    };
+    await using server = createTestServer({
+      tools: { large: { handler: large }, started: { handler: started } },
+    });
+    const capacity = { threads: 1, memoryBytes: 32 << 20 };
+    await using scene = await openGateway(
+      { mcpServers: { s: server.memory() } },
+      { auth, code: { capacity, limits: { cpuMs: 60_000 } } },
+    );
+    const source = (calls: number) =>
+      `return (await Promise.all(Array.from({ length: ${calls} }, () => tools.s.large({})))).length`;
+    // Two bytes for each character: 28 MB of 16 MiB. The large programs of one user have most together.
+    const mallory = [5, 4, 4].map((calls) =>
+      callModern(scene.url, "execute", { code: source(calls) }, { token: "mallory" }),
+    );
+    const ada = run(scene.url, "ada", source(1));
+    await expect.poll(() => server.calls.length).toBe(14);
+    const params = { name: "execute", arguments: { code: "tools.s.started({}); for (;;);" } };
+    const bob = openRaw(scene.url, "tools/call", params, { token: "bob" });
+    bob.response.catch(() => {});
+    await computing;
+    open();
+    expect(textOfReply(await Promise.race(mallory))).toContain("too much data together");
+    bob.abandon();
+    expect((await ada).value).toBe(1);
+    const failed = (await Promise.all(mallory)).filter(({ message }) => message.result?.isError);
+    expect(failed.length).toBeLessThan(3);
   });
 });
