@@ -85,7 +85,8 @@ export class PooledProgram implements ProgramRun {
 
   /** Size of the answers that it has not taken yet. */
   get answerBytes(): number {
-    if ("answers" in this.#state) return bytesOf(this.#state.answers);
+    if ("answers" in this.#state)
+      return this.#state.answers.map(({ answer }) => bytesOf(answer)).reduce((sum, bytes) => sum + bytes, 0);
     return "run" in this.#state ? this.#state.run.answerBytes : 0;
   }
 

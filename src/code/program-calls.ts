@@ -145,11 +145,19 @@ export class ProgramCalls {
       void this.#run(this.#waiting.shift()!);
   }
 
-  async #run({ call, tool, args, record }: WaitingCall): Promise<void> {
+  /** Results are not fetched before the program can take them. */
+  async #run(call: WaitingCall): Promise<void> {
+    this.#running += 1;
+    await this.#callAndAnswer(call);
+    this.#running -= 1;
+    this.#next();
+  }
+
+  /** Resolves when the program has taken the answer. Keeps no result until then. */
+  async #callAndAnswer({ call, tool, args, record }: WaitingCall): Promise<void> {
     const { options, artifacts } = this.#plan;
     const { signal } = this.#abort;
     const startedAt = performance.now();
-    this.#running += 1;
     record.outcome = "unknown";
     let answer: ProgramAnswer;
     let outcome: CodeCall["outcome"];
@@ -159,8 +167,6 @@ export class ProgramCalls {
         record.code = SUSPENDED;
         record.outcome = "unsent";
         this.#suspended.set(call.id, { id: call.id, tool: tool.name, args, suspended: result });
-        this.#running -= 1;
-        this.#next();
         if (!signal.aborted) this.#plan.onSuspended();
         return;
       }
@@ -177,10 +183,7 @@ export class ProgramCalls {
     record.outcome = record.code === TOOL_FAILED ? undefined : outcome;
     const taken = this.#plan.answer(call.id, answer);
     this.#plan.onFinished({ ...record });
-    // Results are not fetched before the program can take them.
-    await taken;
-    this.#running -= 1;
-    this.#next();
+    return taken;
   }
 }
 

@@ -25,11 +25,8 @@ export interface Answer {
 }
 
 /** A character takes two bytes at most. */
-export const bytesOf = (answers: readonly Answer[]): number =>
-  answers.reduce(
-    (sum, { answer }) => sum + 2 * ("value" in answer ? answer.value : answer.error.message).length,
-    0,
-  );
+export const bytesOf = (answer: ProgramAnswer): number =>
+  2 * ("value" in answer ? answer.value : answer.error.message).length;
 
 interface ImageRequest {
   resolve(image: { image: Uint8Array; cpuMs: number } | undefined): void;
@@ -46,8 +43,8 @@ export class WorkerRun {
   /** Resolves when nothing of the program runs any more. */
   #gone: Promise<void> = Promise.resolve();
   #cpuMs: number;
-  /** Sent to the thread. */
-  #answers: Answer[] = [];
+  /** Sizes of the answers that were sent to the thread, until the program has them. */
+  #sent: (Pick<Answer, "taken"> & { readonly bytes: number })[] = [];
   #taken = 0;
   #isRunning = false;
   #isStopping = false;
@@ -78,13 +75,12 @@ export class WorkerRun {
 
   /** Of the answers that the thread has not taken yet. */
   get answerBytes(): number {
-    return bytesOf(this.#answers);
+    return this.#sent.reduce((sum, { bytes }) => sum + bytes, 0);
   }
 
-  answer(given: Answer): void {
+  answer({ id, answer, taken }: Answer): void {
     if (this.#isOver) return;
-    this.#answers.push(given);
-    const { id, answer } = given;
+    this.#sent.push({ bytes: bytesOf(answer), taken });
     const isTooLarge = "value" in answer && answer.value.length > this.#plan.program.limits.memoryBytes;
     const fitting = isTooLarge ? tooLarge(answer.value.length) : answer;
     this.#thread.send({ type: "answer", id, answer: fitting });
@@ -129,10 +125,10 @@ export class WorkerRun {
         this.#hasCut = true;
         return;
       case "wait":
-        for (const { taken } of this.#answers.splice(0, message.answered - this.#taken)) taken();
+        for (const { taken } of this.#sent.splice(0, message.answered - this.#taken)) taken();
         this.#taken = message.answered;
         // An answer is on its way: the program does not wait any more.
-        if (this.#answers.length > 0 || this.#isStopping) return;
+        if (this.#sent.length > 0 || this.#isStopping) return;
         this.#unwatch();
         return this.#host.onWait(message.pending);
       case "image": {
