@@ -367,6 +367,24 @@ describe("calls that are refused in the thread", () => {
       expect(out.calls).toHaveLength(3);
     }));
 
+  test("arguments with too many objects or levels, alone or together", () =>
+    scene({ limits: { cpuMs: 60_000 } }, async ({ code, gate }) => {
+      const run = code.execute(
+        `const code = ({ code }) => code;
+         const objects = (count) => ({ n: Array.from({ length: count }, () => []), size: 1 });
+         let levels = [];
+         for (let level = 0; level < 1000; level++) levels = [levels];
+         const alone = [objects(200_000), { n: levels }].map((args) => tools.s.wait(args).catch(code));
+         const calls = [1, 2, 3].map(() => tools.s.wait(objects(40_000)).catch(code));
+         return [...(await Promise.all(alone)), ...(await Promise.all(calls))]`,
+      );
+      await gate.reached(2);
+      gate.openAll();
+      const refused = "INVALID_ARGUMENTS";
+      expect((await run).value).toEqual([refused, refused, "x", "x", refused]);
+      expect(gate.received).toBe(2);
+    }));
+
   test("arguments that are too large, alone or together", () =>
     scene({}, async ({ code, gate }) => {
       const run = code.execute(

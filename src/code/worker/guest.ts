@@ -4,7 +4,7 @@
  */
 
 /** A function of these parameters: host functions by name, the members of `tools` as JSON, limits. Returns what the worker calls. */
-export const GUEST_SOURCE = `(function (send, write, finish, members, maxOutput, maxResult, maxCalls) {
+export const GUEST_SOURCE = `(function (countObjects, send, write, finish, members, maxOutput, maxResult, maxCalls) {
 "use strict";
 const { stringify, parse } = JSON;
 const { apply, construct } = Reflect;
@@ -41,6 +41,8 @@ const here = () => {
 
 // Calls. Those that the host would refuse never reach it.
 const MAX_ARGUMENTS = 1 << 20, MAX_SENT = 4 << 20;
+// In characters: an object takes the host longer to read than its text. 100,000 objects at a time, as in messages of clients.
+const OBJECT_WEIGHT = 40;
 let count = 0, sent = 0;
 const pending = create(null);
 const failed = (error) => new NativePromise((_, reject) => reject(error));
@@ -64,7 +66,9 @@ const toTool = (server, tool) => {
     try {
       const json = toJson(args);
       if (count >= maxCalls) throw toolError("A program may make " + maxCalls + " calls.", "CALL_LIMIT");
-      const size = json === undefined ? 0 : json.length;
+      const size = json === undefined ? 0 : json.length + OBJECT_WEIGHT * countObjects(json);
+      if (size > MAX_SENT)
+        throw toolError("The arguments have too many objects and arrays, or too many levels.", "INVALID_ARGUMENTS");
       if (sent + size > MAX_SENT)
         throw toolError("The calls that run have too many arguments together. Await some of them first.", "INVALID_ARGUMENTS");
       const id = ++count;

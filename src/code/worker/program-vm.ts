@@ -1,5 +1,6 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
 import { EvalFlags, type JSValueHandle, QuickJS } from "quickjs-wasi";
+import { countContainers } from "../../util/json.js";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
 import { cpuLimit, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
 import { engineFailure } from "./engine-failure.js";
@@ -45,6 +46,9 @@ export interface VmListener {
 
 /** A program that calls the host this long after it was due runs in functions of the engine that cannot be interrupted. */
 const PARK_MS = 100;
+
+/** Of the arguments of one call. */
+const ARGUMENT_LIMITS = { levels: 500, containers: 100_000 };
 
 /** What the program threw. */
 interface Thrown {
@@ -288,14 +292,17 @@ export class ProgramVm {
   /** The functions of the worker that the guest calls. Their names are part of images. */
   #callbacks(): Record<string, (...args: JSValueHandle[]) => JSValueHandle> {
     const run =
-      (callback: (...args: JSValueHandle[]) => void) =>
+      (callback: (...args: JSValueHandle[]) => JSValueHandle | undefined) =>
       (...args: JSValueHandle[]) =>
         this.#inHost(() => {
           if (this.#isDue() && performance.now() - this.#dueSince! > PARK_MS) this.#thread.park();
-          callback(...args);
-          return this.#vm.undefined;
+          return callback(...args) ?? this.#vm.undefined;
         });
     return {
+      countObjects: run((json) => {
+        const counted = countContainers(json!.toString(), ARGUMENT_LIMITS);
+        return this.#vm.newNumber(typeof counted === "number" ? counted : Number.POSITIVE_INFINITY);
+      }),
       send: run((id, server, tool, args, stack) => {
         const number = id!.toNumber();
         this.#pending.add(number);
@@ -308,8 +315,12 @@ export class ProgramVm {
           line,
         });
       }),
-      write: run((line, length) => this.#write(line!.toString(), length!.toNumber())),
-      finish: run((kind, ...rest) => this.#finish(kind!.toString(), rest.map(textOf))),
+      write: run((line, length) => {
+        this.#write(line!.toString(), length!.toNumber());
+      }),
+      finish: run((kind, ...rest) => {
+        this.#finish(kind!.toString(), rest.map(textOf));
+      }),
     };
   }
 
