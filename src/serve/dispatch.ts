@@ -126,15 +126,21 @@ function notePages({ users, feeds }: GatewayParts, { principal }: GatewayClient,
   for (const page of pages) feeds.showsPage(user, page);
 }
 
-/** Requests of a user that are refused before they can be served, e.g. for an unknown session, are in the audit log too. */
+/**
+ * Requests of a user that are refused before they can be served, e.g. for an unknown session, are in the audit log too. The signal
+ * aborts when the client is gone: a request whose client does not wait until the log has space has no line.
+ */
 export async function recordUnserved(
   parts: Pick<GatewayParts, "audit">,
   { principal }: Pick<GatewayClient, "principal">,
   requests: readonly ClientRequest[],
-  error: unknown,
+  { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
 ): Promise<void> {
-  // Rejects if the log is closed.
-  await parts.audit?.space()?.catch(() => {});
+  try {
+    await parts.audit?.space(() => signal);
+  } catch {
+    return;
+  }
   const facts: RequestFacts = { outcome: "error", errorCode: toFault(error, "legacy").code };
   for (const request of requests)
     parts.audit?.record({ client: { principal }, request, facts, durationMs: 0 });

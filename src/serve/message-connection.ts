@@ -101,7 +101,10 @@ export class MessageConnection {
     try {
       client = this.#clientOf(request);
     } catch (error) {
-      await recordUnserved(this.#parts, { principal: this.#principal }, [request], error);
+      await recordUnserved(this.#parts, { principal: this.#principal }, [request], {
+        error,
+        signal: this.#closed.signal,
+      });
       if (!(error instanceof Fault)) throw error;
       return this.#write(errorText(request.id, error));
     }

@@ -80,7 +80,8 @@ const eventsOf = (log: string): AuditEvent[] =>
     .map((line) => JSON.parse(line));
 
 test.skipIf(isWindows)("requests with large arguments wait before they have an effect", async () => {
-  const [isAborted, aborted] = deferred();
+  const [haveArrived, allArrived] = deferred();
+  const [areGone, allGone] = deferred();
   const [allCalled, lastCalled] = deferred();
   let calls = 0;
   // All have begun when the first line waits.
@@ -99,16 +100,25 @@ test.skipIf(isWindows)("requests with large arguments wait before they have an e
   const late = post(scene.url, call("late"));
   const refused = post(scene.url, call("late"), { headers: { "mcp-session-id": "forged" } });
   const abort = new AbortController();
+  let open = 0;
   scene.server.on("request", ({ headers }, response) => {
-    if (headers["x-gone"] !== undefined) response.once("close", aborted);
+    if (headers["x-gone"] === undefined) return;
+    if (++open === gone.length) allArrived();
+    response.once("close", () => {
+      if (--open === 0) allGone();
+    });
   });
-  const gone = post(scene.url, call("late"), { signal: abort.signal, headers: { "x-gone": "yes" } });
-  gone.catch(() => {});
+  // The second one would be refused.
+  const gone = [undefined, { "mcp-session-id": "forged" }].map((headers) =>
+    post(scene.url, call("late"), { signal: abort.signal, headers: { "x-gone": "yes", ...headers } }),
+  );
+  for (const each of gone) each.catch(() => {});
   for (let count = 0; count < 3; count++) expect((await post(scene.url, NOTICE)).status).toBe(202);
   expect(up.calls).toHaveLength(OPEN);
+  await haveArrived;
   abort.abort();
-  await expect(gone).rejects.toThrow();
-  await isAborted;
+  for (const each of gone) await expect(each).rejects.toThrow();
+  await areGone;
 
   const text = read();
   expect((await late).last.result).toMatchObject({ content: [{ text: "done" }] });

@@ -91,7 +91,7 @@ export class HttpEndpoint {
       const user = await this.#settings.authenticate(request);
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
       if (this.#isClosing) return refuseClosing(reply);
-      const arrival = await this.#arrive(request, user);
+      const arrival = await this.#arrive(request, reply, user);
       try {
         return await this.#serveArrived(request, reply, { user, arrival, cors });
       } finally {
@@ -122,7 +122,7 @@ export class HttpEndpoint {
   }
 
   /** Every request counts before its body is read. A legacy session may answer a question, cancel a request, or end. */
-  async #arrive(request: HttpRequest, user: User): Promise<Arrival> {
+  async #arrive(request: HttpRequest, reply: HttpReply, user: User): Promise<Arrival> {
     const { users } = this.#parts;
     const { method } = request;
     const isOfSession = this.#settings.legacy && request.header("mcp-session-id") !== undefined;
@@ -132,9 +132,20 @@ export class HttpEndpoint {
       return users.arrive(user.principal, mayAnswer);
     } catch (error) {
       const unread = { id: "", method: request.header("mcp-method")?.slice(0, 100) ?? UNREAD, params: {} };
-      if (method === "POST") await recordUnserved(this.#parts, user, [unread], error);
+      if (method === "POST") await this.#recordUnserved(reply, user, [unread], error);
       throw error;
     }
+  }
+
+  #recordUnserved(
+    reply: HttpReply,
+    user: User,
+    requests: readonly ClientRequest[],
+    error: unknown,
+  ): Promise<void> {
+    const gone = new AbortController();
+    reply.onGone(() => gone.abort());
+    return recordUnserved(this.#parts, user, requests, { error, signal: gone.signal });
   }
 
   async #serveArrived(request: HttpRequest, reply: HttpReply, arrived: Arrived): Promise<void> {
@@ -183,7 +194,7 @@ export class HttpEndpoint {
     try {
       client = this.#clientOf(request, message, user);
     } catch (error) {
-      await recordUnserved(this.#parts, user, [message], error);
+      await this.#recordUnserved(reply, user, [message], error);
       if (!(error instanceof Fault)) throw error;
       return sendFault(reply, error, { id: message.id, headers: cors });
     }
@@ -237,7 +248,7 @@ export class HttpEndpoint {
       for (const message of messages) await this.#take(message, session, user);
     } catch (error) {
       users.charge(arrival, messages.length - 1);
-      await recordUnserved(this.#parts, user, requests, error);
+      await this.#recordUnserved(reply, user, requests, error);
       throw error;
     }
     // The first request has arrived; the others count when they are served.
