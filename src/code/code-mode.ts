@@ -17,7 +17,7 @@ export interface CodeLimits {
   readonly memoryBytes?: number | undefined;
   /** Number of calls. @default 100 */
   readonly calls?: number | undefined;
-  /** Calls at the same time; more wait for their turn. @default 16 */
+  /** Calls at the same time, until the program has their results; more wait for their turn. @default 16 */
   readonly parallel?: number | undefined;
   /** Text that `console` keeps; the rest is counted and left out. @default 64000 */
   readonly outputBytes?: number | undefined;
@@ -34,7 +34,8 @@ export interface CodeCapacity {
    */
   readonly threads?: number | undefined;
   /**
-   * Memory of the programs that run: their `limits.memoryBytes` together. Programs that wait without a thread may take half as much again.
+   * Memory of the programs that run: their `limits.memoryBytes` together. Programs that wait without a thread may take half as much again,
+   * and so may results that wait for their programs: beyond that, the program with most results ends with `MEMORY_LIMIT`.
    * @default `threads` × 64 MiB
    */
   readonly memoryBytes?: number | undefined;
