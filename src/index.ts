@@ -144,24 +144,24 @@ export type {
   ServerErrorPolicy,
   ToolportOptions,
 } from "./port/options.js";
-export type { OwnTool } from "./port/own-tools/own-tools.js";
-export type { PromptsAsToolsOption, PromptToolsOptions } from "./port/own-tools/prompt-tools.js";
 export type {
   ListedResource,
+  OwnTool,
+  PromptsAsToolsOption,
+  PromptToolsOptions,
   ResourceAccess,
   ResourcesAsToolsOption,
   ResourcesPresenter,
   ResourceToolsOptions,
-} from "./port/own-tools/resource-tools.js";
+} from "./port/own-tools/own-tools.js";
+export type { SuspensionCounts } from "./port/port-core.js";
 export type { PrincipalOptions } from "./port/principal.js";
 export type { ConnectReport, ServerReport } from "./port/report.js";
-export type { ReadResourceOptions } from "./port/resources/read-resource.js";
 export type { TemplateReference } from "./port/resources/resource-address.js";
 export type { ResourceListener, ResourceUpdate } from "./port/resources/update-feed.js";
-export type { AccessOptions } from "./port/server-access.js";
+export type { AccessOptions, ReadResourceOptions } from "./port/server-access.js";
 export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skills.js";
 export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
-export type { SuspensionCounts } from "./port/suspensions/call-rounds.js";
 export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/task-handle.js";
 export type { CostOptions, CountTokens, ServerCost, ToolCost, ToolCosts } from "./port/tool-costs.js";
 export type { Era } from "./protocol/era.js";

@@ -1,8 +1,9 @@
 /** Completes an argument of a prompt or of a resource template. */
 import { CatalogError } from "../errors/catalog-error.js";
 import { promptMissing } from "./get-prompt.js";
+import type { PortCore } from "./port-core.js";
 import { resourceMissing } from "./resources/resource-address.js";
-import type { AccessOptions, ServerAccess } from "./server-access.js";
+import type { AccessOptions } from "./server-access.js";
 
 /** The prompt, by its name, or the resource template, by its `uriTemplate`, that the argument belongs to. */
 export type CompletionReference = { readonly prompt: string } | { readonly template: string };
@@ -37,7 +38,7 @@ export interface CompletionRequest {
 }
 
 export function complete(
-  port: ServerAccess,
+  port: PortCore,
   { server, ref, argument: { name, value, context: known } }: CompletionRequest,
   { context, ...wait }: AccessOptions,
 ): Promise<Completion> {
@@ -72,7 +73,7 @@ export function complete(
 }
 
 /** Throws if the server lists prompts or templates, but not this one. A server that lists none may still have some. */
-function checkKnown({ catalog }: ServerAccess, server: string, ref: CompletionReference): void {
+function checkKnown({ catalog }: PortCore, server: string, ref: CompletionReference): void {
   if ("prompt" in ref) {
     const names = catalog.prompts().flatMap((info) => (info.server === server ? [info.name] : []));
     if (names.length > 0 && !names.includes(ref.prompt)) throw promptMissing(server, ref.prompt, names);

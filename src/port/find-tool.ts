@@ -1,30 +1,17 @@
-/** Finds a tool by its public name, or explains why there is none. */
+/** Connects the servers whose tools are needed, and finds a tool by its public name or explains why there is none. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { lookOf } from "../catalog/safety/look-alikes.js";
 import { withheldError } from "../catalog/safety/withheld-error.js";
-import type { ConnectionPool } from "../connection/connection-pool.js";
+import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { suggest } from "../util/suggest.js";
-
-/** The part of a port that finding a tool needs. */
-interface ToolFinder {
-  readonly pool: ConnectionPool;
-  readonly catalog: Catalog;
-  readonly parts: {
-    readonly settings: {
-      readonly prefix: boolean;
-      readonly additionalToolNamePrefix: string;
-      readonly timeoutMs: number;
-    };
-  };
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
-}
+import type { PortCore } from "./port-core.js";
 
 /** Connects the servers that may have the tool. */
-export async function findTool(port: ToolFinder, name: string, wait: WaitOptions): Promise<CatalogEntry> {
+export async function findTool(port: PortCore, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool } = port;
   const { signal } = wait;
   signal?.throwIfAborted();
@@ -90,10 +77,7 @@ export const missingTool = (name: string, suggestions: readonly string[]): Catal
   });
 
 /** The servers that may own the name, by its prefix. Similar server names are included, because their prefixes may be changed. */
-export function ownerNames(
-  { pool, parts }: Pick<ToolFinder, "parts"> & { readonly pool: Pick<ConnectionPool, "names"> },
-  name: string,
-): string[] {
+export function ownerNames({ pool, parts }: PortCore, name: string): string[] {
   const { additionalToolNamePrefix, prefix } = parts.settings;
   if (!prefix) return [];
   const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;
@@ -101,12 +85,12 @@ export function ownerNames(
   return pool.names.filter((server) => look.startsWith(lookOf(`${start}${server}__`)));
 }
 
-const ownersOf = (port: ToolFinder, name: string): ServerConnection[] =>
+const ownersOf = (port: PortCore, name: string): ServerConnection[] =>
   ownerNames(port, name).map((server) => port.pool.require(server));
 
 /** Lists from an export or a store may be outdated: connects the servers that have not been connected yet. */
 async function lookAgain(
-  { catalog, pool }: ToolFinder,
+  { catalog, pool }: PortCore,
   name: string,
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {
@@ -115,4 +99,71 @@ async function lookAgain(
   await pool.connect(unasked, wait);
   if (wait.signal?.aborted) throw wait.signal.reason;
   return catalog.entry(name);
+}
+
+/** States from which a server connects when it is needed. */
+const COMING_UP = ["idle", "connecting", "connected", "discovering"];
+
+/**
+ * Connects servers that were never connected and whose lists are not known from an exported catalog. A failed server stays
+ * disconnected until a caller names it. Stale lists are read again.
+ */
+export async function bringUp(
+  port: PortCore,
+  connections: readonly ServerConnection[],
+  wait: WaitOptions,
+): Promise<ConnectOutcome[]> {
+  await port.restored();
+  const wanted = connections.filter(
+    ({ name, state }) => COMING_UP.includes(state.status) && !isListed(port, name),
+  );
+  const [outcomes] = await Promise.all([
+    wanted.length === 0 ? [] : port.pool.connect(wanted, wait),
+    port.catalog.checkDuePins(),
+    ...connections.map((connection) => refreshStale(port, connection, wait)),
+  ]);
+  if (wait.signal?.aborted) throw wait.signal.reason;
+  await bringUpFallbacks(port, connections, wait);
+  return outcomes;
+}
+
+/** The tools of an unreachable server that was never listed are taken from its fallback servers, so these are connected. */
+async function bringUpFallbacks(
+  { pool, catalog }: PortCore,
+  connections: readonly ServerConnection[],
+  wait: WaitOptions,
+): Promise<void> {
+  const servers = connections
+    .filter(({ config }) => catalog.needsStandIn(config))
+    .flatMap(({ config }) => config.fallback!.servers);
+  const others = [...new Set(servers)].flatMap((name) => pool.get(name) ?? []);
+  const unlisted = others.filter(
+    ({ name, state }) => COMING_UP.includes(state.status) && !catalog.knows(name),
+  );
+  if (unlisted.length === 0) return;
+  await pool.connect(unlisted, wait);
+  if (wait.signal?.aborted) throw wait.signal.reason;
+}
+
+/**
+ * Servers that an earlier process added keep their saved lists until they are needed. Servers of the program are connected:
+ * for them, saved lists only help to find the server of a tool.
+ */
+function isListed(port: PortCore, name: string): boolean {
+  const { catalog } = port;
+  return catalog.knows(name) && (port.isRestored(name) || !catalog.isFromStore(name));
+}
+
+async function refreshStale(
+  { catalog, parts }: PortCore,
+  { session, config, name }: ServerConnection,
+  wait: WaitOptions,
+): Promise<void> {
+  if (session === undefined) return;
+  try {
+    await catalog.refreshStale(session, config, wait);
+  } catch (error) {
+    if (wait.signal?.aborted) throw error;
+    parts.warn(name, `The lists of the server could not be read again: ${String(error)}`);
+  }
 }

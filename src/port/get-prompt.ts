@@ -5,7 +5,8 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptInfo } from "../model/resource-info.js";
 import { suggest } from "../util/suggest.js";
-import type { AccessOptions, ServerAccess } from "./server-access.js";
+import type { PortCore } from "./port-core.js";
+import type { AccessOptions } from "./server-access.js";
 
 /** A rendered prompt. */
 export interface PromptResult {
@@ -17,7 +18,7 @@ export interface PromptResult {
 }
 
 export function getPrompt(
-  port: ServerAccess,
+  port: PortCore,
   { server, name, args }: { server: string; name: string; args: Readonly<Record<string, string>> },
   { context, ...wait }: AccessOptions,
 ): Promise<PromptResult> {

@@ -19,8 +19,7 @@ import type { ServerRequestOptions } from "../protocol/server-requests/server-re
 import type { SchemaValidatorFactory } from "../schema/create-validator.js";
 import type { Store } from "../state/store.js";
 import type { Logger } from "../telemetry/logger.js";
-import type { PromptsAsToolsOption } from "./own-tools/prompt-tools.js";
-import type { ResourcesAsToolsOption } from "./own-tools/resource-tools.js";
+import type { PromptsAsToolsOption, ResourcesAsToolsOption } from "./own-tools/own-tools.js";
 
 /** What `connect()` does with a server that cannot be connected. */
 export type ServerErrorPolicy =

@@ -6,62 +6,30 @@ import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { serverIdentity } from "../state/server-keys.js";
-import type { Store } from "../state/store.js";
 import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
-import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import type { SharedParts } from "./shared-parts.js";
 import { authEvents } from "./wire-events.js";
 
-interface PortOAuthOptions {
-  readonly store: Store;
-  readonly principal: string | undefined;
-  readonly callbackUrl: string | undefined;
-  /** The user configured the store, so it may contain logins of other processes. */
-  readonly isSaved: boolean;
-  readonly clientName: string;
-  readonly configOf: (server: string) => ServerConfig | undefined;
-  readonly http: (config: NetworkConfig) => Promise<HttpClient>;
-  readonly warn: (server: string, message: string) => void;
-  /** Receives the requests to authorization servers. */
-  readonly observe: (
-    exchange: ObservedExchange,
-    login: { readonly server: string; readonly redact: (text: string) => string },
-  ) => void;
-}
-
-/** The part of a port that its credentials need. */
-interface OAuthHost {
-  readonly parts: SharedParts;
-  readonly principal: { readonly name: string } | undefined;
-  readonly pool: { configOf(server: string): ServerConfig | undefined };
+/** What the credentials need of their port. */
+interface OAuthAccess {
+  configOf(server: string): ServerConfig | undefined;
   http(config: NetworkConfig): Promise<HttpClient>;
 }
 
-export function createPortOAuth(port: OAuthHost): PortOAuth {
-  const { settings, warn } = port.parts;
-  return new PortOAuth({
-    store: settings.store,
-    principal: port.principal?.name,
-    callbackUrl: settings.callbackUrl?.toString(),
-    isSaved: settings.isSaved,
-    clientName: settings.clientInfo.name,
-    configOf: (server) => port.pool.configOf(server),
-    http: (config) => port.http(config),
-    warn,
-    observe: authEvents(port.parts.emitter, port.principal?.name),
-  });
-}
-
 export class PortOAuth {
-  readonly #options: PortOAuthOptions;
+  readonly #parts: SharedParts;
+  readonly #principal: string | undefined;
+  readonly #port: OAuthAccess;
   /** By identity, so that another URL under the same name does not get the old tokens. */
   readonly #keepers = new Map<string, Promise<ServerOAuth>>();
   /** Those that are loaded. */
   readonly #ready = new WeakMap<Promise<ServerOAuth>, ServerOAuth>();
 
-  constructor(options: PortOAuthOptions) {
-    this.#options = options;
+  constructor(parts: SharedParts, principal: string | undefined, port: OAuthAccess) {
+    this.#parts = parts;
+    this.#principal = principal;
+    this.#port = port;
   }
 
   /** True if no server has needed credentials so far. */
@@ -121,7 +89,7 @@ export class PortOAuth {
       return (await this.require(server)).finish(params, onSpent);
     if (!("tokens" in provider)) throw tokensOnly(server);
     const { finishProviderLogin } = await import("../auth/finish-provider-login.js");
-    const http = () => this.#options.http(config);
+    const http = () => this.#port.http(config);
     await finishProviderLogin({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }
 
@@ -142,20 +110,24 @@ export class PortOAuth {
   }
 
   #configOf(server: string): HttpConfig | SseConfig | undefined {
-    const config = this.#options.configOf(server);
+    const config = this.#port.configOf(server);
     return config !== undefined && isOverHttp(config) ? config : undefined;
   }
 
   #isOurs({ oauth, authProvider }: HttpConfig | SseConfig): boolean {
     if (authProvider !== undefined || oauth === false) return false;
-    return oauth !== undefined || this.#options.callbackUrl !== undefined || this.#options.isSaved;
+    const { callbackUrl, isSaved } = this.#parts.settings;
+    // A configured store may contain logins of other processes.
+    return oauth !== undefined || callbackUrl !== undefined || isSaved;
   }
 
   #keeper(config: HttpConfig | SseConfig): Promise<ServerOAuth> {
     const identity = serverIdentity(config);
     const known = this.#keepers.get(identity);
     if (known !== undefined) return known;
-    const { store, principal, callbackUrl, clientName, http, warn, observe } = this.#options;
+    const { settings, emitter, warn } = this.#parts;
+    const principal = this.#principal;
+    const observe = authEvents(emitter, principal);
     // Loaded on first use: most ports need no OAuth.
     const made = import("../auth/server-oauth.js").then(({ createServerOAuth }) =>
       createServerOAuth({
@@ -164,10 +136,10 @@ export class PortOAuth {
         serverUrl: new URL(config.url),
         options: typeof config.oauth === "object" ? config.oauth.reveal() : {},
         principal,
-        store,
-        http: () => http(config),
-        callbackUrl,
-        clientName,
+        store: settings.store,
+        http: () => this.#port.http(config),
+        callbackUrl: settings.callbackUrl?.toString(),
+        clientName: settings.clientInfo.name,
         warn: (message) => warn(config.name, message),
         observe: (exchange) => observe(exchange, { server: config.name, redact: secretsOf(config).foreign }),
       }),

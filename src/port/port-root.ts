@@ -35,7 +35,7 @@ export class PortRoot<Methods> {
     this.#createMethods = createMethods;
     // Without a configured store, no other process can change pins.
     if (parts.settings.pins !== "off" && parts.settings.isSaved)
-      this.#watching = import("./watch-pins.js").then(({ watchPins }) =>
+      this.#watching = import("./watch-keys.js").then(({ watchPins }) =>
         watchPins(parts, (principal) => this.known(principal)),
       );
   }

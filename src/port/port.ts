@@ -4,77 +4,67 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { toDiscoveryError } from "../catalog/discovery-error.js";
-import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
 import type { ListKey } from "../catalog/server-lists.js";
-import type { NetworkConfig } from "../config/read-network.js";
-import type { ServerConfig } from "../config/server-config.js";
-import type { ConnectionPool } from "../connection/connection-pool.js";
-import { runOnSession } from "../connection/run-on-session.js";
+import type { ConnectionParts } from "../connection/connection-parts.js";
+import { ConnectionPool } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { startUpkeep } from "../connection/upkeep.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import type { AnyCallOptions, CallAttempt, CallRelay } from "../execution/tool-call.js";
+import type { Pipeline } from "../execution/pipeline.js";
+import type { AnyCallOptions, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
-import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
+import type { Relay } from "../protocol/relay.js";
 import type { Session } from "../protocol/session.js";
-import type { TraceMeta } from "../telemetry/open-telemetry.js";
-import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
-import type { HttpClient } from "../transports/server-transport.js";
-import { bringUp } from "./bring-up.js";
-import { findTool } from "./find-tool.js";
-import { HttpClients } from "./http-clients.js";
+import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
-import type { NeedOptions } from "./lean/port-lists.js";
-import { createPortCatalog } from "./port-catalog.js";
-import { createPortOAuth, type PortOAuth } from "./port-oauth.js";
-import type { PortOwner } from "./port-owner.js";
-import { createPortPool } from "./port-pool.js";
-import { PortServers } from "./port-servers.js";
-import { PortServices } from "./port-services.js";
-import type { Principal } from "./principal.js";
+import type { NeedOptions, PortLists } from "./lean/port-lists.js";
+import { OwnToolSet } from "./own-tools/own-tool-set.js";
+import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
+import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
+import { configFor } from "./principal.js";
+import { Subscriptions } from "./resources/subscriptions.js";
 import { PortSaved } from "./saved/port-saved.js";
-import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
-import type { SuspendableRun, SuspensionCounts } from "./suspensions/call-rounds.js";
+import type { PortSuspensions } from "./suspensions/port-suspensions.js";
+import { PortTasks } from "./tasks/port-tasks.js";
+import type { Variants } from "./variants.js";
+
+type PatientWait = WaitOptions & { patient?: boolean | undefined };
+
+interface PortRelations extends PortOwner {
+  /** The plain port, which provides its servers to every user. */
+  readonly parent?: PortCore | undefined;
+  /** Set once a gateway uses the ports. */
+  readonly lean?: (() => LeanParts | undefined) | undefined;
+}
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
-export class Port extends PortServices {
-  readonly parts: SharedParts;
-  readonly principal: Principal | undefined;
-  /** All ports, this one included. */
-  readonly all: () => readonly Port[];
-  readonly pool: ConnectionPool;
+export class Port extends PortCore {
   readonly catalog: Catalog;
-  readonly filters: FilterSet;
-  readonly serverRequests: ServerRequests;
-  readonly oauth: PortOAuth;
+  readonly pool: ConnectionPool;
   readonly saved: PortSaved | undefined;
-  /** Lists are read when they are needed. */
-  readonly isLean: boolean;
-  readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
   readonly #stopUpkeep: () => void;
-  readonly #servers: PortServers = new PortServers(this);
-  readonly #clients: HttpClients;
   readonly #lean: () => LeanParts | undefined;
-  #closing: Promise<void> | undefined;
+  // The others are created on first use, because a gateway has many idle users.
+  #pipeline: Pipeline | undefined;
+  #subscriptions: Subscriptions | undefined;
+  #tasks: PortTasks | undefined;
+  #malformed: MalformedCounts | undefined;
+  #own: OwnToolSet | undefined;
+  #lists: PortLists | undefined;
+  #variants: Promise<Variants> | undefined;
+  #suspensions: Promise<PortSuspensions> | undefined;
 
-  constructor(parts: SharedParts, owner: PortOwner<Port> = {}) {
-    super();
+  constructor(parts: SharedParts, { parent, lean = () => undefined, ...owner }: PortRelations = {}) {
+    super(parts, owner);
     const { settings } = parts;
-    const { principal, parent, all = () => [this], filters, isLean = false, lean = () => undefined } = owner;
-    this.parts = parts;
-    this.isLean = isLean;
     this.#lean = lean;
-    this.#clients = new HttpClients(parts);
-    this.principal = principal;
-    this.all = all;
-    this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
-    this.serverRequests = parts.serverRequestsFor(principal?.name);
-    this.catalog = createPortCatalog(this);
-    this.oauth = createPortOAuth(this);
-    this.pool = createPortPool(this);
+    this.catalog = createPortCatalog(this, {
+      ownNames: () => this.own.names,
+      snapshots: this.isLean ? this.lean.snapshots : undefined,
+    });
+    this.pool = new ConnectionPool(this.#connectionParts(), (config) => configFor(config, this.principal));
     // Reports what is wrong with their options, and counts the failures of servers before the first call.
-    if (!isLean) void [this.pipeline, this.own];
+    if (!this.isLean) void [this.pipeline, this.own];
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
     this.saved = settings.isSaved ? new PortSaved(this, parent) : undefined;
     this.#stopUpkeep = startUpkeep(this.pool, {
@@ -83,77 +73,71 @@ export class Port extends PortServices {
     });
   }
 
-  protected host(): this {
-    return this;
-  }
-
   /** What only gateways use. */
-  override get lean(): LeanParts {
+  get lean(): LeanParts {
     return this.#lean()!;
   }
 
-  /** Throws once the port is closed. */
-  assertOpen(): void {
-    if (this.#closing === undefined) return;
-    throw new ConnectionError({
-      code: "CLOSED",
-      what: "This port is closed",
-      next: "Create a new one",
-      outcome: "unsent",
+  get pipeline(): Pipeline {
+    this.#pipeline ??= createPortPipeline(this, {
+      tasks: this.tasks.runs,
+      malformed: this.malformed,
+      listed: (connection, wait) => this.#listed(connection, wait),
+      refresh: (connection, signal) => this.reread(connection, { signal }),
+      connectionFor: (connection, relay, wait) => this.connectionFor(connection, relay, wait),
     });
+    return this.#pipeline;
   }
 
-  /** The HTTP client for a server, created on first use. */
-  http(config: ServerConfig | NetworkConfig): Promise<HttpClient> {
-    return this.#clients.for(config);
+  get subscriptions(): Subscriptions {
+    this.#subscriptions ??= new Subscriptions(this);
+    return this.#subscriptions;
   }
 
-  /** Throws if the port is closed. Undefined if there is nothing to wait for. */
-  opened(): Promise<void> | undefined {
-    this.assertOpen();
-    if (this.saved?.isRestoring !== true && !this.catalog.isRestoring) return undefined;
-    return this.restored().then(() => this.assertOpen());
+  get tasks(): PortTasks {
+    this.#tasks ??= new PortTasks(this, (call) => this.pipeline.taskResult(call));
+    return this.#tasks;
   }
 
-  /** Waits until saved and exported lists are restored. */
-  async restored(): Promise<void> {
-    await this.saved?.restored;
-    await this.catalog.restored();
+  get malformed(): MalformedCounts {
+    this.#malformed ??= new MalformedCounts(this.parts.warn);
+    return this.#malformed;
   }
 
-  /** Adds a server, unless the same server exists. */
-  register(config: ServerConfig): void {
-    this.assertOpen();
-    this.#servers.register(config);
+  /** Tools of the port itself. */
+  get own(): OwnToolSet {
+    this.#own ??= new OwnToolSet(this);
+    return this.#own;
   }
 
-  /** Adds a saved server, unless the program has one of this name. */
-  restore(config: ServerConfig): void {
-    if (this.#closing === undefined) this.#servers.restore(config);
+  /** The lists for a gateway. */
+  get lists(): PortLists {
+    this.#lists ??= this.lean.createLists(this);
+    return this.#lists;
   }
 
-  /** Removes a server from this port. Its records stay in the store. */
-  remove(name: string): Promise<void> {
-    return this.#servers.remove(name);
+  /** Connections for the clients of a gateway. Loaded on first use: most programs are not gateways. */
+  variants(): Promise<Variants> {
+    this.#variants ??= import("./variants.js").then(
+      ({ Variants }) => new Variants(() => this.#connectionParts(), this.parts.settings.idleTimeoutMs),
+      (error: unknown) => {
+        this.#variants = undefined;
+        throw error;
+      },
+    );
+    return this.#variants;
   }
 
-  /** True if the server came from the store and the program has not named it since. */
-  isRestored(name: string): boolean {
-    return this.#servers.isRestored(name);
-  }
-
-  /** The ports that get their servers from this one. */
-  others(): readonly Port[] {
-    return this.principal === undefined ? this.all().filter((port) => port !== this) : [];
-  }
-
-  configs(): ServerConfig[] {
-    return this.pool.configs();
-  }
-
-  /** The named servers, or all. */
-  choose(names: readonly string[] | undefined): ServerConnection[] {
-    return names === undefined ? this.pool.all() : names.map((name) => this.pool.require(name));
+  /** Loaded on first use: most programs suspend no calls. */
+  suspensions(): Promise<PortSuspensions> {
+    this.#suspensions ??= import("./suspensions/port-suspensions.js").then(
+      ({ PortSuspensions }) => new PortSuspensions(this),
+      (error: unknown) => {
+        this.#suspensions = undefined;
+        throw error;
+      },
+    );
+    return this.#suspensions;
   }
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
@@ -169,10 +153,9 @@ export class Port extends PortServices {
 
   /** Frees what an idle user does not need: closes connections over HTTP that have been idle for this long. */
   rest(idleMs: number): void {
-    if (!this.isLean || this.#closing !== undefined || this.isListening) return;
+    if (!this.isLean || this.closing !== undefined || this.#lists?.isListening === true) return;
     this.pool.rest(idleMs);
-    if (this.pool.created().length === 0 && this.oauth.isUnused)
-      this.#clients.close().catch(this.parts.report);
+    if (this.pool.created().length === 0 && this.oauth.isUnused) this.closeClients().catch(this.parts.report);
   }
 
   /** Listens for changes of lists until the returned function is called. */
@@ -182,15 +165,6 @@ export class Port extends PortServices {
 
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
     return (this.isLean ? this.lean.bringUp : bringUp)(this, connections, wait);
-  }
-
-  /** Connects a server and makes its tools known. */
-  async listed(
-    connection: ServerConnection,
-    wait: WaitOptions & { patient?: boolean | undefined },
-  ): Promise<void> {
-    await connection.acquire(wait);
-    if (this.isLean) await this.lists.provide(connection.name, "tools");
   }
 
   /** Reads the lists of a server again. */
@@ -203,32 +177,23 @@ export class Port extends PortServices {
     });
   }
 
-  /** Runs an operation that may run twice. */
-  read<Result>(
-    connection: ServerConnection,
-    run: (session: Session) => Promise<Result>,
-    wait: WaitOptions,
-  ): Promise<Result> {
-    const waitMs = wait.timeoutMs ?? this.parts.settings.timeoutMs;
-    return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
+  /**
+   * The connection for a request of a gateway's client. Modern servers, and clients without capabilities, use the ordinary one.
+   *
+   * @param connection the ordinary connection
+   */
+  async connectionFor(
+    { current }: ServerConnection,
+    relay: Relay,
+    wait: PatientWait,
+  ): Promise<ServerConnection> {
+    if (relay.capabilityKey === "" || current.session?.era === "modern") return current;
+    return (await this.variants()).connectionFor(current, relay, wait);
   }
 
-  /** Sends one request that may run twice, in a span of its own. */
-  ask(
-    connection: ServerConnection,
-    { method, params, ...facts }: ServerRead,
-    wait: WaitOptions,
-  ): Promise<Record<string, unknown>> {
-    const { timeoutMs, maxTimeoutMs } = this.parts.settings;
-    const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal };
-    return this.read(
-      connection,
-      (session) =>
-        this.trace(session, { method, ...facts }, (meta) =>
-          session.request(method, meta === undefined ? params : { ...params, _meta: meta }, limits),
-        ),
-      wait,
-    );
+  /** Tells the servers that the roots of the clients with these capabilities have changed. @param answer asks such a client */
+  async clientRootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
+    await (await this.#variants)?.rootsChanged(capabilityKey, answer);
   }
 
   async callTool(
@@ -240,12 +205,11 @@ export class Port extends PortServices {
     return this.run(entry, args, options);
   }
 
-  /** @param round set for a call that may be suspended, and for one of a gateway's client */
   async run(
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
-    round?: Partial<SuspendableRun> & { readonly relay?: CallRelay },
+    round?: CallRound,
   ): Promise<ToolResult> {
     const startedAt = performance.now();
     // An explicit timeout longer than the maximum raises the maximum for this call.
@@ -276,28 +240,56 @@ export class Port extends PortServices {
 
   close(): Promise<void> {
     this.#stopUpkeep();
-    this.#closing ??= (async () => {
-      await Promise.all([this.closeServices(), this.pool.close(), this.saved?.stop()]);
-      await this.#clients.close();
-    })();
-    return this.#closing;
+    this.closing ??= this.#close();
+    return this.closing;
   }
 
-  /** Runs one request in a span, with the trace context for its `_meta`. */
-  trace<Result>(
-    session: Session,
-    facts: Omit<RequestFacts, keyof ServerFacts>,
-    run: (meta: TraceMeta | undefined) => Promise<Result>,
-  ): Promise<Result> {
-    const { telemetry } = this.parts;
-    if (!telemetry.isActive) return run(undefined);
-    return telemetry.attempt({ ...facts, ...this.factsOf(session) }, (meta) => run(meta));
+  protected serversChanged(server: string): void {
+    this.#pipeline?.targets.forget(server);
+    this.#lists?.serversChanged(server);
   }
 
-  /** Attributes of a session for spans and metrics. */
-  factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
-    const config = this.pool.configOf(server);
-    const address = config !== undefined && "url" in config ? config.url : undefined;
-    return { server, transport, protocolVersion, address };
+  protected async dropServer(server: string): Promise<void> {
+    this.#subscriptions?.drop(server);
+    await (await this.#variants)?.drop(server);
+  }
+
+  async #close(): Promise<void> {
+    this.#subscriptions?.close();
+    this.#lists?.close();
+    // Created if need be: a call that ends after this must not keep anything.
+    this.artifacts.close();
+    const variants = this.#variants?.then((each) => each.close());
+    await Promise.all([this.#tasks?.close(), variants, this.pool.close(), this.saved?.stop()]);
+    await this.closeClients();
+  }
+
+  /** Connects a server and makes its tools known. */
+  async #listed(connection: ServerConnection, wait: PatientWait): Promise<void> {
+    await connection.acquire(wait);
+    if (this.isLean) await this.lists.provide(connection.name, "tools");
+  }
+
+  #connectionParts(): ConnectionParts {
+    return connectionPartsOf(this, {
+      shareEra: this.isLean ? (era) => this.lean.shareEra(era) : undefined,
+      discover: async (session, signal) => {
+        if (this.isLean) return this.lists.connected(session);
+        await this.catalog.load(session, signal).catch((error: unknown) => {
+          throw toDiscoveryError(error, session.server);
+        });
+      },
+      connectionChanged: (server, to) => {
+        if (to === "closed") return this.#pipeline?.targets.disconnected(server);
+        this.#pipeline?.targets.reconnected(server);
+        this.forgetResources(server);
+        this.#subscriptions?.ready(server);
+      },
+      onSilent: (server, error) => this.#pipeline?.targets.silent(server, error),
+      resourceChanged: (server, uri) => {
+        this.forgetResources(server, uri);
+        if (uri !== undefined) this.#subscriptions?.updated(server, uri);
+      },
+    });
   }
 }

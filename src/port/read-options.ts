@@ -37,8 +37,7 @@ import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { DeferToolsOptions, ServerErrorPolicy, ToolportOptions } from "./options.js";
-import type { PromptToolsOptions } from "./own-tools/prompt-tools.js";
-import type { ResourceToolsOptions } from "./own-tools/resource-tools.js";
+import type { PromptToolsOptions, ResourceToolsOptions } from "./own-tools/own-tools.js";
 
 const isBoolean = (value: unknown): boolean => typeof value === "boolean";
 

@@ -1,13 +1,11 @@
 /** Sends a request of a gateway's client, other than `tools/call`, to one server and returns the result as the server sent it. */
-import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { reportRising } from "../execution/relay-result.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Relay } from "../protocol/relay.js";
-import type { Session } from "../protocol/session.js";
 import { promptWithheld } from "./get-prompt.js";
-import type { PortVariants } from "./port-variants.js";
+import type { Port } from "./port.js";
 import { resourceWithheld } from "./resources/resource-address.js";
-import type { AccessOptions, ServerAccess } from "./server-access.js";
+import type { AccessOptions } from "./server-access.js";
 
 /** A request to one server. */
 export interface RelayedRequest {
@@ -26,22 +24,6 @@ export interface RelayedRequestOptions extends AccessOptions {
   onProgress?: ((progress: Progress) => void) | undefined;
 }
 
-/** The part of a port that relayed requests need. */
-export interface RelayHost extends ServerAccess {
-  readonly parts: ServerAccess["parts"] & { readonly settings: { readonly maxTimeoutMs: number } };
-  readonly variants: PortVariants;
-  read<Result>(
-    connection: ServerConnection,
-    run: (session: Session) => Promise<Result>,
-    wait: WaitOptions,
-  ): Promise<Result>;
-  trace<Result>(
-    session: Session,
-    facts: Pick<RelayedRequest, "method" | "uri" | "prompt">,
-    run: (meta: Readonly<Record<string, string>> | undefined) => Promise<Result>,
-  ): Promise<Result>;
-}
-
 /** The kinds of events that listeners know; other methods emit none. */
 const KINDS = {
   "resources/read": "resource",
@@ -57,7 +39,7 @@ const hasKind = (method: string): method is keyof typeof KINDS => Object.hasOwn(
  * @throws ToolCallError with `rpcCode`, `rpcMessage` and `data` if the server answers with an error
  */
 export function relayRequest(
-  port: RelayHost,
+  port: Port,
   request: RelayedRequest,
   relay: Relay,
   { context, ...wait }: RelayedRequestOptions = {},
@@ -78,7 +60,7 @@ export function relayRequest(
 }
 
 async function sendRelayed(
-  port: RelayHost,
+  port: Port,
   { server, method, params, uri, prompt }: RelayedRequest,
   relay: Relay,
   { onProgress, ...wait }: RelayedRequestOptions,
@@ -96,7 +78,7 @@ async function sendRelayed(
     const reason = port.catalog.refusalOf(server, "prompts", prompt);
     if (reason !== undefined) throw promptWithheld(server, prompt, reason);
   }
-  const suited = await port.variants.connectionFor(connection, relay, wait);
+  const suited = await port.connectionFor(connection, relay, wait);
   const limits = {
     timeoutMs: wait.timeoutMs ?? timeoutMs,
     // An explicit timeout longer than the maximum raises the maximum.

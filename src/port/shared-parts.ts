@@ -17,9 +17,8 @@ import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js"
 import { createHttpClient } from "../transports/create-transport.js";
 import type { HttpClient, HttpClientSettings } from "../transports/server-transport.js";
 import { Emitter } from "../util/emitter.js";
-import { OrderedCallback } from "../util/ordered-callback.js";
+import { type DropObserver, MAX_WAITING_CALLS, OrderedCallback } from "../util/ordered-callback.js";
 import { CLIENT_INFO } from "../util/version.js";
-import { DroppedCalls } from "./dropped-calls.js";
 import type { ToolportEvents } from "./events.js";
 import type { PortSettings } from "./read-options.js";
 
@@ -153,4 +152,39 @@ export function createSharedParts(options: PortSettings): SharedParts {
       emitter.clear();
     },
   };
+}
+
+/** A callback that stays too slow is reported again after this many dropped calls. */
+const REPORT_EVERY = 10_000;
+
+const figure = (count: number): string => count.toLocaleString("en-US");
+
+/** Counts calls of callbacks that were dropped because the callback is too slow. */
+class DroppedCalls {
+  readonly #counts = new Map<string, number>();
+  readonly #warn: (message: string) => void;
+
+  constructor(warn: (message: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** @param callback name of the option or event, for instance `onLog` */
+  of(callback: string): DropObserver {
+    return {
+      onDropped: (count) => {
+        this.#counts.set(callback, (this.#counts.get(callback) ?? 0) + 1);
+        if (count !== 1 && count % REPORT_EVERY !== 0) return;
+        this.#warn(
+          `${callback} is too slow: ${figure(MAX_WAITING_CALLS)} calls wait for its promise, and the oldest are dropped (${figure(count)} so far). Let it return sooner, or hand the work to a queue of your own`,
+        );
+      },
+      onCaughtUp: (count) =>
+        this.#warn(`${callback} has caught up; ${figure(count)} of its calls were dropped meanwhile`),
+    };
+  }
+
+  /** Number of dropped calls, by callback. */
+  counts(): Record<string, number> {
+    return Object.fromEntries(this.#counts);
+  }
 }

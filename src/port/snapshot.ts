@@ -12,7 +12,7 @@ import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import type { Era } from "../protocol/era.js";
 import { redactText } from "../util/redact-text.js";
 import type { Port } from "./port.js";
-import type { SuspensionCounts } from "./suspensions/call-rounds.js";
+import type { SuspensionCounts } from "./port-core.js";
 
 /** One server in a snapshot. */
 export interface ServerSnapshot {

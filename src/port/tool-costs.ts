@@ -6,7 +6,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import { tokensOfBytes } from "../util/estimate-tokens.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
-import type { OwnToolSet } from "./own-tools/own-tool-set.js";
+import type { Port } from "./port.js";
 
 /**
  * Counts the tokens of one definition.
@@ -68,14 +68,8 @@ export interface ToolCosts {
 /** How many tools are counted at a time. */
 const CONCURRENT_COUNTS = 8;
 
-/** The part of a port that is counted. */
-interface CountedPort {
-  readonly catalog: { tools(): readonly ToolInfo[] };
-  readonly own: OwnToolSet;
-}
-
 export async function toolCosts(
-  port: CountedPort,
+  port: Port,
   { count, servers }: Pick<CostOptions, "count" | "servers">,
 ): Promise<ToolCosts> {
   if (count !== undefined && typeof count !== "function")

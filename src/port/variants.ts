@@ -8,7 +8,6 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Era, withoutTasks } from "../protocol/era.js";
 import type { Relay } from "../protocol/relay.js";
 import { createRelayedRequests, type RelayedRequests } from "../protocol/server-requests/relayed-requests.js";
-import { connectionPartsOf, type PoolHost } from "./port-pool.js";
 
 /** One connection for one server and one set of capabilities. */
 interface Variant {
@@ -22,14 +21,17 @@ interface Variant {
 const MAX_VARIANTS = 8;
 
 export class Variants {
-  readonly #host: PoolHost;
+  readonly #createParts: () => ConnectionParts;
+  readonly #idleTimeoutMs: number | undefined;
   /** By server, then by `capabilityKey`. */
   readonly #servers = new Map<string, Map<string, Variant>>();
   #parts: ConnectionParts | undefined;
   #stopUpkeep: (() => void) | undefined;
 
-  constructor(host: PoolHost) {
-    this.#host = host;
+  /** @param createParts creates what the ordinary connections of the port have */
+  constructor(createParts: () => ConnectionParts, idleTimeoutMs: number | undefined) {
+    this.#createParts = createParts;
+    this.#idleTimeoutMs = idleTimeoutMs;
   }
 
   /** @param ordinary the connection with the capabilities of the port */
@@ -128,9 +130,8 @@ export class Variants {
   }
 
   #partsOf(): ConnectionParts {
-    this.#parts ??= connectionPartsOf(this.#host);
-    const { idleTimeoutMs } = this.#host.parts.settings;
-    this.#stopUpkeep ??= startUpkeep(this, { healthCheckMs: undefined, idleTimeoutMs });
+    this.#parts ??= this.#createParts();
+    this.#stopUpkeep ??= startUpkeep(this, { healthCheckMs: undefined, idleTimeoutMs: this.#idleTimeoutMs });
     return this.#parts;
   }
 

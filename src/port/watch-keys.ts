@@ -1,5 +1,7 @@
-/** Watches the records of one kind in the store. */
+/** Watches records in the store that other processes change. */
 import { toToolportError } from "../errors/to-toolport-error.js";
+import { serverIdentity, userPrefix } from "../state/server-keys.js";
+import type { PortCore } from "./port-core.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** Warns if the store cannot be watched. Returns a function that stops it. */
@@ -31,4 +33,19 @@ export function userOf(kind: string, key: string): string | undefined {
   } catch {
     return user;
   }
+}
+
+/** Watches the pins of all users with one watch. Returns a function that stops it. */
+export const watchPins = (
+  parts: SharedParts,
+  portOf: (principal: string | undefined) => PortCore | undefined,
+): (() => void) => watchKeys(parts, "pins/", (key) => pinChanged(key, portOf));
+
+/** Another process changed a pin: compares the tools of the user with their pins again. */
+function pinChanged(key: string, portOf: (principal: string | undefined) => PortCore | undefined): void {
+  const port = portOf(userOf("pins", key));
+  if (port === undefined) return;
+  const identity = key.slice(userPrefix("pins", port.principal?.name).length);
+  for (const config of port.configs())
+    if (identity === serverIdentity(config)) void port.catalog.pinsChanged(config.name);
 }

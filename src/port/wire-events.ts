@@ -5,19 +5,18 @@ import type { ObservedExchange } from "../transports/http/network/guarded-fetch.
 import { toPlainText } from "../transports/to-plain-text.js";
 import type { SharedParts } from "./shared-parts.js";
 
-interface WireHost {
-  readonly parts: Pick<SharedParts, "emitter">;
-  readonly principal: { readonly name: string } | undefined;
-}
-
+type Emitter = SharedParts["emitter"];
 type Tap = (direction: "sent" | "received", message: unknown) => void;
 
 /** Returns the tap of a connection while something listens to `message`. */
-export function messageEvents({ parts, principal }: WireHost, config: ServerConfig): () => Tap | undefined {
-  const { emitter } = parts;
+export function messageEvents(
+  emitter: Emitter,
+  principal: string | undefined,
+  config: ServerConfig,
+): () => Tap | undefined {
   const redact = secretsOf(config).foreign;
   const tap: Tap = (direction, message) =>
-    emitter.emit("message", { server: config.name, direction, message, redact, principal: principal?.name });
+    emitter.emit("message", { server: config.name, direction, message, redact, principal });
   return () => (emitter.has("message") ? tap : undefined);
 }
 
@@ -25,10 +24,10 @@ const MAX_LINE = 4_000;
 
 /** Splits stderr into lines while something listens to `stderr`. */
 export function stderrEvents(
-  { parts, principal }: WireHost,
+  emitter: Emitter,
+  principal: string | undefined,
   config: ServerConfig,
 ): (chunk: Uint8Array) => void {
-  const { emitter } = parts;
   const redact = secretsOf(config).foreign;
   let decoder = new TextDecoder();
   let rest = "";
@@ -44,7 +43,7 @@ export function stderrEvents(
     if (rest.length > MAX_LINE) rest = "";
     for (const raw of lines) {
       const line = redact(toPlainText(raw)).trimEnd().slice(0, MAX_LINE);
-      if (line !== "") emitter.emit("stderr", { server: config.name, line, principal: principal?.name });
+      if (line !== "") emitter.emit("stderr", { server: config.name, line, principal });
     }
   };
 }
@@ -64,7 +63,7 @@ function redactChallenge(exchange: ObservedExchange, { redact }: AuthEventSource
 }
 
 /** Describes requests to authorization servers while something listens to `authRequest`. */
-export function authEvents(emitter: SharedParts["emitter"], principal?: string) {
+export function authEvents(emitter: Emitter, principal?: string) {
   return (exchange: ObservedExchange, login: AuthEventSource): void => {
     if (!emitter.has("authRequest")) return;
     const emit = ({ describeExchange }: typeof import("../auth/describe-exchange.js")) =>

@@ -9,7 +9,7 @@ import {
 } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import type { ResourcesAsToolsOption } from "../../src/port/own-tools/resource-tools.js";
+import type { ResourcesAsToolsOption } from "../../src/port/own-tools/own-tools.js";
 import { openAttackScene } from "./attack-scene.js";
 import { openGateway } from "./gateway-scene.js";
 

@@ -118,7 +118,7 @@ test("at most 8 capability sets have connections; the one not used for longest i
   const port = createTestPort({ up: http.entry });
   const set = (index: number) => createTestRelay({ capabilities: { experimental: { [`x${index}`]: {} } } });
   for (let index = 0; index < 12; index += 1) await callRelayed(port, { tool: "plain" }, set(index));
-  const variants = await port.variants.load();
+  const variants = await port.variants();
   expect(variants.size).toBe(8);
   // The ordinary one, and the 8.
   await waitFor(() => http.sessionIds.length === 9);

@@ -3,11 +3,10 @@ import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import { ownerNames, throwMissing } from "../find-tool.js";
-import type { ListsHost, PortLists } from "./port-lists.js";
+import type { PortCore } from "../port-core.js";
+import type { PortLists } from "./port-lists.js";
 
-export interface FinderHost extends ListsHost {
-  readonly lists: PortLists;
-}
+export type ListedPort = PortCore & { readonly lists: PortLists };
 
 /** Beyond this number all hints are forgotten. */
 const MAX_HINTS = 10_000;
@@ -18,7 +17,7 @@ const MAX_HINTS = 10_000;
  * @param hints servers of tools, by public name, as users have found them
  */
 export async function findForCall(
-  port: FinderHost,
+  port: ListedPort,
   { name, hints }: { readonly name: string; readonly hints: Map<string, string> },
   wait: WaitOptions,
 ): Promise<CatalogEntry> {
@@ -55,7 +54,7 @@ export async function findForCall(
 
 /** Lists these servers until one of them has the tool. */
 async function provide(
-  { lists, catalog, parts }: FinderHost,
+  { lists, catalog, parts }: ListedPort,
   { name, servers }: { name: string; servers: readonly string[] },
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {
@@ -75,7 +74,7 @@ async function provide(
 
 /** Saved lists may name the server. Its own list decides. */
 async function inSavedLists(
-  port: FinderHost,
+  port: ListedPort,
   name: string,
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {

@@ -7,9 +7,10 @@ import { InternedLists } from "../../catalog/interned-lists.js";
 import { SharedSnapshots } from "../../catalog/shared-snapshots.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { RememberedEra } from "../../protocol/era-memory.js";
+import type { PortCore } from "../port-core.js";
 import { bringUpLean, rereadLean } from "./bring-up-lean.js";
-import { type FinderHost, findForCall } from "./find-for-call.js";
-import { type ListsHost, PortLists } from "./port-lists.js";
+import { findForCall, type ListedPort } from "./find-for-call.js";
+import { PortLists } from "./port-lists.js";
 import { watchUsers } from "./watch-users.js";
 
 export type LeanParts = ReturnType<typeof createLeanParts>;
@@ -22,8 +23,8 @@ export function createLeanParts() {
     /** Snapshots of users whose lists are the same. */
     snapshots: new SharedSnapshots(),
     shareEra: (era: RememberedEra) => shareEra(interned, era),
-    createLists: (port: ListsHost) => new PortLists(port, interned),
-    findForCall: (port: FinderHost, name: string, wait: WaitOptions) =>
+    createLists: (port: PortCore) => new PortLists(port, interned),
+    findForCall: (port: ListedPort, name: string, wait: WaitOptions) =>
       findForCall(port, { name, hints }, wait),
     bringUp: bringUpLean,
     reread: rereadLean,

@@ -1,15 +1,12 @@
 /** Provides the lists of a port when a gateway needs them, and listens for changes while a client does. */
-import type { Catalog } from "../../catalog/catalog.js";
 import type { InternedLists } from "../../catalog/interned-lists.js";
 import { OnDemandLists } from "../../catalog/on-demand-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
-import type { ConnectionPool } from "../../connection/connection-pool.js";
-import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { type ListName, listNameOf } from "../../protocol/change-watch.js";
 import type { Session } from "../../protocol/session.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { SharedParts } from "../shared-parts.js";
+import type { PortCore } from "../port-core.js";
 import { MissingLists } from "./missing-lists.js";
 import { WatchedLists } from "./watched-lists.js";
 
@@ -20,23 +17,6 @@ export interface NeedOptions {
   /** How long to wait for servers that are not connected, or whose old lists can be used. @default 1000 */
   readonly limitMs?: number | undefined;
   readonly signal?: AbortSignal | undefined;
-}
-
-/** The part of a port that this needs. */
-export interface ListsHost {
-  readonly parts: SharedParts;
-  readonly isLean: boolean;
-  readonly principal: { readonly name: string } | undefined;
-  readonly pool: ConnectionPool;
-  readonly catalog: Catalog;
-  readonly saved: { restoreLists(configs: readonly ServerConfig[]): Promise<void> } | undefined;
-  opened(): Promise<void> | undefined;
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
-  read<Result>(
-    connection: ServerConnection,
-    run: (session: Session) => Promise<Result>,
-    wait: WaitOptions,
-  ): Promise<Result>;
 }
 
 const LIMIT_MS = 1_000;
@@ -56,7 +36,7 @@ interface Reading {
 export class PortLists {
   /** Reads single lists. */
   readonly onDemand: OnDemandLists;
-  readonly #port: ListsHost;
+  readonly #port: PortCore;
   readonly #watched: WatchedLists;
   /** Reads under way, by list and server, and when they began. */
   #reading: Map<string, Reading> | undefined;
@@ -68,7 +48,7 @@ export class PortLists {
   #missing: MissingLists | undefined;
 
   /** @param interned equal lists of different users are kept once */
-  constructor(port: ListsHost, interned: InternedLists) {
+  constructor(port: PortCore, interned: InternedLists) {
     this.#port = port;
     this.onDemand = new OnDemandLists(port.catalog.host(), interned);
     this.#watched = new WatchedLists({

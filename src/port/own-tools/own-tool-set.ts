@@ -1,22 +1,33 @@
 /** The tools that a port itself offers: which of them models see, and how they are called. */
 
+import { compileNames } from "../../catalog/filters/glob.js";
 import { RESERVED_NAMES } from "../../catalog/names/name-owners.js";
-import { CALL_TOOL_NAME, readCallArguments } from "../../catalog/search/deferred-tools.js";
-import type { Artifacts } from "../../execution/artifacts/artifact-store.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
+import { isSafeName } from "../../catalog/names/safe-name.js";
+import { chooseDeferred, type DeferralRules } from "../../catalog/search/deferral.js";
+import {
+  CALL_TOOL_NAME,
+  deferredTools,
+  readCallArguments,
+  readSearchArguments,
+  SEARCH_TOOLS_NAME,
+} from "../../catalog/search/deferred-tools.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { resultSizeStep } from "../../execution/result-size.js";
+import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
-import type { SharedParts } from "../shared-parts.js";
+import type { DeferToolsOptions } from "../options.js";
+import type { PortCore } from "../port-core.js";
+import type { PortSettings } from "../read-options.js";
 import { createArtifactTool, readArtifactInfo } from "./artifact-tool.js";
-import { type DeferredHost, DeferredView } from "./deferred-view.js";
 import {
-  assertOwnNames,
-  callOwnTool,
   type ItemRules,
   type OwnTool,
   type OwnToolFamily,
   type RuledTool,
+  textResult,
   toOwnInfo,
 } from "./own-tools.js";
 import { createPromptTools } from "./prompt-tools.js";
@@ -30,19 +41,13 @@ export interface ShownSelection {
   readonly isWanted: (tool: ToolInfo) => boolean;
 }
 
-/** The part of a port that the set of its own tools needs. */
-interface OwnToolSetHost extends DeferredHost {
-  readonly parts: SharedParts;
-  readonly artifacts: Artifacts;
-}
-
 export class OwnToolSet {
-  readonly #port: OwnToolSetHost;
+  readonly #port: PortCore;
   readonly #deferred: DeferredView;
   readonly #families: readonly { family: OwnToolFamily; infos: readonly ToolInfo[] }[];
   readonly #byName = new Map<string, OwnTool>();
 
-  constructor(port: OwnToolSetHost) {
+  constructor(port: PortCore) {
     const { resourcesAsTools, promptsAsTools } = port.parts.settings;
     this.#port = port;
     this.#deferred = new DeferredView(port);
@@ -131,3 +136,149 @@ export class OwnToolSet {
     return tool !== undefined && this.#deferred.owns(tool) && !this.#deferred.isOn ? undefined : tool;
   }
 }
+
+/** Errors that a model can correct: returned as a result with `isError` instead of thrown. */
+const SLIPS: readonly string[] = [
+  "TOOL_NOT_FOUND",
+  "TOOL_WITHHELD",
+  "TOOL_CHANGED",
+  "INVALID_ARGUMENTS",
+  "RESOURCE_NOT_FOUND",
+  "PROMPT_NOT_FOUND",
+  "UNKNOWN_SERVER",
+];
+
+/** Calls the tool. An error that the model can correct becomes a result with `isError`. */
+async function callOwnTool(
+  port: PortCore,
+  tool: OwnTool,
+  { args, options }: { args: Readonly<Record<string, unknown>>; options: CallToolOptions },
+): Promise<ToolResult> {
+  const startedAt = performance.now();
+  const { parts, principal } = port;
+  const { maxResultBytes } = parts.settings;
+  const limit =
+    maxResultBytes === undefined
+      ? undefined
+      : resultSizeStep(maxResultBytes, { report: parts.report, artifacts: () => port.artifacts });
+  const answer = async (): Promise<ToolResult> => {
+    try {
+      const answered = await tool.call(args, options);
+      if (typeof answered !== "string") return answered;
+      const result = textResult(answered);
+      return limit === undefined ? result : await limit(async () => result)(call);
+    } catch (error) {
+      if (!ToolportError.isInstance(error) || !SLIPS.includes(error.code)) throw error;
+      return textResult(error.message, true);
+    }
+  };
+  const call: ToolCall = {
+    tool: toOwnInfo(tool),
+    args,
+    options,
+    principal: principal?.name,
+    attempts: [],
+    startedAt,
+    deadline: Number.POSITIVE_INFINITY,
+    patient: true,
+    budget: { leftMs: 0 },
+  };
+  return { ...(await answer()), durationMs: performance.now() - startedAt };
+}
+
+/** The names must be valid for every provider, and unique. */
+function assertOwnNames(option: string, names: readonly unknown[]): void {
+  const issues = names.flatMap((name, index) => {
+    const isGood = typeof name === "string" && isSafeName(name) && names.indexOf(name) === index;
+    return isGood
+      ? []
+      : [{ path: option, message: `${JSON.stringify(name)} is not a name that every provider accepts` }];
+  });
+  if (issues.length > 0) throw new ConfigError({ code: "INVALID_CONFIG", issues });
+}
+
+/** The default of `deferTools.above`. */
+const DEFAULT_ABOVE = 10_000;
+const NO_TOOLS: ReadonlySet<ToolInfo> = new Set();
+
+/** The view that models have when tools are deferred: a search and a call in place of the tools that are not shown. */
+class DeferredView {
+  readonly #port: PortCore;
+  readonly #rules: DeferralRules;
+  /** Of the latest catalog. */
+  #known: { tools: readonly ToolInfo[]; deferred: ReadonlySet<ToolInfo> } | undefined;
+
+  constructor(port: PortCore) {
+    const {
+      mode = "always",
+      above = DEFAULT_ABOVE,
+      alwaysVisible,
+    } = readMode(port.parts.settings.deferTools);
+    const isNamed = compileNames(alwaysVisible ?? []);
+    this.#port = port;
+    this.#rules = {
+      mode,
+      above,
+      isAlwaysVisible: ({ name, sourceName }) => isNamed(name) || isNamed(sourceName),
+      serverOf: (name) => port.pool.configOf(name),
+    };
+  }
+
+  /** False if no option defers tools, now or later. */
+  get isOn(): boolean {
+    return this.#rules.mode !== "never" || this.#port.pool.configs().some(({ defer }) => defer === true);
+  }
+
+  /** True for search and call. */
+  owns({ name }: { readonly name: string }): boolean {
+    return name === SEARCH_TOOLS_NAME || name === CALL_TOOL_NAME;
+  }
+
+  /** The two tools, if this selection of servers needs them. */
+  shown(servers: readonly string[] | undefined): OwnTool[] {
+    if (!this.isOn) return [];
+    if (this.#rules.mode === "always") return this.tools(servers);
+    const hidden = new Set([...this.deferred()].map(({ server }) => server));
+    const named = this.#port.pool.names.filter(
+      (name) => hidden.has(name) && (servers?.includes(name) ?? true),
+    );
+    return named.length === 0 ? [] : this.tools(named);
+  }
+
+  /** Search and call. @param servers that the description names */
+  tools(servers: readonly string[] = this.#port.pool.names): OwnTool[] {
+    const calls: Record<string, OwnTool["call"]> = {
+      [SEARCH_TOOLS_NAME]: (args, options) => this.#search(args, options),
+      [CALL_TOOL_NAME]: (args, options) => this.#call(args, options),
+    };
+    return deferredTools(servers).map((tool) => ({ ...tool, call: calls[tool.name]! }));
+  }
+
+  /** The tools of servers that models do not see until they search for them. */
+  deferred(): ReadonlySet<ToolInfo> {
+    if (!this.isOn) return NO_TOOLS;
+    const tools = this.#port.catalog.tools();
+    if (this.#known?.tools !== tools) this.#known = { tools, deferred: chooseDeferred(tools, this.#rules) };
+    return this.#known.deferred;
+  }
+
+  async #search(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<string> {
+    const port = this.#port;
+    await port.bringUp(port.pool.all(), options);
+    const { query, limit } = readSearchArguments(args);
+    const { searchAnswer } = await import("../../catalog/search/search-answer.js");
+    return searchAnswer(await port.catalog.search(query, limit));
+  }
+
+  async #call(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<ToolResult> {
+    const call = readCallArguments(args);
+    if ("problem" in call) return textResult(call.problem, true);
+    const found = this.#port.catalog.entry(call.name)?.info;
+    if (found !== undefined && !isForModel(found))
+      return textResult(`There is no tool named ${JSON.stringify(call.name)}`, true);
+    return this.#port.callTool(call.name, call.args, options);
+  }
+}
+
+const readMode = (option: PortSettings["deferTools"] = false): DeferToolsOptions =>
+  typeof option === "boolean" ? { mode: option ? "always" : "never" } : option;

@@ -1,21 +1,13 @@
 /** Tools that the port itself offers in addition to those of the servers. */
-import { isSafeName } from "../../catalog/names/safe-name.js";
-import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
-import type { Artifacts } from "../../execution/artifacts/artifact-store.js";
-import { type ResultSizeOption, resultSizeStep } from "../../execution/result-size.js";
-import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
+import type { ConnectionPool } from "../../connection/connection-pool.js";
+import type { WaitOptions } from "../../connection/server-connection.js";
+import type { CallToolOptions } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../model/listed-tool.js";
+import type { ResourceContents } from "../../model/resource-info.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { suggest } from "../../util/suggest.js";
-import type { ResourceReader } from "../resources/read-resource.js";
-
-/** The part of a port that its own tools need. */
-export interface OwnToolHost extends ResourceReader {
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
-}
+import type { ReadResourceOptions } from "../server-access.js";
 
 /** Used as the server name of these tools. */
 const OWN_SERVER = "toolport";
@@ -34,6 +26,89 @@ export interface OwnTool {
     options: CallToolOptions,
   ): Promise<string | ToolResult> | string | ToolResult;
 }
+
+/** A resource or a template, as models see it. */
+export interface ListedResource {
+  readonly mcpServer: string;
+  readonly uri: string | null;
+  readonly uriTemplate: string | null;
+  readonly name: string | null;
+  readonly description: string | null;
+  readonly mimeType: string | null;
+}
+
+/** Names, descriptions and output of the two tools for resources. */
+export interface ResourceToolsOptions {
+  /** Only the resources of these servers. @default all */
+  readonly servers?: readonly string[];
+  readonly list?: {
+    /** @default "list_resources" */
+    readonly name?: string;
+    readonly description?: string;
+    /** Formats the list for the model. @default JSON of the list */
+    readonly present?: (resources: readonly ListedResource[]) => string | Promise<string>;
+  };
+  readonly read?: {
+    /** @default "read_resource"; `get_resource` works as well */
+    readonly name?: string;
+    readonly description?: string;
+    /** Description of the argument `mcpServer`. */
+    readonly mcpServer?: string;
+    /** Description of the argument `uri`. */
+    readonly uri?: string;
+    /** Formats the contents for the model. @default JSON of the contents */
+    readonly present?: (
+      contents: readonly ResourceContents[],
+      resource: { readonly server: string; readonly uri: string },
+    ) => string | Promise<string>;
+  };
+}
+
+/** Access to the resources, for tools of your own. */
+export interface ResourceAccess {
+  /** Lists the resources and templates of all servers. Connects servers that have not been listed yet. */
+  list(wait?: WaitOptions): Promise<ListedResource[]>;
+  read(server: string, uri: string, options?: ReadResourceOptions): Promise<ResourceContents[]>;
+}
+
+/**
+ * Creates your own tools for resources, in place of the two.
+ *
+ * @example
+ * ```ts
+ * const resourcesAsTools: ResourcesPresenter = (resources) => [
+ *   {
+ *     name: "manual",
+ *     description: "Looks up a page of the manual",
+ *     inputSchema: { type: "object", properties: { page: { type: "string" } }, required: ["page"] },
+ *     call: async ({ page }) => (await resources.read("docs", `docs://${page}`))[0]?.text ?? "",
+ *   },
+ * ];
+ * ```
+ */
+export type ResourcesPresenter = (resources: ResourceAccess) => readonly OwnTool[];
+
+/** Whether and how resources are offered as tools. */
+export type ResourcesAsToolsOption = boolean | ResourceToolsOptions | ResourcesPresenter;
+
+/** Names and descriptions of the two tools for prompts. */
+export interface PromptToolsOptions {
+  /** Only the prompts of these servers. @default all */
+  readonly servers?: readonly string[];
+  readonly list?: {
+    /** @default "list_prompts" */
+    readonly name?: string;
+    readonly description?: string;
+  };
+  readonly get?: {
+    /** @default "get_prompt" */
+    readonly name?: string;
+    readonly description?: string;
+  };
+}
+
+/** Whether and how prompts are offered as tools. */
+export type PromptsAsToolsOption = boolean | PromptToolsOptions;
 
 /** A resource, a template or a prompt that an own tool shows or reads, as its server names it. */
 export type OwnToolItem = { readonly server: string } & (
@@ -81,17 +156,6 @@ export interface OwnToolFamily {
   isCoveredBy(servers: readonly string[]): boolean;
 }
 
-/** Errors that a model can correct: returned as a result with `isError` instead of thrown. */
-const SLIPS: readonly string[] = [
-  "TOOL_NOT_FOUND",
-  "TOOL_WITHHELD",
-  "TOOL_CHANGED",
-  "INVALID_ARGUMENTS",
-  "RESOURCE_NOT_FOUND",
-  "PROMPT_NOT_FOUND",
-  "UNKNOWN_SERVER",
-];
-
 export const textResult = (text: string, isError = false): ToolResult =>
   toToolResult({ content: [{ type: "text", text }], isError }, OWN_SERVER);
 
@@ -99,70 +163,12 @@ export const textResult = (text: string, isError = false): ToolResult =>
 export const toOwnInfo = ({ name, title, description, inputSchema }: Omit<OwnTool, "call">): ToolInfo =>
   Object.freeze({ name, title, description, inputSchema, server: OWN_SERVER, sourceName: name });
 
-interface OwnToolCaller {
-  readonly principal: { readonly name: string } | undefined;
-  readonly artifacts: Artifacts;
-  readonly parts: {
-    readonly settings: { readonly maxResultBytes?: ResultSizeOption | undefined };
-    report(error: unknown): void;
-  };
-}
-
-/** Calls the tool. An error that the model can correct becomes a result with `isError`. */
-export async function callOwnTool(
-  port: OwnToolCaller,
-  tool: OwnTool,
-  { args, options }: { args: Readonly<Record<string, unknown>>; options: CallToolOptions },
-): Promise<ToolResult> {
-  const startedAt = performance.now();
-  const { parts, principal } = port;
-  const { maxResultBytes } = parts.settings;
-  const limit =
-    maxResultBytes === undefined
-      ? undefined
-      : resultSizeStep(maxResultBytes, { report: parts.report, artifacts: () => port.artifacts });
-  const answer = async (): Promise<ToolResult> => {
-    try {
-      const answered = await tool.call(args, options);
-      if (typeof answered !== "string") return answered;
-      const result = textResult(answered);
-      return limit === undefined ? result : await limit(async () => result)(call);
-    } catch (error) {
-      if (!ToolportError.isInstance(error) || !SLIPS.includes(error.code)) throw error;
-      return textResult(error.message, true);
-    }
-  };
-  const call: ToolCall = {
-    tool: toOwnInfo(tool),
-    args,
-    options,
-    principal: principal?.name,
-    attempts: [],
-    startedAt,
-    deadline: Number.POSITIVE_INFINITY,
-    patient: true,
-    budget: { leftMs: 0 },
-  };
-  return { ...(await answer()), durationMs: performance.now() - startedAt };
-}
-
-/** The names must be valid for every provider, and unique. */
-export function assertOwnNames(option: string, names: readonly unknown[]): void {
-  const issues = names.flatMap((name, index) => {
-    const isGood = typeof name === "string" && isSafeName(name) && names.indexOf(name) === index;
-    return isGood
-      ? []
-      : [{ path: option, message: `${JSON.stringify(name)} is not a name that every provider accepts` }];
-  });
-  if (issues.length > 0) throw new ConfigError({ code: "INVALID_CONFIG", issues });
-}
-
 export class ExposedServers {
-  readonly #pool: { readonly names: readonly string[] };
+  readonly #pool: ConnectionPool;
   readonly #only: readonly string[] | undefined;
 
   /** @param only the servers that the option selects; undefined: all */
-  constructor(pool: { readonly names: readonly string[] }, only: readonly string[] | undefined) {
+  constructor(pool: ConnectionPool, only: readonly string[] | undefined) {
     this.#pool = pool;
     this.#only = only;
   }
@@ -201,3 +207,12 @@ export class ExposedServers {
     return { problem: `${what}. ${hint}` };
   }
 }
+
+export const waitOf = ({ signal, timeoutMs }: CallToolOptions): WaitOptions => ({ signal, timeoutMs });
+
+/** The options of the call that also apply to reading. */
+export const accessOf = ({ signal, timeoutMs, context }: CallToolOptions): ReadResourceOptions => ({
+  signal,
+  timeoutMs,
+  context,
+});

@@ -3,42 +3,26 @@ import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { getPrompt } from "../get-prompt.js";
+import type { PortCore } from "../port-core.js";
 import {
+  accessOf,
   ExposedServers,
   type ItemRules,
   type OwnToolFamily,
-  type OwnToolHost,
+  type PromptsAsToolsOption,
+  type PromptToolsOptions,
   type RuledTool,
   ruledTool,
   shownOnly,
   textResult,
+  waitOf,
 } from "./own-tools.js";
-import { accessOf, waitOf } from "./resource-tools.js";
-
-/** Names and descriptions of the two tools. */
-export interface PromptToolsOptions {
-  /** Only the prompts of these servers. @default all */
-  readonly servers?: readonly string[];
-  readonly list?: {
-    /** @default "list_prompts" */
-    readonly name?: string;
-    readonly description?: string;
-  };
-  readonly get?: {
-    /** @default "get_prompt" */
-    readonly name?: string;
-    readonly description?: string;
-  };
-}
-
-/** Whether and how prompts are offered as tools. */
-export type PromptsAsToolsOption = boolean | PromptToolsOptions;
 
 const LIST_NAME = "list_prompts";
 const GET_NAME = "get_prompt";
 
 export function createPromptTools(
-  port: OwnToolHost,
+  port: PortCore,
   option: Exclude<PromptsAsToolsOption, false>,
 ): OwnToolFamily {
   const options = option === true ? {} : option;
@@ -53,7 +37,7 @@ export function createPromptTools(
 const textOf = (value: unknown): string | null =>
   typeof value === "string" ? sanitiseText(value).text : null;
 
-function listTool(port: OwnToolHost, servers: ExposedServers, { list = {} }: PromptToolsOptions): RuledTool {
+function listTool(port: PortCore, servers: ExposedServers, { list = {} }: PromptToolsOptions): RuledTool {
   return ruledTool({
     name: list.name ?? LIST_NAME,
     description:
@@ -81,7 +65,7 @@ function listTool(port: OwnToolHost, servers: ExposedServers, { list = {} }: Pro
 }
 
 /** The prompts that the caller may see. */
-const promptsOf = ({ catalog }: OwnToolHost, servers: ExposedServers, rules: ItemRules | undefined) =>
+const promptsOf = ({ catalog }: PortCore, servers: ExposedServers, rules: ItemRules | undefined) =>
   shownOnly(
     rules,
     catalog.prompts().filter(({ server }) => servers.has(server)),
@@ -89,7 +73,7 @@ const promptsOf = ({ catalog }: OwnToolHost, servers: ExposedServers, rules: Ite
   );
 
 function getTool(
-  port: OwnToolHost,
+  port: PortCore,
   servers: ExposedServers,
   { list = {}, get = {} }: PromptToolsOptions,
 ): RuledTool {

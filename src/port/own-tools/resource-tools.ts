@@ -1,87 +1,26 @@
 /** Offers resources to models as two tools: one lists them, one reads them. */
 
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
-import type { WaitOptions } from "../../connection/server-connection.js";
 import { CatalogError } from "../../errors/catalog-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import { suggest } from "../../util/suggest.js";
-import { type ReadResourceOptions, readResource } from "../resources/read-resource.js";
+import type { PortCore } from "../port-core.js";
+import { readResource } from "../resources/read-resource.js";
 import {
+  accessOf,
   ExposedServers,
-  type OwnTool,
+  type ListedResource,
   type OwnToolFamily,
-  type OwnToolHost,
   type OwnToolItem,
+  type ResourceAccess,
+  type ResourcesAsToolsOption,
+  type ResourceToolsOptions,
   type RuledTool,
   ruledTool,
   shownOnly,
   textResult,
+  waitOf,
 } from "./own-tools.js";
-
-/** A resource or a template, as models see it. */
-export interface ListedResource {
-  readonly mcpServer: string;
-  readonly uri: string | null;
-  readonly uriTemplate: string | null;
-  readonly name: string | null;
-  readonly description: string | null;
-  readonly mimeType: string | null;
-}
-
-/** Names, descriptions and output of the two tools. */
-export interface ResourceToolsOptions {
-  /** Only the resources of these servers. @default all */
-  readonly servers?: readonly string[];
-  readonly list?: {
-    /** @default "list_resources" */
-    readonly name?: string;
-    readonly description?: string;
-    /** Formats the list for the model. @default JSON of the list */
-    readonly present?: (resources: readonly ListedResource[]) => string | Promise<string>;
-  };
-  readonly read?: {
-    /** @default "read_resource"; `get_resource` works as well */
-    readonly name?: string;
-    readonly description?: string;
-    /** Description of the argument `mcpServer`. */
-    readonly mcpServer?: string;
-    /** Description of the argument `uri`. */
-    readonly uri?: string;
-    /** Formats the contents for the model. @default JSON of the contents */
-    readonly present?: (
-      contents: readonly ResourceContents[],
-      resource: { readonly server: string; readonly uri: string },
-    ) => string | Promise<string>;
-  };
-}
-
-/** Access to the resources, for tools of your own. */
-export interface ResourceAccess {
-  /** Lists the resources and templates of all servers. Connects servers that have not been listed yet. */
-  list(wait?: WaitOptions): Promise<ListedResource[]>;
-  read(server: string, uri: string, options?: ReadResourceOptions): Promise<ResourceContents[]>;
-}
-
-/**
- * Creates your own tools for resources, in place of the two.
- *
- * @example
- * ```ts
- * const resourcesAsTools: ResourcesPresenter = (resources) => [
- *   {
- *     name: "manual",
- *     description: "Looks up a page of the manual",
- *     inputSchema: { type: "object", properties: { page: { type: "string" } }, required: ["page"] },
- *     call: async ({ page }) => (await resources.read("docs", `docs://${page}`))[0]?.text ?? "",
- *   },
- * ];
- * ```
- */
-export type ResourcesPresenter = (resources: ResourceAccess) => readonly OwnTool[];
-
-/** Whether and how resources are offered as tools. */
-export type ResourcesAsToolsOption = boolean | ResourceToolsOptions | ResourcesPresenter;
 
 const LIST_NAME = "list_resources";
 const READ_NAME = "read_resource";
@@ -89,7 +28,7 @@ const READ_NAME = "read_resource";
 const READ_ALIAS = "get_resource";
 
 export function createResourceTools(
-  port: OwnToolHost,
+  port: PortCore,
   option: Exclude<ResourcesAsToolsOption, false>,
 ): OwnToolFamily {
   const options = typeof option === "object" ? option : {};
@@ -111,7 +50,7 @@ export function createResourceTools(
   return { option: "resourcesAsTools", tools, isCoveredBy: (chosen) => servers.isCoveredBy(chosen) };
 }
 
-function listed({ catalog }: OwnToolHost, servers: ExposedServers): ListedResource[] {
+function listed({ catalog }: PortCore, servers: ExposedServers): ListedResource[] {
   const infos: (Partial<ResourceInfo> & Partial<ResourceTemplateInfo> & { server: string })[] = [
     ...catalog.resources(),
     ...catalog.resourceTemplates(),
@@ -152,7 +91,7 @@ const itemOf = ({ mcpServer: server, uri, uriTemplate }: ListedResource): OwnToo
   uri === null ? { server, uri: uriTemplate ?? "", isTemplate: true } : { server, uri };
 
 function readTool(
-  port: OwnToolHost,
+  port: PortCore,
   {
     access,
     servers,
@@ -226,12 +165,3 @@ const presentContents = (contents: readonly ResourceContents[]): string =>
       ...(text === undefined && blob !== undefined ? { blob } : { text: text ?? "" }),
     })),
   );
-
-export const waitOf = ({ signal, timeoutMs }: CallToolOptions): WaitOptions => ({ signal, timeoutMs });
-
-/** The options of the call that also apply to reading. */
-export const accessOf = ({ signal, timeoutMs, context }: CallToolOptions): ReadResourceOptions => ({
-  signal,
-  timeoutMs,
-  context,
-});

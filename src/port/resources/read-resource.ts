@@ -2,20 +2,14 @@
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { ResourceContents } from "../../model/resource-info.js";
 import { dependsOnInput } from "../../protocol/session-result.js";
-import type { AccessOptions, ServerAccess } from "../server-access.js";
+import type { PortCore } from "../port-core.js";
+import type { ReadResourceOptions } from "../server-access.js";
 import {
   resourceAddress,
   resourceMissing,
   resourceWithheld,
   type TemplateReference,
 } from "./resource-address.js";
-import type { ResourceCache } from "./resource-cache.js";
-
-/** Options of `readResource()`. */
-export interface ReadResourceOptions extends AccessOptions {
-  /** Use cached contents while the server's time to live lasts. @default `cache` of the server, or of the port */
-  cache?: boolean;
-}
 
 const isContents = (value: unknown): value is ResourceContents =>
   typeof value === "object" && value !== null && typeof (value as { uri?: unknown }).uri === "string";
@@ -23,13 +17,8 @@ const isContents = (value: unknown): value is ResourceContents =>
 /** Two codes are in use for a resource that does not exist. */
 const NOT_FOUND = [-32002, -32602];
 
-/** The part of a port that reading a resource needs. */
-export interface ResourceReader extends ServerAccess {
-  readonly resourceCache: ResourceCache;
-}
-
 export async function readResource(
-  port: ResourceReader,
+  port: PortCore,
   { server, resource }: { server: string; resource: string | TemplateReference },
   { context, cache, ...wait }: ReadResourceOptions,
 ): Promise<ResourceContents[]> {

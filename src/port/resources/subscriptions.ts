@@ -3,12 +3,10 @@ import type { ServerConnection, WaitOptions } from "../../connection/server-conn
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Session } from "../../protocol/session.js";
-import type { RequestFacts, ServerFacts } from "../../telemetry/open-telemetry-attributes.js";
 import { holdHost } from "../../util/timers.js";
 import { withDeadline } from "../../util/with-deadline.js";
+import type { PortCore } from "../port-core.js";
 import type { AccessOptions } from "../server-access.js";
-import type { SharedParts } from "../shared-parts.js";
-import type { ResourceReader } from "./read-resource.js";
 import { type ResourceListener, type ResourceUpdate, UpdateFeed } from "./update-feed.js";
 
 /** One resource with at least one listener. */
@@ -27,28 +25,13 @@ interface Subscription {
   readonly release: () => void;
 }
 
-/** The part of a port that subscriptions need. */
-interface SubscriptionHost extends ResourceReader {
-  readonly parts: SharedParts;
-  read<Result>(
-    connection: ServerConnection,
-    run: (session: Session) => Promise<Result>,
-    wait: WaitOptions,
-  ): Promise<Result>;
-  trace<Result>(
-    session: Session,
-    facts: Omit<RequestFacts, keyof ServerFacts>,
-    run: () => Promise<Result>,
-  ): Promise<Result>;
-}
-
 export class Subscriptions {
-  readonly #port: SubscriptionHost;
+  readonly #port: PortCore;
   readonly #open = new Map<string, Map<string, Subscription>>();
   /** Subscriptions that are ending. A new subscription to the same resource waits for that. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  constructor(port: SubscriptionHost) {
+  constructor(port: PortCore) {
     this.#port = port;
   }
 

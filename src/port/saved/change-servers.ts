@@ -3,45 +3,18 @@
 import { clientPrefixes, deleteCredentials } from "../../auth/credential-records.js";
 import { configIdentity, identifyUrl } from "../../config/config-identity.js";
 import type { ServerConfig } from "../../config/server-config.js";
-import type { ConnectionPool } from "../../connection/connection-pool.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { eraKey } from "../../protocol/era-memory.js";
 import { serverIdentity, serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import type { SharedParts } from "../shared-parts.js";
+import type { PortCore } from "../port-core.js";
 import { SuspensionRecords } from "../suspensions/suspension-records.js";
 import { publicKey } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
 
-/** The part of a port that changes of its servers need. */
-export interface ServerHost {
-  readonly parts: SharedParts;
-  readonly principal: { readonly name: string } | undefined;
-  readonly pool: ConnectionPool;
-  /** Lists are read when they are needed. */
-  readonly isLean: boolean;
-  readonly saved: SavedRecords | undefined;
-  /** All ports, this one included. */
-  all(): readonly ServerHost[];
-  /** The ports that get their servers from this one. */
-  others(): readonly ServerHost[];
-  configs(): readonly ServerConfig[];
-  /** True if the server came from the store and the program has not named it since. */
-  isRestored(name: string): boolean;
-  restore(config: ServerConfig): void;
-  remove(name: string): Promise<void>;
-}
-
-interface SavedRecords {
-  readonly restored: Promise<void>;
-  restoreLists(configs: readonly ServerConfig[]): Promise<void>;
-  forgetEntry(name: string): Promise<void>;
-  forgetLists(config: ServerConfig): Promise<void>;
-}
-
 /** Removes a server from this port and the ports that got it from there, and deletes its records unless `keepState` is set. */
 export async function removeServer(
-  port: ServerHost,
+  port: PortCore,
   name: string,
   { keepState = false }: { keepState?: boolean | undefined } = {},
 ): Promise<void> {
@@ -68,10 +41,10 @@ export async function removeServer(
  * @returns the ports that now have a new server of this name
  */
 export async function followServer(
-  port: ServerHost,
+  port: PortCore,
   name: string,
   config: ServerConfig | undefined,
-): Promise<readonly ServerHost[]> {
+): Promise<readonly PortCore[]> {
   const known = port.pool.configOf(name);
   // The configuration of the program takes precedence over the saved one.
   const isNamedHere = known !== undefined && !port.isRestored(name);
@@ -87,8 +60,8 @@ export async function followServer(
 }
 
 /** This port, and the ports of users that have the same server. Other servers of the same name do not count. */
-function portsWith(port: ServerHost, config: ServerConfig): ServerHost[] {
-  const hasIt = (each: ServerHost) => {
+function portsWith(port: PortCore, config: ServerConfig): PortCore[] {
+  const hasIt = (each: PortCore) => {
     const there = each.pool.configOf(config.name);
     return there !== undefined && isSame(there, config);
   };

@@ -4,17 +4,17 @@ import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import type { ServerHost } from "./change-servers.js";
-import type { SavedState, SavedStateHost } from "./saved-state.js";
+import type { PortCore, SavedRecords } from "../port-core.js";
+import type { SavedState } from "./saved-state.js";
 
-export class PortSaved {
+export class PortSaved implements SavedRecords {
   /** Settles when the state is restored; never rejects. */
   readonly restored: Promise<void>;
   isRestoring: boolean;
   /** Undefined if the code cannot be loaded: the port then works without saved state. */
   readonly #state: Promise<SavedState | undefined>;
 
-  constructor(port: SavedStateHost, parent: ServerHost | undefined) {
+  constructor(port: PortCore, parent: PortCore | undefined) {
     const { settings, warn } = port.parts;
     this.isRestoring = settings.restore !== false;
     this.#state = import("./saved-state.js").then(

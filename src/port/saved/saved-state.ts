@@ -1,28 +1,21 @@
 /** Restores the state of a port from its store, and saves it for the next process. */
 import { tokensPrefix } from "../../auth/credential-records.js";
-import type { Catalog } from "../../catalog/catalog.js";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { PortCore } from "../port-core.js";
 import { watchKeys } from "../watch-keys.js";
-import type { ServerHost } from "./change-servers.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
-
-/** The part of a port that its saved state needs. */
-export interface SavedStateHost extends ServerHost {
-  readonly catalog: Catalog;
-  readonly oauth: { hasNewCredentials(server: string): Promise<boolean> };
-}
 
 export class SavedState {
   /** Settles when the state is restored; never rejects. */
   readonly restored: Promise<void>;
-  readonly #port: SavedStateHost;
-  readonly #parent: ServerHost | undefined;
+  readonly #port: PortCore;
+  readonly #parent: PortCore | undefined;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
   readonly #stopWatching: (() => void)[] = [];
@@ -31,7 +24,7 @@ export class SavedState {
   #following: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(port: SavedStateHost, parent: ServerHost | undefined) {
+  constructor(port: PortCore, parent: PortCore | undefined) {
     const { settings, warn } = port.parts;
     const principal = port.principal?.name;
     this.#port = port;
@@ -94,7 +87,7 @@ export class SavedState {
     await Promise.all(this.#writing);
   }
 
-  async #restore(parent: ServerHost | undefined): Promise<void> {
+  async #restore(parent: PortCore | undefined): Promise<void> {
     const port = this.#port;
     const { settings, warn } = port.parts;
     try {

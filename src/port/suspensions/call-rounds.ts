@@ -1,9 +1,6 @@
 /** Runs the rounds of a call that may be suspended, and saves their outcome. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import type { Catalog } from "../../catalog/catalog.js";
 import { definitionHash } from "../../catalog/safety/definition-hash.js";
-import type { ConnectionPool } from "../../connection/connection-pool.js";
-import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import type { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
@@ -17,7 +14,7 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { isRefusedState } from "../../protocol/refused-state.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import { findTool } from "../find-tool.js";
-import type { SharedParts } from "../shared-parts.js";
+import type { PortCore } from "../port-core.js";
 import type { SuspendWish } from "./check-answers.js";
 import type { HeldRecord } from "./held-record.js";
 import { changedTool, expiredAtServer, movedServer } from "./suspension-errors.js";
@@ -25,40 +22,6 @@ import { type SavedCallOptions, type SuspensionRecord, toSuspended } from "./sus
 import { asUnsent, createToken, type SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
-
-/** One round of a call, as the pipeline runs it. */
-export interface SuspendableRun {
-  readonly suspension: CallSuspension;
-  readonly task?: TaskRecord | undefined;
-}
-
-/** Counts of one process. */
-export interface SuspensionCounts {
-  /** Calls that were suspended, each round counted. */
-  suspended: number;
-  /** Rounds that were resumed. */
-  resumed: number;
-  /** Calls that were discarded, or not approved. */
-  discarded: number;
-}
-
-/** The part of a port that suspended calls need. */
-export interface SuspensionHost {
-  readonly parts: SharedParts;
-  readonly principal: { readonly name: string } | undefined;
-  readonly pool: ConnectionPool;
-  readonly catalog: Catalog;
-  readonly suspensionCounts: SuspensionCounts;
-  /** Throws once the port is closed. */
-  assertOpen(): void;
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
-  run(
-    entry: CatalogEntry,
-    args: Arguments,
-    options: SuspendCallOptions,
-    run: SuspendableRun,
-  ): Promise<ToolResult>;
-}
 
 interface NewCall {
   readonly args: Arguments;
@@ -72,18 +35,12 @@ interface FoundCall {
   readonly pause: Pause | undefined;
 }
 
-interface CallRoundsParts {
-  readonly port: SuspensionHost;
-  readonly records: SuspensionRecords;
-  readonly onSuspended: (record: SuspensionRecord) => void;
-}
-
 export class CallRounds {
-  readonly #port: SuspensionHost;
+  readonly #port: PortCore;
   readonly #records: SuspensionRecords;
-  readonly #onSuspended: CallRoundsParts["onSuspended"];
+  readonly #onSuspended: (record: SuspensionRecord) => void;
 
-  constructor({ port, records, onSuspended }: CallRoundsParts) {
+  constructor(port: PortCore, records: SuspensionRecords, onSuspended: (record: SuspensionRecord) => void) {
     this.#port = port;
     this.#records = records;
     this.#onSuspended = onSuspended;

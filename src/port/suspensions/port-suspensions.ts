@@ -13,7 +13,8 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
 import type { SuspensionNews } from "../events.js";
-import { CallRounds, definedOnly, type SuspensionHost, throwUnsent } from "./call-rounds.js";
+import type { PortCore } from "../port-core.js";
+import { CallRounds, definedOnly, throwUnsent } from "./call-rounds.js";
 import {
   checkAnswers,
   checkApproval,
@@ -43,18 +44,14 @@ type Arguments = Readonly<Record<string, unknown>>;
 const checkedStores = new WeakSet<Store>();
 
 export class PortSuspensions {
-  readonly #port: SuspensionHost;
+  readonly #port: PortCore;
   readonly #records: SuspensionRecords;
   readonly #rounds: CallRounds;
 
-  constructor(port: SuspensionHost) {
+  constructor(port: PortCore) {
     this.#port = port;
     this.#records = new SuspensionRecords(port.parts.settings.store, port.principal?.name);
-    this.#rounds = new CallRounds({
-      port,
-      records: this.#records,
-      onSuspended: (record) => this.#emit("suspended", record),
-    });
+    this.#rounds = new CallRounds(port, this.#records, (record) => this.#emit("suspended", record));
   }
 
   /** Calls a tool. If the call has to wait for a person, saves it and returns its token. */

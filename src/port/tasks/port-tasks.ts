@@ -1,9 +1,5 @@
 /** The tasks of one port. */
 
-import type { Catalog } from "../../catalog/catalog.js";
-import type { ServerConfig } from "../../config/server-config.js";
-import type { ConnectionPool } from "../../connection/connection-pool.js";
-import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
@@ -12,47 +8,26 @@ import { TaskRuns, type TaskRunsParts } from "../../execution/tasks/task-runs.js
 import type { CallHandler, TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { Session } from "../../protocol/session.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
-import type { SharedParts } from "../shared-parts.js";
+import type { PortCore } from "../port-core.js";
 import type { TaskHandle, TaskInfo, TaskResultOptions } from "./task-handle.js";
 import { TaskRecords } from "./task-records.js";
 
 /** Notifications about tasks in the two protocol eras. */
 const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/tasks"];
 
-/** The part of a port that its tasks need. */
-interface TaskHost {
-  readonly parts: SharedParts;
-  readonly principal: { readonly name: string } | undefined;
-  readonly pool: ConnectionPool;
-  readonly catalog: Catalog;
-  readonly pipeline: { readonly taskResult: CallHandler };
-  assertOpen(): void;
-  restored(): Promise<void>;
-  configs(): readonly ServerConfig[];
-  bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
-  read<Result>(
-    connection: ServerConnection,
-    run: (session: Session) => Promise<Result>,
-    wait: WaitOptions,
-  ): Promise<Result>;
-  callTool(
-    name: string,
-    args: Readonly<Record<string, unknown>>,
-    options: TaskCallOptions,
-  ): Promise<ToolResult>;
-}
-
 export class PortTasks implements TaskRunsParts {
   readonly runs = new TaskRuns(this);
-  readonly #port: TaskHost;
+  readonly #port: PortCore;
+  readonly #waitForResult: CallHandler;
   readonly #closing = new AbortController();
   readonly #writing = new Set<Promise<void>>();
   #records: TaskRecords | undefined;
 
-  constructor(port: TaskHost) {
+  /** @param waitForResult runs the pipeline for a task that an earlier call started */
+  constructor(port: PortCore, waitForResult: CallHandler) {
     this.#port = port;
+    this.#waitForResult = waitForResult;
   }
 
   get closing(): AbortSignal {
@@ -171,7 +146,7 @@ export class PortTasks implements TaskRunsParts {
       patient: true,
       budget: this.#port.parts.validator.createBudget(),
     };
-    const result = await this.#port.pipeline.taskResult(call);
+    const result = await this.#waitForResult(call);
     return { ...result, server: name, durationMs: performance.now() - startedAt };
   }
 

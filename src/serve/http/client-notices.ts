@@ -76,7 +76,7 @@ export class ClientNotices {
     const user = this.#parts.users.peek(principal as string | undefined);
     const stream = this.#streams.get(session);
     const answer = stream && this.#answererOn(stream, principal as string | undefined);
-    user?.port.variants.rootsChanged(String(capabilityKey), answer).catch(this.#parts.report);
+    user?.port.clientRootsChanged(String(capabilityKey), answer).catch(this.#parts.report);
   }
 
   #answererOn(stream: EventStream, principal: string | undefined): Relay["answer"] {

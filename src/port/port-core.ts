@@ -1,0 +1,301 @@
+/** What the parts of a port work with: its servers, their lists, and requests that may run twice. */
+import type { CatalogEntry } from "../catalog/build-snapshot.js";
+import type { Catalog } from "../catalog/catalog.js";
+import type { CatalogOptions } from "../catalog/catalog-options.js";
+import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import { configIdentity } from "../config/config-identity.js";
+import type { NetworkConfig } from "../config/read-network.js";
+import type { ServerConfig } from "../config/server-config.js";
+import type { ConnectionPool } from "../connection/connection-pool.js";
+import { runOnSession } from "../connection/run-on-session.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { ConfigError } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
+import type { CallSuspension } from "../execution/suspend/call-suspension.js";
+import type { TaskRecord } from "../execution/tasks/task-record.js";
+import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
+import type { ToolResult } from "../execution/tool-result.js";
+import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
+import type { Session } from "../protocol/session.js";
+import type { TraceMeta } from "../telemetry/open-telemetry.js";
+import type { RequestFacts, ServerFacts } from "../telemetry/open-telemetry-attributes.js";
+import type { HttpClient } from "../transports/server-transport.js";
+import { PortOAuth } from "./port-oauth.js";
+import type { Principal } from "./principal.js";
+import { ResourceCache } from "./resources/resource-cache.js";
+import type { ServerRead } from "./server-access.js";
+import type { SharedParts } from "./shared-parts.js";
+
+/** Set for a call that may be suspended, and for one of a gateway's client. */
+export interface CallRound {
+  readonly suspension?: CallSuspension | undefined;
+  readonly task?: TaskRecord | undefined;
+  readonly relay?: CallRelay | undefined;
+}
+
+/** Counts of one process. */
+export interface SuspensionCounts {
+  /** Calls that were suspended, each round counted. */
+  suspended: number;
+  /** Rounds that were resumed. */
+  resumed: number;
+  /** Calls that were discarded, or not approved. */
+  discarded: number;
+}
+
+/** What the configured store keeps of a port. */
+export interface SavedRecords {
+  /** Settles when the state is restored; never rejects. */
+  readonly restored: Promise<void>;
+  readonly isRestoring: boolean;
+  /** The lists of a server were read. */
+  readonly keepLists: NonNullable<CatalogOptions["onRead"]>;
+  /** Restores the saved lists of these servers, unless newer ones are known. */
+  restoreLists(configs: readonly ServerConfig[]): Promise<void>;
+  /** The program removed a server. */
+  forgetEntry(name: string): Promise<void>;
+  /** Waits for pending writes, which must not follow the deletion of the lists. */
+  forgetLists(config: ServerConfig): Promise<void>;
+}
+
+/** Whose port it is, and how it relates to the other ports of one `createToolport`. Empty for the plain port. */
+export interface PortOwner {
+  readonly principal?: Principal | undefined;
+  /** All ports, this one included. */
+  readonly all?: (() => readonly PortCore[]) | undefined;
+  /** Lists are read when they are needed, and the port listens for changes only while a client does. @default false */
+  readonly isLean?: boolean | undefined;
+  /** Filters of an earlier port of the same user. @default those that apply to all users */
+  readonly filters?: FilterSet | undefined;
+}
+
+export abstract class PortCore {
+  readonly parts: SharedParts;
+  readonly principal: Principal | undefined;
+  /** All ports, this one included. */
+  readonly all: () => readonly PortCore[];
+  /** Lists are read when they are needed. */
+  readonly isLean: boolean;
+  readonly filters: FilterSet;
+  readonly serverRequests: ServerRequests;
+  readonly oauth: PortOAuth;
+  readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
+  abstract readonly pool: ConnectionPool;
+  abstract readonly catalog: Catalog;
+  /** Undefined if the program has configured no store. */
+  abstract readonly saved: SavedRecords | undefined;
+  protected closing: Promise<void> | undefined;
+  /** Servers from the store that the program has not named since. */
+  #restored: Set<string> | undefined;
+  /** By network options; created on first use. */
+  #clients: Map<string, Promise<HttpClient>> | undefined;
+  // Created on first use, because a gateway has many users who read nothing.
+  #resourceCache: ResourceCache | undefined;
+  #artifacts: ArtifactPart | undefined;
+
+  constructor(parts: SharedParts, { principal, all = () => [this], isLean = false, filters }: PortOwner) {
+    this.parts = parts;
+    this.principal = principal;
+    this.all = all;
+    this.isLean = isLean;
+    this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
+    this.serverRequests = parts.serverRequestsFor(principal?.name);
+    this.oauth = new PortOAuth(parts, principal?.name, {
+      configOf: (server) => this.pool.configOf(server),
+      http: (config) => this.http(config),
+    });
+  }
+
+  /** Connects the servers whose tools are needed. */
+  abstract bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+
+  abstract callTool(
+    name: string,
+    args: Readonly<Record<string, unknown>>,
+    options: AnyCallOptions,
+  ): Promise<ToolResult>;
+
+  abstract run(
+    entry: CatalogEntry,
+    args: Readonly<Record<string, unknown>>,
+    options: AnyCallOptions,
+    round?: CallRound,
+  ): Promise<ToolResult>;
+
+  /** A server was added or removed. */
+  protected abstract serversChanged(server: string): void;
+
+  /** Ends what uses a server that will be removed. */
+  protected abstract dropServer(server: string): Promise<void>;
+
+  get resourceCache(): ResourceCache {
+    this.#resourceCache ??= new ResourceCache();
+    return this.#resourceCache;
+  }
+
+  /** Texts of results that were too large for a model. */
+  get artifacts(): ArtifactPart {
+    this.#artifacts ??= this.parts.artifacts.createPart();
+    return this.#artifacts;
+  }
+
+  /** Throws once the port is closed. */
+  assertOpen(): void {
+    if (this.closing === undefined) return;
+    throw new ConnectionError({
+      code: "CLOSED",
+      what: "This port is closed",
+      next: "Create a new one",
+      outcome: "unsent",
+    });
+  }
+
+  /** Throws if the port is closed. Undefined if there is nothing to wait for. */
+  opened(): Promise<void> | undefined {
+    this.assertOpen();
+    if (this.saved?.isRestoring !== true && !this.catalog.isRestoring) return undefined;
+    return this.restored().then(() => this.assertOpen());
+  }
+
+  /** Waits until saved and exported lists are restored. */
+  async restored(): Promise<void> {
+    await this.saved?.restored;
+    await this.catalog.restored();
+  }
+
+  /** Adds a server, unless the same server exists. */
+  register(config: ServerConfig): void {
+    this.assertOpen();
+    const { pool } = this;
+    const known = pool.configOf(config.name);
+    if (known === undefined) return this.#add(config);
+    const connection = pool.peek(config.name);
+    const isSame = configIdentity(known) === configIdentity(config);
+    // The configuration of the program takes precedence over the saved one.
+    if (this.isRestored(config.name) && !(isSame && connection?.session !== undefined)) {
+      this.#restored?.delete(config.name);
+      if (!isSame) this.catalog.drop(config.name);
+      connection?.disconnect().catch(this.parts.report);
+      return pool.add(config);
+    }
+    if (isSame) return;
+    throw new ConfigError({
+      code: "DUPLICATE_SERVER",
+      server: config.name,
+      what: "Another server has this name already",
+      next: "Remove it first, or choose another name",
+    });
+  }
+
+  /** Adds a saved server, unless the program has one of this name. */
+  restore(config: ServerConfig): void {
+    if (this.closing !== undefined || this.pool.configOf(config.name) !== undefined) return;
+    this.#restored ??= new Set();
+    this.#restored.add(config.name);
+    this.#add(config);
+  }
+
+  /** Removes a server from this port. Its records stay in the store. */
+  async remove(name: string): Promise<void> {
+    const config = this.pool.configOf(name);
+    this.#restored?.delete(name);
+    await Promise.all([this.dropServer(name), this.pool.remove(name)]);
+    if (config !== undefined) this.oauth.forget(config);
+    this.#resourceCache?.forget(name);
+    this.catalog.drop(name);
+    this.serversChanged(name);
+  }
+
+  /** True if the server came from the store and the program has not named it since. */
+  isRestored(name: string): boolean {
+    return this.#restored?.has(name) === true;
+  }
+
+  /** The ports that get their servers from this one. */
+  others(): readonly PortCore[] {
+    return this.principal === undefined ? this.all().filter((port) => port !== this) : [];
+  }
+
+  configs(): ServerConfig[] {
+    return this.pool.configs();
+  }
+
+  /** The named servers, or all. */
+  choose(names: readonly string[] | undefined): ServerConnection[] {
+    return names === undefined ? this.pool.all() : names.map((name) => this.pool.require(name));
+  }
+
+  /** The HTTP client for a server: one for each combination of network options. */
+  http(config: ServerConfig | NetworkConfig): Promise<HttpClient> {
+    const network = this.parts.networkOf(config);
+    const key = JSON.stringify([network.proxy, network.maxSockets]);
+    this.#clients ??= new Map();
+    const client = this.#clients.get(key) ?? this.parts.createHttp(network);
+    this.#clients.set(key, client);
+    return client;
+  }
+
+  /** Runs an operation that may run twice. */
+  read<Result>(
+    connection: ServerConnection,
+    run: (session: Session) => Promise<Result>,
+    wait: WaitOptions,
+  ): Promise<Result> {
+    const waitMs = wait.timeoutMs ?? this.parts.settings.timeoutMs;
+    return runOnSession(connection, run, { repeatable: true, waitMs, signal: wait.signal });
+  }
+
+  /** Sends one request that may run twice, in a span of its own. */
+  ask(
+    connection: ServerConnection,
+    { method, params, ...facts }: ServerRead,
+    wait: WaitOptions,
+  ): Promise<Record<string, unknown>> {
+    const { timeoutMs, maxTimeoutMs } = this.parts.settings;
+    const limits = { timeoutMs: wait.timeoutMs ?? timeoutMs, maxTimeoutMs, signal: wait.signal };
+    return this.read(
+      connection,
+      (session) =>
+        this.trace(session, { method, ...facts }, (meta) =>
+          session.request(method, meta === undefined ? params : { ...params, _meta: meta }, limits),
+        ),
+      wait,
+    );
+  }
+
+  /** Runs one request in a span, with the trace context for its `_meta`. */
+  trace<Result>(
+    session: Session,
+    facts: Omit<RequestFacts, keyof ServerFacts>,
+    run: (meta: TraceMeta | undefined) => Promise<Result>,
+  ): Promise<Result> {
+    const { telemetry } = this.parts;
+    if (!telemetry.isActive) return run(undefined);
+    return telemetry.attempt({ ...facts, ...this.factsOf(session) }, (meta) => run(meta));
+  }
+
+  /** Attributes of a session for spans and metrics. */
+  factsOf({ server, transport, protocolVersion }: Session): ServerFacts {
+    const config = this.pool.configOf(server);
+    const address = config !== undefined && "url" in config ? config.url : undefined;
+    return { server, transport, protocolVersion, address };
+  }
+
+  /** Closes the HTTP clients. Later requests get new ones. */
+  protected async closeClients(): Promise<void> {
+    const clients = [...(this.#clients?.values() ?? [])];
+    this.#clients = undefined;
+    await Promise.all(clients.map(async (client) => (await client).close()));
+  }
+
+  /** A resource of the server changed. @param uri undefined: any may have changed */
+  protected forgetResources(server: string, uri?: string): void {
+    this.#resourceCache?.forget(server, uri);
+  }
+
+  #add(config: ServerConfig): void {
+    this.pool.add(config);
+    this.serversChanged(config.name);
+  }
+}

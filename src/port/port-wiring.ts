@@ -1,0 +1,251 @@
+/** Connects the catalog, the connections and the pipeline of a port to its options, its store and its events. */
+import { Catalog } from "../catalog/catalog.js";
+import type { SharedLists } from "../catalog/public-lists.js";
+import { Pins } from "../catalog/safety/pins.js";
+import type { SharedSnapshots } from "../catalog/shared-snapshots.js";
+import { secretsOf } from "../config/known-secrets.js";
+import type { ConnectionParts } from "../connection/connection-parts.js";
+import type { StateChange } from "../connection/connection-state.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { classifyError } from "../errors/classify-error.js";
+import { createPipeline, type Pipeline, type PipelineParts } from "../execution/pipeline.js";
+import type { MalformedContent } from "../execution/tool-result.js";
+import { EraMemory } from "../protocol/era-memory.js";
+import { serverIdentity } from "../state/server-keys.js";
+import { createWireLog } from "../telemetry/wire-log.js";
+import type { PortCore } from "./port-core.js";
+import { messageEvents, stderrEvents } from "./wire-events.js";
+
+const LIST_TIMEOUT_MS = 15_000;
+
+interface CatalogSources {
+  /** Names that tools of servers must not have. */
+  ownNames(): readonly string[];
+  /** Set if users with the same lists share their snapshots. */
+  readonly snapshots: SharedSnapshots | undefined;
+}
+
+export function createPortCatalog(port: PortCore, { ownNames, snapshots }: CatalogSources): Catalog {
+  const { parts, principal } = port;
+  const { settings, emitter, warn } = parts;
+  return new Catalog({
+    naming: {
+      prefix: settings.prefix,
+      additionalToolNamePrefix: settings.additionalToolNamePrefix,
+      toolNameMapper: settings.toolNameMapper,
+      toolSpecificationMapper: settings.toolSpecificationMapper,
+      get reserved() {
+        return ownNames();
+      },
+    },
+    filters: port.filters,
+    pins: new Pins(settings.pins, {
+      store: settings.store,
+      principal: principal?.name,
+      identityOf: (server) => {
+        const config = port.pool.configOf(server);
+        return config && serverIdentity(config);
+      },
+    }),
+    scan: settings.scan,
+    cache: settings.cache,
+    listTimeoutMs: LIST_TIMEOUT_MS,
+    servers: () => port.configs(),
+    onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
+    snapshots: snapshots && { shared: snapshots, filters: parts.filters },
+    publicLists: sharedListsOf(port),
+    onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
+    onListsChanged: (server, lists) =>
+      emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
+    onToolChanged: (change) => {
+      warn(change.server, `The definition of ${change.tool} changed since it was pinned`);
+      emitter.emit("toolChanged", { ...change, principal: principal?.name });
+    },
+    onWarning: warn,
+  });
+}
+
+function sharedListsOf(port: PortCore): SharedLists {
+  const { publicLists, settings } = port.parts;
+  const configOf = (server: string) => port.pool.configOf(server);
+  return {
+    fresh(server, key) {
+      const config = configOf(server);
+      return config && publicLists.fresh(config, key, config.cache ?? settings.cache);
+    },
+    keep(server, key, list) {
+      const config = configOf(server);
+      if (config !== undefined) publicLists.keep(config, key, list);
+    },
+    changed(server, list) {
+      const config = configOf(server);
+      if (config !== undefined) publicLists.changed(config, list);
+    },
+    onReplaced(server, listener) {
+      const config = configOf(server);
+      return config === undefined ? () => {} : publicLists.onReplaced(config, listener);
+    },
+  };
+}
+
+/** What the port does when a connection reports something. */
+export interface ConnectionHooks extends Pick<ConnectionParts, "discover" | "shareEra" | "onSilent"> {
+  connectionChanged(server: string, to: "ready" | "closed"): void;
+  /** @param uri undefined: any resource may have changed */
+  resourceChanged(server: string, uri?: string): void;
+}
+
+/** What every connection of the port needs. */
+export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): ConnectionParts {
+  const { parts } = port;
+  const { settings, emitter } = parts;
+  const principal = port.principal?.name;
+  const reported = new Set<string>();
+  return {
+    identity: { clientInfo: settings.clientInfo, capabilities: port.serverRequests.capabilities },
+    serverRequests: port.serverRequests,
+    validator: parts.validator,
+    // Without a configured store the results would stay in memory when the user is gone.
+    eras: new EraMemory(settings.store, principal, { storesPrivate: !port.isLean || settings.isSaved }),
+    logLevelOf: ({ logLevel = settings.logLevel }, era) =>
+      logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
+    connectTimeoutMs: settings.connectTimeoutMs,
+    transportContext: async (config) => ({
+      http: await port.http(config),
+      proxy: parts.networkOf(config).proxy,
+      maxMessageBytes: settings.maxMessageBytes,
+      onStderr: stderrEvents(emitter, principal, config),
+      authorize: port.oauth.authorize,
+    }),
+    hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
+    isLean: port.isLean,
+    shareEra: hooks.shareEra,
+    discover: hooks.discover,
+    onState: (change) => {
+      noteAbsence(port.catalog, change);
+      if (change.to === "closed" || change.to === "ready") hooks.connectionChanged(change.server, change.to);
+      parts.onState({ ...change, principal }, port.pool.configOf(change.server));
+    },
+    onInvalidMessage: (server, { code, what, next }, source) => {
+      const message = next === undefined ? what : `${what}. ${next}`;
+      if (code !== "BAD_RESPONSE" || source === "response") return parts.warn(server, message);
+      // A server prints its banner at every start; `next` identifies the kind, because the text may contain the time.
+      const key = JSON.stringify([server, next]);
+      if (reported.has(key)) return;
+      reported.add(key);
+      parts.warn(server, message, { code });
+    },
+    onSilent: hooks.onSilent,
+    onSessionEnded: (session, ms, error) => parts.telemetry.sessionEnded(port.factsOf(session), ms, error),
+    onNotification: (server, method, params) => {
+      const { uri } = params;
+      if (method === "notifications/resources/list_changed") hooks.resourceChanged(server);
+      if (method === "notifications/resources/updated" && typeof uri === "string")
+        hooks.resourceChanged(server, uri);
+      emitter.emit("notification", { server, method, params, principal });
+    },
+    liveTap: (config) => messageEvents(emitter, principal, config),
+    tap: (config) => {
+      const { name, logRequests, logResponses } = config;
+      const { logger } = settings;
+      return createWireLog({
+        server: name,
+        logRequests,
+        logResponses,
+        logger,
+        redact: secretsOf(config).foreign,
+      });
+    },
+  };
+}
+
+/** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */
+function noteAbsence(catalog: Catalog, { server, to, error }: StateChange): void {
+  if (to === "failed") catalog.setAway(server, error !== undefined && classifyError(error).useFallback);
+  else if (to === "authenticating" || to === "ready") catalog.setAway(server, false);
+}
+
+interface CallHooks extends Pick<PipelineParts, "tasks" | "connectionFor" | "refresh"> {
+  readonly malformed: MalformedCounts;
+  /** Connects a server and makes its tools known. */
+  listed(
+    connection: ServerConnection,
+    wait: WaitOptions & { patient?: boolean | undefined },
+  ): Promise<unknown>;
+}
+
+export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks }: CallHooks): Pipeline {
+  const { pool, catalog, parts } = port;
+  const { settings } = parts;
+  const { concurrency, rateLimit, maxQueue } = settings;
+  return createPipeline({
+    ...hooks,
+    connections: pool,
+    catalog,
+    telemetry: parts.telemetry,
+    observe: parts.observe,
+    validator: parts.validator,
+    checkArguments: settings.checkArguments,
+    onContradiction: parts.warnOfSchema,
+    interceptors: settings.interceptors,
+    approve: settings.approve,
+    retry: settings.retry,
+    breaker: settings.breaker,
+    limits: {
+      ...(concurrency !== undefined && { concurrency }),
+      ...(rateLimit !== undefined && { rateLimit }),
+      ...(maxQueue !== undefined && { maxQueue }),
+    },
+    maxResultBytes: settings.maxResultBytes,
+    artifacts: () => port.artifacts,
+    beforeFallback: settings.beforeFallback,
+    findTool: async (server, sourceName, { options, deadline, patient }) => {
+      const connection = pool.get(server);
+      const limitMs = options.timeoutMs ?? connection?.config.timeoutMs ?? settings.timeoutMs;
+      const timeoutMs = Math.min(limitMs, deadline - performance.now());
+      if (connection !== undefined && !catalog.knows(server))
+        await listed(connection, { signal: options.signal, timeoutMs, patient });
+      return catalog.find(server, sourceName)?.info;
+    },
+    timeoutMs: settings.timeoutMs,
+    onProgress: parts.onProgress,
+    report: parts.report,
+    dropsOf: (callback) => parts.drops.of(callback),
+    onMalformed: (connection, { tool }, content) => malformed.add(connection, tool.sourceName, content),
+    trace: ({ call, session }, run) =>
+      port.trace(session, { method: "tools/call", tool: call.tool.sourceName, args: call.args }, run),
+  });
+}
+
+interface ServerCount {
+  items: number;
+  readonly warned: Set<string>;
+}
+
+/** Counts malformed content in results, by server, and warns once for each tool. */
+export class MalformedCounts {
+  /** By connection, so that the count goes away with a removed server. */
+  readonly #counts = new WeakMap<ServerConnection, ServerCount>();
+  readonly #warn: (server: string, message: string) => void;
+
+  constructor(warn: (server: string, message: string) => void) {
+    this.#warn = warn;
+  }
+
+  /** @param tool name of the tool on its server */
+  add(connection: ServerConnection, tool: string, { count: found, items }: MalformedContent): void {
+    const count = this.#counts.get(connection) ?? { items: 0, warned: new Set() };
+    this.#counts.set(connection, count);
+    count.items += found;
+    if (count.warned.has(tool)) return;
+    count.warned.add(tool);
+    const [first] = items;
+    const what = `${first?.type}: ${first?.problem}`;
+    const more = found > 1 ? `, and ${found - 1} more` : "";
+    this.#warn(connection.name, `The result of ${tool} has malformed content (${what}${more})`);
+  }
+
+  of(connection: ServerConnection): number {
+    return this.#counts.get(connection)?.items ?? 0;
+  }
+}
