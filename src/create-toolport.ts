@@ -7,8 +7,6 @@ import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { ToolInfo } from "./model/tool-info.js";
 import { isForModel } from "./model/tool-ui.js";
-import { ACCESS_KEY } from "./port/access-key.js";
-import { giveArtifacts, giveOwnTools } from "./port/artifact-access.js";
 import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
@@ -22,8 +20,14 @@ import { readResource } from "./port/resources/read-resource.js";
 import { createSharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
-import { giveState, type PortState } from "./port/state-access.js";
-import type { TaskHandle } from "./port/tasks/task-handle.js";
+import type { TaskHandle } from "./port/tasks/port-tasks.js";
+import {
+  ACCESS_KEY,
+  giveArtifacts,
+  giveOwnTools,
+  giveState,
+  type PortState,
+} from "./port/toolport-access.js";
 import { authEvents } from "./port/wire-events.js";
 import type { Toolport } from "./toolport.js";
 

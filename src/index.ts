@@ -157,12 +157,12 @@ export type {
 export type { SuspensionCounts } from "./port/port-core.js";
 export type { PrincipalOptions } from "./port/principal.js";
 export type { ConnectReport, ServerReport } from "./port/report.js";
-export type { TemplateReference } from "./port/resources/resource-address.js";
-export type { ResourceListener, ResourceUpdate } from "./port/resources/update-feed.js";
+export type { TemplateReference } from "./port/resources/read-resource.js";
+export type { ResourceListener, ResourceUpdate } from "./port/resources/subscriptions.js";
 export type { AccessOptions, ReadResourceOptions } from "./port/server-access.js";
 export type { SkillContent, SkillFileInfo, SkillInfo, Skills } from "./port/skills.js";
 export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
-export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/task-handle.js";
+export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/port-tasks.js";
 export type { CostOptions, CountTokens, ServerCost, ToolCost, ToolCosts } from "./port/tool-costs.js";
 export type { Era } from "./protocol/era.js";
 export type { Progress } from "./protocol/pending-request.js";

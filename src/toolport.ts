@@ -28,12 +28,12 @@ import type { InstructionsOptions } from "./port/instructions.js";
 import type { OAuthCallbackOptions } from "./port/oauth-callback.js";
 import type { PrincipalOptions } from "./port/principal.js";
 import type { ConnectReport, ServerReport } from "./port/report.js";
-import type { TemplateReference } from "./port/resources/resource-address.js";
-import type { ResourceListener } from "./port/resources/update-feed.js";
+import type { TemplateReference } from "./port/resources/read-resource.js";
+import type { ResourceListener } from "./port/resources/subscriptions.js";
 import type { AccessOptions, ReadResourceOptions } from "./port/server-access.js";
 import type { Skills } from "./port/skills.js";
 import type { ToolportSnapshot } from "./port/snapshot.js";
-import type { TaskHandle } from "./port/tasks/task-handle.js";
+import type { TaskHandle } from "./port/tasks/port-tasks.js";
 import type { CostOptions, ToolCosts } from "./port/tool-costs.js";
 
 /** Options of `tools()`. */

@@ -3,7 +3,7 @@ import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
 import { isForModel } from "../model/tool-ui.js";
-import { artifactsOf, giveArtifacts } from "../port/artifact-access.js";
+import { artifactsOf, giveArtifacts } from "../port/toolport-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { suggest } from "../util/suggest.js";

@@ -5,7 +5,7 @@ import { CatalogError } from "../errors/catalog-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { ServerReport } from "../port/report.js";
-import type { TemplateReference } from "../port/resources/resource-address.js";
+import type { TemplateReference } from "../port/resources/read-resource.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";

@@ -2,7 +2,7 @@
 import { CatalogError } from "../errors/catalog-error.js";
 import { promptMissing } from "./get-prompt.js";
 import type { PortCore } from "./port-core.js";
-import { resourceMissing } from "./resources/resource-address.js";
+import { resourceMissing } from "./resources/read-resource.js";
 import type { AccessOptions } from "./server-access.js";
 
 /** The prompt, by its name, or the resource template, by its `uriTemplate`, that the argument belongs to. */

@@ -2,10 +2,10 @@
 
 import { ConfigError } from "../errors/config-error.js";
 import type { Emitter } from "../util/emitter.js";
-import { ACCESS_KEY } from "./access-key.js";
 import type { ToolportEvents } from "./events.js";
 import { createLeanParts, type LeanParts } from "./lean/lean-parts.js";
 import type { Port } from "./port.js";
+import { ACCESS_KEY } from "./toolport-access.js";
 
 /** The ports of one `createToolport`, for a gateway. */
 export interface GatewayAccess {

@@ -4,7 +4,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { Relay } from "../protocol/relay.js";
 import { promptWithheld } from "./get-prompt.js";
 import type { Port } from "./port.js";
-import { resourceWithheld } from "./resources/resource-address.js";
+import { resourceWithheld } from "./resources/read-resource.js";
 import type { AccessOptions } from "./server-access.js";
 
 /** A request to one server. */

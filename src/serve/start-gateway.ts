@@ -3,7 +3,7 @@ import { compileFilter } from "../catalog/filters/filters.js";
 import type { CodeExecutor } from "../code/code-executor.js";
 import type { CodeModeOptions } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { giveArtifacts } from "../port/artifact-access.js";
+import { giveArtifacts } from "../port/toolport-access.js";
 import type { GatewayAccess } from "../port/gateway-access.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { withDeadline } from "../util/with-deadline.js";

@@ -4,8 +4,8 @@ import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../../catalog/
 import { ConfigError } from "../../errors/config-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
-import { ownToolsOf } from "../../port/artifact-access.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
+import { ownToolsOf } from "../../port/toolport-access.js";
 import type { Toolport } from "../../toolport.js";
 import { loadAi } from "../ai-sdk/load-ai.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";

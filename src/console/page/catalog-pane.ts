@@ -2,7 +2,7 @@
 
 import type { VNode } from "preact";
 import { useRef, useState } from "preact/hooks";
-import type { TaskInfo } from "../../port/tasks/task-handle.js";
+import type { TaskInfo } from "../../port/tasks/port-tasks.js";
 import type { CatalogView, ToolSummary, ToolView } from "../console-api.js";
 import type { Failure } from "./api.js";
 import { Code, ResultLine, ResultView, Running } from "./content-view.js";

@@ -1,7 +1,7 @@
 /** Tasks that run on servers: status, result, cancel. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
-import type { TaskInfo } from "../../port/tasks/task-handle.js";
+import type { TaskInfo } from "../../port/tasks/port-tasks.js";
 import type { TaskView } from "../console-api.js";
 import { ask } from "./api.js";
 import { ResultLine, ResultView, Running } from "./content-view.js";

@@ -17,8 +17,14 @@ import { findTool } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";
 import type { SuspendWish } from "./check-answers.js";
 import type { HeldRecord } from "./held-record.js";
-import { changedTool, expiredAtServer, movedServer } from "./suspension-errors.js";
-import { type SavedCallOptions, type SuspensionRecord, toSuspended } from "./suspension-record.js";
+import {
+  changedTool,
+  expiredAtServer,
+  movedServer,
+  type SavedCallOptions,
+  type SuspensionRecord,
+  toSuspended,
+} from "./suspension-record.js";
 import { asUnsent, createToken, type SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;

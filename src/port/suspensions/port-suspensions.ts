@@ -27,15 +27,17 @@ import { isAbandoned } from "./held-record.js";
 import {
   declinedPages,
   expiredAtServer,
+  namesOf,
   notApproved,
   notOffered,
   reusedKey,
+  type SuspensionRecord,
   savedError,
+  toSuspended,
   unknownKey,
   unknownOutcome,
   unknownToken,
-} from "./suspension-errors.js";
-import { namesOf, type SuspensionRecord, toSuspended } from "./suspension-record.js";
+} from "./suspension-record.js";
 import { type FoundRecord, SuspensionRecords } from "./suspension-records.js";
 
 type Arguments = Readonly<Record<string, unknown>>;

@@ -8,12 +8,12 @@ import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { sha256 } from "../../util/sha256.js";
 import { type FoundHeld, HeldRecord, type RecordAccess, withLease } from "./held-record.js";
-import { unknownOutcome } from "./suspension-errors.js";
 import {
   isPointer,
   isSuspensionRecord,
   type SavedOutcome,
   type SuspensionRecord,
+  unknownOutcome,
 } from "./suspension-record.js";
 
 const PREFIX = "tpc1.";

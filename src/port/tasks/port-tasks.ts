@@ -1,17 +1,61 @@
 /** The tasks of one port. */
 
+import type { ServerConfig } from "../../config/server-config.js";
+import type { WaitOptions } from "../../connection/server-connection.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
+import { toToolportError } from "../../errors/to-toolport-error.js";
 import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
 import { receiptOf, type TaskRecord } from "../../execution/tasks/task-record.js";
 import { TaskRuns, type TaskRunsParts } from "../../execution/tasks/task-runs.js";
 import type { CallHandler, TaskCallOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { Progress } from "../../protocol/pending-request.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
+import { serverKey, userPrefix } from "../../state/server-keys.js";
+import type { Store } from "../../state/store.js";
+import { hashText } from "../../util/hash-text.js";
 import type { PortCore } from "../port-core.js";
-import type { TaskHandle, TaskInfo, TaskResultOptions } from "./task-handle.js";
-import { TaskRecords } from "./task-records.js";
+
+/** Options of `TaskHandle.result()`. */
+export interface TaskResultOptions {
+  /** How long the server may take to answer one question about the task. @default as for a call */
+  timeoutMs?: number;
+  /** Time limit for the whole wait. @default Infinity */
+  maxTimeoutMs?: number;
+  /** Aborts the wait, not the task; use `cancel()` for that. */
+  signal?: AbortSignal;
+  onProgress?: (progress: Progress) => unknown;
+}
+
+/** A task as plain data. */
+export interface TaskInfo {
+  readonly id: string;
+  readonly server: string;
+  /** Public name of the tool. */
+  readonly tool: string;
+  /** When the task was created, in ISO 8601. */
+  readonly createdAt: string;
+  /** How long after `createdAt` the server keeps the task; `null`: for ever, or the server gave no time. */
+  readonly ttlMs: number | null;
+}
+
+/**
+ * A task on a server. While it runs, it is in the store: `toolport.task(id)` returns the same handle in another process.
+ */
+export interface TaskHandle<Structured = unknown> extends TaskInfo {
+  /** Asks the server for the status. */
+  status(options?: WaitOptions): Promise<TaskStatus>;
+  /**
+   * Waits for the result and polls at the interval that the server asks for. Rejects with `TASK_CANCELLED`, `TASK_LOST` or
+   * the error of the call. An abort or a timeout ends only the wait; you can wait again.
+   */
+  result(options?: TaskResultOptions): Promise<ToolResult<Structured>>;
+  /** Asks the server to cancel the task. The task may still finish first. */
+  cancel(options?: WaitOptions): Promise<void>;
+  toJSON(): TaskInfo;
+}
 
 /** Notifications about tasks in the two protocol eras. */
 const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/tasks"];
@@ -190,4 +234,79 @@ function answeredTask(tool: string, result: ToolResult): TaskHandle {
     cancel: async () => {},
     toJSON: () => info,
   };
+}
+
+/** Kept slightly longer than on the server, so that a question about an expired task gets a clear error. */
+const GRACE_MS = 60 * 60 * 1_000;
+/** For a server that keeps tasks for ever. */
+const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
+
+type Warn = (server: string | undefined, message: string) => void;
+
+/** Stores running tasks, so that a restarted process finds them. */
+class TaskRecords {
+  readonly #store: Store;
+  readonly #principal: string | undefined;
+  readonly #warn: Warn;
+
+  constructor(store: Store, principal: string | undefined, warn: Warn) {
+    this.#store = store;
+    this.#principal = principal;
+    this.#warn = warn;
+  }
+
+  /** Never throws: a task runs even if it cannot be saved. */
+  async save(config: ServerConfig, record: TaskRecord): Promise<void> {
+    const ttlMs = record.ttlMs === null ? MAX_AGE_MS : Math.min(record.ttlMs + GRACE_MS, MAX_AGE_MS);
+    try {
+      // Secret, because the id alone gives access to the result.
+      await this.#store.put(this.#key(config, record.taskId), record, { secret: true, ttlMs });
+    } catch (error) {
+      this.#warn(config.name, `A task could not be saved: ${toToolportError(error).message}`);
+    }
+  }
+
+  /** Never throws. */
+  async delete(config: ServerConfig, taskId: string): Promise<void> {
+    try {
+      await this.#store.delete(this.#key(config, taskId));
+    } catch (error) {
+      this.#warn(
+        config.name,
+        `A task could not be deleted from the store: ${toToolportError(error).message}`,
+      );
+    }
+  }
+
+  /** All tasks of these servers, oldest first, with the current names of the servers. */
+  async list(configs: readonly ServerConfig[]): Promise<TaskRecord[]> {
+    const names = new Map(configs.map((config) => [this.#folder(config), config.name]));
+    const keys = await this.#store.list(userPrefix("tasks", this.#principal));
+    const found = await Promise.all(
+      keys.map(async (key): Promise<TaskRecord | undefined> => {
+        const server = names.get(key.slice(0, key.lastIndexOf("/") + 1));
+        if (server === undefined) return undefined;
+        const value = (await this.#store.get(key))?.value;
+        return isRecord(value) ? { ...value, server } : undefined;
+      }),
+    );
+    return found
+      .filter((record) => record !== undefined)
+      .sort((a, b) => Date.parse(a.createdAt) - Date.parse(b.createdAt));
+  }
+
+  #folder(config: ServerConfig): string {
+    return `${serverKey("tasks", this.#principal, config)}/`;
+  }
+
+  #key(config: ServerConfig, taskId: string): string {
+    return `${this.#folder(config)}${hashText(taskId)}`;
+  }
+}
+
+function isRecord(value: unknown): value is TaskRecord {
+  if (typeof value !== "object" || value === null) return false;
+  const { taskId, tool, sourceName, createdAt, ttlMs } = value as Record<string, unknown>;
+  const texts = [taskId, tool, sourceName, createdAt];
+  return texts.every((text) => typeof text === "string") && (ttlMs === null || typeof ttlMs === "number");
 }

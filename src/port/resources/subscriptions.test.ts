@@ -1,6 +1,6 @@
 /** How a listener of a resource receives its updates. */
 import { expect, test, vi } from "vitest";
-import { type ResourceUpdate, UpdateFeed } from "./update-feed.js";
+import { type ResourceUpdate, UpdateFeed } from "./subscriptions.js";
 
 /** A thenable, as older libraries return them. */
 class Foreign {
