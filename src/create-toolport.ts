@@ -28,7 +28,6 @@ import {
   giveState,
   type PortState,
 } from "./port/toolport-access.js";
-import { authEvents } from "./port/wire-events.js";
 import type { Toolport } from "./toolport.js";
 
 /**
@@ -266,25 +265,9 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     },
     async handleOAuthCallback(request) {
       await port.opened();
-      const { answerOAuthCallback, renewLogin } = await loginCode();
-      return answerOAuthCallback(request, {
-        store: settings.store,
-        // With the network options of the server, if this process has it.
-        http: ({ server, principal }) => port.http(root.known(principal)?.pool.get(server)?.config ?? {}),
-        observe: authEvents(parts.emitter),
-        options: root.callback,
-        warn: parts.warn,
-        onFailed: ({ server, principal }) => renewLogin(root.known(principal)?.pool.get(server)),
-        onFinished: ({ server, principal }) => {
-          // The login may belong to another user, or to a server that only another process has.
-          const waiting = root.known(principal)?.pool.get(server);
-          // An attempt that began before the login still ends in "authenticating"; `acquire` then tries the new tokens.
-          waiting
-            ?.connect({ isRequested: true })
-            .catch(() => waiting.acquire())
-            .catch(() => {});
-        },
-      });
+      const { answerOAuthCallback } = await loginCode();
+      const portOf = (principal: string | undefined) => root.known(principal);
+      return answerOAuthCallback(request, port, { options: root.callback, portOf });
     },
     configureOAuthCallback(callback) {
       root.callback = callback;

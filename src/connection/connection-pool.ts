@@ -5,7 +5,7 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { RememberedEra } from "../protocol/era-memory.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
-import { suggest } from "../util/suggest.js";
+import { didYouMean, suggest } from "../util/suggest.js";
 import type { ConnectionParts } from "./connection-parts.js";
 import { type ConnectOptions, ServerConnection } from "./server-connection.js";
 
@@ -82,7 +82,7 @@ export class ConnectionPool {
       code: "UNKNOWN_SERVER",
       server: name,
       what: "There is no server of this name",
-      next: close.length > 0 ? `Did you mean ${close.join(" or ")}?` : "Add it to mcpServers, or with add()",
+      next: didYouMean(close, "Add it to mcpServers, or with add()"),
     });
   }
 

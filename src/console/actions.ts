@@ -11,7 +11,7 @@ import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hideCredentials } from "../util/redact-text.js";
-import { suggest } from "../util/suggest.js";
+import { didYouMean, suggest } from "../util/suggest.js";
 import { toProgressView } from "./call-log.js";
 import type { ConsoleApps } from "./console-apps.js";
 import type { LoginCallbacks } from "./login-callbacks.js";
@@ -229,10 +229,7 @@ function unknownTool(name: string, tools: readonly ToolInfo[]): CatalogError {
   return new CatalogError({
     code: "TOOL_NOT_FOUND",
     what: `There is no tool named ${JSON.stringify(name)}`,
-    next:
-      suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}?`
-        : "Connect the server that provides it",
+    next: didYouMean(suggestions, "Connect the server that provides it"),
     suggestions,
   });
 }

@@ -50,15 +50,12 @@ export function complete(
     argument: { name, value },
     ...(known !== undefined && { context: { arguments: known } }),
   };
-  const event = {
-    kind: "completion" as const,
-    server,
+  const access = {
     ...("prompt" in ref ? { name: ref.prompt } : { uri: ref.template }),
     message: params,
     context,
-    principal: port.principal?.name,
   };
-  return port.parts.observe(event, async () => {
+  return port.observe({ kind: "completion", server, ...access }, async () => {
     const connection = port.pool.require(server);
     const timeoutMs = wait.timeoutMs ?? port.parts.settings.timeoutMs;
     const session = await connection.acquire({ signal: wait.signal, timeoutMs });

@@ -7,7 +7,7 @@ import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
-import { suggest } from "../util/suggest.js";
+import { didYouMean, suggest } from "../util/suggest.js";
 import type { PortCore } from "./port-core.js";
 
 /** Connects the servers that may have the tool. */
@@ -69,10 +69,7 @@ export const missingTool = (name: string, suggestions: readonly string[]): Catal
     code: "TOOL_NOT_FOUND",
     tool: name,
     what: `There is no tool named ${JSON.stringify(name)}`,
-    next:
-      suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}?`
-        : "See tools() for the available tools",
+    next: didYouMean(suggestions, "See tools() for the available tools"),
     suggestions,
   });
 

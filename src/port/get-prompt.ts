@@ -4,7 +4,7 @@ import { CatalogError } from "../errors/catalog-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptInfo } from "../model/resource-info.js";
-import { suggest } from "../util/suggest.js";
+import { didYouMean, suggest } from "../util/suggest.js";
 import type { PortCore } from "./port-core.js";
 import type { AccessOptions } from "./server-access.js";
 
@@ -22,11 +22,9 @@ export function getPrompt(
   { server, name, args }: { server: string; name: string; args: Readonly<Record<string, string>> },
   { context, ...wait }: AccessOptions,
 ): Promise<PromptResult> {
-  const { settings, observe } = port.parts;
-  const timeoutMs = wait.timeoutMs ?? settings.timeoutMs;
+  const timeoutMs = wait.timeoutMs ?? port.parts.settings.timeoutMs;
   const message = { name, arguments: args };
-  const event = { kind: "prompt" as const, server, name, message, context, principal: port.principal?.name };
-  return observe(event, async () => {
+  return port.observe({ kind: "prompt", server, name, message, context }, async () => {
     const connection = port.pool.require(server);
     await connection.acquire({ signal: wait.signal, timeoutMs });
     const reason = port.catalog.refusalOf(server, "prompts", name);
@@ -87,10 +85,7 @@ export function promptMissing(server: string, name: string, known: readonly stri
     code: "PROMPT_NOT_FOUND",
     server,
     what: `There is no prompt named ${JSON.stringify(name)}`,
-    next:
-      suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}?`
-        : "See prompts() for the available prompts",
+    next: didYouMean(suggestions, "See prompts() for the available prompts"),
     suggestions,
   });
 }

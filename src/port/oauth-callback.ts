@@ -1,10 +1,9 @@
 /** Handles the callback request of a login in a web application, in any process that shares the store. */
-import type { FinishParts } from "../auth/finish-authorization.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { Store } from "../state/store.js";
-import type { HttpClient } from "../transports/server-transport.js";
+import type { Port } from "./port.js";
+import { authEvents } from "./wire-events.js";
 
 /** The outcome of a login. */
 export interface OAuthCallbackResult {
@@ -29,53 +28,63 @@ export interface OAuthCallbackOptions {
   customHandler?: (result: OAuthCallbackResult) => Response | Promise<Response>;
 }
 
-export interface CallbackParts {
-  readonly store: Store;
-  readonly http: (login: { server: string; principal?: string | undefined }) => Promise<HttpClient>;
-  readonly observe: FinishParts["observe"];
-  readonly options: OAuthCallbackOptions;
-  /** A login succeeded: the connection may continue. */
-  readonly onFinished: (finished: { server: string; principal: string | undefined }) => void;
-  /** A login failed and cannot be repeated: resolves when the connection has a new login URL. Never rejects. */
-  readonly onFailed: (login: { server: string; principal: string | undefined }) => Promise<void>;
-  readonly warn: (server: string | undefined, message: string) => void;
+interface Login {
+  readonly server: string;
+  readonly principal?: string | undefined;
+}
+
+interface PortSource {
+  /** The port of a user, if this process has one. */
+  portOf(principal: string | undefined): Port | undefined;
 }
 
 /** Finishes the login that a callback request belongs to, and answers the browser. */
-export async function answerOAuthCallback(request: Request, parts: CallbackParts): Promise<Response> {
+export async function answerOAuthCallback(
+  request: Request,
+  port: Port,
+  { options, portOf }: { options: OAuthCallbackOptions } & PortSource,
+): Promise<Response> {
   const { failurePage, successPage } = await import("../auth/login-callback.js");
-  const { errorRedirect, successRedirect, customHandler } = parts.options;
-  const result = await finish(request, parts);
+  const { errorRedirect, successRedirect, customHandler } = options;
+  const result = await finish(request, port, portOf);
   if (customHandler !== undefined) return customHandler(result);
   if (result.authSuccess)
     return successRedirect === undefined ? successPage() : redirect(request, successRedirect);
   return errorRedirect === undefined ? failurePage() : redirect(request, errorRedirect);
 }
 
-async function finish(request: Request, parts: CallbackParts): Promise<OAuthCallbackResult> {
+async function finish(
+  request: Request,
+  port: Port,
+  portOf: PortSource["portOf"],
+): Promise<OAuthCallbackResult> {
+  const { parts } = port;
+  // The login may belong to another user, or to a server that only another process has.
+  const connectionOf = ({ server, principal }: Login) => portOf(principal)?.pool.get(server);
   const { finishAuthorization } = await import("../auth/finish-authorization.js");
-  let spent: Parameters<CallbackParts["onFailed"]>[0] | undefined;
+  let spent: Login | undefined;
   try {
     if (request.method !== "GET") throw wrongMethod();
     const url = new URL(request.url);
     const finished = await finishAuthorization(url.searchParams, {
-      store: parts.store,
-      http: parts.http,
-      observe: parts.observe,
+      store: parts.settings.store,
+      // With the network options of the server, if this process has it.
+      http: (login) => port.http(connectionOf(login)?.config ?? {}),
+      observe: authEvents(parts.emitter),
       pathname: url.pathname,
       onSpent: (login) => {
         spent = login;
       },
     });
     const { server, principal } = finished;
-    parts.onFinished(finished);
+    continueLogin(connectionOf(finished));
     return { server, serverId: server, principal, authSuccess: true };
   } catch (error) {
     const failure = toToolportError(error);
     parts.warn(failure.server, `A login failed: ${failure.what}`);
     const { server } = failure;
     // Before the response, because the page of the redirect may offer the new login.
-    if (spent !== undefined) await parts.onFailed(spent);
+    if (spent !== undefined) await renewLogin(connectionOf(spent));
     return {
       server,
       serverId: server,
@@ -84,6 +93,15 @@ async function finish(request: Request, parts: CallbackParts): Promise<OAuthCall
       authError: failure.message,
     };
   }
+}
+
+/** A login succeeded. */
+function continueLogin(waiting: ServerConnection | undefined): void {
+  // An attempt that began before the login still ends in "authenticating"; `acquire` then tries the new tokens.
+  waiting
+    ?.connect({ isRequested: true })
+    .catch(() => waiting.acquire())
+    .catch(() => {});
 }
 
 /** How long the user waits at most. */

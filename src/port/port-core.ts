@@ -12,6 +12,7 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
+import type { CallEvent } from "../execution/listeners.js";
 import type { CallSuspension } from "../execution/suspend/call-suspension.js";
 import type { TaskRecord } from "../execution/tasks/task-record.js";
 import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
@@ -262,6 +263,11 @@ export abstract class PortCore {
         ),
       wait,
     );
+  }
+
+  /** Runs an access of this user to a server, and notifies the listeners before and after it. */
+  observe<Result>(access: CallEvent, run: () => Promise<Result>): Promise<Result> {
+    return this.parts.observe({ ...access, principal: this.principal?.name }, run);
   }
 
   /** Runs one request in a span, with the trace context for its `_meta`. */

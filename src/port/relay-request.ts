@@ -47,16 +47,8 @@ export function relayRequest(
   const { server, method, params, uri, prompt } = request;
   const send = () => sendRelayed(port, request, relay, wait);
   if (!hasKind(method)) return send();
-  const event = {
-    kind: KINDS[method],
-    server,
-    ...(prompt !== undefined && { name: prompt }),
-    ...(uri !== undefined && { uri }),
-    message: params,
-    context,
-    principal: port.principal?.name,
-  };
-  return port.parts.observe(event, send);
+  const item = { ...(prompt !== undefined && { name: prompt }), ...(uri !== undefined && { uri }) };
+  return port.observe({ kind: KINDS[method], server, ...item, message: params, context }, send);
 }
 
 async function sendRelayed(

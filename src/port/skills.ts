@@ -5,7 +5,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Session } from "../protocol/session.js";
 import type { SkillEntry, SkillLimits } from "../protocol/skills.js";
 import { canParseUrl } from "../util/can-parse-url.js";
-import { suggest } from "../util/suggest.js";
+import { didYouMean, suggest } from "../util/suggest.js";
 import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
 
@@ -80,7 +80,7 @@ export interface Skills {
  * ```
  */
 export function createSkills(port: Port, server: string): Skills {
-  const { settings, observe, warn } = port.parts;
+  const { settings, warn } = port.parts;
 
   async function ask<Result>(
     access: AccessOptions,
@@ -132,15 +132,8 @@ export function createSkills(port: Port, server: string): Skills {
     list: (access = {}) => list(access),
     async read(skill, uri, access = {}) {
       const entry = await find(skill, access);
-      const event = {
-        kind: "resource" as const,
-        server,
-        uri: uri ?? entry.uri,
-        message: { uri: uri ?? entry.uri },
-        context: access.context,
-        principal: port.principal?.name,
-      };
-      return observe(event, () =>
+      const message = { uri: uri ?? entry.uri };
+      return port.observe({ kind: "resource", server, ...message, message, context: access.context }, () =>
         ask(access, (session, limits, code) => code.readSkillFile(session, { skill: entry, uri }, limits)),
       );
     },
@@ -180,10 +173,7 @@ function missing(server: string, name: string, known: readonly SkillInfo[]): Cat
     code: "RESOURCE_NOT_FOUND",
     server,
     what: `There is no skill named ${JSON.stringify(name)}`,
-    next:
-      suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}?`
-        : "See skills(server).list() for the available skills",
+    next: didYouMean(suggestions, "See skills(server).list() for the available skills"),
     suggestions,
   });
 }

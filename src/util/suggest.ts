@@ -53,3 +53,7 @@ export function suggest(word: string, candidates: Iterable<string>, limit = 3): 
     .slice(0, limit)
     .map(({ candidate }) => candidate);
 }
+
+/** Asks whether one of the suggestions was meant; another hint if there is none. */
+export const didYouMean = (suggestions: readonly string[], otherwise: string): string =>
+  suggestions.length > 0 ? `Did you mean ${suggestions.join(" or ")}?` : otherwise;

@@ -6,7 +6,7 @@ import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ResourceContents } from "../../model/resource-info.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { suggest } from "../../util/suggest.js";
+import { didYouMean, suggest } from "../../util/suggest.js";
 import type { ReadResourceOptions } from "../server-access.js";
 
 /** Used as the server name of these tools. */
@@ -201,8 +201,7 @@ export class ExposedServers {
     const isMissing = given === undefined || given === null || given === "";
     if (isMissing && only !== undefined && others.length === 0) return { server: only };
     const close = typeof given === "string" ? suggest(given, names) : [];
-    const hint =
-      close.length > 0 ? `Did you mean ${close.join(" or ")}?` : `Use one of: ${names.join(", ")}.`;
+    const hint = didYouMean(close, `Use one of: ${names.join(", ")}.`);
     const what = isMissing ? "mcpServer is missing" : `There is no server named ${JSON.stringify(given)}`;
     return { problem: `${what}. ${hint}` };
   }

@@ -2,6 +2,7 @@
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { didYouMean } from "../../util/suggest.js";
 import { getPrompt } from "../get-prompt.js";
 import type { PortCore } from "../port-core.js";
 import {
@@ -117,10 +118,7 @@ function getTool(
           return textResult(`${error.what}.`, true);
         if (!(error instanceof CatalogError) || error.code !== "PROMPT_NOT_FOUND") throw error;
         const suggestions = error.suggestions.filter((each) => known.some((prompt) => prompt.name === each));
-        const hint =
-          suggestions.length > 0
-            ? `Did you mean ${suggestions.join(" or ")}?`
-            : `Call ${listName} for the available ones.`;
+        const hint = didYouMean(suggestions, `Call ${listName} for the available ones.`);
         return textResult(`The server ${server} has no prompt ${JSON.stringify(name)}. ${hint}`, true);
       }
     },

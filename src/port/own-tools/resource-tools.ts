@@ -3,7 +3,7 @@
 import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
-import { suggest } from "../../util/suggest.js";
+import { didYouMean, suggest } from "../../util/suggest.js";
 import type { PortCore } from "../port-core.js";
 import { readResource } from "../resources/read-resource.js";
 import {
@@ -152,9 +152,7 @@ function notThere(
     uri,
     ofServer.flatMap((resource) => resource.uri ?? []),
   );
-  return close.length > 0
-    ? `${what} Did you mean ${close.join(" or ")}?`
-    : `${what} Call ${listName} for the available ones.`;
+  return `${what} ${didYouMean(close, `Call ${listName} for the available ones.`)}`;
 }
 
 const presentContents = (contents: readonly ResourceContents[]): string =>

@@ -4,7 +4,7 @@ import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { ResourceContents } from "../../model/resource-info.js";
 import { dependsOnInput } from "../../protocol/session-result.js";
-import { suggest } from "../../util/suggest.js";
+import { didYouMean, suggest } from "../../util/suggest.js";
 import type { PortCore } from "../port-core.js";
 import type { ReadResourceOptions } from "../server-access.js";
 
@@ -20,15 +20,7 @@ export async function readResource(
   { context, cache, ...wait }: ReadResourceOptions,
 ): Promise<ResourceContents[]> {
   const uri = resourceAddress(server, resource);
-  const event = {
-    kind: "resource" as const,
-    server,
-    uri,
-    message: { uri },
-    context,
-    principal: port.principal?.name,
-  };
-  return port.parts.observe(event, async () => {
+  return port.observe({ kind: "resource", server, uri, message: { uri }, context }, async () => {
     const connection = port.pool.require(server);
     const kept = cache ?? connection.config.cache ?? port.parts.settings.cache;
     const known = kept === false ? undefined : port.resourceCache.get(server, uri);
@@ -129,10 +121,7 @@ export function resourceMissing(
     code: "RESOURCE_NOT_FOUND",
     server,
     what: `There is no resource ${uri}${why === "" ? "" : `: ${why}`}`,
-    next:
-      suggestions.length > 0
-        ? `Did you mean ${suggestions.join(" or ")}?`
-        : "See resources() and resourceTemplates() for the available resources",
+    next: didYouMean(suggestions, "See resources() and resourceTemplates() for the available resources"),
     suggestions,
     cause,
   });

@@ -41,14 +41,13 @@ export class Subscriptions {
     { context, ...wait }: AccessOptions,
   ): Promise<() => Promise<void>> {
     const connection = this.#port.pool.require(server);
-    const principal = this.#port.principal?.name;
-    const event = { kind: "subscription" as const, server, uri, message: { uri }, context, principal };
+    const access = { kind: "subscription", server, uri, message: { uri }, context } as const;
     const feed = new UpdateFeed(listener, this.#port.parts.report);
     const subscription = this.#subscriptionOf(connection, uri);
     subscription.feeds.add(feed);
     const remove = () => this.#remove(subscription, feed);
     try {
-      await this.#port.parts.observe(event, () => this.#granted(subscription, wait));
+      await this.#port.observe(access, () => this.#granted(subscription, wait));
     } catch (error) {
       await remove();
       throw error;
