@@ -23,6 +23,9 @@ afterAll(async () => {
 });
 
 let files = 0;
+/** A name that cannot be a part of a hash. */
+const PERSON = "olga";
+
 const STORES: readonly (readonly [name: string, open: () => Store])[] = [
   ["memory", () => memoryStore()],
   [
@@ -81,7 +84,7 @@ describe.each(STORES)("in a store: %s", (_name, openStore) => {
     await using toolport = open();
     await toolport.add("vault", { url: bench.url });
     await use(toolport, "root");
-    await use(toolport.as("ada"), "ada");
+    await use(toolport.as(PERSON), PERSON);
     // A login that is not finished.
     await toolport.as("bob").connectServer("vault");
     // A user who added the same server, and is gone.
@@ -97,19 +100,19 @@ describe.each(STORES)("in a store: %s", (_name, openStore) => {
     await toolport.add("vault", { url: bench.url });
     await use(toolport, "root");
     const before = await recordsWith(store, names());
-    await use(toolport.as("ada"), "ada");
-    await toolport.as("ada").remove("vault");
+    await use(toolport.as(PERSON), PERSON);
+    await toolport.as(PERSON).remove("vault");
     const after = await recordsWith(store, names());
     expect(after.map((record) => record.split(" ")[0])).toEqual(before.map((record) => record.split(" ")[0]));
-    expect(await recordsWith(store, ["ada"])).toEqual([]);
+    expect(await recordsWith(store, [PERSON])).toEqual([]);
   });
 
   test("remove() of the only user of a server leaves nothing", async () => {
     await using toolport = open();
-    const ada = toolport.as("ada");
-    ada.register("vault", { url: bench.url });
-    await use(ada, "ada");
-    await ada.remove("vault");
+    const person = toolport.as(PERSON);
+    person.register("vault", { url: bench.url });
+    await use(person, PERSON);
+    await person.remove("vault");
     expect(await recordsWith(store, names())).toEqual([]);
   });
 

@@ -101,9 +101,15 @@ test.skipIf(isWindows)("requests with large arguments wait before they have an e
   const refused = post(scene.url, call("late"), { headers: { "mcp-session-id": "forged" } });
   const abort = new AbortController();
   let open = 0;
-  scene.server.on("request", ({ headers }, response) => {
-    if (headers["x-gone"] === undefined) return;
-    if (++open === gone.length) allArrived();
+  let waiting = 0;
+  scene.server.on("request", (request, response) => {
+    const { "x-gone": isGone, "mcp-session-id": isRefused } = request.headers;
+    if (isGone === undefined) return;
+    const arrived = () => setImmediate(() => ++waiting === gone.length && allArrived());
+    // A request that is served waits after its body, one that is refused before it.
+    if (isRefused === undefined) request.once("end", arrived);
+    else arrived();
+    open += 1;
     response.once("close", () => {
       if (--open === 0) allGone();
     });
