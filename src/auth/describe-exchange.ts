@@ -1,8 +1,7 @@
 /** Describes a request to an authorization server for people who debug a login. Secrets are redacted. */
 import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
+import type { Fields } from "../util/is-record.js";
 import { hideCredentials } from "../util/redact-text.js";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 export interface DescribedExchange {
   /** What the request is for. */

@@ -1,5 +1,6 @@
 /** A catalog as plain JSON, for a process that has not connected its servers yet. */
 import { ConfigError } from "../errors/config-error.js";
+import { isRecord } from "../util/is-record.js";
 
 /** The lists of one server, as it sent them. */
 export interface ExportedServer {
@@ -17,13 +18,10 @@ export interface CatalogExport {
   readonly servers: Readonly<Record<string, ExportedServer>>;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null;
-
 /** Validates an export, which is untrusted. */
 export function readCatalogExport(value: unknown): CatalogExport {
-  const servers = isObject(value) ? value["servers"] : undefined;
-  if (!isObject(value) || value["toolport"] !== 1 || !isObject(servers)) {
+  const servers = isRecord(value) ? value["servers"] : undefined;
+  if (!isRecord(value) || value["toolport"] !== 1 || !isRecord(servers)) {
     throw new ConfigError({
       code: "INVALID_CONFIG",
       issues: [{ path: "catalog", message: "must be the return value of exportCatalog()" }],

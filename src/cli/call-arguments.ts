@@ -1,7 +1,7 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
-import { isRecord } from "../config/entry-reader.js";
-import { isObject, type JsonSchema } from "../schema/json-schema.js";
+import type { JsonSchema } from "../schema/json-schema.js";
 import { resolveLocalRef } from "../schema/local-ref.js";
+import { isRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, NamedArgument } from "./command.js";
@@ -51,7 +51,7 @@ export function readArguments(
   { words, named = [], values = {}, positional = [] }: GivenArguments,
   schema: JsonSchema,
 ): Record<string, unknown> {
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
   const flags = readNamed(named, schema);
   const typed = [...flags.typed, ...[...flags.words, ...words].map(readWord)];
   const keys = [...new Set(typed.map(({ key }) => key))];
@@ -84,7 +84,7 @@ function byPosition(positional: readonly unknown[], names: readonly string[]): [
 
 /** `--dry-run` stands for `dry-run`, `dry_run` or `dryRun`, and `--no-color` for `color` with the value false. */
 function readNamed(named: readonly NamedArgument[], schema: JsonSchema): { typed: Typed[]; words: string[] } {
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
   const names = Object.keys(properties);
   const find = (name: string) =>
     names.find((own) => own === name) ?? names.find((own) => folded(own) === folded(name));
@@ -179,12 +179,12 @@ const typeOf = (value: unknown): string => {
 /** Follows local references. A description beside the reference stays. */
 export function resolved(schema: unknown, root: JsonSchema): Record<string, unknown> {
   let current = schema;
-  for (let steps = 0; steps < 16 && isObject(current) && typeof current["$ref"] === "string"; steps += 1) {
+  for (let steps = 0; steps < 16 && isRecord(current) && typeof current["$ref"] === "string"; steps += 1) {
     const { $ref, ...beside } = current;
     const target = resolveLocalRef(root, $ref as string);
-    current = isObject(target) ? { ...target, ...beside } : beside;
+    current = isRecord(target) ? { ...target, ...beside } : beside;
   }
-  return isObject(current) ? current : {};
+  return isRecord(current) ? current : {};
 }
 
 /** All types that a schema allows, with `integer` as `number`. Empty if the schema does not say. */

@@ -1,6 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
 import { withheldError } from "../catalog/safety/withheld-error.js";
-import { isRecord } from "../config/entry-reader.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
@@ -15,6 +14,7 @@ import type { LoadedConfig } from "../node/load-config.js";
 import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
 import type { Store } from "../state/store.js";
+import { isRecord } from "../util/is-record.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";

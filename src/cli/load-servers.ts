@@ -6,7 +6,6 @@ import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
 import { valueAt } from "../config/config-document.js";
-import { isRecord } from "../config/entry-reader.js";
 import { parseJsonConfig } from "../config/parse-json-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
@@ -28,6 +27,7 @@ import { readDocument } from "../node/read-document.js";
 import { readServers, type WrittenServer } from "../node/read-servers.js";
 import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
 import type { Store } from "../state/store.js";
+import { isRecord } from "../util/is-record.js";
 import { hideCredentials } from "../util/redact-text.js";
 import {
   type CommandContext,

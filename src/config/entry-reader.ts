@@ -1,14 +1,10 @@
 /** Reads the fields of one object of a configuration, checks their types and reports problems. */
+import { isRecord } from "../util/is-record.js";
 import { suggest } from "../util/suggest.js";
 import type { ConfigIssues, ConfigPath } from "./config-issues.js";
 
 /** The longest delay of a timer in Node; a longer one fires at once. */
 const MAX_TIMER_MS = 2_147_483_647;
-
-/** Whether a value is an object with named fields. */
-export function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === "object" && value !== null && !Array.isArray(value);
-}
 
 export interface NumberRule {
   min: number;

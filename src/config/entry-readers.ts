@@ -1,7 +1,8 @@
 /** Readers for the options of a server entry that need more than a type check. */
 import type { AuthProvider, ClientOptions, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { canParseUrl } from "../util/can-parse-url.js";
-import { type EntryReader, isRecord } from "./entry-reader.js";
+import { isRecord } from "../util/is-record.js";
+import type { EntryReader } from "./entry-reader.js";
 import {
   type OptionTable,
   readFlag,

@@ -1,9 +1,10 @@
 /** Turns the entries of `mcpServers` into checked, frozen configurations, or throws one error with every problem. */
+import { isRecord } from "../util/is-record.js";
 import { suggest } from "../util/suggest.js";
 import { ConfigIssues, type Locate } from "./config-issues.js";
 import { freezeConfig } from "./config-view.js";
 import { ENTRY_OPTIONS } from "./entry-options.js";
-import { EntryReader, isRecord } from "./entry-reader.js";
+import { EntryReader } from "./entry-reader.js";
 import { readTable } from "./option-table.js";
 import { CONNECTION_TAP, type ServerConfig, type TransportKind } from "./server-config.js";
 

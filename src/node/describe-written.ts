@@ -1,7 +1,7 @@
 /** Describes an unexpanded entry of a project file for consent: the entry itself and its risks. */
 
-import { isRecord } from "../config/entry-reader.js";
 import { canParseUrl } from "../util/can-parse-url.js";
+import { isRecord } from "../util/is-record.js";
 import { addressRisks, proxyRisks, riskRows, sortRisks, visible } from "./describe-command.js";
 import { type CommandRisk, commandRisks, variableRisks } from "./entry-risks.js";
 import { PLACE_NAMES } from "./expand-entry.js";

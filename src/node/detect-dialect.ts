@@ -2,7 +2,7 @@
 
 import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
-import { isRecord } from "../config/entry-reader.js";
+import { isRecord } from "../util/is-record.js";
 import { findClaudeProject } from "./dialects/claude-code.js";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
 import { DIALECT_KINDS, dialectOf } from "./dialects/dialects.js";

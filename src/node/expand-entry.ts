@@ -2,8 +2,8 @@
 import { basename, sep } from "node:path";
 import util from "node:util";
 import type { ConfigPath } from "../config/config-issues.js";
-import { isRecord } from "../config/entry-reader.js";
 import { resolveCommand, resolvePath } from "../config/resolve-path.js";
+import { isRecord } from "../util/is-record.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import {
   type Environment,

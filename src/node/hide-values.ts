@@ -1,6 +1,6 @@
 /** Hides secrets of a loaded configuration from `console.log`. */
 import { inspect } from "node:util";
-import { isRecord } from "../config/entry-reader.js";
+import { isRecord } from "../util/is-record.js";
 import { redactUrl } from "../util/redact-text.js";
 
 const MAPS = ["env", "headers", "oauth"];

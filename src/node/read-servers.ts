@@ -3,9 +3,9 @@
 import { readFile, stat } from "node:fs/promises";
 import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import { type ConfigPath, formatPath } from "../config/config-issues.js";
-import { isRecord } from "../config/entry-reader.js";
 import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import type { ConfigIssue } from "../errors/config-error.js";
+import { isRecord } from "../util/is-record.js";
 import { suggest } from "../util/suggest.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import type { ConfigPlace, ConfigSource, Surroundings } from "./config-locations.js";

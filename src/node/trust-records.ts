@@ -1,8 +1,8 @@
 /** Stores the user's consent to servers of configuration files. */
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
-import { isRecord } from "../config/entry-reader.js";
 import type { Store } from "../state/store.js";
+import { isRecord } from "../util/is-record.js";
 
 /** A server in a configuration file. */
 export interface ConfiguredServer {

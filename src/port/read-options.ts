@@ -2,7 +2,7 @@
 
 import { type CatalogExport, readCatalogExport } from "../catalog/exported-catalog.js";
 import { ConfigIssues } from "../config/config-issues.js";
-import { EntryReader, isRecord } from "../config/entry-reader.js";
+import { EntryReader } from "../config/entry-reader.js";
 import { readCache, readConcurrency, readRateLimit } from "../config/entry-readers.js";
 import {
   type OptionTable,
@@ -35,6 +35,7 @@ import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
+import { isRecord } from "../util/is-record.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { DeferToolsOptions, ServerErrorPolicy, ToolportOptions } from "./options.js";
 import type { PromptToolsOptions, ResourceToolsOptions } from "./own-tools/own-tools.js";

@@ -53,6 +53,7 @@ describe("declarations", () => {
     ["pattern properties", object({}, { patternProperties: { "^x": text("A") } })],
     ["additional properties", object({}, { additionalProperties: text("A") })],
     ["a condition", object({}, { if: object({ a: text("A") }) })],
+    ["a list in place of properties", { type: "object", properties: [text("A")] }],
     ["properties below an array", object({ list: { type: "array", items: object({ a: text("A") }) } })],
   ])("%s makes the tool invalid, with a reason", (_name, schema) => {
     expect(readParamHeaders(schema)).toEqual(expect.stringContaining("x-mcp-header"));
@@ -109,6 +110,8 @@ describe("values", () => {
   test("are read along their path, whatever the path contains", () => {
     expect(paramHeaders(declared, { deep: { b: "x" } })).toEqual({ "Mcp-Param-B": "x" });
     for (const deep of [null, 5, "text", [], {}]) expect(paramHeaders(declared, { deep })).toEqual({});
+    const length = [{ path: ["list", "length"], header: "Mcp-Param-Length" }];
+    expect(paramHeaders(length, { list: ["a", "b"] })).toEqual({});
   });
 
   test("an argument of several megabytes is encoded", () => {

@@ -4,6 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
 import { encodeHeaderText } from "../util/header-text.js";
+import { isRecord } from "../util/is-record.js";
 
 /** An argument that is sent as a header. */
 export interface ParamHeader {
@@ -20,8 +21,6 @@ const TYPES = new Set(["string", "integer", "boolean"]);
 const MAX_DEPTH = 256;
 
 type Schema = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Schema => typeof value === "object" && value !== null;
 
 /** The declared headers of a schema, or a description of the fault (the tool must then be withheld). */
 export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | string {
@@ -43,18 +42,19 @@ export function readParamHeaders(inputSchema: Schema): readonly ParamHeader[] | 
 
   /** A declaration is valid only if nothing but `properties` leads to it; elsewhere it makes the tool invalid. */
   function visit(schema: unknown, path: readonly string[], reachable: boolean): string | undefined {
-    if (!isObject(schema) || path.length > MAX_DEPTH) return undefined;
+    if (path.length > MAX_DEPTH) return undefined;
     if (Array.isArray(schema)) return first(schema, (branch) => visit(branch, [...path, "[]"], false));
+    if (!isRecord(schema)) return undefined;
     const fault = PARAM_HEADER_KEY in schema ? declare(schema, path, reachable) : undefined;
     if (fault !== undefined) return fault;
     return first(Object.entries(schema), ([keyword, value]) => {
-      if (keyword === "properties" && isObject(value)) {
+      if (keyword === "properties" && isRecord(value)) {
         return first(Object.entries(value), ([name, child]) => visit(child, [...path, name], reachable));
       }
       // These keywords contain data, not schemas.
       if (keyword === "enum" || keyword === "const" || keyword === "default" || keyword === "examples")
         return undefined;
-      return isObject(value) ? visit(value, [...path, `<${keyword}>`], false) : undefined;
+      return visit(value, [...path, `<${keyword}>`], false);
     });
   }
 
@@ -77,7 +77,7 @@ export function paramHeaders(
   if (declared.length === 0) return undefined;
   const headers: Record<string, string> = {};
   for (const { path, header } of declared) {
-    const value = asText(path.reduce<unknown>((node, key) => (isObject(node) ? node[key] : undefined), args));
+    const value = asText(path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args));
     if (value !== undefined) headers[header] = encodeHeaderText(value);
   }
   return headers;

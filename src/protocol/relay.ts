@@ -1,7 +1,6 @@
 /** A request that Toolport passes on for a client of a gateway. */
 import type { LogLevel } from "../model/log-levels.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../util/is-record.js";
 
 /** A question of a server: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
 export interface RelayedQuestion {

@@ -17,6 +17,7 @@ import type {
   ServerSendOptions,
   ServerTransport,
 } from "../transports/server-transport.js";
+import type { Fields } from "../util/is-record.js";
 import {
   connectionClosed,
   type InvalidMessageSource,
@@ -337,8 +338,6 @@ export class RequestChannel {
     return connectionClosed(this.#server, { outcome, next: this.adviceAfterLoss, cause: this.#closeError });
   }
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 interface OutgoingRequest {
   readonly id: string;

@@ -5,6 +5,7 @@
  * @see https://github.com/modelcontextprotocol/ext-tasks
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { type Fields, isRecord } from "../util/is-record.js";
 import { TASKS_EXTENSION } from "./era.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "./session.js";
@@ -107,11 +108,6 @@ export interface TaskState {
   readonly error?: { readonly code: number; readonly message: string; readonly data?: unknown } | undefined;
 }
 
-type Fields = Readonly<Record<string, unknown>>;
-
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const isStatus = (value: unknown): value is TaskStatusName =>
   (STATUSES as readonly unknown[]).includes(value);
 
@@ -122,7 +118,7 @@ export const isFinal = (status: TaskStatusName): boolean =>
 
 /** Reads a task tolerantly; undefined if the value is not a task. */
 export function readTask(raw: unknown): TaskState | undefined {
-  if (!isObject(raw)) return undefined;
+  if (!isRecord(raw)) return undefined;
   const { taskId, status, statusMessage, createdAt, lastUpdatedAt, inputRequests, result, error } = raw;
   if (typeof taskId !== "string" || taskId === "" || !isStatus(status)) return undefined;
   // The two wires differ only in the names of these fields.
@@ -139,8 +135,8 @@ export function readTask(raw: unknown): TaskState | undefined {
       ...(isDuration(ttlMs) ? { ttlMs } : isUnlimited && { ttlMs: null }),
       ...(isDuration(pollIntervalMs) && { pollIntervalMs }),
     },
-    inputRequests: isObject(inputRequests) ? readRequests(inputRequests) : undefined,
-    result: isObject(result) ? result : undefined,
+    inputRequests: isRecord(inputRequests) ? readRequests(inputRequests) : undefined,
+    result: isRecord(result) ? result : undefined,
     error: readError(error),
   };
 }
@@ -153,7 +149,7 @@ export function readCreatedTask(raw: Fields): TaskState | undefined {
 
 function readRequests(requests: Fields): Record<string, ServerRequest> {
   const isRequest = (value: unknown): value is ServerRequest =>
-    isObject(value) && typeof value["method"] === "string";
+    isRecord(value) && typeof value["method"] === "string";
   const valid = Object.entries(requests).filter((entry): entry is [string, ServerRequest] =>
     isRequest(entry[1]),
   );
@@ -161,7 +157,7 @@ function readRequests(requests: Fields): Record<string, ServerRequest> {
 }
 
 function readError(error: unknown): TaskState["error"] {
-  if (!isObject(error)) return undefined;
+  if (!isRecord(error)) return undefined;
   const { code, message, data } = error;
   return {
     code: typeof code === "number" ? code : -32603,

@@ -1,6 +1,7 @@
 /** Builds the start command of an unpacked bundle from its manifest. */
 import type { StdioServerEntry } from "../config/server-entry.js";
-import { type Fields, fieldOf, flagOf, InvalidValue, isFields, textOf, textsOf } from "./fields.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import { fieldOf, flagOf, InvalidValue, textOf, textsOf } from "./fields.js";
 import type { InputPlace, InputResolver } from "./input-resolver.js";
 import type { ResolvedPackage } from "./package-command.js";
 import type { ServerInput } from "./server-json.js";
@@ -24,20 +25,20 @@ const platform = (): string | undefined => globalThis.process?.platform;
 
 function readConfig(manifest: Fields): Fields | undefined {
   const server = fieldOf(manifest, "server");
-  const config = isFields(server) ? fieldOf(server, "mcp_config") : undefined;
-  if (!isFields(config)) return undefined;
+  const config = isRecord(server) ? fieldOf(server, "mcp_config") : undefined;
+  if (!isRecord(config)) return undefined;
   const overrides = fieldOf(config, "platform_overrides");
-  const own = isFields(overrides) ? fieldOf(overrides, platform() ?? "") : undefined;
-  return isFields(own) ? { ...config, ...own } : config;
+  const own = isRecord(overrides) ? fieldOf(overrides, platform() ?? "") : undefined;
+  return isRecord(own) ? { ...config, ...own } : config;
 }
 
 /** Converts the user settings of the manifest to inputs of a registry entry. */
 function readSettings(manifest: Fields): ReadonlyMap<string, ServerInput & { isRepeated: boolean }> {
   const settings = fieldOf(manifest, "user_config");
-  const found = isFields(settings) ? Object.entries(settings) : [];
+  const found = isRecord(settings) ? Object.entries(settings) : [];
   return new Map(
     found
-      .filter((pair): pair is [string, Fields] => isFields(pair[1]))
+      .filter((pair): pair is [string, Fields] => isRecord(pair[1]))
       .map(([name, setting]) => {
         const type = textOf(setting, "type");
         const assumed = fieldOf(setting, "default");
@@ -72,14 +73,14 @@ export function toBundleEntry(
   if (bundle.verified.sha256 !== fileSha256.toLowerCase()) {
     return new InvalidValue("the verified file is not the file of the entry");
   }
-  const config = isFields(bundle.manifest) ? readConfig(bundle.manifest) : undefined;
+  const config = isRecord(bundle.manifest) ? readConfig(bundle.manifest) : undefined;
   const command = config === undefined ? undefined : textOf(config, "command");
-  if (!isFields(bundle.manifest) || config === undefined || command === undefined) {
+  if (!isRecord(bundle.manifest) || config === undefined || command === undefined) {
     return new InvalidValue("its manifest has no start command");
   }
   const fill = createFill(bundle.directory, readSettings(bundle.manifest), resolver);
   const env = fieldOf(config, "env");
-  const variables = Object.entries(isFields(env) ? env : {}).filter(([, value]) => typeof value === "string");
+  const variables = Object.entries(isRecord(env) ? env : {}).filter(([, value]) => typeof value === "string");
   return {
     command: fill(command, "argument")[0] ?? command,
     args: [

@@ -1,6 +1,5 @@
 /** Reads fields of unvalidated JSON. */
-
-export type Fields = Readonly<Record<string, unknown>>;
+import type { Fields } from "../util/is-record.js";
 
 /** The result of a failed read, with the problem. */
 export class InvalidValue {
@@ -9,9 +8,6 @@ export class InvalidValue {
     this.problem = problem;
   }
 }
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** An own field, to ignore polluted prototypes. `null` counts as missing. */
 export const fieldOf = (fields: Fields, key: string): unknown =>

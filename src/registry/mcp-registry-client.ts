@@ -6,7 +6,8 @@ import { checkStore } from "../state/custom-store.js";
 import { systemFetch } from "../transports/create-transport.js";
 import { USER_AGENT } from "../transports/user-agent.js";
 import { callSafely } from "../util/call-safely.js";
-import { type Fields, InvalidValue, isFields } from "./fields.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import { InvalidValue } from "./fields.js";
 import type {
   AllServersOptions,
   GetServerOptions,
@@ -163,7 +164,7 @@ export class McpRegistryClient {
 
   async #live(route: string, options: RegistryCallOptions): Promise<RegistryInfo> {
     const read = (value: unknown): Fields | InvalidValue =>
-      isFields(value) ? value : new InvalidValue("it is not an object");
+      isRecord(value) ? value : new InvalidValue("it is not an object");
     return (await this.#requests.find({ url: this.#address([route]), read, isLive: true, options })).value;
   }
 

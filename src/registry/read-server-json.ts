@@ -1,6 +1,7 @@
 /** Validates a `server.json` and keeps its usable parts. */
 
-import { type Fields, fieldOf, flagOf, InvalidValue, isFields, readEach, textOf, textsOf } from "./fields.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import { fieldOf, flagOf, InvalidValue, readEach, textOf, textsOf } from "./fields.js";
 import type {
   KeyValueInput,
   ServerArgument,
@@ -32,8 +33,8 @@ function readInput(fields: Fields): ServerInput {
 
 function readVariables(fields: Fields): Record<string, ServerInput> | InvalidValue {
   const value = fieldOf(fields, "variables") ?? {};
-  if (!isFields(value)) return new InvalidValue('"variables" is not an object');
-  const wrong = Object.keys(value).find((name) => !isFields(value[name]));
+  if (!isRecord(value)) return new InvalidValue('"variables" is not an object');
+  const wrong = Object.keys(value).find((name) => !isRecord(value[name]));
   if (wrong !== undefined) return new InvalidValue(`the variable ${JSON.stringify(wrong)} is not an object`);
   return Object.fromEntries(Object.entries(value).map(([name, input]) => [name, readInput(input as Fields)]));
 }
@@ -49,7 +50,7 @@ function readTemplate(fields: Fields): TemplateInput | InvalidValue {
 }
 
 function readKeyValue(value: unknown): KeyValueInput | InvalidValue {
-  if (!isFields(value)) return new InvalidValue("is not an object");
+  if (!isRecord(value)) return new InvalidValue("is not an object");
   const name = textOf(value, "name");
   if (name === undefined || name === "") return new InvalidValue("has no name");
   const template = readTemplate(value);
@@ -57,7 +58,7 @@ function readKeyValue(value: unknown): KeyValueInput | InvalidValue {
 }
 
 function readArgument(value: unknown): ServerArgument | InvalidValue {
-  if (!isFields(value)) return new InvalidValue("is not an object");
+  if (!isRecord(value)) return new InvalidValue("is not an object");
   const type = fieldOf(value, "type");
   if (type !== "positional" && type !== "named") return new InvalidValue("is neither positional nor named");
   const name = textOf(value, "name");
@@ -69,7 +70,7 @@ function readArgument(value: unknown): ServerArgument | InvalidValue {
 }
 
 function readRemote(value: unknown): ServerRemote | InvalidValue {
-  if (!isFields(value)) return new InvalidValue("is not an object");
+  if (!isRecord(value)) return new InvalidValue("is not an object");
   const type = fieldOf(value, "type");
   if (type !== "streamable-http" && type !== "sse") return new InvalidValue("is of an unknown type");
   const url = textOf(value, "url");
@@ -83,13 +84,13 @@ function readRemote(value: unknown): ServerRemote | InvalidValue {
 function readTransport(value: unknown): ServerPackage["transport"] | InvalidValue {
   // Older entries without this field use stdio.
   if (value === undefined) return { type: "stdio" };
-  if (isFields(value) && fieldOf(value, "type") === "stdio") return { type: "stdio" };
+  if (isRecord(value) && fieldOf(value, "type") === "stdio") return { type: "stdio" };
   const remote = readRemote(value);
   return remote instanceof InvalidValue ? new InvalidValue(`its transport ${remote.problem}`) : remote;
 }
 
 function readPackage(value: unknown): ServerPackage | InvalidValue {
-  if (!isFields(value)) return new InvalidValue("is not an object");
+  if (!isRecord(value)) return new InvalidValue("is not an object");
   const registryType = textOf(value, "registryType");
   const identifier = textOf(value, "identifier");
   if (registryType === undefined) return new InvalidValue("has no registryType");
@@ -114,15 +115,15 @@ function readPackage(value: unknown): ServerPackage | InvalidValue {
 }
 
 function readRepository(value: unknown): ServerJson["repository"] {
-  const url = isFields(value) ? textOf(value, "url") : undefined;
-  if (!isFields(value) || url === undefined) return undefined;
+  const url = isRecord(value) ? textOf(value, "url") : undefined;
+  if (!isRecord(value) || url === undefined) return undefined;
   const source = textOf(value, "source") ?? "";
   return { url, source, id: textOf(value, "id"), subfolder: textOf(value, "subfolder") };
 }
 
 function readIcon(value: unknown): ServerJson["icons"][number] | InvalidValue {
-  const src = isFields(value) ? textOf(value, "src") : undefined;
-  if (!isFields(value) || src === undefined) return new InvalidValue("has no src");
+  const src = isRecord(value) ? textOf(value, "src") : undefined;
+  if (!isRecord(value) || src === undefined) return new InvalidValue("has no src");
   return {
     src,
     mimeType: textOf(value, "mimeType"),
@@ -153,7 +154,7 @@ function readValid<T extends object>(
 
 /** Reads the description of a server. Adds the problems of dropped parts to `problems`. */
 export function readServerJson(value: unknown, problems: string[]): ServerJson | InvalidValue {
-  if (!isFields(value)) return new InvalidValue("it is not an object");
+  if (!isRecord(value)) return new InvalidValue("it is not an object");
   const name = textOf(value, "name");
   if (name === undefined || name === "") return new InvalidValue("it has no name");
   const version = textOf(value, "version");
@@ -169,6 +170,6 @@ export function readServerJson(value: unknown, problems: string[]): ServerJson |
     icons: readValid(value, "icons", { read: readIcon, problems }),
     packages: readValid(value, "packages", { read: readPackage, problems }),
     remotes: readValid(value, "remotes", { read: readRemote, problems }),
-    _meta: isFields(meta) ? meta : undefined,
+    _meta: isRecord(meta) ? meta : undefined,
   };
 }

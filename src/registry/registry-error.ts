@@ -5,8 +5,9 @@ import { fromSystemError } from "../errors/from-system-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { parseRetryAfter } from "../transports/http/network/http-errors.js";
+import { isRecord } from "../util/is-record.js";
 import { redactText } from "../util/redact-text.js";
-import { fieldOf, isFields, textOf } from "./fields.js";
+import { fieldOf, textOf } from "./fields.js";
 
 /** A response with its complete body. */
 export interface RegistryResponse {
@@ -38,10 +39,10 @@ export function readErrorBody(text: string): ErrorBody {
   } catch {
     return { isRegistry: false, detail: "", issues: [] };
   }
-  if (!isFields(value)) return { isRegistry: false, detail: "", issues: [] };
+  if (!isRecord(value)) return { isRegistry: false, detail: "", issues: [] };
   const said = textOf(value, "error") ?? textOf(value, "detail") ?? textOf(value, "title");
   const errors = fieldOf(value, "errors");
-  const issues = (Array.isArray(errors) ? errors.slice(0, 20) : []).filter(isFields).map((issue) => ({
+  const issues = (Array.isArray(errors) ? errors.slice(0, 20) : []).filter(isRecord).map((issue) => ({
     path: quote(textOf(issue, "location") ?? ""),
     message: quote(textOf(issue, "message") ?? ""),
   }));

@@ -1,6 +1,7 @@
 /** Types and validation of registry responses: servers with metadata, and pages of servers. */
 import type { ToolportError } from "../errors/toolport-error.js";
-import { type Fields, fieldOf, flagOf, InvalidValue, isFields, textOf } from "./fields.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import { fieldOf, flagOf, InvalidValue, textOf } from "./fields.js";
 import { readServerJson } from "./read-server-json.js";
 import type { ServerJson } from "./server-json.js";
 
@@ -65,7 +66,7 @@ const MAX_ENTRIES = 10_000;
 
 function readOfficial(meta: Fields): OfficialMeta | undefined {
   const fields = fieldOf(meta, OFFICIAL);
-  if (!isFields(fields)) return undefined;
+  if (!isRecord(fields)) return undefined;
   const status = fieldOf(fields, "status");
   return {
     status: STATUSES.includes(status) ? (status as OfficialMeta["status"]) : undefined,
@@ -79,24 +80,24 @@ function readOfficial(meta: Fields): OfficialMeta | undefined {
 
 /** Reads a response of the form `{ server, _meta? }`. */
 export function readRegistryServer(value: unknown): RegistryServer | InvalidValue {
-  if (!isFields(value)) return new InvalidValue("it is not an object");
+  if (!isRecord(value)) return new InvalidValue("it is not an object");
   const problems: string[] = [];
   const server = readServerJson(fieldOf(value, "server"), problems);
   if (server instanceof InvalidValue) return server;
   const found = fieldOf(value, "_meta");
-  const meta = isFields(found) ? found : {};
+  const meta = isRecord(found) ? found : {};
   return { server, official: readOfficial(meta), _meta: meta, problems };
 }
 
 const nameOf = (value: unknown): string | undefined => {
-  const server = isFields(value) ? fieldOf(value, "server") : undefined;
-  return isFields(server) ? textOf(server, "name")?.slice(0, 200) : undefined;
+  const server = isRecord(value) ? fieldOf(value, "server") : undefined;
+  return isRecord(server) ? textOf(server, "name")?.slice(0, 200) : undefined;
 };
 
 /** Reads a response of the form `{ servers, metadata? }`. Skips invalid entries. */
 export function readRegistryPage(value: unknown): RegistryPage | InvalidValue {
-  const list = isFields(value) ? fieldOf(value, "servers") : undefined;
-  if (!isFields(value) || !Array.isArray(list)) return new InvalidValue("it has no list of servers");
+  const list = isRecord(value) ? fieldOf(value, "servers") : undefined;
+  if (!isRecord(value) || !Array.isArray(list)) return new InvalidValue("it has no list of servers");
   if (list.length > MAX_ENTRIES) return new InvalidValue(`it lists more than ${MAX_ENTRIES} servers at once`);
   const servers: RegistryServer[] = [];
   const skipped: SkippedServer[] = [];
@@ -106,7 +107,7 @@ export function readRegistryPage(value: unknown): RegistryPage | InvalidValue {
     else servers.push(server);
   }
   const metadata = fieldOf(value, "metadata");
-  const fields = isFields(metadata) ? metadata : {};
+  const fields = isRecord(metadata) ? metadata : {};
   const cursor = fieldOf(fields, "nextCursor") ?? "";
   // Treating it as the last page would silently truncate the list.
   if (typeof cursor !== "string") return new InvalidValue("its cursor is not a string");

@@ -1,7 +1,8 @@
 /** Caches responses of a registry with their validators. */
 import type { Store } from "../state/store.js";
 import { hashText } from "../util/hash-text.js";
-import { fieldOf, isFields, textOf } from "./fields.js";
+import { isRecord } from "../util/is-record.js";
+import { fieldOf, textOf } from "./fields.js";
 
 /** A cached response. */
 export interface CachedResponse {
@@ -78,7 +79,7 @@ export function createStoreCache(store: Store, maxStaleMs: number): ResponseCach
 
 /** Returns undefined for a hash collision or a record of another version. */
 function readCached(value: unknown, url: string): CachedResponse | undefined {
-  if (!isFields(value) || fieldOf(value, "url") !== url) return undefined;
+  if (!isRecord(value) || fieldOf(value, "url") !== url) return undefined;
   const body = textOf(value, "body");
   const confirmedAt = fieldOf(value, "confirmedAt");
   const freshMs = fieldOf(value, "freshMs");

@@ -2,9 +2,10 @@
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { DockerServerEntry, ServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
+import { isRecord } from "../util/is-record.js";
 import { buildEntry } from "./build-entry.js";
 import type { UnpackedMcpb } from "./bundle-command.js";
-import { fieldOf, InvalidValue, isFields } from "./fields.js";
+import { fieldOf, InvalidValue } from "./fields.js";
 import { InputResolver, type InputValue, type RegistryInput } from "./input-resolver.js";
 import { readServerJson } from "./read-server-json.js";
 import { readRegistryServer } from "./registry-server.js";
@@ -70,7 +71,7 @@ interface Description {
 
 function describe(value: unknown): Description {
   const problems: string[] = [];
-  const isListed = isFields(value) && isFields(fieldOf(value, "server"));
+  const isListed = isRecord(value) && isRecord(fieldOf(value, "server"));
   const found = isListed ? readRegistryServer(value) : readServerJson(value, problems);
   if (found instanceof InvalidValue) {
     return { server: undefined, notes: [], blockedBy: `The entry cannot be read: ${found.problem}` };

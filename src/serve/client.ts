@@ -2,7 +2,8 @@
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
-import { type ClientResponse, type Envelope, type Fields, isFields } from "./message.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import type { ClientResponse, Envelope } from "./message.js";
 
 /** A client as the gateway knows it during one request. */
 export interface GatewayClient {
@@ -50,7 +51,7 @@ export interface OpenStream {
 const ASKED = ["elicitation", "sampling", "roots"] as const;
 
 /** Whether the client reports changes of its roots. */
-export const reportsRoots = ({ roots }: Fields): boolean => isFields(roots) && roots["listChanged"] === true;
+export const reportsRoots = ({ roots }: Fields): boolean => isRecord(roots) && roots["listChanged"] === true;
 
 /** What a client without a stream can still do: nothing that a server would ask for. */
 export function withoutQuestions(capabilities: Fields): Fields {

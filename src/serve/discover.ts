@@ -1,7 +1,8 @@
 /** `initialize`, `server/discover` and `ping`: answered from memory, whatever the state of the servers. */
 import type { Port } from "../port/port.js";
 import { MODERN_VERSIONS } from "../protocol/era.js";
-import { type Fields, isFields, negotiateLegacy } from "./message.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import { negotiateLegacy } from "./message.js";
 import type { RequestContext } from "./request-context.js";
 import { NOT_CACHED, resultText, SERVER_INFO } from "./results.js";
 
@@ -44,7 +45,7 @@ function offered(port: Port, capability: "tasks" | "extensions"): Fields {
   const found: Record<string, unknown> = {};
   for (const { session } of port.pool.all()) {
     const given = (session?.capabilities as Fields | undefined)?.[capability];
-    if (isFields(given)) Object.assign(found, given);
+    if (isRecord(given)) Object.assign(found, given);
   }
   return Object.keys(found).length === 0 ? {} : { [capability]: found };
 }

@@ -1,6 +1,7 @@
 /** Finds the handler of a request, and turns its end into a response. */
 import { isLogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
+import { isRecord } from "../util/is-record.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";
@@ -8,7 +9,7 @@ import type { Exchange, GatewayClient } from "./client.js";
 import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
 import { listPage } from "./lists/list-page.js";
-import { type ClientRequest, isFields } from "./message.js";
+import type { ClientRequest } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
 import { errorText, type Json, responseJson, resultText } from "./results.js";
 import { listen } from "./streams/listen.js";
@@ -121,7 +122,7 @@ export async function serveRequest(
 /** The error of 2025-11-25 that sends the user to web pages of a server. */
 function notePages({ users, feeds }: GatewayParts, { principal }: GatewayClient, data: unknown): void {
   const user = users.peek(principal);
-  const pages = isFields(data) ? data["elicitations"] : undefined;
+  const pages = isRecord(data) ? data["elicitations"] : undefined;
   if (user === undefined || !Array.isArray(pages)) return;
   for (const page of pages) feeds.showsPage(user, page);
 }

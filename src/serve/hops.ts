@@ -1,5 +1,6 @@
 /** Counts the gateways that a request or an entry of a list has passed, so that a gateway among its own servers does not loop. */
-import { type Fields, isFields, metaOf } from "./message.js";
+import { type Fields, isRecord } from "../util/is-record.js";
+import { metaOf } from "./message.js";
 
 /** Key in `_meta` of requests, and of the entries of lists. */
 export const HOPS_META_KEY = "toolport/hops";
@@ -18,5 +19,5 @@ export function withHops(item: Fields): Fields | undefined {
   const hops = nextHop(item);
   if (isTooFar(hops)) return undefined;
   const { _meta } = item;
-  return { ...item, _meta: { ...(isFields(_meta) && _meta), [HOPS_META_KEY]: hops } };
+  return { ...item, _meta: { ...(isRecord(_meta) && _meta), [HOPS_META_KEY]: hops } };
 }

@@ -1,5 +1,6 @@
 /** Serves one client over a connection of messages: stdio, or a transport in memory. */
 
+import { type Fields, isRecord } from "../util/is-record.js";
 import { resultOf } from "./calls/parked-calls.js";
 import {
   capabilityKeyOf,
@@ -14,8 +15,6 @@ import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
-  type Fields,
-  isFields,
   negotiateLegacy,
   readEnvelope,
   UNNAMED_LEGACY_VERSION,
@@ -127,7 +126,7 @@ export class MessageConnection {
     if (envelope !== undefined) return modernClient(envelope, user);
     if (request.method === "initialize") {
       const { capabilities: given, protocolVersion } = request.params;
-      const capabilities = isFields(given) ? given : {};
+      const capabilities = isRecord(given) ? given : {};
       const version = negotiateLegacy(protocolVersion);
       this.#handshake = { version, capabilities, capabilityKey: capabilityKeyOf(capabilities) };
     }

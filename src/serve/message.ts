@@ -1,9 +1,9 @@
 /** The JSON-RPC messages that clients send, and the era each of them belongs to. */
 import { isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
+import { type Fields, isRecord } from "../util/is-record.js";
 import { countContainers } from "../util/json.js";
 import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 
-export type Fields = Readonly<Record<string, unknown>>;
 export type RequestId = string | number;
 
 export interface ClientRequest {
@@ -33,9 +33,6 @@ export type ClientMessage =
 const LIMITS = { levels: 500, containers: 100_000 };
 /** Revision 2025-03-26 allows batches; no client needs many. */
 const MAX_BATCH = 100;
-
-export const isFields = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const isId = (value: unknown): value is RequestId =>
   typeof value === "string" || (typeof value === "number" && Number.isFinite(value));
@@ -68,15 +65,15 @@ export function readMessages(text: string): { messages: readonly ClientMessage[]
 
 /** Reads one parsed message. */
 export function readMessage(value: unknown): ClientMessage {
-  if (!isFields(value) || value["jsonrpc"] !== "2.0") throw invalid("The body is not a JSON-RPC 2.0 message");
+  if (!isRecord(value) || value["jsonrpc"] !== "2.0") throw invalid("The body is not a JSON-RPC 2.0 message");
   const { id, method, params, result, error } = value;
   if (method === undefined) {
     if (!isId(id) || (result === undefined && error === undefined))
       throw invalid("The message is neither a request nor a notification nor a response");
-    return { kind: "response", response: { id, result: isFields(result) ? result : undefined, error } };
+    return { kind: "response", response: { id, result: isRecord(result) ? result : undefined, error } };
   }
   if (typeof method !== "string") throw invalid("The method is not text");
-  if (params !== undefined && !isFields(params))
+  if (params !== undefined && !isRecord(params))
     throw new Fault({ code: INVALID_PARAMS, message: "The parameters are not an object", status: 400 });
   const given = params ?? {};
   if (id === undefined) return { kind: "notification", notification: { method, params: given } };
@@ -101,7 +98,7 @@ export const META = {
 
 export const metaOf = (params: Fields): Fields | undefined => {
   const meta = params["_meta"];
-  return isFields(meta) ? meta : undefined;
+  return isRecord(meta) ? meta : undefined;
 };
 
 /** The envelope of a modern request. */
@@ -136,8 +133,8 @@ export function readEnvelope(
   }
   const { [META.version]: version, [META.capabilities]: capabilities, [META.clientInfo]: clientInfo } = meta;
   if (typeof version !== "string") throw envelopeFault(`${META.version} is not text`);
-  if (!isFields(capabilities)) throw envelopeFault(`${META.capabilities} is missing or not an object`);
-  if (clientInfo !== undefined && !isFields(clientInfo))
+  if (!isRecord(capabilities)) throw envelopeFault(`${META.capabilities} is missing or not an object`);
+  if (clientInfo !== undefined && !isRecord(clientInfo))
     throw envelopeFault(`${META.clientInfo} is not an object`);
   if (header !== undefined && header !== version)
     throw mismatch(`the body names version ${version}, the MCP-Protocol-Version header ${header}`);
@@ -168,7 +165,7 @@ export const unsupportedVersion = (requested: unknown): Fault =>
 
 const isModernClaim = (meta: Fields | undefined): boolean => {
   const version = meta?.[META.version];
-  return typeof version === "string" && isModernVersion(version) && isFields(meta?.[META.capabilities]);
+  return typeof version === "string" && isModernVersion(version) && isRecord(meta?.[META.capabilities]);
 };
 
 const envelopeFault = (problem: string): Fault =>

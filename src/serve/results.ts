@@ -1,7 +1,8 @@
 /** Results as clients of each era expect them. */
+import { type Fields, isRecord } from "../util/is-record.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { GatewayClient } from "./client.js";
-import { type Fields, isFields, META, RESERVED_META } from "./message.js";
+import { META, RESERVED_META } from "./message.js";
 
 export const SERVER_INFO = CLIENT_INFO;
 
@@ -15,7 +16,7 @@ export const NOT_CACHED: CachePolicy = { ttlMs: 0, cacheScope: "private" };
 
 /** `_meta` without the keys that belong to one connection. Undefined if nothing is left. */
 function passedMeta(meta: unknown, keep?: string): Fields | undefined {
-  if (!isFields(meta)) return undefined;
+  if (!isRecord(meta)) return undefined;
   const passed = Object.entries(meta).filter(([name]) => name === keep || !name.startsWith(RESERVED_META));
   return passed.length === 0 ? undefined : Object.fromEntries(passed);
 }

@@ -1,7 +1,7 @@
 /** Sessions of legacy clients. Their ids are sealed, so that every replica can read them without the store. */
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
+import { type Fields, isRecord } from "../util/is-record.js";
 import { capabilityKeyOf } from "./client.js";
-import { type Fields, isFields } from "./message.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";
 
@@ -89,7 +89,7 @@ export class Sessions {
 
   stateOf(key: string): SessionState {
     const state = key.startsWith(LOCAL) ? this.#local.get(key) : this.#notes.get(key)?.value;
-    return isFields(state) ? readState(state) : {};
+    return isRecord(state) ? readState(state) : {};
   }
 
   async update(key: string, change: SessionState): Promise<void> {
@@ -125,7 +125,7 @@ export class Sessions {
 
   #read(id: string): CachedSession | undefined {
     const opened = this.#seal.open(PURPOSE, id);
-    if (!isFields(opened) || !isFields(opened["c"])) return undefined;
+    if (!isRecord(opened) || !isRecord(opened["c"])) return undefined;
     const session: CachedSession = {
       key: String(opened["k"]),
       principal: opened["p"] as string | undefined,

@@ -1,5 +1,6 @@
 /** Parses JSON-RPC messages, and finds the response to a request in a JSON body. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { isRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
 
 /** Ids of the responses in a rejected batch, so that their requests can fail at once. */
@@ -29,9 +30,7 @@ const MAX_BATCH = 1_000;
 
 type Fields = Record<string, unknown>;
 
-const isObject = (value: unknown): value is Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-const isMessage = (value: unknown): value is Fields => isObject(value) && value.jsonrpc === "2.0";
+const isMessage = (value: unknown): value is Fields => isRecord(value) && value.jsonrpc === "2.0";
 
 /** A JSON-RPC error response. */
 export interface RpcErrorMessage {
@@ -42,7 +41,7 @@ export interface RpcErrorMessage {
 
 /** The value as a JSON-RPC error response, with or without an id; undefined if it is none. */
 export function asRpcError(value: unknown): RpcErrorMessage | undefined {
-  if (!isMessage(value) || "method" in value || !isObject(value.error)) return undefined;
+  if (!isMessage(value) || "method" in value || !isRecord(value.error)) return undefined;
   const { code, message } = value.error;
   return typeof code === "number" && typeof message === "string"
     ? (value as unknown as RpcErrorMessage)

@@ -259,6 +259,8 @@ describe("a catalog given back at start", () => {
 
   test("an invalid catalog is refused by createToolport", () => {
     expect(() => createToolport({ catalog: { servers: {} } as never })).toThrow(/exportCatalog/);
+    const catalog = { toolport: 1, servers: [] };
+    expect(() => createToolport({ catalog: catalog as never })).toThrow(/exportCatalog/);
   });
 });
 

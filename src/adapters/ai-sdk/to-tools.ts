@@ -5,8 +5,8 @@ import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { isObject } from "../../schema/json-schema.js";
 import { setKey } from "../../schema/json-value.js";
+import { isRecord } from "../../util/is-record.js";
 import { hasReader } from "../for-model.js";
 import {
   checkDeferred,
@@ -135,7 +135,7 @@ function toTool(
   } else if (options.needsApproval && options.needsApproval !== "toolport") {
     // The caller's rule uses the server's names, not the names that the model sees.
     const read = (input: unknown) =>
-      given === undefined && isObject(input) ? offered.derived.unwrap(input) : input;
+      given === undefined && isRecord(input) ? offered.derived.unwrap(input) : input;
     made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
   }
   made["execute"] = createExecute(offered, parts);

@@ -1,7 +1,7 @@
 /** Converts the return value of `afterToolCall` to the result of the tool call. */
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
+import { isRecord } from "../../util/is-record.js";
 import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
-import { isRecord } from "./is-record.js";
 
 /** Content and artifact, or a message or command instead of the content. */
 export type RunOutput = readonly [unknown, unknown];

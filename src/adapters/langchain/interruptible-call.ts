@@ -7,11 +7,11 @@ import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
 import { isSuspended, type ResumeOptions, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import { isRecord } from "../../util/is-record.js";
 import { sha256 } from "../../util/sha256.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
 import type { InterruptOptions } from "./client-config.js";
 import type { InterruptedCall, InterruptProblem } from "./create-resume.js";
-import { isRecord } from "./is-record.js";
 import { type AskingCall, TaskQuestions } from "./task-questions.js";
 import { type GraphTask, graphTaskOf, implicitConfig, type ToolConfig, toolCallIdOf } from "./tool-config.js";
 

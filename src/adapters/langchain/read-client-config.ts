@@ -2,10 +2,10 @@
 import { ENTRY_KEYS } from "../../config/entry-options.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type { ClientConfig, Connection } from "./client-config.js";
 import { ConfigZodError, MCPClientError, type ZodIssue } from "./errors.js";
-import { isRecord } from "./is-record.js";
 import { OUTPUT_TYPES } from "./output-handling.js";
 
 export interface ReadConfig {
@@ -16,8 +16,6 @@ export interface ReadConfig {
   /** The servers were given at the top level, not in `mcpServers`. */
   readonly isBareMap: boolean;
 }
-
-type Fields = Readonly<Record<string, unknown>>;
 
 const SCHEMA_FORMS: readonly SchemaForm[] = ["source", ...SCHEMA_TARGETS];
 const FLAGS = ["throwOnLoadError", "prefixToolNameWithServerName", "useStandardContentBlocks"] as const;

@@ -8,6 +8,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ContentBlock, ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
+import { isRecord } from "../../util/is-record.js";
 import { utf8Length } from "../../util/utf8-length.js";
 import { calledTool, type FitFacts } from "../for-model.js";
 import { textPart } from "../result-parts.js";
@@ -16,7 +17,6 @@ import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import { ToolException } from "./errors.js";
 import { type RunOutput, toHookOutput } from "./hook-output.js";
 import { callInterruptibly } from "./interruptible-call.js";
-import { isRecord } from "./is-record.js";
 import { asRecord, stateOf, type ToolConfig, timeoutOf, toolCallIdOf } from "./tool-config.js";
 import type { ToolPort } from "./tool-port.js";
 

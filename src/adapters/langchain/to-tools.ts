@@ -4,6 +4,7 @@ import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-derived.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { ToolsOptions } from "../../toolport.js";
+import { isRecord } from "../../util/is-record.js";
 import { createFitter, hasReader, type WithForModel, withReader } from "../for-model.js";
 import {
   type AllowedCallers,
@@ -18,7 +19,6 @@ import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
 import { MCPClientError } from "./errors.js";
 import { arrive, interruptsOf } from "./interruptible-call.js";
-import { isRecord } from "./is-record.js";
 import { runTool } from "./run-tool.js";
 import type { ToolConfig } from "./tool-config.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";

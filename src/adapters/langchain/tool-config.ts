@@ -1,8 +1,8 @@
 /** Reads the configuration that LangChain and LangGraph pass to a tool. */
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { isRecord } from "../../util/is-record.js";
 import type { HookState } from "./client-config.js";
-import { isRecord } from "./is-record.js";
 import type { Interrupt, Scratchpad } from "./task-questions.js";
 
 /** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */

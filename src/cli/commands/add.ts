@@ -1,7 +1,6 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
-import { isRecord } from "../../config/entry-reader.js";
 import { parseJsonConfig } from "../../config/parse-json-config.js";
 import { resolveCommand } from "../../config/resolve-path.js";
 import { ConfigError } from "../../errors/config-error.js";
@@ -15,6 +14,7 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
 import type { SourcePreference } from "../../registry/server-sources.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
+import { isRecord } from "../../util/is-record.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REGISTRY, REPLACE, text, texts } from "../command-options.js";
 import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "../errors.js";

@@ -1,9 +1,9 @@
 /** `toolport completion` prints the script of a shell, which calls `toolport __complete` for candidates. */
 
 import { PublicLists } from "../../catalog/public-lists.js";
-import { isRecord } from "../../config/entry-reader.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
+import { isRecord } from "../../util/is-record.js";
 import type { CommandContext, CommandSpec, Completes, OptionSpec, RunCommand } from "../command.js";
 import { GLOBAL_OPTIONS } from "../command-options.js";
 import { serversOf } from "../connect-servers.js";

@@ -2,7 +2,6 @@
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
 import { valueAt } from "../../config/config-document.js";
-import { isRecord } from "../../config/entry-reader.js";
 import type { ConfigIssue } from "../../errors/config-error.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
@@ -11,6 +10,7 @@ import { findConfigs } from "../../node/find-configs.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
 import { readDocument } from "../../node/read-document.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
+import { isRecord } from "../../util/is-record.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";

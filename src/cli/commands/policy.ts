@@ -2,11 +2,11 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import { isRecord } from "../../config/entry-reader.js";
 import type { Policy, PolicyEffect, PolicyRequest } from "../../serve/index.js";
 import { readPolicy } from "../../serve/policy/read-policy.js";
 import { readUri } from "../../serve/policy/resource-uri.js";
 import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
+import { isRecord } from "../../util/is-record.js";
 import { parseJson } from "../../util/json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text, texts } from "../command-options.js";

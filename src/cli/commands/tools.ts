@@ -2,8 +2,8 @@
 import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
-import { isObject } from "../../schema/json-schema.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
+import { isRecord } from "../../util/is-record.js";
 import { resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";
@@ -249,26 +249,26 @@ function allFields(root: JsonSchema): ArgumentInfo[] {
 /** The object schema of a property or of its items, also where null is allowed. */
 function fieldsOf(schema: unknown, root: JsonSchema): { schema: JsonSchema; mark: string } | undefined {
   const own = resolved(schema, root);
-  if (isObject(own["properties"])) return { schema: own, mark: "." };
+  if (isRecord(own["properties"])) return { schema: own, mark: "." };
   if (own["items"] !== undefined) {
     const items = resolved(own["items"], root);
-    return isObject(items["properties"]) ? { schema: items, mark: "[]." } : undefined;
+    return isRecord(items["properties"]) ? { schema: items, mark: "[]." } : undefined;
   }
   const branches = [own["anyOf"], own["oneOf"]].find(Array.isArray) as unknown[] | undefined;
   return branches?.map((branch) => fieldsOf(branch, {})).find((found) => found !== undefined);
 }
 
 const propertiesOf = (schema: JsonSchema): Record<string, unknown> =>
-  isObject(schema["properties"]) ? schema["properties"] : {};
+  isRecord(schema["properties"]) ? schema["properties"] : {};
 
 function typeName(schema: Record<string, unknown>): string {
   if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => JSON.stringify(value)).join(" | ");
   if (Object.hasOwn(schema, "const")) return JSON.stringify(schema["const"]);
   const branches = [schema["anyOf"], schema["oneOf"]].find(Array.isArray) as unknown[] | undefined;
   if (branches !== undefined)
-    return [...new Set(branches.map((branch) => typeName(isObject(branch) ? branch : {})))].join(" | ");
+    return [...new Set(branches.map((branch) => typeName(isRecord(branch) ? branch : {})))].join(" | ");
   const { type, items } = schema;
-  if (type === "array") return `${isObject(items) ? typeName(items) : "any"}[]`;
+  if (type === "array") return `${isRecord(items) ? typeName(items) : "any"}[]`;
   if (Array.isArray(type)) return type.join(" | ");
   return typeof type === "string" ? type : "any";
 }

@@ -1,5 +1,5 @@
 /** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user. GitHub Copilot also reads `.mcp.json`. */
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { Dialect } from "./dialect.js";
 import { moveOAuth } from "./oauth-fields.js";
 import { moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";

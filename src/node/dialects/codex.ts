@@ -1,5 +1,5 @@
 /** Codex: tables `[mcp_servers.name]` in `config.toml`, with secrets as names of variables. */
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { Dialect } from "./dialect.js";
 import type { EntryFields } from "./entry-fields.js";
 import { moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";

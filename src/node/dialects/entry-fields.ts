@@ -1,6 +1,6 @@
 /** Translates the fields of an entry one by one, and reports the fields that are left. */
 import type { ConfigPath } from "../../config/config-issues.js";
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { DialectEntry, FieldNote, RawFields } from "./dialect.js";
 
 /** How to report the remaining fields. */

@@ -1,5 +1,5 @@
 /** Gemini CLI: `mcpServers` in `settings.json`. `url` is legacy SSE, `httpUrl` is Streamable HTTP. */
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import { moveOAuth } from "./oauth-fields.js";

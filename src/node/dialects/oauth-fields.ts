@@ -1,7 +1,7 @@
 /** Translates the OAuth fields of dialects to Toolport's options. */
 
-import { isRecord } from "../../config/entry-reader.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
+import { isRecord } from "../../util/is-record.js";
 import type { EntryFields } from "./entry-fields.js";
 
 /** Spellings of each field, by Toolport's name. */

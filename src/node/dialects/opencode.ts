@@ -1,5 +1,5 @@
 /** opencode: `mcp` in `opencode.json`, with the command as an array. */
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import { moveOAuth } from "./oauth-fields.js";

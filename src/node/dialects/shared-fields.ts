@@ -1,5 +1,5 @@
 /** Translates the fields that most dialects share, in all their spellings. */
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import { EntryFields } from "./entry-fields.js";
 
 const ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl", "base_url"];

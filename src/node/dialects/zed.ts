@@ -1,5 +1,5 @@
 /** Zed: `context_servers` in `settings.json`. Older files have program, arguments and variables in one object. */
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { Dialect } from "./dialect.js";
 import { EntryFields } from "./entry-fields.js";
 import { moveOAuth } from "./oauth-fields.js";

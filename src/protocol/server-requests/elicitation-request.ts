@@ -1,6 +1,7 @@
 /** Reads and validates the parameters of `elicitation/create`. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { isRecord } from "../../util/is-record.js";
 import { redactText } from "../../util/redact-text.js";
 
 /** The fields of a form: a flat object schema whose properties are strings, numbers, booleans and choices. */
@@ -42,9 +43,6 @@ export interface BlockedUrl {
 }
 
 const FIELD_TYPES = new Set(["string", "number", "integer", "boolean", "array"]);
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 /** Throws a `PROTOCOL` error if MCP does not allow the parameters. */
 export function readElicitation(

@@ -5,6 +5,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
+import type { Fields } from "../../util/is-record.js";
 import type { RequestChannel } from "../request-channel.js";
 import { IncomingRequestLimit, type IncomingReply as Reply } from "../sdk-transport.js";
 import {
@@ -16,8 +17,6 @@ import {
 
 /** Methods of questions that can be tasks. */
 export type QuestionMethod = "elicitation/create" | "sampling/createMessage";
-
-type Fields = Readonly<Record<string, unknown>>;
 
 interface QuestionTask {
   readonly taskId: string;

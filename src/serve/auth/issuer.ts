@@ -1,6 +1,6 @@
 /** The configured issuer: its metadata and its keys, read when they are needed. */
 import type { JSONWebKeySet } from "jose";
-import { isRecord } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import type { FetchJson } from "./fetch-json.js";
 import { fixedKeys, type KeySource, remoteKeys } from "./key-source.js";
 import type { AuthSettings } from "./read-auth-options.js";

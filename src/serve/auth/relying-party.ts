@@ -1,7 +1,7 @@
 /** The login of a user at the issuer, with the gateway as a client: code flow with PKCE, `state` and `nonce`. */
 import { readCode, singleParameter } from "../../auth/login-callback.js";
-import { isRecord } from "../../config/entry-reader.js";
 import { checkLoginPage } from "../../transports/http/credentials/login-page.js";
+import { isRecord } from "../../util/is-record.js";
 import type { ConnectClient } from "./auth-options.js";
 import { hashOf } from "./connect-cookies.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";

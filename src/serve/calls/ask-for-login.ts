@@ -1,8 +1,8 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
 import type { AuthError } from "../../errors/auth-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
-import { type Fields, isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { sealRound } from "./request-state.js";
@@ -85,9 +85,9 @@ interface Page extends Fields {
 }
 
 function pagesOf(data: unknown): Page[] {
-  const given = isFields(data) ? data["elicitations"] : undefined;
+  const given = isRecord(data) ? data["elicitations"] : undefined;
   return (Array.isArray(given) ? given : []).flatMap((page: unknown) =>
-    isFields(page) && typeof page["url"] === "string" && typeof page["message"] === "string"
+    isRecord(page) && typeof page["url"] === "string" && typeof page["message"] === "string"
       ? [{ ...page, mode: "url", message: page["message"], url: page["url"] }]
       : [],
   );
@@ -95,7 +95,7 @@ function pagesOf(data: unknown): Page[] {
 
 function takesUrls({ client }: RequestContext): boolean {
   const { elicitation } = client.capabilities;
-  const hasUrl = isFields(elicitation) && elicitation["url"] !== undefined;
+  const hasUrl = isRecord(elicitation) && elicitation["url"] !== undefined;
   return hasUrl && (client.era === "modern" || client.version >= "2025-11-25");
 }
 

@@ -9,12 +9,13 @@ import type { Port } from "../../port/port.js";
 import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
 import type { Relay } from "../../protocol/relay.js";
 import { decodeHeaderText } from "../../util/header-text.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/sign-in.js";
-import { type Fields, isFields, mismatch } from "../message.js";
+import { mismatch } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
@@ -67,7 +68,7 @@ function readCall({ name, arguments: given, inputResponses }: Fields): WantedCal
   const args = argumentsOf(given);
   if (typeof name !== "string" || name === "") throw invalidParams("The name of the tool is missing");
   if (args === undefined) throw invalidParams("The arguments of the tool are not an object");
-  if (inputResponses !== undefined && !isFields(inputResponses))
+  if (inputResponses !== undefined && !isRecord(inputResponses))
     throw invalidParams("inputResponses is not an object");
   return { name, args, inputResponses };
 }
@@ -157,7 +158,7 @@ function run(
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
   const task =
-    client.era === "legacy" && isFields(request.params["task"]) ? request.params["task"] : undefined;
+    client.era === "legacy" && isRecord(request.params["task"]) ? request.params["task"] : undefined;
   const inputResponses = isAnswer ? wanted.inputResponses : undefined;
   const progress = task && createTaskProgress(context);
   return runParkable(context, {
@@ -218,7 +219,7 @@ function isUnchanged({ content, structuredContent, isError, _meta }: ToolResult,
 function isSameMeta(meta: Fields | undefined, given: unknown): boolean {
   if (meta === given) return true;
   const one = meta ?? {};
-  const other = isFields(given) ? given : {};
+  const other = isRecord(given) ? given : {};
   return Object.keys({ ...one, ...other }).every(
     (name) => name === INPUT_META_KEY || one[name] === other[name],
   );
@@ -322,7 +323,7 @@ const declared = new WeakMap<object, readonly ParamHeader[]>();
 function checkParamHeaders({ client, exchange }: RequestContext, { info }: CatalogEntry, args: Fields): void {
   if (client.era !== "modern" || exchange.header === undefined) return;
   for (const { path, header } of headersOf(info.inputSchema)) {
-    const value = path.reduce<unknown>((node, key) => (isFields(node) ? node[key] : undefined), args);
+    const value = path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args);
     if (value === undefined || value === null || typeof value === "object") continue;
     const given = exchange.header(header.toLowerCase())?.trim();
     if (given === undefined) throw mismatch(`the ${header} header is missing`);

@@ -2,8 +2,8 @@
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { Relay } from "../../protocol/relay.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, FAILURE_META_KEY } from "../faults.js";
-import { type Fields, isFields } from "../message.js";
 import type { PolicyDecision } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
@@ -151,7 +151,7 @@ async function approve(
 }
 
 const takesForms = ({ elicitation }: Fields): boolean =>
-  isFields(elicitation) && (elicitation["form"] !== undefined || Object.keys(elicitation).length === 0);
+  isRecord(elicitation) && (elicitation["form"] !== undefined || Object.keys(elicitation).length === 0);
 
 function question({ name, inputSchema }: CatalogEntry["info"], args: Fields, reason = "") {
   const { text, isShortened } = showArguments(args, inputSchema["properties"]);
@@ -172,9 +172,9 @@ function question({ name, inputSchema }: CatalogEntry["info"], args: Fields, rea
 }
 
 const saysYes = (answer: unknown): boolean =>
-  isFields(answer) &&
+  isRecord(answer) &&
   answer["action"] === "accept" &&
-  isFields(answer["content"]) &&
+  isRecord(answer["content"]) &&
   answer["content"]["allow"] === true;
 
 function refused({ client, facts }: RequestContext, { effect, reason }: PolicyDecision): string {

@@ -11,8 +11,8 @@ import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js"
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
+import type { Fields } from "../../util/is-record.js";
 import { resourceNames } from "../lists/list-entries.js";
-import type { Fields } from "../message.js";
 import type { Policy, PolicyRequest } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
 import { refusalOfRead, refusalOfUri } from "./check-read.js";

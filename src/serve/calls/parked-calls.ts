@@ -2,8 +2,9 @@
  * Calls of modern clients to legacy servers that ask something: the call stays open at the server, while the client gets the
  * question as a result and answers with its next request.
  */
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
-import { type ClientResponse, type Fields, isFields } from "../message.js";
+import type { ClientResponse } from "../message.js";
 
 /** Key in `_meta` of a question: the name under which the client should answer it. */
 const INPUT_KEY_META_KEY = "toolport/inputKey";
@@ -50,7 +51,7 @@ export class InterruptibleCall<Result> {
   ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<Fields> {
     const key = keyOf(params);
     const early = key === undefined ? undefined : this.#early[key];
-    if (isFields(early)) return Promise.resolve(early);
+    if (isRecord(early)) return Promise.resolve(early);
     return new Promise((resolve, reject) => {
       const question: Question = { method, params, answer: resolve, isOpen: () => !signal.aborted };
       const onAbort = () => {
@@ -92,7 +93,7 @@ export class InterruptibleCall<Result> {
 }
 
 const keyOf = (params: Fields | undefined): string | undefined => {
-  const key = isFields(params?.["_meta"]) ? params["_meta"][INPUT_KEY_META_KEY] : undefined;
+  const key = isRecord(params?.["_meta"]) ? params["_meta"][INPUT_KEY_META_KEY] : undefined;
   return typeof key === "string" && key !== "" && key.length <= MAX_KEY ? key : undefined;
 };
 

@@ -1,9 +1,10 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
 import { StateError } from "../../errors/state-error.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { timerMs } from "../../util/timers.js";
 import { TokenBucket } from "../../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
-import { type ClientResponse, type Fields, isFields, RESERVED_META } from "../message.js";
+import { type ClientResponse, RESERVED_META } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
 import { notificationText } from "../results.js";
@@ -97,7 +98,7 @@ export class Questions {
     const known = this.#progress.get(String(progressToken));
     if (known === undefined || known.principal !== principal || !Number.isFinite(progress)) return;
     if (!known.bucket.take(1)) return;
-    const meta = Object.entries(isFields(_meta) ? _meta : {}).filter(
+    const meta = Object.entries(isRecord(_meta) ? _meta : {}).filter(
       ([name]) => !name.startsWith(RESERVED_META),
     );
     known.onProgress({ ...rest, progress, ...(meta.length > 0 && { _meta: Object.fromEntries(meta) }) });
@@ -125,6 +126,6 @@ export class Questions {
   /** The replica that asked this user; undefined for any other id. */
   async #replicaOf(id: string, principal: string | undefined): Promise<string | undefined> {
     const opened = await this.#seal.openFresh(PURPOSE, id);
-    return isFields(opened) && opened["p"] === principal ? (opened["r"] as string) : undefined;
+    return isRecord(opened) && opened["p"] === principal ? (opened["r"] as string) : undefined;
   }
 }

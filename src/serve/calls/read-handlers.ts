@@ -1,6 +1,7 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { relayRequest } from "../../port/relay-request.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { mapConcurrently } from "../../util/map-concurrently.js";
 import {
   badCursor,
@@ -13,7 +14,6 @@ import {
 } from "../faults.js";
 import { isTooFar, nextHop } from "../hops.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
-import { type Fields, isFields } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
@@ -98,7 +98,7 @@ async function findPrompt(
 
 export async function complete(context: RequestContext): Promise<string> {
   const { ref, argument, context: given } = context.request.params;
-  if (!isFields(ref) || !isFields(argument)) throw invalidParams("The reference or the argument is missing");
+  if (!isRecord(ref) || !isRecord(argument)) throw invalidParams("The reference or the argument is missing");
   const rest = { argument, ...(given !== undefined && { context: given }) };
   const { type, name, uri } = ref;
   if (type === "ref/prompt" && typeof name === "string") {
@@ -138,7 +138,7 @@ const TASKS = "io.modelcontextprotocol/tasks";
 /** Modern clients declare the extension with each request. */
 function requireTasks({ era, capabilities }: RequestContext["client"]): void {
   const { extensions } = capabilities;
-  if (era === "legacy" || (isFields(extensions) && extensions[TASKS] !== undefined)) return;
+  if (era === "legacy" || (isRecord(extensions) && extensions[TASKS] !== undefined)) return;
   throw new Fault({
     code: MISSING_CAPABILITY,
     message: `Missing required client capability: ${TASKS}`,
@@ -196,7 +196,7 @@ async function relay(context: RequestContext, wanted: ServerRequest): Promise<st
   const hops = nextHop(request.params);
   if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
   const given = request.params["inputResponses"];
-  const inputResponses = isFields(given) ? given : undefined;
+  const inputResponses = isRecord(given) ? given : undefined;
   const round = await openRound(context, identity);
   if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
   if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
@@ -261,7 +261,7 @@ async function checkPolicy(
   { server, uri, prompt, params }: ServerRequest,
 ): Promise<void> {
   if (uri === undefined && prompt === undefined) return;
-  const args = isFields(params["arguments"]) ? params["arguments"] : undefined;
+  const args = isRecord(params["arguments"]) ? params["arguments"] : undefined;
   const { method } = context.request;
   await checkRead(context, { method, server, uri, prompt, args });
 }

@@ -2,9 +2,10 @@
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { Relay, RelayedQuestion } from "../../protocol/relay.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { withoutQuestions } from "../client.js";
 import { HOPS_META_KEY } from "../hops.js";
-import { type Fields, isFields, META, metaOf, RESERVED_META } from "../message.js";
+import { META, metaOf, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import { resultOf } from "./parked-calls.js";
@@ -149,4 +150,4 @@ interface MetaRules {
 
 /** The arguments of a request, checked to be an object. */
 export const argumentsOf = (value: unknown): Fields | undefined =>
-  value === undefined ? {} : isFields(value) ? value : undefined;
+  value === undefined ? {} : isRecord(value) ? value : undefined;

@@ -1,8 +1,9 @@
 /** `requestState` as clients get it: sealed, and bound to the user and the request. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import { isRecord } from "../../util/is-record.js";
 import type { GatewayClient } from "../client.js";
 import { badState } from "../faults.js";
-import { type ClientRequest, isFields } from "../message.js";
+import type { ClientRequest } from "../message.js";
 import type { GatewayParts, RequestContext } from "../request-context.js";
 
 /** What continues with the next request of the client. */
@@ -57,7 +58,7 @@ export async function openRound(
   const { requestState: text } = request.params;
   if (text === undefined || client.era === "legacy") return undefined;
   const opened = typeof text === "string" ? await parts.seal.openFresh(PURPOSE, text) : undefined;
-  if (!isFields(opened)) throw badState();
+  if (!isRecord(opened)) throw badState();
   const { n, p, m, d, exp } = opened;
   if (p !== client.principal || m !== request.method || typeof d !== "string") throw badState();
   if (d !== digestOf({ parts }, identity, d)) throw badState();
@@ -72,7 +73,7 @@ export async function answersParked(
 ): Promise<boolean> {
   if (era === "legacy" || typeof requestState !== "string") return false;
   const opened = await seal.openFresh(PURPOSE, requestState);
-  if (!isFields(opened) || opened["p"] !== principal) return false;
+  if (!isRecord(opened) || opened["p"] !== principal) return false;
   const round = opened["n"] as NextRound;
   return round.kind === "parked" && parked.has(round.id);
 }

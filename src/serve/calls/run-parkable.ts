@@ -4,8 +4,8 @@
  */
 import { StateError } from "../../errors/state-error.js";
 import type { Relay } from "../../protocol/relay.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
-import { type Fields, isFields } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
@@ -164,7 +164,7 @@ async function answerHere(context: RequestContext, id: string, answers: Fields):
   }
   for (const [key, question] of Object.entries(parked.questions)) {
     const answer = answers[key];
-    if (isFields(answer)) question.answer(answer);
+    if (isRecord(answer)) question.answer(answer);
     else parked.open.call.askAgain(question);
   }
   return nextStep(context, parked.open);

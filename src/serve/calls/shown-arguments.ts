@@ -1,6 +1,6 @@
 /** The arguments of a call for the person who approves it: shortened so that no argument can hide another one. */
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { visibleLine } from "../../util/visible-text.js";
-import { type Fields, isFields } from "../message.js";
 
 export interface ShownArguments {
   /** JSON. Notes in brackets follow shortened values: "(+90 characters)". */
@@ -35,7 +35,7 @@ type Field = readonly [name: string, value: unknown];
 export function showArguments(args: Fields, declared: unknown): ShownArguments {
   const whole = fitting(args, MAX_SHOWN);
   if (whole !== undefined) return { text: whole, isShortened: false };
-  const known = isFields(declared) ? declared : {};
+  const known = isRecord(declared) ? declared : {};
   const fields = Object.entries(args);
   const isKnown = ([name]: Field): boolean => Object.hasOwn(known, name);
   const ordered = [...fields.filter(isKnown), ...fields.filter((field) => !isKnown(field))];
@@ -66,7 +66,7 @@ function show(value: unknown, space: number, depth: number): string {
     );
     return `[${withRest(texts, value.length, "items")}]`;
   }
-  if (!isFields(value)) return toJson(value);
+  if (!isRecord(value)) return toJson(value);
   const fields = Object.entries(value);
   return depth > MAX_DEPTH || space < MIN_FIELD + REST
     ? `{(+${fields.length} fields)}`

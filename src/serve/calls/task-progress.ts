@@ -1,7 +1,8 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
 import type { Progress } from "../../protocol/pending-request.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { unknownTask } from "../faults.js";
-import { type Fields, isFields, META, metaOf } from "../message.js";
+import { META, metaOf } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
@@ -61,7 +62,7 @@ export class TaskProgress {
 export function createTaskProgress(context: RequestContext): TaskProgress | undefined {
   const { client, request } = context;
   const progressToken = metaOf(request.params)?.["progressToken"];
-  if (client.era !== "legacy" || !isFields(request.params["task"])) return undefined;
+  if (client.era !== "legacy" || !isRecord(request.params["task"])) return undefined;
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
   return new TaskProgress(context, progressToken);
 }
@@ -85,8 +86,8 @@ export async function beginTask(
   const { parts, user, client } = context;
   const isModern = resultType === "task";
   const made = isModern ? fields : client.era === "legacy" ? fields["task"] : undefined;
-  const taskId = isFields(made) ? made["taskId"] : undefined;
-  if (!isFields(made) || typeof taskId !== "string") progress?.stop();
+  const taskId = isRecord(made) ? made["taskId"] : undefined;
+  if (!isRecord(made) || typeof taskId !== "string") progress?.stop();
   else {
     const task = sealTask(context, { server, tool, taskId });
     progress?.becomesTask(server);
@@ -119,7 +120,7 @@ function sealTask(
 /** Rejects with the same error for a task of another user as for an unknown one. */
 export async function openTask({ parts, client }: RequestContext, id: unknown): Promise<UserTask> {
   const opened = typeof id === "string" ? await parts.seal.openFresh(PURPOSE, id) : undefined;
-  if (!isFields(opened) || opened["p"] !== client.principal) throw unknownTask();
+  if (!isRecord(opened) || opened["p"] !== client.principal) throw unknownTask();
   const { s, n, t } = opened;
   return { server: String(s), tool: String(n), taskId: String(t), id: String(id) };
 }
@@ -150,10 +151,10 @@ export async function visibleTasks(
  */
 export function renameTasks(fields: Fields, idOf: (taskId: string) => string | undefined): Fields {
   const { task, taskId, _meta } = fields;
-  const related = isFields(_meta) ? _meta[META.relatedTask] : undefined;
+  const related = isRecord(_meta) ? _meta[META.relatedTask] : undefined;
   if (task === undefined && taskId === undefined && related === undefined) return fields;
   const known = (given: unknown): Fields | undefined => {
-    const id = isFields(given) && typeof given["taskId"] === "string" ? idOf(given["taskId"]) : undefined;
+    const id = isRecord(given) && typeof given["taskId"] === "string" ? idOf(given["taskId"]) : undefined;
     return id === undefined ? undefined : { ...(given as Fields), taskId: id };
   };
   const renamed = { ...(known(fields) ?? fields), ...(task !== undefined && { task: known(task) ?? task }) };

@@ -5,9 +5,9 @@
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
+import { isRecord } from "../../util/is-record.js";
 import { mapConcurrently } from "../../util/map-concurrently.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import { isFields } from "../message.js";
 import type { GatewayUser } from "../users.js";
 
 /** A task of one server. */
@@ -140,7 +140,7 @@ const keyOf = ({ server, taskId }: TaskTarget): string => JSON.stringify([server
 const suffixOf = (target: TaskTarget): string => `-${hashText(keyOf(target))}`;
 
 function isTask(value: unknown): value is UserTask {
-  if (!isFields(value)) return false;
+  if (!isRecord(value)) return false;
   const { server, tool, taskId, id } = value;
   return [server, tool, taskId, id].every((text) => typeof text === "string");
 }

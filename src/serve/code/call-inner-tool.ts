@@ -5,6 +5,7 @@ import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { withoutProgressToken } from "../../protocol/ask-client.js";
+import type { Fields } from "../../util/is-record.js";
 import { askForLogin } from "../calls/ask-for-login.js";
 import { decideCall, fallbackRule, refusalNow } from "../calls/decide-call.js";
 import { findForCall } from "../calls/find-for-call.js";
@@ -14,7 +15,6 @@ import { capabilityKeyOf, onlyQuestions } from "../client.js";
 import { nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
-import type { Fields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import type { ProgramLimits } from "./program-limits.js";
 

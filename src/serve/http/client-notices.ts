@@ -3,10 +3,11 @@
  * server, may belong to another replica, so the first two become notes that all replicas read.
  */
 import type { Relay } from "../../protocol/relay.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { resultOf } from "../calls/parked-calls.js";
 import { reportsRoots } from "../client.js";
 import { invalidParams } from "../faults.js";
-import { type ClientNotification, type Fields, isFields, type RequestId } from "../message.js";
+import type { ClientNotification, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
 import type { EventStream } from "./event-stream.js";
@@ -33,7 +34,7 @@ export class ClientNotices {
     this.#cancel = cancel;
     this.#stop = parts.notes.onChange((key, note) => {
       if (key.startsWith(CANCELLED)) cancel(key.slice(CANCELLED.length));
-      else if (key.startsWith(ROOTS) && isFields(note?.value))
+      else if (key.startsWith(ROOTS) && isRecord(note?.value))
         this.#rootsChanged(key.slice(ROOTS.length), note.value);
     });
   }

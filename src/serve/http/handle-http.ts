@@ -2,6 +2,7 @@
 import { StateError } from "../../errors/state-error.js";
 import { DeadlineClock } from "../../protocol/deadline-clock.js";
 import { decodeHeaderText } from "../../util/header-text.js";
+import { isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { recordUnserved, type Served, serveRequest } from "../dispatch.js";
@@ -10,7 +11,6 @@ import {
   type ClientMessage,
   type ClientRequest,
   checkBatch,
-  isFields,
   isLegacyVersion,
   mismatch,
   negotiateLegacy,
@@ -298,7 +298,7 @@ export class HttpEndpoint {
     const { capabilities } = params;
     const id = this.#parts.sessions.create(client.principal, {
       version: client.version,
-      capabilities: isFields(capabilities) ? capabilities : {},
+      capabilities: isRecord(capabilities) ? capabilities : {},
     });
     return { ...served.headers, "mcp-session-id": id };
   }
@@ -312,7 +312,7 @@ export class HttpEndpoint {
     }
     if (!this.#settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
     if (message.method === "initialize") {
-      const capabilities = isFields(message.params["capabilities"]) ? message.params["capabilities"] : {};
+      const capabilities = isRecord(message.params["capabilities"]) ? message.params["capabilities"] : {};
       const version = negotiateLegacy(message.params["protocolVersion"]);
       return legacyClient(user, { version, capabilities, capabilityKey: capabilityKeyOf(capabilities) });
     }

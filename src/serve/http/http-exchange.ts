@@ -1,8 +1,9 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
+import type { Fields } from "../../util/is-record.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import { INTERNAL_ERROR } from "../faults.js";
-import type { ClientResponse, Fields, RequestId } from "../message.js";
+import type { ClientResponse, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";
 import type { GatewayParts } from "../request-context.js";
 import { errorText, type Json, toText } from "../results.js";

@@ -4,8 +4,8 @@ import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { withHops } from "../hops.js";
-import { type Fields, isFields } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 import { SIGN_IN, signInTool, waitingServers } from "./sign-in.js";
 
@@ -111,7 +111,7 @@ function toListedSchema(schema: JsonSchema): JsonSchema {
   if (typeof $schema !== "string") delete listed["$schema"];
   if (!Array.isArray(required) || !required.every((name) => typeof name === "string"))
     delete listed["required"];
-  if (isFields(properties)) {
+  if (isRecord(properties)) {
     const members = Object.entries(properties).map(([name, member]) => [name, toListedMember(member)]);
     listed["properties"] = Object.fromEntries(members);
   } else delete listed["properties"];
@@ -119,7 +119,7 @@ function toListedSchema(schema: JsonSchema): JsonSchema {
 }
 
 function toListedMember(member: unknown): Fields {
-  if (isFields(member)) return member;
+  if (isRecord(member)) return member;
   return member === false ? { not: {} } : {};
 }
 

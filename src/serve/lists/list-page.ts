@@ -4,9 +4,9 @@ import type { CacheOption } from "../../config/server-entry.js";
 import type { ConnectionState } from "../../connection/connection-state.js";
 import type { Port } from "../../port/port.js";
 import { listNameOf } from "../../protocol/change-watch.js";
+import { isRecord } from "../../util/is-record.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
-import { isFields } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { type CachePolicy, type Json, listJson, NOT_CACHED } from "../results.js";
 import { entriesOf, type ListEntry, type ListKey } from "./list-entries.js";
@@ -126,7 +126,7 @@ async function openCursor(
   cursor: unknown,
 ): Promise<Cursor> {
   const opened = typeof cursor === "string" ? await parts.seal.openFresh("cursor", cursor) : undefined;
-  if (!isFields(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
+  if (!isRecord(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
   return { key: opened["k"] as string, isPublic: opened["s"] === true };
 }
 

@@ -1,5 +1,5 @@
 /** The URIs of resources of many servers, so that each URI leads to one server. */
-import { type Fields, isFields } from "../message.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { readUri } from "../policy/resource-uri.js";
 
 /** A resource of one server, by the URI that the server uses. */
@@ -160,19 +160,19 @@ export function renameUris(result: Fields, rename: (uri: string) => string): Fie
 export function hasUris(result: Fields): boolean {
   return ["content", "contents", "messages"].some((key) => {
     const list = result[key];
-    return Array.isArray(list) && list.some((item) => isFields(item) && isNamed(item));
+    return Array.isArray(list) && list.some((item) => isRecord(item) && isNamed(item));
   });
 }
 
 function isNamed(item: Fields): boolean {
-  if (typeof item["uri"] === "string" || isFields(item["resource"])) return true;
-  return isFields(item["content"]) && isNamed(item["content"]);
+  if (typeof item["uri"] === "string" || isRecord(item["resource"])) return true;
+  return isRecord(item["content"]) && isNamed(item["content"]);
 }
 
 function renameList(list: readonly unknown[], rename: (uri: string) => string): readonly unknown[] {
   let changed: unknown[] | undefined;
   list.forEach((item, index) => {
-    const renamed = isFields(item) ? renameItem(item, rename) : item;
+    const renamed = isRecord(item) ? renameItem(item, rename) : item;
     if (renamed === item) return;
     changed ??= [...list];
     changed[index] = renamed;
@@ -187,7 +187,7 @@ function renameItem(item: Fields, rename: (uri: string) => string): Fields {
     const name = rename(uri);
     return name === uri ? item : { ...item, uri: name };
   }
-  const key = isFields(resource) ? "resource" : isFields(content) ? "content" : undefined;
+  const key = isRecord(resource) ? "resource" : isRecord(content) ? "content" : undefined;
   if (key === undefined) return item;
   const inner = renameItem(item[key] as Fields, rename);
   return inner === item[key] ? item : { ...item, [key]: inner };

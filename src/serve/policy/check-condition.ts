@@ -1,6 +1,7 @@
 /** Checks the conditions of a policy. A condition that could never hold is a mistake: a rule that denies would be without effect. */
 import type { ConfigIssues, ConfigPath } from "../../config/config-issues.js";
-import { EntryReader, isRecord } from "../../config/entry-reader.js";
+import { EntryReader } from "../../config/entry-reader.js";
+import { isRecord } from "../../util/is-record.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import type { ArgumentTest } from "./policy-document.js";
 import { readPattern } from "./resource-uri.js";

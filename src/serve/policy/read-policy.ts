@@ -1,7 +1,8 @@
 /** Reads a policy: checks every field, and reports each problem with its file and line. */
 import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
-import { EntryReader, isRecord } from "../../config/entry-reader.js";
+import { EntryReader } from "../../config/entry-reader.js";
 import { ConfigError } from "../../errors/config-error.js";
+import { isRecord } from "../../util/is-record.js";
 import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { checkCondition, checkPattern, type Findings } from "./check-condition.js";
 import { compileRules } from "./compile-rules.js";

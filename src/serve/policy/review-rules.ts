@@ -1,7 +1,7 @@
 /** Finds rules of a policy that can never apply: unknown servers, public names, unknown tools and arguments, rules behind others. */
 import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
-import { isRecord } from "../../config/entry-reader.js";
 import type { ConfigIssue } from "../../errors/config-error.js";
+import { isRecord } from "../../util/is-record.js";
 import { suggest } from "../../util/suggest.js";
 import { readPointer } from "./argument-conditions.js";
 import type { ReadRules } from "./policy.js";

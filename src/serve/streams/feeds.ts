@@ -2,8 +2,8 @@
 import { secretsOf } from "../../config/known-secrets.js";
 import type { GatewayAccess } from "../../port/gateway-access.js";
 import type { ListName } from "../../protocol/change-watch.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { entriesOf, type ListEntry } from "../lists/list-entries.js";
-import { type Fields, isFields } from "../message.js";
 import { passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
 
@@ -89,7 +89,7 @@ export class Feeds {
    * @param params of `elicitation/create`, or an entry of the error that demands a page
    */
   showsPage(user: GatewayUser, params: unknown): void {
-    const id = isFields(params) && params["mode"] === "url" ? params["elicitationId"] : undefined;
+    const id = isRecord(params) && params["mode"] === "url" ? params["elicitationId"] : undefined;
     if (typeof id !== "string") return;
     const pages = this.#pages.get(user) ?? new Set();
     this.#pages.set(user, pages.add(id));

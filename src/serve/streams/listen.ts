@@ -1,10 +1,11 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
 import type { ListName } from "../../protocol/change-watch.js";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import { isAtLeast } from "../calls/relayed.js";
 import { renameTasks, visibleTasks } from "../calls/task-progress.js";
 import type { GatewayClient, OpenStream } from "../client.js";
 import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";
-import { type Fields, isFields, META } from "../message.js";
+import { META } from "../message.js";
 import type { GatewayParts, RequestContext } from "../request-context.js";
 import { notificationText, passedParams, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
@@ -23,7 +24,7 @@ const MAX_WATCHED = 1_000;
 export async function listen(context: RequestContext): Promise<string> {
   const { request, exchange, user, client, parts } = context;
   const wanted = request.params["notifications"];
-  if (!isFields(wanted)) throw invalidParams("notifications is missing or not an object");
+  if (!isRecord(wanted)) throw invalidParams("notifications is missing or not an object");
   if (exchange.hold === undefined)
     throw new Fault({ code: INTERNAL_ERROR, message: "The client accepts no event stream" });
   const letGo = parts.users.openStream(user);

@@ -1,8 +1,9 @@
 /** Checks what a program passes to a function that creates a store. */
 import { ConfigIssues } from "../../config/config-issues.js";
-import { EntryReader, isRecord } from "../../config/entry-reader.js";
+import { EntryReader } from "../../config/entry-reader.js";
 import type { Option } from "../../config/option-table.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
+import { isRecord } from "../../util/is-record.js";
 
 interface StoreArguments {
   /** The function, for messages: `redisStore()`. */

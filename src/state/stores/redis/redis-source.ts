@@ -1,7 +1,7 @@
 /** The connections of a store to Redis: opened from a URL, or taken from the user's client. */
 
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { isRecord } from "../../../config/entry-reader.js";
+import { isRecord } from "../../../util/is-record.js";
 import { loadDriver } from "../driver.js";
 import { CONNECT_LIMIT_MS } from "../limited-calls.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
