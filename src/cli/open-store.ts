@@ -6,8 +6,8 @@ import { StateError } from "../errors/state-error.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { fileStore } from "../state/stores/file/file-store.js";
+import { sqliteStore } from "../state/stores/sqlite/index.js";
 import { loadSqliteDriver } from "../state/stores/sqlite/sqlite-driver.js";
-import { sqliteStore } from "../state/stores/sqlite/sqlite-store.js";
 import type { CommandContext, OpenedStore } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 

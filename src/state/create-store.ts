@@ -1,10 +1,9 @@
 /** Creates a store on a backend: adds JSON, encryption, lease objects, watchers and `close()`. */
 import { StateError } from "../errors/state-error.js";
-import { readRecordText, readSealedText, writeRecordText } from "./record-text.js";
-import { keylessSealer, type Sealer } from "./sealing.js";
+import { callSafely } from "../util/call-safely.js";
+import { keylessSealer, readRecordText, readSealedText, type Sealer, writeRecordText } from "./sealing.js";
 import type { Lease, Store } from "./store.js";
 import type { BackendRecord, StoreBackend } from "./store-backend.js";
-import { createWatchers } from "./watchers.js";
 
 /** A store that encrypts secrets. */
 export interface SealingStore extends Store {
@@ -16,7 +15,7 @@ export interface SealingStore extends Store {
 }
 
 /** Dependencies of a store in addition to its backend. */
-export interface CreateStoreOptions {
+interface CreateStoreOptions {
   /** Encrypts secret values. Without one, writing secrets fails. */
   sealer?: Sealer | undefined;
 }
@@ -158,4 +157,51 @@ async function resealRecord(
 async function isOutdated({ text }: BackendRecord, sealer: Sealer): Promise<boolean> {
   const sealed = readSealedText(text);
   return sealed !== undefined && !(await sealer.isCurrent(sealed));
+}
+
+/** The watchers of one store. */
+interface Watchers {
+  add(prefix: string, listener: (key: string) => void): () => void;
+  /** Reports a write of this store asynchronously, after the current step of the caller. */
+  notify(key: string): void;
+  close(): void;
+}
+
+function createWatchers(backend: Pick<StoreBackend, "watch">): Watchers {
+  const watchers = new Set<{ prefix: string; listener: (key: string) => void }>();
+  let stopBackend: (() => void) | undefined;
+
+  const notify = (key: string): void => {
+    for (const { prefix, listener } of [...watchers]) {
+      // An error of a listener has no effect on the store.
+      if (key.startsWith(prefix))
+        callSafely(
+          () => listener(key),
+          () => {},
+        );
+    }
+  };
+  const stop = (): void => {
+    stopBackend?.();
+    stopBackend = undefined;
+  };
+
+  return {
+    add(prefix, listener) {
+      const watcher = { prefix, listener };
+      watchers.add(watcher);
+      stopBackend ??= backend.watch(notify);
+      return () => {
+        watchers.delete(watcher);
+        if (watchers.size === 0) stop();
+      };
+    },
+    notify(key) {
+      if (watchers.size > 0) queueMicrotask(() => notify(key));
+    },
+    close() {
+      watchers.clear();
+      stop();
+    },
+  };
 }

@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { expect, test } from "vitest";
-import { createKeyRing, createStoreKey } from "./key-ring.js";
+import { createKeyRing, createStoreKey } from "./sealing.js";
 
 const BYTES = Uint8Array.from({ length: 32 }, (_, index) => index * 7);
 const HEX = Buffer.from(BYTES).toString("hex");

@@ -1,6 +1,12 @@
 import { describe, expect, test } from "vitest";
-import { createKeyRing, createStoreKey, type StoreKey } from "./key-ring.js";
-import { createSealer, unkeyedSealer, withUnkeyed } from "./sealing.js";
+import {
+  createKeyRing,
+  createSealer,
+  createStoreKey,
+  type StoreKey,
+  unkeyedSealer,
+  withUnkeyed,
+} from "./sealing.js";
 
 const [OLD, NEW] = [createStoreKey(), createStoreKey()];
 const sealer = (keys: StoreKey | StoreKey[]) => createSealer(() => createKeyRing(keys));

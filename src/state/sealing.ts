@@ -1,10 +1,100 @@
 /** Seals texts so that they cannot be read, changed or moved without the key: AES-256-GCM, bound to the record's key. */
 import { StateError } from "../errors/state-error.js";
-import { fromBase64, toBase64 } from "./base64.js";
-import type { KeyRing } from "./key-ring.js";
+
+/** More arguments than this at once would overflow the stack of some engines. */
+const CHUNK = 0x8000;
+
+/** The standard alphabet, padded. */
+export function toBase64(bytes: Uint8Array): string {
+  let binary = "";
+  for (let start = 0; start < bytes.length; start += CHUNK) {
+    binary += String.fromCharCode(...bytes.subarray(start, start + CHUNK));
+  }
+  return btoa(binary);
+}
+
+/** The bytes, or undefined if the text is not base64 or base64url. */
+export function fromBase64(text: string): Uint8Array<ArrayBuffer> | undefined {
+  try {
+    return Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (char) =>
+      char.charCodeAt(0),
+    );
+  } catch {
+    return undefined;
+  }
+}
+
+/** 32 bytes, or the same as base64 or as 64 hexadecimal digits. A string may contain several, separated by commas. */
+export type StoreKey = string | Uint8Array;
+
+type CryptoKey = Awaited<ReturnType<typeof crypto.subtle.importKey>>;
+
+/** Keys by their ids. */
+export interface KeyRing {
+  /** Id of the key that seals new values. */
+  readonly currentId: string;
+  /** Ids of all keys, the current one first. */
+  readonly ids: readonly string[];
+  find(id: string): CryptoKey | undefined;
+}
+
+const KEY_BYTES = 32;
+
+/** A new random key as base64. */
+export const createStoreKey = (): string => toBase64(crypto.getRandomValues(new Uint8Array(KEY_BYTES)));
+
+/**
+ * Creates a ring of one key or several: the first seals, all of them open.
+ *
+ * @example
+ * ```ts
+ * const ring = await createKeyRing([newKey, oldKey]);
+ * ```
+ */
+export async function createKeyRing(keys: StoreKey | readonly StoreKey[]): Promise<KeyRing> {
+  const list = Array.isArray(keys) ? (keys as readonly StoreKey[]) : [keys as StoreKey];
+  const entries = await Promise.all(list.flatMap(listedKeys).map(importKey));
+  const [first] = entries;
+  if (first === undefined) throw unusable("The list of keys of the store is empty");
+  const byId = new Map(entries);
+  return { currentId: first[0], ids: [...byId.keys()], find: (id) => byId.get(id) };
+}
+
+/** An environment variable contains several keys as one string. */
+const listedKeys = (key: StoreKey): StoreKey[] =>
+  typeof key === "string" ? key.split(",").filter((text) => text.trim() !== "") : [key];
+
+async function importKey(key: StoreKey): Promise<[id: string, key: CryptoKey]> {
+  const bytes = readKey(key);
+  const digest = new Uint8Array(await crypto.subtle.digest("SHA-256", bytes));
+  const id = Array.from(digest.subarray(0, 4), (byte) => byte.toString(16).padStart(2, "0")).join("");
+  return [id, await crypto.subtle.importKey("raw", bytes, "AES-GCM", false, ["encrypt", "decrypt"])];
+}
+
+function readKey(key: StoreKey): Uint8Array<ArrayBuffer> {
+  // A number would be used as a length, and create a key of zeros.
+  const given = ArrayBuffer.isView(key) ? new Uint8Array(key) : undefined;
+  const bytes = typeof key === "string" ? readKeyText(key.trim()) : given;
+  if (bytes?.length !== KEY_BYTES) throw unusable("A key of the store is not 32 bytes long");
+  return bytes;
+}
+
+function readKeyText(text: string): Uint8Array<ArrayBuffer> | undefined {
+  if (!/^[0-9a-f]{64}$/i.test(text)) return fromBase64(text);
+  return Uint8Array.from({ length: KEY_BYTES }, (_, index) =>
+    Number.parseInt(text.slice(2 * index, 2 * index + 2), 16),
+  );
+}
+
+const unusable = (what: string): StateError =>
+  new StateError({
+    code: "KEY_MISMATCH",
+    what,
+    next: "Use 32 random bytes as base64 or hexadecimal digits, for instance from `openssl rand -base64 32`",
+  });
 
 /** The stored form of a sealed text. */
-export interface SealedText {
+interface SealedText {
   /** Id of the key that sealed it. */
   kid: string;
   iv: string;
@@ -127,5 +217,63 @@ const changed = (kid: string, cause?: unknown): StateError =>
     code: "CORRUPT",
     what: `A saved value encrypted with the key ${kid} was damaged, changed or moved`,
     next: "Delete the record and authorize or add the server again; nothing was deleted",
+    cause,
+  });
+
+/** A value as it was read. */
+interface ReadValue {
+  value: unknown;
+  sealed: boolean;
+}
+
+/** The stored text of a value: its JSON, or `{ "$sealed": … }` around its encrypted JSON. */
+export async function writeRecordText(
+  { key, value, secret }: { key: string; value: unknown; secret: boolean },
+  sealer: Sealer,
+): Promise<string> {
+  const text = JSON.stringify(value) as string | undefined;
+  if (text === undefined) throw new TypeError("A store accepts JSON values only");
+  if (secret) return JSON.stringify({ $sealed: await sealer.seal(key, text) });
+  // A plain value with the shape of a marker is wrapped, so that it is read back unchanged.
+  return isMarked(value) ? JSON.stringify({ $plain: value }) : text;
+}
+
+/** The value of a stored text. */
+export async function readRecordText(key: string, text: string, sealer: Sealer): Promise<ReadValue> {
+  const stored = parse(text);
+  const sealed = sealedPart(stored);
+  if (sealed !== undefined) return { value: parse(await sealer.open(key, sealed)), sealed: true };
+  return { value: isMarked(stored) ? stored["$plain"] : stored, sealed: false };
+}
+
+/** The sealed content of a stored text, if it is sealed. */
+export const readSealedText = (text: string): SealedText | undefined => sealedPart(parse(text));
+
+function sealedPart(stored: unknown): SealedText | undefined {
+  if (!isMarked(stored) || !Object.hasOwn(stored, "$sealed")) return undefined;
+  const sealed = stored["$sealed"] as Partial<Record<keyof SealedText, unknown>> | null;
+  const { kid, iv, data } = sealed ?? {};
+  if (typeof kid !== "string" || typeof iv !== "string" || typeof data !== "string") throw damaged();
+  return { kid, iv, data };
+}
+
+function isMarked(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  return Object.hasOwn(value, "$sealed") || Object.hasOwn(value, "$plain");
+}
+
+function parse(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch (cause) {
+    throw damaged(cause);
+  }
+}
+
+const damaged = (cause?: unknown): StateError =>
+  new StateError({
+    code: "CORRUPT",
+    what: "A saved record has an unknown format",
+    next: "Delete the record; nothing was deleted",
     cause,
   });

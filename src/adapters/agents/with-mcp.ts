@@ -1,11 +1,11 @@
 /** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`. */
 
-import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/configured-keys.js";
 import {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
+import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/store-arguments.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
 import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";

@@ -1,7 +1,7 @@
 /** `toolport serve --print-config <client>`: the entry with which a client uses this gateway. */
 import { realpathSync } from "node:fs";
 import { resolve } from "node:path";
-import { KEY_VARIABLE } from "../../state/stores/configured-keys.js";
+import { KEY_VARIABLE } from "../../state/stores/store-arguments.js";
 import { VERSION } from "../../util/version.js";
 import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";

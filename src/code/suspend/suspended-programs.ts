@@ -18,7 +18,7 @@ import { throwUnsent } from "../../port/suspensions/call-rounds.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
 import { type PortState, stateOf } from "../../port/toolport-access.js";
-import { fromBase64, toBase64 } from "../../state/base64.js";
+import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
 import { sha256 } from "../../util/sha256.js";
 import type { CodeExecutor } from "../code-executor.js";

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { type FeedListener, followChanges } from "./change-feed.js";
+import { type FeedListener, followChanges } from "./remote-database.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

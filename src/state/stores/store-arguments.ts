@@ -4,6 +4,7 @@ import { EntryReader } from "../../config/entry-reader.js";
 import type { Option } from "../../config/option-table.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
 import { isRecord } from "../../util/is-record.js";
+import { createKeyRing, createSealer, keylessSealer, type Sealer, type StoreKey } from "../sealing.js";
 
 interface StoreArguments {
   /** The function, for messages: `redisStore()`. */
@@ -43,3 +44,24 @@ export const hasMethods = (value: unknown, methods: readonly string[]): value is
 /** Whether a text is a URL with one of these schemes, such as `redis:`. */
 export const hasScheme = (url: string, schemes: readonly string[]): boolean =>
   canParseUrl(url) && schemes.includes(new URL(url).protocol);
+
+/** Environment variable with one key, or several separated by commas: the first seals, all of them open. */
+export const KEY_VARIABLE = "TOOLPORT_STORE_KEY";
+
+/** One key, or several of which the first seals. */
+export type StoreKeys = StoreKey | readonly StoreKey[];
+
+/** The keys given as an option, else those of the environment, else undefined. */
+export function configuredKeys(key: StoreKeys | undefined): StoreKeys | undefined {
+  if (key !== undefined) return key;
+  return process.env[KEY_VARIABLE]?.replace(/[\s,]+$/, "") || undefined;
+}
+
+/** For a database that several machines share: the key has to be configured, because no process can generate one for all of them. */
+export function configuredSealer(key: StoreKeys | undefined): Sealer {
+  const keys = configuredKeys(key);
+  if (keys !== undefined) return createSealer(() => createKeyRing(keys));
+  return keylessSealer(
+    `Set the same key for all processes: the option \`key\`, or ${KEY_VARIABLE} (for instance from \`openssl rand -base64 32\`)`,
+  );
+}

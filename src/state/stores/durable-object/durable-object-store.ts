@@ -4,14 +4,18 @@ import { StateError } from "../../../errors/state-error.js";
 import type { Logger } from "../../../telemetry/logger.js";
 import { processWide } from "../../../util/process-wide.js";
 import { createStore, type SealingStore } from "../../create-store.js";
-import { createKeyRing } from "../../key-ring.js";
-import { createSealer, lostKey, type Sealer, unkeyedSealer, withUnkeyed } from "../../sealing.js";
-import { migrate } from "../../sql-migrations.js";
+import {
+  createKeyRing,
+  createSealer,
+  lostKey,
+  type Sealer,
+  unkeyedSealer,
+  withUnkeyed,
+} from "../../sealing.js";
 import * as records from "../../sql-records.js";
-import type { SqlRunner } from "../../sql-runner.js";
+import { migrate, type SqlRunner } from "../../sql-records.js";
 import type { StoreBackend } from "../../store-backend.js";
-import { KEY_VARIABLE, type StoreKeys } from "../configured-keys.js";
-import { checkStoreArguments, hasMethods, needs } from "../store-arguments.js";
+import { checkStoreArguments, hasMethods, KEY_VARIABLE, needs, type StoreKeys } from "../store-arguments.js";
 
 /** The part of a Durable Object's `ctx.storage` that the store uses. */
 export interface DurableObjectSqlStorage {

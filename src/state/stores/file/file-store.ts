@@ -1,11 +1,46 @@
 /** A store in a JSON file. */
-import { resolve } from "node:path";
+import {
+  closeSync,
+  fsyncSync,
+  mkdirSync,
+  openSync,
+  readdirSync,
+  readFileSync,
+  readSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
+import { sleep } from "../../../util/sleep.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import { createSealer } from "../../sealing.js";
-import { loadLocalKeys } from "../local/local-keys.js";
-import { inspectPrivateFile } from "../local/private-file.js";
-import type { StoreWarning } from "../store-warning.js";
-import { createFileBackend } from "./file-backend.js";
+import type { StoreBackend } from "../../store-backend.js";
+import { leaseHolder } from "../local/lease-holder.js";
+import { loadLocalKeys, syncDirectory } from "../local/local-keys.js";
+import {
+  busyError,
+  inspectPrivateFile,
+  type StoreWarning,
+  toFileError,
+  warn,
+} from "../local/private-file.js";
+import { type FileLock, sweepLock, tryLock } from "./file-lock.js";
+import {
+  changedKeys,
+  DamagedContent,
+  deleteRow,
+  emptyContent,
+  type FileContent,
+  getRow,
+  grantLease,
+  HEAD_LENGTH,
+  listRows,
+  moveLeaseEnd,
+  putRow,
+  readContent,
+  writeContent,
+} from "./file-records.js";
 
 interface FileStoreOptions {
   /** How long a call waits while other processes write, before it fails with `BUSY`. @default 15000 */
@@ -34,4 +69,211 @@ export function fileStore(path: string, options: FileStoreOptions = {}): Sealing
     return loadLocalKeys({ key: undefined, keyFile: `${file}.key`, onWarning });
   });
   return createStore(backend, { sealer });
+}
+
+/** Interval at which the file is checked while there are watchers. */
+const POLL_MS = 250;
+const LONGEST_WAIT_MS = 25;
+
+interface FileBackendOptions {
+  path: string;
+  busyTimeoutMs: number;
+  onWarning: ((warning: StoreWarning) => void) | undefined;
+}
+
+function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBackendOptions): StoreBackend {
+  const file = createStateFile(path, onWarning);
+  const lockPath = `${path}.lock`;
+  let isSwept = false;
+  const sweep = (): void => {
+    sweepLock(lockPath);
+    file.sweep();
+    isSwept = true;
+  };
+
+  /** Runs a synchronous step under the lock, so that no other code of this process can interfere. */
+  const withLock = async <T>(step: (lock: FileLock) => T): Promise<T> => {
+    const deadline = performance.now() + busyTimeoutMs;
+    for (let attempt = 1; ; attempt++) {
+      const outcome = attemptStep(step);
+      if (outcome !== undefined) return outcome.result;
+      if (performance.now() >= deadline) throw busyError(path);
+      await sleep(1 + Math.random() * Math.min(2 ** attempt, LONGEST_WAIT_MS));
+    }
+  };
+  const attemptStep = <T>(step: (lock: FileLock) => T): { result: T } | undefined => {
+    let lock: FileLock | undefined;
+    try {
+      mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+      lock = tryLock(lockPath, file.discard);
+      if (lock === undefined) return undefined;
+      if (!isSwept) sweep();
+      return { result: step(lock) };
+    } catch (error) {
+      if (error instanceof NotReplaced) return undefined;
+      if (error instanceof DamagedContent) throw error;
+      throw toFileError(error, path);
+    } finally {
+      lock?.release();
+    }
+  };
+  /** Renames a damaged file, and continues with a new one. */
+  const unlessDamaged = async <T>(work: () => T | Promise<T>): Promise<T> => {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof DamagedContent)) throw toFileError(error, path);
+      await withLock(() => file.setAside());
+      return work();
+    }
+  };
+  const read = <T>(step: (content: FileContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
+  /** A step that returns undefined or false changed nothing. */
+  const write = <T>(step: (content: FileContent) => T): Promise<T> =>
+    unlessDamaged(() =>
+      withLock((lock) => {
+        const content = file.read();
+        const result = step(content);
+        if (result !== undefined && result !== false) file.replace(content, lock);
+        return result;
+      }),
+    );
+
+  return {
+    get: (key) => read((content) => getRow(content, key)),
+    // Every write waits for the disk: a file that is replaced as a whole could be lost as a whole.
+    put: (key, text, conditions) => write((content) => putRow(content, { key, text, ...conditions })),
+    delete: (key, { ifVersion }) => write((content) => deleteRow(content, key, ifVersion)),
+    list: (prefix) => read((content) => listRows(content, prefix)),
+    acquireLease: (name, ttlMs) =>
+      write((content) => grantLease(content, { name, ttlMs, holder: leaseHolder() })),
+    renewLease: (name, fence, ttlMs) =>
+      write((content) => moveLeaseEnd(content, { name, fence, expiresAt: Date.now() + ttlMs })),
+    async releaseLease(name, fence) {
+      await write((content) => moveLeaseEnd(content, { name, fence, expiresAt: Date.now() }));
+    },
+    watch: (onChange) => pollChanges(file, onChange),
+    async close() {},
+  };
+}
+
+/** Polls the file; reads its content only when it was replaced. */
+function pollChanges(file: StateFile, onChange: (key: string) => void): () => void {
+  let seen: number | undefined;
+  const poll = (): void => {
+    try {
+      const content = file.read();
+      const { last } = content;
+      // A smaller number: the file was deleted or renamed, and this is a new one.
+      const keys = seen === undefined || last === seen ? [] : changedKeys(content, last > seen ? seen : 0);
+      seen = last;
+      for (const key of keys) onChange(key);
+    } catch {
+      // A file that cannot be read now may be readable the next time; then all its keys count as changed.
+      seen ??= 0;
+    }
+  };
+  poll();
+  const timer = setInterval(poll, POLL_MS);
+  timer.unref();
+  return () => clearInterval(timer);
+}
+
+/** Windows does not replace a file while another process reads it. */
+const IN_USE = process.platform === "win32" ? ["EPERM", "EACCES", "EBUSY"] : [];
+
+interface StateFile {
+  /** The current content. The caller may change the object only to `replace` the file with it. */
+  read(): FileContent;
+  /** Replaces the file in one step. Throws `NotReplaced` if the lock was taken over. */
+  replace(content: FileContent, lock: FileLock): void;
+  /** Removes the unfinished write of the owner of a lock. */
+  discard(nonce: string): void;
+  /** Renames a damaged file and warns. Requires the lock. */
+  setAside(): void;
+  /** Removes files that killed processes left. Requires the lock. */
+  sweep(): void;
+}
+
+/** The file is unchanged: the lock was taken over, or the file is in use. Trying again is safe. */
+class NotReplaced extends Error {}
+
+function createStateFile(path: string, onWarning: ((warning: StoreWarning) => void) | undefined): StateFile {
+  let known: { head: string; content: FileContent } | undefined;
+  const draftOf = (nonce: string) => `${path}.new-${nonce}`;
+
+  const load = (): FileContent => {
+    const file = openSync(path, "r");
+    try {
+      // Timestamps and inode numbers cannot distinguish two files written at the same moment.
+      const head = readHead(file);
+      if (known?.head === head) return known.content;
+      const content = readContent(readFileSync(file, "utf8"), path);
+      known = { head, content };
+      return content;
+    } finally {
+      closeSync(file);
+    }
+  };
+
+  return {
+    read() {
+      if (inspectPrivateFile(path, onWarning) === undefined) return emptyContent();
+      return load();
+    },
+    replace(content, lock) {
+      // The caller changed the content: the cache is valid again after the file is written.
+      known = undefined;
+      const text = writeContent(content, lock.nonce);
+      try {
+        writeDurably(draftOf(lock.nonce), text);
+        if (!lock.isHeld()) throw new NotReplaced("The lock was taken over");
+        renameSync(draftOf(lock.nonce), path);
+      } catch (error) {
+        rmSync(draftOf(lock.nonce), { force: true });
+        const { code = "" } = error as NodeJS.ErrnoException;
+        // The draft is gone: the lock was taken over at the last moment.
+        if (code === "ENOENT" || IN_USE.includes(code))
+          throw new NotReplaced("Not replaced", { cause: error });
+        throw error;
+      }
+      known = { head: text.slice(0, HEAD_LENGTH), content };
+      syncDirectory(dirname(path));
+    },
+    discard: (nonce) => rmSync(draftOf(nonce), { force: true }),
+    setAside() {
+      try {
+        load();
+        return;
+      } catch (error) {
+        if ((error as NodeJS.ErrnoException).code === "ENOENT") return;
+        if (!(error instanceof DamagedContent)) throw error;
+      }
+      const name = `${path}.corrupt-${new Date().toISOString().replaceAll(/[:.]/g, "-")}`;
+      renameSync(path, name);
+      const message = `The state file ${path} was damaged. It was renamed to ${name}, and a new one was created`;
+      warn({ code: "CORRUPT_SET_ASIDE", message, path: name }, onWarning);
+    },
+    sweep() {
+      const folder = dirname(path);
+      for (const name of readdirSync(folder))
+        if (name.startsWith(`${basename(path)}.new-`)) rmSync(join(folder, name), { force: true });
+    },
+  };
+}
+
+function readHead(file: number): string {
+  const bytes = Buffer.alloc(HEAD_LENGTH);
+  return bytes.toString("latin1", 0, readSync(file, bytes, 0, HEAD_LENGTH, 0));
+}
+
+/** Writes a new file that only this user can read, and flushes it to the disk. */
+function writeDurably(path: string, text: string): void {
+  const file = openSync(path, "wx", 0o600);
+  try {
+    writeFileSync(file, text);
+    fsyncSync(file);
+  } finally {
+    closeSync(file);
+  }
 }

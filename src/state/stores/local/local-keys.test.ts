@@ -3,9 +3,8 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { waitFor } from "../../../../test/support/wait-for.js";
-import { createKeyRing, createStoreKey } from "../../key-ring.js";
-import { loadKeychain } from "./keychain.js";
-import { loadLocalKeys } from "./local-keys.js";
+import { createKeyRing, createStoreKey } from "../../sealing.js";
+import { loadKeychain, loadLocalKeys } from "./local-keys.js";
 
 let folder = "";
 let keyFile = "";

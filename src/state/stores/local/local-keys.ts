@@ -1,11 +1,19 @@
 /** Finds the keys of a store on this machine: configured ones, else its key file and the keychain; creates a key at first use. */
+import {
+  closeSync,
+  fsyncSync,
+  linkSync,
+  mkdirSync,
+  openSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
+import { dirname } from "node:path";
 import { StateError } from "../../../errors/state-error.js";
-import { createKeyRing, createStoreKey, type KeyRing, type StoreKey } from "../../key-ring.js";
-import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "../configured-keys.js";
-import type { StoreWarning } from "../store-warning.js";
-import { toFileError } from "./file-error.js";
-import { createKeyFile, readKeyFile } from "./key-file.js";
-import { type Keychain, loadKeychain } from "./keychain.js";
+import { createKeyRing, createStoreKey, type KeyRing, type StoreKey } from "../../sealing.js";
+import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "../store-arguments.js";
+import { inspectPrivateFile, type StoreWarning, toFileError } from "./private-file.js";
 
 /** Prefix of a line in the key file that refers to a keychain entry. */
 const KEYCHAIN_MARK = "keychain:";
@@ -79,3 +87,95 @@ const unreachable = (keyFile: string): StateError =>
     what: `The key named in ${keyFile} cannot be read from the operating system's keychain`,
     next: `Unlock the keychain, check that @napi-rs/keyring is installed, or set ${KEY_VARIABLE}; nothing was deleted`,
   });
+
+/** Stores small secrets by name. Every method throws if the keychain is locked, missing or forbidden. */
+interface Keychain {
+  read(account: string): Promise<string | undefined>;
+  write(account: string, secret: string): Promise<void>;
+  remove(account: string): Promise<void>;
+}
+
+interface KeyringPackage {
+  AsyncEntry: new (
+    service: string,
+    account: string,
+    options: { linux: { store: "secret-service" } },
+  ) => {
+    getPassword(): Promise<string | null>;
+    setPassword(secret: string): Promise<void>;
+    deleteCredential(): Promise<boolean>;
+  };
+}
+
+/** A variable, so that neither TypeScript nor a bundler requires the optional package. */
+const PACKAGE: string = "@napi-rs/keyring";
+const SERVICE = "toolport";
+
+/** The keychain, or undefined if the package is not installed. */
+export async function loadKeychain(
+  load: () => Promise<unknown> = () => import(PACKAGE),
+): Promise<Keychain | undefined> {
+  let keyring: KeyringPackage;
+  try {
+    keyring = (await load()) as KeyringPackage;
+  } catch {
+    return undefined;
+  }
+  // The package's alternative on Linux, the kernel keyring, loses everything at a reboot.
+  const entry = (account: string) =>
+    new keyring.AsyncEntry(SERVICE, account, { linux: { store: "secret-service" } });
+  return {
+    read: async (account) => (await entry(account).getPassword()) ?? undefined,
+    write: (account, secret) => entry(account).setPassword(secret),
+    async remove(account) {
+      await entry(account).deleteCredential();
+    },
+  };
+}
+
+/** Its lines: the first is the current key. Undefined if there is no such file. */
+function readKeyFile(
+  path: string,
+  onWarning: ((warning: StoreWarning) => void) | undefined,
+): string[] | undefined {
+  if (inspectPrivateFile(path, onWarning) === undefined) return undefined;
+  return readKeyLines(path);
+}
+
+/** Its lines without comments. Checks nothing. */
+export function readKeyLines(path: string): string[] {
+  const lines = readFileSync(path, "utf8").split("\n");
+  return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));
+}
+
+/** Creates the file with one line. False if it already exists: only one of several processes succeeds. */
+export function createKeyFile(path: string, line: string): boolean {
+  mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
+  // Written to a temporary file and linked, so that no process reads a partial key, or an empty file after a crash.
+  const draft = `${path}.${crypto.randomUUID()}`;
+  const file = openSync(draft, "wx", 0o600);
+  try {
+    writeFileSync(file, `${line}\n`);
+    fsyncSync(file);
+    linkSync(draft, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === "EEXIST") return false;
+    throw error;
+  } finally {
+    closeSync(file);
+    rmSync(draft, { force: true });
+  }
+  syncDirectory(dirname(path));
+  return true;
+}
+
+/** The name of a new file is durable only after its directory is flushed. */
+export function syncDirectory(path: string): void {
+  if (process.platform === "win32") return;
+  const directory = openSync(path, "r");
+  try {
+    fsyncSync(directory);
+  } finally {
+    closeSync(directory);
+  }
+}

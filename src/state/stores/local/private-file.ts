@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { StateError } from "../../../errors/state-error.js";
-import { type StoreWarning, warn } from "../store-warning.js";
+import { callSafely } from "../../../util/call-safely.js";
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;
@@ -50,3 +50,60 @@ const refused = (path: string, why: string): StateError =>
     what: `The state file ${path} ${why}`,
     next: "Use a file that belongs to this user; nothing was changed",
   });
+
+/** Error codes for no space left, a quota, or a limit of the file size. */
+const FULL = ["ENOSPC", "EDQUOT", "EFBIG"];
+
+/** Converts the error of a file operation on the state file `path`. */
+export function toFileError(error: unknown, path: string): StateError {
+  if (error instanceof StateError) return error;
+  return FULL.includes((Object(error) as { code?: unknown }).code as string)
+    ? fullError(path, error)
+    : new StateError({
+        code: "UNAVAILABLE",
+        what: `The state file ${path} cannot be used`,
+        next: "Check that the file and its directory exist and that this user can write to them",
+        cause: error,
+      });
+}
+
+/** The state file cannot grow. */
+export const fullError = (path: string, cause: unknown): StateError =>
+  new StateError({
+    code: "FULL",
+    what: `The state file ${path} cannot grow: the disk is full, or a limit is reached`,
+    next: "Free some space; the saved records are unchanged",
+    retryable: true,
+    cause,
+  });
+
+/** Another process kept the file locked for too long. */
+export const busyError = (path: string, cause?: unknown): StateError =>
+  new StateError({
+    code: "BUSY",
+    what: `The state file ${path} was locked by another process for too long`,
+    next: "Find the process that locks it, or try again",
+    retryable: true,
+    cause,
+  });
+
+/** A problem that a store corrected, or a feature that it could not use. */
+export interface StoreWarning {
+  /**
+   * - `CORRUPT_SET_ASIDE`: the file was damaged; it was renamed and a new one created.
+   * - `PERMISSIONS_FIXED`: others could read the file; now they cannot.
+   * - `WAL_NOT_USED`: SQLite's write-ahead log, which is faster and safer, cannot be used here.
+   */
+  code: "CORRUPT_SET_ASIDE" | "PERMISSIONS_FIXED" | "WAL_NOT_USED";
+  message: string;
+  /** The file it is about. */
+  path: string;
+}
+
+/** Passes a warning to `onWarning`, or to Node's process warnings (stderr). */
+export function warn(warning: StoreWarning, onWarning: ((warning: StoreWarning) => void) | undefined): void {
+  const fallback = () =>
+    process.emitWarning(warning.message, { type: "ToolportWarning", code: warning.code });
+  if (onWarning === undefined) fallback();
+  else callSafely(() => onWarning(warning), fallback);
+}

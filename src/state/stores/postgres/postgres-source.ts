@@ -3,8 +3,7 @@
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 import { isRecord } from "../../../util/is-record.js";
-import { loadDriver } from "../driver.js";
-import { CONNECT_LIMIT_MS } from "../limited-calls.js";
+import { CONNECT_LIMIT_MS, loadDriver } from "../remote-database.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 
 /** Provides connections. */

@@ -1,13 +1,25 @@
 /** `toolport/redis`: a store that many processes share. */
+import { createHash } from "node:crypto";
 import { readText, readUnchecked } from "../../../config/option-table.js";
+import { isNamed, readField } from "../../../errors/foreign-error.js";
+import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
 import { createStore, type SealingStore } from "../../create-store.js";
-import { configuredSealer, type StoreKeys } from "../configured-keys.js";
-import { checkStoreArguments } from "../store-arguments.js";
-import { createRedisBackend } from "./redis-backend.js";
-import { type RedisClient, redisAt, redisOf, redisProblem } from "./redis-source.js";
+import type { DurabilityRisk } from "../../store.js";
+import type { StoreBackend } from "../../store-backend.js";
+import {
+  CHANGE_MEMORY_MS,
+  type FeedConnection,
+  type FeedListener,
+  followChanges,
+  limitCalls,
+  plainCause,
+  wholeMs,
+} from "../remote-database.js";
+import { checkStoreArguments, configuredSealer, type StoreKeys } from "../store-arguments.js";
+import { type RedisClient, type RedisSource, redisAt, redisOf, redisProblem } from "./redis-source.js";
 
 export type { SealingStore } from "../../create-store.js";
-export type { StoreKeys } from "../configured-keys.js";
+export type { StoreKeys } from "../store-arguments.js";
 export type { RedisClient } from "./redis-source.js";
 
 /** Options of {@link redisStore}. */
@@ -56,3 +68,359 @@ export function redisStore(
       : redisOf(urlOrClient);
   return createStore(createRedisBackend(source, prefix), { sealer: configuredSealer(key) });
 }
+
+/** Replies of a server that is not the primary; a new connection may reach the primary. */
+const NOT_PRIMARY: readonly (string | undefined)[] = ["READONLY", "MASTERDOWN"];
+
+function createRedisBackend(source: RedisSource, prefix: string): StoreBackend {
+  const closing = new AbortController();
+  const limited = limitCalls(() => redisTooSlow(source.place), closing.signal);
+  const index = `${prefix}index`;
+  const expiry = `${prefix}expiry`;
+  const changes = `${prefix}changes`;
+  const recordKey = (key: string) => `${prefix}record:${key}`;
+  const leaseKey = (name: string) => `${prefix}lease:${name}`;
+
+  /** Publish and subscribe ignore the number of the database and the key prefix of the client, so the channel contains both. */
+  const channelOf = ({ options }: RedisClient): string =>
+    `${options.keyPrefix ?? ""}${changes}:${"db" in options ? options.db : 0}`;
+
+  const withClient = async <T>(work: (client: RedisClient) => Promise<T>): Promise<T> => {
+    await source.load();
+    return await limited(async (signal) => {
+      const client = await source.client().catch((error) => {
+        throw toRedisError(error, source.place);
+      });
+      const drop = () => source.drop(client);
+      signal.addEventListener("abort", drop);
+      if (signal.aborted) drop();
+      try {
+        return await work(client);
+      } catch (error) {
+        const reply = replyCode(error);
+        if (NOT_PRIMARY.includes(reply)) drop();
+        // All commands of a broken connection fail with the same message; its first error has the reason.
+        throw toRedisError(reply === undefined ? (source.troubleOf(client) ?? error) : error, source.place);
+      } finally {
+        signal.removeEventListener("abort", drop);
+      }
+    });
+  };
+
+  const run = (
+    { keys, args }: { keys: readonly string[]; args: readonly (string | number)[] },
+    script: Script,
+  ): Promise<unknown> => withClient((client) => evaluate(client, script, { keys, args }));
+
+  return {
+    durabilityRisk: () => withClient((client) => findRisk(client, source.place)),
+    async get(key) {
+      const found = await run({ keys: [recordKey(key)], args: [] }, GET);
+      if (!Array.isArray(found)) return undefined;
+      const [version, text, left] = found as [string, string, number];
+      return { text, version: Number(version), ttlLeftMs: left < 0 ? undefined : left };
+    },
+    async put(key, text, { ifVersion, ttlMs, lease }) {
+      const version = await withClient((client) =>
+        evaluate(client, PUT, {
+          keys: [recordKey(key), index, expiry, changes, `${prefix}version`, leaseKey(lease?.name ?? "")],
+          args: [
+            key,
+            text,
+            ifVersion ?? "",
+            ttlMs === undefined ? "" : wholeMs(ttlMs),
+            lease?.fence ?? "",
+            channelOf(client),
+          ],
+        }),
+      );
+      return typeof version === "string" ? Number(version) : undefined;
+    },
+    async delete(key, { ifVersion }) {
+      const deleted = await withClient((client) =>
+        evaluate(client, DELETE, {
+          keys: [recordKey(key), index, expiry, changes],
+          args: [key, ifVersion ?? "", channelOf(client)],
+        }),
+      );
+      return deleted === 1;
+    },
+    list: async (start) => (await run({ keys: [index, expiry], args: [start] }, LIST)) as string[],
+    async acquireLease(name, ttlMs) {
+      const fence = await run({ keys: [leaseKey(name)], args: [wholeMs(ttlMs)] }, ACQUIRE);
+      return typeof fence === "string" ? Number(fence) : undefined;
+    },
+    renewLease: async (name, fence, ttlMs) =>
+      (await run({ keys: [leaseKey(name)], args: [fence, wholeMs(ttlMs)] }, RENEW)) === 1,
+    async releaseLease(name, fence) {
+      await run({ keys: [leaseKey(name)], args: [fence, 0] }, RENEW);
+    },
+    watch: (onChange) =>
+      followChanges(
+        {
+          connect: (listener) => connectFeed(source, channelOf, listener),
+          changedWithin: async (ms) =>
+            (await run({ keys: [index, changes], args: [Math.ceil(ms)] }, CHANGED)) as string[],
+          limited,
+        },
+        onChange,
+      ),
+    async close() {
+      closing.abort();
+      await source.close();
+    },
+  };
+}
+
+const NEXT = "Set `appendonly yes` and `appendfsync always`, and do not fail over without WAIT";
+
+/** Whether Redis writes a log of its changes. Without one, a restart loses them. */
+async function findRisk(client: RedisClient, place: string): Promise<DurabilityRisk | undefined> {
+  // Any primary of a cluster may have the records.
+  const nodes = "nodes" in client ? client.nodes("master") : [client];
+  let isUnclear = false;
+  for (const node of nodes) {
+    const info = await node.info("persistence").catch(toRefusal);
+    const [, enabled] = /^aof_enabled:(\d)/m.exec(info) ?? [];
+    if (enabled === "0")
+      return { what: `${place} loses its latest writes when it stops (aof_enabled:0)`, next: NEXT };
+    if (enabled === undefined) isUnclear = true;
+  }
+  if (!isUnclear) return undefined;
+  const what = `it could not be checked whether ${place} keeps its writes, because it does not answer INFO persistence`;
+  return { what, next: `Allow the user INFO. ${NEXT}` };
+}
+
+/** Access rules, renamed commands and servers that only resemble Redis refuse INFO. Other errors pass. */
+function toRefusal(error: unknown): string {
+  if (["NOPERM", "ERR"].includes(replyCode(error) ?? "")) return "";
+  throw error;
+}
+
+/** Receives notices by publish and subscribe, which needs a connection of its own. */
+async function connectFeed(
+  source: RedisSource,
+  channelOf: (client: RedisClient) => string,
+  listener: FeedListener,
+): Promise<FeedConnection> {
+  const client = await source.subscriber();
+  client.on("message", (_channel: string, key: string) => listener.onKey(key));
+  client.once("close", listener.onLost);
+  return {
+    subscribe: () => client.subscribe(channelOf(client)),
+    ping: () => client.ping(),
+    close: () => source.drop(client),
+    // The client of a cluster moves its subscription to another node without an event.
+    canMissNotices: client.isCluster,
+  };
+}
+
+/** Runs a script by its hash. A server that does not have the script gets its text. */
+async function evaluate(
+  client: RedisClient,
+  { sha, lua }: Script,
+  { keys, args }: { keys: readonly string[]; args: readonly (string | number)[] },
+): Promise<unknown> {
+  try {
+    return await client.evalsha(sha, keys.length, ...keys, ...args);
+  } catch (error) {
+    if (replyCode(error) !== "NOSCRIPT") throw error;
+    return await client.eval(lua, keys.length, ...keys, ...args);
+  }
+}
+
+interface Meaning {
+  code: StateErrorCode;
+  what: string;
+  next?: string;
+  retryable?: boolean;
+}
+
+const login: Meaning = {
+  code: "UNAVAILABLE",
+  what: "refused the login",
+  next: "Check the user and the password in its URL",
+};
+const replica: Meaning = {
+  code: "UNAVAILABLE",
+  what: "does not accept writes at present",
+  next: "Use the address of the primary",
+  retryable: true,
+};
+const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
+
+/** By the first word of an error reply, which is its code: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
+const REPLIES: Readonly<Record<string, Meaning>> = {
+  WRONGPASS: login,
+  NOAUTH: login,
+  NOPERM: {
+    code: "UNAVAILABLE",
+    what: "denies this user a permission that the store needs",
+    next: "Grant the user scripts, hashes, sorted sets and publish/subscribe under the prefix of the store",
+  },
+  READONLY: replica,
+  NOREPLICAS: replica,
+  MASTERDOWN: replica,
+  LOADING: busy,
+  BUSY: busy,
+  TRYAGAIN: busy,
+  OOM: { code: "FULL", what: "has no memory left", next: "Raise its maxmemory, or remove other data" },
+  MISCONF: {
+    code: "FULL",
+    what: "cannot save to its disk and does not accept writes",
+    next: "Check its log",
+    retryable: true,
+  },
+};
+
+/** The code of an error reply of Redis; undefined for other errors. */
+function replyCode(error: unknown): string | undefined {
+  const message = readField(error, "message");
+  return isNamed(error, "ReplyError") && typeof message === "string" ? message.split(" ", 1)[0] : undefined;
+}
+
+/** Converts any error of a call to `place` into a `StateError`. */
+function toRedisError(error: unknown, place: string): StateError {
+  if (error instanceof StateError) return error;
+  const reply = replyCode(error);
+  const known = reply !== undefined && Object.hasOwn(REPLIES, reply) ? REPLIES[reply] : undefined;
+  const { what, ...rest } = known ?? unknownMeaning(error, reply);
+  return new StateError({ ...rest, what: `${place} ${what}`, cause: plainCause(error) });
+}
+
+function unknownMeaning(error: unknown, reply: string | undefined): Meaning {
+  if (reply !== undefined) return { code: "UNAVAILABLE", what: `answered with an error (${reply})` };
+  const errno = readField(error, "code");
+  const detail = typeof errno === "string" ? ` (${errno})` : "";
+  return {
+    code: "UNAVAILABLE",
+    what: `could not be reached, or the connection was lost${detail}`,
+    next: "Check that it is running and that its address is correct",
+    retryable: true,
+  };
+}
+
+/** The error of a call that took too long. */
+const redisTooSlow = (place: string): StateError =>
+  new StateError({
+    code: "UNAVAILABLE",
+    what: `${place} did not answer in time`,
+    next: "Check that it is running and not overloaded",
+    retryable: true,
+  });
+
+/** A script, and the name under which the server keeps it. */
+interface Script {
+  readonly lua: string;
+  readonly sha: string;
+}
+
+/** An expired lease is deleted after this time: its fence is no longer in use. */
+const LEASE_MEMORY_MS = 7 * 24 * 3_600_000;
+/** Maximum number of expired keys that one write removes from the index. */
+const SWEEP_MAX = 100;
+
+const script = (body: string): Script => {
+  const lua = `${CLOCK}${body}`;
+  return { lua, sha: createHash("sha1").update(lua).digest("hex") };
+};
+
+/**
+ * Increasing numbers start at the time in microseconds: a server that lost its last writes, or all of them, does
+ * not use a number twice. They stay below 2^53 for another two centuries.
+ */
+const CLOCK = `
+local time = redis.call("TIME")
+local micros = time[1] * 1000000 + time[2]
+local now = math.floor(micros / 1000)
+local function greater(last)
+  return string.format("%.0f", math.max((tonumber(last) or 0) + 1, micros))
+end
+local function changed(zset, key, channel)
+  redis.call("ZADD", zset, now, key)
+  redis.call("ZREMRANGEBYSCORE", zset, "-inf", now - ${CHANGE_MEMORY_MS})
+  redis.call("PUBLISH", channel, key)
+end
+`;
+
+/** KEYS: record. */
+const GET = script(`
+local record = redis.call("HMGET", KEYS[1], "version", "text")
+if not record[1] then return false end
+return { record[1], record[2], redis.call("PTTL", KEYS[1]) }
+`);
+
+/** KEYS: record, index, expiry, changes, version, lease. ARGV: key, text, version or "", milliseconds or "", fence or "", channel. */
+const PUT = script(`
+if ARGV[5] ~= "" and redis.call("HGET", KEYS[6], "fence") ~= ARGV[5] then return false end
+if ARGV[3] ~= "" and (redis.call("HGET", KEYS[1], "version") or "0") ~= ARGV[3] then return false end
+for _, gone in ipairs(redis.call("ZRANGEBYSCORE", KEYS[3], "-inf", now, "LIMIT", 0, ${SWEEP_MAX})) do
+  redis.call("ZREM", KEYS[2], gone)
+  redis.call("ZREM", KEYS[3], gone)
+end
+local version = greater(redis.call("GET", KEYS[5]))
+redis.call("SET", KEYS[5], version)
+redis.call("DEL", KEYS[1])
+redis.call("HSET", KEYS[1], "version", version, "text", ARGV[2])
+redis.call("ZADD", KEYS[2], 0, ARGV[1])
+if ARGV[4] == "" then
+  redis.call("ZREM", KEYS[3], ARGV[1])
+else
+  local expires = string.format("%.0f", now + ARGV[4])
+  redis.call("PEXPIREAT", KEYS[1], expires)
+  redis.call("ZADD", KEYS[3], expires, ARGV[1])
+end
+changed(KEYS[4], ARGV[1], ARGV[6])
+return version
+`);
+
+/** KEYS: record, index, expiry, changes. ARGV: key, version or "", channel. */
+const DELETE = script(`
+local version = redis.call("HGET", KEYS[1], "version")
+if not version or (ARGV[2] ~= "" and version ~= ARGV[2]) then return 0 end
+redis.call("DEL", KEYS[1])
+redis.call("ZREM", KEYS[2], ARGV[1])
+redis.call("ZREM", KEYS[3], ARGV[1])
+changed(KEYS[4], ARGV[1], ARGV[3])
+return 1
+`);
+
+/** KEYS: index, expiry. ARGV: prefix. Writes nothing, so that a replica can answer. No byte of UTF-8 is 255. */
+const LIST = script(`
+local gone = {}
+for _, key in ipairs(redis.call("ZRANGEBYSCORE", KEYS[2], "-inf", now)) do gone[key] = true end
+local keys = {}
+local last = ARGV[1] == "" and "+" or "(" .. ARGV[1] .. "\\255"
+local first = ARGV[1] == "" and "-" or "[" .. ARGV[1]
+for _, key in ipairs(redis.call("ZRANGEBYLEX", KEYS[1], first, last)) do
+  if not gone[key] then keys[#keys + 1] = key end
+end
+return keys
+`);
+
+/** KEYS: index, changes. ARGV: milliseconds. Returns all keys if changes are not stored that long. */
+const CHANGED = script(`
+local since = now - ARGV[1]
+if tonumber(ARGV[1]) < ${CHANGE_MEMORY_MS} then return redis.call("ZRANGEBYSCORE", KEYS[2], since, "+inf") end
+local keys = redis.call("ZRANGEBYSCORE", KEYS[2], "-inf", "+inf")
+for _, key in ipairs(redis.call("ZRANGE", KEYS[1], 0, -1)) do keys[#keys + 1] = key end
+return keys
+`);
+
+/** KEYS: lease. ARGV: milliseconds. */
+const ACQUIRE = script(`
+local held = redis.call("HMGET", KEYS[1], "fence", "expires")
+if held[2] and tonumber(held[2]) > now then return false end
+local fence = greater(held[1])
+redis.call("HSET", KEYS[1], "fence", fence, "expires", now + ARGV[1])
+redis.call("PEXPIREAT", KEYS[1], string.format("%.0f", now + ARGV[1] + ${LEASE_MEMORY_MS}))
+return fence
+`);
+
+/** KEYS: lease. ARGV: fence, milliseconds until it ends (0: released). */
+const RENEW = script(`
+if redis.call("HGET", KEYS[1], "fence") ~= ARGV[1] then return 0 end
+redis.call("HSET", KEYS[1], "expires", now + ARGV[2])
+redis.call("PEXPIREAT", KEYS[1], string.format("%.0f", now + ARGV[2] + ${LEASE_MEMORY_MS}))
+return 1
+`);

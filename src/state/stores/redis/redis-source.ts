@@ -2,8 +2,7 @@
 
 import type { Cluster, Redis, RedisOptions } from "ioredis";
 import { isRecord } from "../../../util/is-record.js";
-import { loadDriver } from "../driver.js";
-import { CONNECT_LIMIT_MS } from "../limited-calls.js";
+import { CONNECT_LIMIT_MS, loadDriver } from "../remote-database.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 
 /** The user's client: of one server, of sentinels, or of a cluster. */

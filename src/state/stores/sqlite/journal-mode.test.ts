@@ -2,10 +2,9 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { SqlRunner } from "../../sql-runner.js";
-import { chooseJournalMode, isSafeWithLog } from "./journal-mode.js";
-import { loadSqliteDriver } from "./sqlite-driver.js";
-import { createSqliteRunner } from "./sqlite-runner.js";
+import type { SqlRunner } from "../../sql-records.js";
+import { chooseJournalMode, createSqliteRunner } from "./open-database.js";
+import { isSafeWithLog, loadSqliteDriver } from "./sqlite-driver.js";
 
 test.each([
   ["3.45.1", false],

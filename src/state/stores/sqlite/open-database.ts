@@ -1,14 +1,21 @@
 /** Opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
-import { closeSync, existsSync, openSync, renameSync, rmSync, statSync } from "node:fs";
+import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { StateError } from "../../../errors/state-error.js";
-import { migrate, readSchemaVersion } from "../../sql-migrations.js";
-import type { SqlRunner } from "../../sql-runner.js";
-import { claimFile } from "../local/private-file.js";
-import { type StoreWarning, warn } from "../store-warning.js";
-import { chooseJournalMode } from "./journal-mode.js";
-import type { SqliteDatabase, SqliteDriver } from "./sqlite-driver.js";
-import { isDamaged } from "./sqlite-error.js";
-import { createSqliteRunner } from "./sqlite-runner.js";
+import { migrate, readSchemaVersion, type SqlRunner } from "../../sql-records.js";
+import {
+  busyError,
+  claimFile,
+  fullError,
+  type StoreWarning,
+  toFileError,
+  warn,
+} from "../local/private-file.js";
+import {
+  isSafeWithLog,
+  type SqliteDatabase,
+  type SqliteDriver,
+  type SqliteStatement,
+} from "./sqlite-driver.js";
 
 /** A larger file is not read whole at every start. */
 const CHECKED_BYTES = 32 * 1024 * 1024;
@@ -173,4 +180,132 @@ function takeLock(lock: string): boolean {
   const held = statSync(lock, { throwIfNoEntry: false });
   if (held !== undefined && Date.now() - held.mtimeMs > STALE_LOCK_MS) rmSync(lock, { force: true });
   return false;
+}
+
+const BUSY = 5;
+
+const hasCode = (error: unknown): boolean => (error as { errcode?: unknown }).errcode !== undefined;
+
+export function createSqliteRunner(database: SqliteDatabase): SqlRunner {
+  const statements = new Map<string, SqliteStatement>();
+  const prepare = (sql: string): SqliteStatement => {
+    const known = statements.get(sql);
+    if (known !== undefined) return known;
+    const statement = database.prepare(sql);
+    statements.set(sql, statement);
+    return statement;
+  };
+  const rollBack = (): void => {
+    try {
+      database.exec("ROLLBACK");
+    } catch {
+      // After some errors SQLite has already rolled back.
+    }
+  };
+  return {
+    all(sql, ...bindings) {
+      const statement = prepare(sql);
+      try {
+        return statement.all(...bindings) as Record<string, unknown>[];
+      } catch (error) {
+        if (hasCode(error)) throw error;
+        // @photostructure/sqlite reports the reason only with `get`. The failed statement changed nothing and fails again; if it
+        // succeeds, it is a read, or a step of a transaction that is rolled back now.
+        statement.get(...bindings);
+        // It succeeded, so another connection has released its lock in between.
+        throw Object.assign(error as Error, { errcode: BUSY });
+      }
+    },
+    transaction(steps) {
+      database.exec("BEGIN IMMEDIATE");
+      try {
+        const result = steps();
+        database.exec("COMMIT");
+        return result;
+      } catch (error) {
+        rollBack();
+        throw error;
+      }
+    },
+  };
+}
+
+/** Type numbers of network file systems in statfs(2): NFS, SMB, CIFS, SMB2, AFS, 9P, Ceph. */
+const NETWORK_FILE_SYSTEMS = [0x6969, 0x517b, 0xff534d42, 0xfe534d42, 0x5346414f, 0x01021997, 0x00c36400];
+
+/** Sets the mode. Returns the reason if it is not the write-ahead log. */
+export function chooseJournalMode(sql: SqlRunner, path: string): string | undefined {
+  const problem = whyNoLog(sql, path);
+  const wanted = problem === undefined ? "wal" : "delete";
+  if (readMode(sql, "PRAGMA journal_mode") === wanted) return problem;
+  const reached = readMode(sql, `PRAGMA journal_mode = ${wanted}`);
+  if (reached === wanted) return problem;
+  return problem ?? "the file system does not support it";
+}
+
+function whyNoLog(sql: SqlRunner, path: string): string | undefined {
+  const [row] = sql.all("SELECT sqlite_version() AS version");
+  const version = String(row?.["version"]);
+  if (!isSafeWithLog(version)) {
+    return `SQLite ${version} can damage a log that several processes write; install @photostructure/sqlite or a newer Node`;
+  }
+  if (isOnNetwork(path)) return "it is on a network file system; move it to a disk of this machine";
+  return undefined;
+}
+
+function isOnNetwork(path: string): boolean {
+  if (process.platform !== "linux") return false;
+  try {
+    return NETWORK_FILE_SYSTEMS.includes(statfsSync(path).type);
+  } catch {
+    return false;
+  }
+}
+
+const readMode = (sql: SqlRunner, pragma: string): unknown => sql.all(pragma)[0]?.["journal_mode"];
+
+const BUSY_CODES = [5, 6, 15]; // BUSY, LOCKED, PROTOCOL
+const DAMAGED = [11, 26]; // CORRUPT, NOTADB
+const READ_ONLY = 8;
+const FULL = 13;
+/** Write errors that are caused by a quota or a limit of the file size. */
+const LIMITED = [778, 4874]; // IOERR_WRITE, IOERR_SHMSIZE
+
+/** SQLite's extended result code, or Node's code of a failed file operation. */
+function codeOf(error: unknown): unknown {
+  const { errcode, code } = Object(error) as { errcode?: unknown; code?: unknown };
+  return errcode ?? code;
+}
+
+const primaryCode = (error: unknown): number | undefined => {
+  const code = codeOf(error);
+  return typeof code === "number" ? code & 0xff : undefined;
+};
+
+/** Another process is writing: retry shortly. */
+export const isBusy = (error: unknown): boolean =>
+  BUSY_CODES.includes(primaryCode(error) ?? -1) || (error instanceof StateError && error.code === "BUSY");
+
+/** The file is not a database, or is damaged. */
+export const isDamaged = (error: unknown): boolean => DAMAGED.includes(primaryCode(error) ?? -1);
+
+/** The connection is read-only. It stays so even if the file becomes writable again. */
+export const isReadOnly = (error: unknown): boolean => primaryCode(error) === READ_ONLY;
+
+const isFull = (error: unknown): boolean =>
+  primaryCode(error) === FULL || LIMITED.includes(codeOf(error) as number);
+
+/** Converts any error of the file to a `StateError`. */
+export function toStateError(error: unknown, path: string): StateError {
+  if (error instanceof StateError) return error;
+  if (isBusy(error)) return busyError(path, error);
+  if (isFull(error)) return fullError(path, error);
+  if (!isDamaged(error)) return toFileError(error, path);
+  return new StateError({
+    code: "CORRUPT",
+    what: `The state file ${path} is damaged`,
+    next: "The next call renames it and creates a new one",
+    retryable: true,
+    cause: error,
+  });
 }

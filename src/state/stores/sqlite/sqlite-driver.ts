@@ -1,6 +1,5 @@
 /** Finds a SQLite driver: that of Node if its version is suitable, otherwise a package. Both have the interface of Node's `DatabaseSync`. */
 import { StateError } from "../../../errors/state-error.js";
-import { isSafeWithLog } from "./journal-mode.js";
 
 /** The part of `DatabaseSync` that the store uses. */
 export interface SqliteDatabase {
@@ -25,6 +24,13 @@ const BUILT_IN = "node:sqlite";
 function sources(): readonly string[] {
   const { sqlite } = process.versions;
   return sqlite !== undefined && isSafeWithLog(sqlite) ? [BUILT_IN, PACKAGE] : [PACKAGE, BUILT_IN];
+}
+
+/** The bug that loses a log during its reset is fixed since 3.51.3; 3.52.0 was withdrawn. */
+export function isSafeWithLog(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  if (major !== 3) return major > 3;
+  return minor > 52 || (minor === 52 && patch > 0) || (minor === 51 && patch >= 3);
 }
 
 let loading: Promise<SqliteDriver> | undefined;

@@ -1,7 +1,77 @@
-/** Follows the changes of a shared database and reports every changed key, including changes while the connection was lost. */
+/** What stores in a database server share: loading the driver, time limits, and following the changes of others. */
+import { readField } from "../../errors/foreign-error.js";
+import { StateError } from "../../errors/state-error.js";
 import { backoffMs } from "../../util/backoff.js";
+import { redactText } from "../../util/redact-text.js";
 import { pause } from "../../util/sleep.js";
-import type { LimitedCall } from "./limited-calls.js";
+import { withDeadline } from "../../util/with-deadline.js";
+
+/** Loads an optional package; the error for a missing one says how to install it. */
+export async function loadDriver<T>(name: string, load: () => Promise<T>): Promise<T> {
+  try {
+    return await load();
+  } catch (error) {
+    throw new StateError({
+      code: "UNAVAILABLE",
+      what: `The store needs the package ${name}, which could not be loaded`,
+      next: `Run \`npm install ${name}\``,
+      cause: error,
+    });
+  }
+}
+
+/**
+ * Copies an error of a driver without its properties: some contain the arguments of the command (a password,
+ * a stored value) or the affected row.
+ */
+export function plainCause(error: unknown): Error | undefined {
+  const [message, code] = [readField(error, "message"), readField(error, "code")];
+  if (typeof message !== "string") return undefined;
+  const cause = new Error(redactText(message));
+  return typeof code === "string" ? Object.assign(cause, { code }) : cause;
+}
+
+/** Maximum time of one call: connecting, waiting in the driver's queue and the response together. */
+const CALL_LIMIT_MS = 4_000;
+/** The part of it for opening a connection. */
+export const CONNECT_LIMIT_MS = 3_000;
+/** Calls that ran out of time and are still in a driver's queue. With more, further calls fail, so that the queue stays bounded. */
+const MAX_ABANDONED = 100;
+
+/** Runs a call. The signal aborts when no caller waits for the result any longer. */
+export type LimitedCall = <T>(call: (signal: AbortSignal) => Promise<T>) => Promise<T>;
+
+/** Creates the limit for one database. `tooSlow` creates the error of a call that timed out; `closing` ends pending calls. */
+export function limitCalls(tooSlow: () => StateError, closing: AbortSignal): LimitedCall {
+  let abandoned = 0;
+  return async (call) => {
+    if (abandoned >= MAX_ABANDONED) throw tooSlow();
+    const over = new AbortController();
+    const promise = call(over.signal);
+    try {
+      return await withDeadline(promise, {
+        timeoutMs: CALL_LIMIT_MS,
+        signal: closing,
+        onTimeout() {
+          abandoned++;
+          const settled = () => {
+            abandoned--;
+          };
+          promise.then(settled, settled);
+          return tooSlow();
+        },
+      });
+    } finally {
+      over.abort();
+    }
+  };
+}
+
+/** About three thousand years. */
+const LONGEST_MS = 1e14;
+
+/** The duration rounded up. */
+export const wholeMs = (ms: number): number => Math.min(Math.max(Math.ceil(ms), 0), LONGEST_MS);
 
 /** What a connection reports while it is subscribed. */
 export interface FeedListener {
