@@ -189,7 +189,9 @@ export type {
 export type { ServerLogEntry, ServerLogListener } from "./protocol/server-requests/server-log.js";
 export type { ServerRequestOptions } from "./protocol/server-requests/server-request-options.js";
 export type { TaskStatus, TaskStatusName } from "./protocol/tasks.js";
+export type { ServerSource, SourcePreference } from "./registry/build-entry.js";
 export type { UnpackedMcpb } from "./registry/bundle-command.js";
+export { type McpbData, VerifiedMcpb, verifyMcpb } from "./registry/bundle-command.js";
 export type { InputPlace, InputValue, RegistryInput } from "./registry/input-resolver.js";
 export { McpRegistryClient, type RegistryInfo } from "./registry/mcp-registry-client.js";
 export type {
@@ -217,13 +219,11 @@ export type {
   ServerRemote,
   TemplateInput,
 } from "./registry/server-json.js";
-export type { ServerSource, SourcePreference } from "./registry/server-sources.js";
 export {
   type ServerConfigResult,
   type ToServerConfigOptions,
   toServerConfig,
 } from "./registry/to-server-config.js";
-export { type McpbData, VerifiedMcpb, verifyMcpb } from "./registry/verify-mcpb.js";
 export type { ArgumentRepair } from "./schema/argument-repair.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
 export { deriveSchema } from "./schema/derive/derive-schema.js";

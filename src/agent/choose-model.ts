@@ -1,15 +1,28 @@
 /** Chooses the model of an agent from options and environment variables. */
 
+import { type AnthropicTool, runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
+import {
+  type OpenAIChatTool,
+  type OpenAIToolMessage,
+  runOpenAIToolCalls,
+  toOpenAITools,
+} from "../adapters/openai/index.js";
+import { AuthError } from "../errors/auth-error.js";
 import { ConfigError } from "../errors/config-error.js";
+import { ConnectionError } from "../errors/connection-error.js";
+import { fromSystemError } from "../errors/from-system-error.js";
+import { ToolportError } from "../errors/toolport-error.js";
+import { systemFetch } from "../transports/create-transport.js";
+import { parseRetryAfter } from "../transports/http/network/http-errors.js";
+import { USER_AGENT } from "../transports/user-agent.js";
 import { canParseUrl } from "../util/can-parse-url.js";
-import { createAnthropicModel } from "./anthropic-model.js";
-import { createEndpoint } from "./ask-endpoint.js";
-import type { Model } from "./conversation.js";
-import { createOpenAIModel, listModels } from "./openai-model.js";
+import { redactText } from "../util/redact-text.js";
+import { sleep } from "../util/sleep.js";
+import type { Conversation, ConversationParts, Model, RequestedCall } from "./run-agent.js";
 
 export type ModelApi = "openai" | "anthropic";
 
-export interface ModelChoice {
+interface ModelChoice {
   /** Base URL of an endpoint, including `/v1`. */
   readonly url?: string | undefined;
   readonly name?: string | undefined;
@@ -75,4 +88,311 @@ function readUrl(text: string): URL {
     what: "The URL of the model is not an http or https URL",
     next: "Set it to the base URL of an OpenAI-compatible endpoint, such as http://127.0.0.1:11434/v1",
   });
+}
+
+interface EndpointRequest {
+  readonly url: URL;
+  readonly headers: Readonly<Record<string, string>>;
+  /** Sent as JSON; without it the request is a GET. */
+  readonly body?: unknown;
+  readonly signal?: AbortSignal | undefined;
+}
+
+/** Models may take long to respond. */
+const TIMEOUT_MS = 180_000;
+const MAX_ATTEMPTS = 3;
+const LONGEST_WAIT_MS = 20_000;
+const BUSY: readonly number[] = [429, 500, 502, 503, 504, 529];
+
+/** @throws AuthError if the key is rejected, ConnectionError for other failures, and the signal's reason after an abort */
+export async function askEndpoint(request: EndpointRequest): Promise<unknown> {
+  for (let attempt = 1; ; attempt++) {
+    const response = await send(request);
+    const text = await readText(response, request);
+    if (response.ok) return parse(text, request.url.host);
+    if (attempt >= MAX_ATTEMPTS || !BUSY.includes(response.status)) {
+      throw toError(response.status, text, request.url.host);
+    }
+    const askedMs = parseRetryAfter(response.headers.get("retry-after"));
+    await sleep(Math.min(askedMs ?? 500 * 2 ** attempt, LONGEST_WAIT_MS), request.signal);
+  }
+}
+
+async function send({ url, headers, body, signal }: EndpointRequest): Promise<Response> {
+  const limit = AbortSignal.timeout(TIMEOUT_MS);
+  try {
+    return await systemFetch(url, {
+      ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
+      headers: {
+        ...{ accept: "application/json", "content-type": "application/json", "user-agent": USER_AGENT },
+        ...headers,
+      },
+      signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),
+      // Never send the key to another URL.
+      redirect: "error",
+    });
+  } catch (error) {
+    throw toNetworkError(error, url.host, signal);
+  }
+}
+
+async function readText(response: Response, { url, signal }: EndpointRequest): Promise<string> {
+  try {
+    return await response.text();
+  } catch (error) {
+    throw toNetworkError(error, url.host, signal);
+  }
+}
+
+function parse(text: string, host: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    throw new ConnectionError({
+      code: "BAD_RESPONSE",
+      server: host,
+      what: "The model's endpoint did not respond with JSON",
+      next: "Check the URL of the model: most endpoints end in /v1",
+    });
+  }
+}
+
+function toNetworkError(error: unknown, host: string, signal: AbortSignal | undefined): unknown {
+  if (signal?.aborted) return signal.reason;
+  if (ToolportError.isInstance(error)) return error;
+  const isLate = error instanceof Error && error.name === "TimeoutError";
+  return (
+    fromSystemError(error, { server: host }) ??
+    new ConnectionError({
+      code: "UNREACHABLE",
+      server: host,
+      what: isLate
+        ? `The model did not respond within ${TIMEOUT_MS / 1000} s`
+        : "The model's endpoint could not be reached, or responded with a redirect",
+      next: "Check the URL of the model and the network",
+      cause: error,
+    })
+  );
+}
+
+function toError(status: number, text: string, host: string): ToolportError {
+  const said = errorMessageOf(text);
+  if (status === 401 || status === 403) {
+    return new AuthError({
+      code: status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN",
+      server: host,
+      what: `The model's endpoint rejected the key (HTTP ${status})${said}`,
+      next: "Set OPENAI_API_KEY or ANTHROPIC_API_KEY to a valid key for this endpoint",
+      status,
+    });
+  }
+  return new ConnectionError({
+    code: "HTTP_STATUS",
+    server: host,
+    what: `The model's endpoint responded with HTTP ${status}${said}`,
+    next: status === 404 ? "Check the URL and the name of the model" : "Try again, or use another model",
+    status,
+  });
+}
+
+/** OpenAI and Anthropic both send `{ error: { message } }`. */
+function errorMessageOf(text: string): string {
+  try {
+    const { error } = JSON.parse(text) as { error?: { message?: unknown } | string };
+    const message = typeof error === "string" ? error : error?.message;
+    return typeof message === "string" ? `: ${redactText(message).replace(/[.\s]+$/, "")}` : "";
+  } catch {
+    return "";
+  }
+}
+
+/** Base URL and API key of a model. */
+interface Endpoint {
+  readonly baseUrl: URL;
+  readonly key: string | undefined;
+  /** A URL below the base URL, with the query of the base URL. */
+  at(path: string): URL;
+}
+
+function createEndpoint(baseUrl: string | URL, key: string | undefined): Endpoint {
+  const base = new URL(baseUrl);
+  return {
+    baseUrl: base,
+    key,
+    at(path) {
+      const url = new URL(base);
+      url.pathname = `${base.pathname.replace(/\/+$/, "")}/${path}`;
+      return url;
+    },
+  };
+}
+
+type Block =
+  | { readonly type: "text"; readonly text: string }
+  | { readonly type: "tool_use"; readonly id: string; readonly name: string; readonly input: unknown };
+
+const API_VERSION = "2023-06-01";
+const MAX_TOKENS = 4_096;
+
+function createAnthropicModel(endpoint: Endpoint, name: string): Model {
+  return {
+    name,
+    host: endpoint.baseUrl.host,
+    begin: (parts) => beginMessages(endpoint, name, parts),
+  };
+}
+
+function beginMessages(endpoint: Endpoint, model: string, parts: ConversationParts): Conversation {
+  const { toolport, task, system } = parts;
+  const messages: unknown[] = [{ role: "user", content: task }];
+  let tools: AnthropicTool[] = [];
+  let content: readonly Block[] = [];
+  return {
+    async ask(signal) {
+      // List the tools for every request, because they may change while the agent runs.
+      tools = await toAnthropicTools(toolport);
+      const answer = await askEndpoint({
+        url: endpoint.at("messages"),
+        headers: {
+          "anthropic-version": API_VERSION,
+          ...(endpoint.key !== undefined && { "x-api-key": endpoint.key }),
+        },
+        body: { model, max_tokens: MAX_TOKENS, system, messages, ...(tools.length > 0 && { tools }) },
+        signal,
+      });
+      content = contentOf(answer, endpoint.baseUrl.host);
+      messages.push({ role: "assistant", content });
+      const text = content.flatMap((block) => (block.type === "text" ? [block.text] : [])).join("\n");
+      const calls = content.flatMap((block) =>
+        block.type === "tool_use" ? [{ name: block.name, args: block.input }] : [],
+      );
+      return { text, calls };
+    },
+    async runCalls(signal) {
+      const answers = await runAnthropicToolCalls(
+        toolport,
+        { content },
+        { tools, ...(signal && { signal }) },
+      );
+      messages.push(...answers);
+      const names = new Map(
+        content.flatMap((block) => (block.type === "tool_use" ? [[block.id, block.name]] : [])),
+      );
+      return answers.flatMap((message) =>
+        message.content.flatMap((block) => {
+          if (block.type !== "tool_result") return [];
+          const text = block.content.map((part) => (part.type === "text" ? part.text : `(${part.type})`));
+          const name = names.get(block.tool_use_id) ?? block.tool_use_id;
+          return [{ name, text: text.join("\n"), isError: block.is_error === true }];
+        }),
+      );
+    },
+  };
+}
+
+function contentOf(answer: unknown, host: string): readonly Block[] {
+  const { content } = answer as { content?: unknown };
+  if (Array.isArray(content)) return content as Block[];
+  throw new ConnectionError({
+    code: "BAD_RESPONSE",
+    server: host,
+    what: "The model's endpoint sent a response without content",
+    next: "Check that the URL is an endpoint with Anthropic's messages API",
+  });
+}
+
+/** The used fields of a chat message. */
+interface ChatMessage {
+  readonly role: "assistant";
+  readonly content?: string | null;
+  readonly tool_calls?: readonly {
+    readonly id: string;
+    readonly type: "function";
+    readonly function: { readonly name: string; readonly arguments: string };
+  }[];
+}
+
+function createOpenAIModel(endpoint: Endpoint, name: string): Model {
+  return {
+    name,
+    host: endpoint.baseUrl.host,
+    begin: (parts) => beginChat(endpoint, name, parts),
+  };
+}
+
+/** Names of the endpoint's models in its order; empty if it does not list them. */
+async function listModels(endpoint: Endpoint, signal?: AbortSignal): Promise<string[]> {
+  try {
+    const answer = await askEndpoint({ url: endpoint.at("models"), headers: headersOf(endpoint), signal });
+    const { data } = answer as { data?: readonly { id?: unknown }[] };
+    return (data ?? []).flatMap(({ id }) => (typeof id === "string" ? [id] : []));
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    return [];
+  }
+}
+
+const headersOf = ({ key }: Endpoint): Record<string, string> =>
+  key === undefined ? {} : { authorization: `Bearer ${key}` };
+
+function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts): Conversation {
+  const { toolport, task, system } = parts;
+  const messages: unknown[] = [
+    { role: "system", content: system },
+    { role: "user", content: task },
+  ];
+  let tools: OpenAIChatTool[] = [];
+  let last: ChatMessage | undefined;
+  return {
+    async ask(signal) {
+      // List the tools for every request, because they may change while the agent runs.
+      tools = await toOpenAITools(toolport);
+      const answer = await askEndpoint({
+        url: endpoint.at("chat/completions"),
+        headers: headersOf(endpoint),
+        body: { model, messages, ...(tools.length > 0 && { tools }) },
+        signal,
+      });
+      last = messageOf(answer, endpoint.baseUrl.host);
+      messages.push(last);
+      return { text: last.content ?? "", calls: callsOf(last) };
+    },
+    async runCalls(signal) {
+      const answers = await runOpenAIToolCalls(toolport, last!, { tools, ...(signal && { signal }) });
+      messages.push(...answers);
+      const names = new Map(last!.tool_calls?.map(({ id, function: { name } }) => [id, name]));
+      return answers.flatMap((message) => {
+        if (message.role !== "tool") return [];
+        const { content, tool_call_id: id } = message as OpenAIToolMessage & { role: "tool" };
+        // The API has no error field: the adapter adds this prefix.
+        const isError = content.startsWith("Error: ");
+        return [{ name: names.get(id) ?? id, text: content.replace(/^Error: /, ""), isError }];
+      });
+    },
+  };
+}
+
+const callsOf = ({ tool_calls: calls = [] }: ChatMessage): RequestedCall[] =>
+  calls.map(({ function: { name, arguments: args } }) => ({ name, args: readArguments(args) }));
+
+function messageOf(answer: unknown, host: string): ChatMessage {
+  const { choices } = answer as { choices?: readonly { message?: ChatMessage }[] };
+  const message = choices?.[0]?.message;
+  if (message !== undefined) return message;
+  throw new ConnectionError({
+    code: "BAD_RESPONSE",
+    server: host,
+    what: "The model's endpoint sent a response without a message",
+    next: "Check that the URL is an OpenAI-compatible endpoint",
+  });
+}
+
+/** Parses arguments for display only; the adapters parse them themselves. */
+function readArguments(text: unknown): unknown {
+  if (typeof text !== "string") return text;
+  try {
+    return text.trim() === "" ? {} : JSON.parse(text);
+  } catch {
+    return text;
+  }
 }

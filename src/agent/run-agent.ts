@@ -1,15 +1,59 @@
 /** The agent loop: asks the model, runs the calls it requests, and sends it the results, until it is done. */
 import type { ToolSource } from "../adapters/tool-source.js";
-import type { CallOutcome, Model, RequestedCall } from "./conversation.js";
+
+/** A tool call that the model requests. */
+export interface RequestedCall {
+  readonly name: string;
+  readonly args: unknown;
+}
+
+/** A response of the model. */
+interface ModelTurn {
+  readonly text: string;
+  /** Empty if the model is done. */
+  readonly calls: readonly RequestedCall[];
+}
+
+/** The result of a call, as sent to the model. */
+interface CallOutcome {
+  readonly name: string;
+  readonly text: string;
+  readonly isError: boolean;
+}
+
+/** One conversation with a model about one task. */
+export interface Conversation {
+  /** Sends the conversation to the model, with the current tools. */
+  ask(signal: AbortSignal | undefined): Promise<ModelTurn>;
+  /** Runs the calls of the last turn and appends their results. */
+  runCalls(signal: AbortSignal | undefined): Promise<readonly CallOutcome[]>;
+}
+
+export interface ConversationParts {
+  /** The tools: those of a Toolport, or a code mode. */
+  readonly toolport: ToolSource;
+  readonly task: string;
+  /** System prompt. */
+  readonly system: string;
+}
+
+/** A language model. */
+export interface Model {
+  /** The provider's name of the model. */
+  readonly name: string;
+  /** Host of the endpoint. */
+  readonly host: string;
+  begin(parts: ConversationParts): Conversation;
+}
 
 /** One turn of the model with the results of its calls. */
-export interface AgentStep {
+interface AgentStep {
   readonly text: string;
   readonly calls: readonly RequestedCall[];
   readonly outcomes: readonly CallOutcome[];
 }
 
-export interface RunAgentOptions {
+interface RunAgentOptions {
   /** The tools: those of a Toolport, or a code mode. */
   readonly toolport: ToolSource;
   readonly model: Model;

@@ -7,8 +7,14 @@ import { openDpopSession } from "./dpop-session.js";
 import { forgetRegistration, restoreClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { obtainOnce, singleFlight } from "./obtain-once.js";
-import { type HeldTokens, TokenCache } from "./token-cache.js";
-import { isExpired, isExpiring, type TokenOrigin, toTokenRecord } from "./token-record.js";
+import {
+  type HeldTokens,
+  isExpired,
+  isExpiring,
+  TokenCache,
+  type TokenOrigin,
+  toTokenRecord,
+} from "./token-records.js";
 import { requestTokens, requestTokensByGrant, type TokenResponse } from "./token-requests.js";
 
 /** Maximum number of rejected tokens to remember. */

@@ -1,18 +1,23 @@
 /** Obtains a new authorization when a refresh is not enough: by a user's login, or with the client's own credentials. */
 import type { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired, tokenRefused } from "./auth-errors.js";
-import { chooseScope, exceedsScope, uniteScopes } from "./choose-scope.js";
 import {
   type AuthorizationInfo,
   discoverAuthorization,
   toAuthorizationServer,
 } from "./discover-authorization.js";
-import { useConfiguredClient } from "./oauth-client.js";
+import { chooseScope, exceedsScope, uniteScopes, useConfiguredClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import type { Challenge } from "./send-with-tokens.js";
 import { startAuthorization } from "./start-authorization.js";
-import type { HeldTokens } from "./token-cache.js";
+import type { HeldTokens } from "./token-records.js";
 import { requestTokensByGrant } from "./token-requests.js";
+
+/** What a 401 or 403 of the MCP server asks for. */
+export interface Challenge {
+  readonly kind: "unauthorized" | "insufficient_scope";
+  readonly scope: string | undefined;
+  readonly resourceMetadataUrl: URL | undefined;
+}
 
 export interface AuthorizeParts {
   readonly context: OAuthContext;

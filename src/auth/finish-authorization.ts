@@ -14,7 +14,7 @@ import {
   type PendingAuthorization,
   readStartedLogin,
 } from "./start-authorization.js";
-import { type TokenRecord, toTokenRecord } from "./token-record.js";
+import { type TokenRecord, toTokenRecord } from "./token-records.js";
 import { requestTokens } from "./token-requests.js";
 
 /** The server and the user of a finished login. */

@@ -4,13 +4,12 @@ import type { OAuthOptions, PrivateKeySource } from "../config/read-oauth.js";
 import { hasBrand } from "../errors/foreign-error.js";
 import { canonicalHost, isLoopbackHost } from "../transports/http/network/local-host.js";
 import { authFailed, authRequired, authUnavailable, issuerMismatch } from "./auth-errors.js";
-import { exceedsScope, uniteScopes } from "./choose-scope.js";
 import { bindingKey, registrationKey, registrationLease } from "./credential-records.js";
 import type { AuthorizationInfo } from "./discover-authorization.js";
 import { nowOf, type OAuthContext, observeFetch } from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
-export interface IdentityParts {
+interface IdentityParts {
   readonly context: OAuthContext;
   readonly info: AuthorizationInfo;
   readonly fetch: typeof globalThis.fetch;
@@ -255,3 +254,50 @@ export async function clientAuthenticator(client: OAuthClient): Promise<AddClien
 
 /** RFC 6749 §2.3.1 requires form encoding of both parts; the SDK sends them unencoded. */
 const formEncode = (text: string): string => new URLSearchParams({ "": text }).toString().slice(1);
+
+interface ScopeSources {
+  /** From the challenge in the server's 401 or 403 response. */
+  readonly challenge?: string | undefined;
+  /** From the configuration. */
+  readonly configured?: readonly string[] | string | undefined;
+  /** From the protected resource metadata. */
+  readonly supported?: readonly string[] | undefined;
+  /** Requested or granted before; they are requested again together with new ones. */
+  readonly previous?: string | undefined;
+  /** From the authorization server's metadata. */
+  readonly listed?: readonly string[] | undefined;
+  /** Request `offline_access`, so that the authorization server issues a refresh token. */
+  readonly wantsRefresh?: boolean;
+}
+
+const OFFLINE = "offline_access";
+
+const words = (scopes: readonly string[] | string | undefined): string[] =>
+  (typeof scopes === "string" ? scopes.split(/\s+/) : [...(scopes ?? [])]).filter((word) => word !== "");
+
+/** The `scope` parameter of a request; undefined for none. */
+export function chooseScope(sources: ScopeSources): string | undefined {
+  const { configured, listed, wantsRefresh = false } = sources;
+  const asked = [...words(sources.challenge), ...words(configured)];
+  const chosen = new Set([
+    ...words(sources.previous),
+    ...(asked.length > 0 ? asked : words(sources.supported)),
+  ]);
+  // Requested only if the authorization server lists it, or if it lists no scopes and the user configured it.
+  const mayBeOffline = listed?.includes(OFFLINE) ?? words(configured).includes(OFFLINE);
+  if (!mayBeOffline) chosen.delete(OFFLINE);
+  else if (wantsRefresh && chosen.size > 0) chosen.add(OFFLINE);
+  return chosen.size === 0 ? undefined : [...chosen].join(" ");
+}
+
+/** Joins scopes without duplicates. */
+export function uniteScopes(...scopes: readonly (string | undefined)[]): string | undefined {
+  const united = new Set(scopes.flatMap(words));
+  return united.size === 0 ? undefined : [...united].join(" ");
+}
+
+/** Whether `wanted` contains a scope that `before` does not. `offline_access` does not count: it grants no access. */
+export function exceedsScope(wanted: string | undefined, before: string | undefined): boolean {
+  const had = new Set([...words(before), OFFLINE]);
+  return words(wanted).some((word) => !had.has(word));
+}

@@ -1,4 +1,5 @@
 /** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
+import type { DpopSession } from "@modelcontextprotocol/client";
 import { ToolportError } from "../errors/toolport-error.js";
 import type {
   AuthorizedSend,
@@ -8,22 +9,21 @@ import type {
 import { withDeadline } from "../util/with-deadline.js";
 import { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired } from "./auth-errors.js";
-import { AuthorizationLimit, type AuthorizeParts, authorize, discoverFor, stepUp } from "./authorize.js";
-import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
-import { logOut } from "./log-out.js";
-import { isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
-import { singleFlight } from "./obtain-once.js";
 import {
-  bearer,
+  AuthorizationLimit,
+  type AuthorizeParts,
+  authorize,
   type Challenge,
-  cancelBody,
-  isChallenge,
-  readChallenge,
-  sendWithTokens,
-} from "./send-with-tokens.js";
-import { findLoginUrl } from "./start-authorization.js";
-import type { HeldTokens } from "./token-cache.js";
-import { isExpired } from "./token-record.js";
+  discoverFor,
+  stepUp,
+} from "./authorize.js";
+import { bindingKey, loginKey, pendingKey, proofKeyKey, tokensKey } from "./credential-records.js";
+import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
+import { clientAuthenticator, forgetRegistration, type OAuthClient, restoreClient } from "./oauth-client.js";
+import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
+import { singleFlight } from "./obtain-once.js";
+import { findLoginUrl, readStartedLogin } from "./start-authorization.js";
+import { type HeldTokens, isExpired, type TokenRecord } from "./token-records.js";
 
 export type { OAuthContext } from "./oauth-context.js";
 
@@ -247,3 +247,130 @@ const tokensRejected = (status: number) =>
     code: status === 403 ? "INSUFFICIENT_SCOPE" : "AUTH_FAILED",
     status,
   });
+
+interface TokensToSend {
+  readonly held: HeldTokens | undefined;
+  readonly request: RequestToAuthorize;
+  dpop(): Promise<DpopSession> | undefined;
+}
+
+async function sendWithTokens(
+  { held, request, dpop }: TokensToSend,
+  send: SendWithFields,
+): Promise<Response> {
+  if (held === undefined) return send({});
+  const { accessToken, isBound } = held.record;
+  if (!isBound) return send(bearer(held));
+  const session = await dpop();
+  if (session === undefined)
+    throw authFailed("The saved token is bound to a DPoP key", "Set `oauth.dpop`, or log out");
+  const { isDpopNonceChallenge } = await import("@modelcontextprotocol/client");
+  const { method, url } = request;
+  // A proof is valid for one request only.
+  const prove = async () =>
+    send({
+      authorization: `DPoP ${accessToken}`,
+      dpop: await session.buildProof({ htm: method, htu: url, accessToken }),
+    });
+  let response = await prove();
+  if (isDpopNonceChallenge(response) && response.headers.has("dpop-nonce")) {
+    session.observeNonce(response, url);
+    cancelBody(response);
+    response = await prove();
+  }
+  session.observeNonce(response, url);
+  return response;
+}
+
+/** The header for tokens that are not bound to a key. */
+export const bearer = ({ record }: HeldTokens): { readonly authorization: string } => ({
+  authorization: `Bearer ${record.accessToken}`,
+});
+
+/** The server may want other credentials. */
+const isChallenge = ({ status }: Response): boolean => status === 401 || status === 403;
+
+/** Undefined if other credentials would not help. */
+export async function readChallenge(response: Response): Promise<Challenge | undefined> {
+  const { status } = response;
+  if (!isChallenge(response)) return undefined;
+  const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
+  const { scope, resourceMetadataUrl, error } = extractWWWAuthenticateParams(response);
+  if (status === 401) return { kind: "unauthorized", scope, resourceMetadataUrl };
+  if (error !== "insufficient_scope") return undefined;
+  return { kind: "insufficient_scope", scope, resourceMetadataUrl };
+}
+
+/** Cancels a response body that is not read. */
+function cancelBody(response: Response): void {
+  // A locked body is being read and cannot be cancelled.
+  if (response.body !== null && !response.body.locked) response.body.cancel().catch(() => {});
+}
+
+/** Another process may refresh the tokens during the logout; its tokens have to be deleted too. */
+const MAX_ROUNDS = 5;
+
+export async function logOut(context: OAuthContext, tokens: AccessTokens): Promise<void> {
+  const { store, options, serverUrl } = context;
+  const issuers = new Set<string>();
+  for (let round = 0; round < MAX_ROUNDS; round++) {
+    tokens.cache.clear();
+    const held = await tokens.cache.read();
+    if (held !== undefined) {
+      issuers.add(held.record.at.issuer);
+      await revoke(context, held.record);
+    }
+    const version = held?.version ?? (await tokens.cache.version());
+    if (version === 0 || (await store.delete(tokensKey(context), { ifVersion: version }))) break;
+  }
+  const waiting = readStartedLogin(await store.get(loginKey(context)));
+  if (waiting !== undefined) {
+    issuers.add(waiting.issuer);
+    await store.delete(pendingKey(waiting.stateHash));
+  }
+  await store.delete(loginKey(context));
+  await store.delete(proofKeyKey(context));
+  const redirectUrl = redirectUrlOf(context);
+  for (const issuer of redirectUrl === undefined ? [] : issuers)
+    await forgetRegistration(context, { issuer, redirectUrl: redirectUrl!, clientId: undefined });
+  if (options.clientId !== undefined) await store.delete(bindingKey(options.clientId, serverUrl));
+  tokens.clear();
+}
+
+async function revoke(context: OAuthContext, record: TokenRecord): Promise<void> {
+  const client = restoreClient(record.client, context.options);
+  const isDone = client !== undefined && (await revokeTokens(record, client, await guardedFetchOf(context)));
+  if (!isDone)
+    context.warn("The authorization server did not confirm the logout; the tokens are deleted here");
+}
+
+/** Revokes the tokens (RFC 7009). True if the server confirmed it, or has no revocation endpoint. Never rejects. */
+async function revokeTokens(
+  record: TokenRecord,
+  client: OAuthClient,
+  fetch: typeof globalThis.fetch,
+): Promise<boolean> {
+  const endpoint = record.at.revocationEndpoint;
+  if (endpoint === undefined) return true;
+  const { accessToken, refreshToken } = record;
+  // The refresh token first: most servers revoke its access tokens with it.
+  const wanted = [
+    [refreshToken, "refresh_token"],
+    [accessToken, "access_token"],
+  ] as const;
+  try {
+    const authenticate = await clientAuthenticator(client);
+    for (const [token, hint] of wanted) {
+      if (token === undefined) continue;
+      const headers = new Headers({ accept: "application/json" });
+      const body = new URLSearchParams({ token, token_type_hint: hint });
+      await authenticate(headers, body, endpoint);
+      headers.set("content-type", "application/x-www-form-urlencoded");
+      const response = await fetch(endpoint, { method: "POST", headers, body, redirect: "manual" });
+      if (!response.ok) return false;
+    }
+    return true;
+  } catch {
+    return false;
+  }
+}

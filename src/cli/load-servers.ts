@@ -10,12 +10,10 @@ import { parseJsonConfig } from "../config/parse-json-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
-import { ownConfigFile, surroundingsOf } from "../node/config-locations.js";
-import { type CommandDescription, describeCommand } from "../node/describe-command.js";
-import { describeWritten } from "../node/describe-written.js";
+import { findConfigs, ownConfigFile, surroundingsOf } from "../node/config-locations.js";
+import { type CommandDescription, describeCommand, describeWritten } from "../node/describe-command.js";
 import { dialectOf } from "../node/dialects/dialects.js";
 import { checkWritten, filesOf, writtenForm } from "../node/expand-server.js";
-import { findConfigs } from "../node/find-configs.js";
 import {
   effectiveServers,
   expandConfig,

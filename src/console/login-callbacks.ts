@@ -5,7 +5,7 @@ import {
   type CallbackListener,
   type CallbackVisit,
   openCallbackListener,
-} from "../node/callback-listener.js";
+} from "../node/authorize-in-browser.js";
 import type { ServerReport } from "../port/report.js";
 import type { Toolport } from "../toolport.js";
 import { canParseUrl } from "../util/can-parse-url.js";

@@ -4,7 +4,7 @@ import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/config-error.js";
 import { readField } from "../errors/foreign-error.js";
-import { openInBrowser } from "../node/open-in-browser.js";
+import { openInBrowser } from "../node/authorize-in-browser.js";
 import { checkStore } from "../state/custom-store.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";

@@ -1,9 +1,7 @@
 /** Runs an agent loop on the demo's servers, with a scripted or a real model. */
-import type { Model } from "../agent/conversation.js";
-import { runAgent } from "../agent/run-agent.js";
+import { type Model, runAgent } from "../agent/run-agent.js";
 import { createToolport, type Toolport } from "../index.js";
 import { CALL_LIMIT } from "./call-tools.js";
-import { createScriptedModel, type ModelTurn } from "./scripted-model.js";
 import type { DemoServers } from "./servers.js";
 import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
 
@@ -36,7 +34,7 @@ export async function letAgentWork(
   check(offered.join() === "search_tools,call_tool", `the model was given ${offered.join(", ")}`);
   const details = [
     model === undefined
-      ? "a script with simple rules replaces the model (src/demo/scripted-model.ts)"
+      ? "a script with simple rules replaces the model (src/demo/agent-loop.ts)"
       : `a real model is used: ${model.name} at ${model.host}`,
     `it is given ${offered.join(" and ")}, and this task:`,
     ...TASK.map((line) => `  ${line}`),
@@ -104,4 +102,54 @@ const describe = ({ tool, args }: Extract<ModelTurn, { kind: "call" }>): string 
 function shorten(text: string): string {
   if (!text.startsWith('{"tools"')) return text;
   return (JSON.parse(text) as { tools: { name: string }[] }).tools.map(({ name }) => name).join(", ");
+}
+
+/** A turn of the model: a tool call or the final answer. */
+type ModelTurn =
+  | { readonly kind: "call"; readonly tool: string; readonly args: Readonly<Record<string, unknown>> }
+  | { readonly kind: "answer"; readonly text: string };
+
+/** Receives the last tool result (undefined at first) and returns the next turn. */
+type ScriptedModel = (lastAnswer: string | undefined) => ModelTurn;
+
+interface FoundTool {
+  readonly name: string;
+  readonly inputSchema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
+}
+
+/** Creates a scripted model for a task. */
+function createScriptedModel(task: readonly string[]): ScriptedModel {
+  const turns = follow(task);
+  let isStarted = false;
+  return (lastAnswer) => {
+    // A generator ignores the first value.
+    const { value } = isStarted ? turns.next(lastAnswer ?? "") : turns.next("");
+    isStarted = true;
+    return value;
+  };
+}
+
+function* follow(task: readonly string[]): Generator<ModelTurn, ModelTurn, string> {
+  const findings: string[] = [];
+  for (const line of task) {
+    const found = yield { kind: "call", tool: "search_tools", args: { query: line, limit: 1 } };
+    const [tool] = (JSON.parse(found) as { tools: readonly FoundTool[] }).tools;
+    if (tool === undefined) findings.push(`${line}: no tool found`);
+    else {
+      const args = { name: tool.name, arguments: fillIn(tool, line) };
+      findings.push(`${line}: ${yield { kind: "call", tool: "call_tool", args }}`);
+    }
+  }
+  return { kind: "answer", text: findings.join("\n") };
+}
+
+/** Fills parameters in order: numbers from the line, and dates or quoted words for strings. */
+function fillIn({ inputSchema }: FoundTool, line: string): Record<string, unknown> {
+  const dates = line.match(/\d{4}-\d{2}-\d{2}/g);
+  const texts: string[] = dates ?? [...line.matchAll(/"([^"]*)"/g)].map(([, text = ""]) => text);
+  const numbers = (line.match(/-?\d+(\.\d+)?/g) ?? []).map(Number);
+  const parameters = Object.entries(inputSchema.properties ?? {});
+  return Object.fromEntries(
+    parameters.map(([name, { type }]) => [name, type === "string" ? texts.shift() : numbers.shift()]),
+  );
 }

@@ -1,8 +1,8 @@
 /** Lists the tools, calls one on each working server, and shows filters and name collisions. */
 import { createToolport, type Toolport } from "../index.js";
 import { formatTable } from "../util/format-table.js";
+import type { WeatherServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
-import type { WeatherServers } from "./weather.js";
 
 /** A short timeout, so that a failing step does not delay the demo. */
 export const CALL_LIMIT = { timeoutMs: 5_000 } as const;

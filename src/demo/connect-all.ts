@@ -9,9 +9,8 @@ import {
   type ToolportSnapshot,
 } from "../index.js";
 import { formatTable, type TableColumn } from "../util/format-table.js";
-import type { Look, Screen } from "./screen.js";
 import { type DemoServers, EXPECTED_FAILURES } from "./servers.js";
-import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
+import { check, type Look, type Screen, type ShowProgress, type StepOutcome } from "./step-runner.js";
 
 /** One server, as `--json` prints it. */
 export interface ServerRow {

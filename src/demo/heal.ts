@@ -1,9 +1,54 @@
-/** Breaks a connection on purpose, then calls again with the same port. */
-import type { Toolport } from "../index.js";
+/** Two failures: a server that disappears, for which another answers, and one that crashes and is started again. */
+import type { FallbackRequest, StateChange, Toolport } from "../index.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./call-tools.js";
-import type { DemoServers } from "./servers.js";
+import type { DemoServers, WeatherServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
-import { whenLost } from "./wait-for-change.js";
+
+const CITY = { city: "Oslo" };
+
+/** A server without a fallback rejects the call once with `Retry-After`. Toolport retries it after that time. */
+export async function retryAfterRejection(
+  toolport: Toolport,
+  weather: WeatherServers,
+): Promise<StepOutcome<never>> {
+  weather.rejectNextCall();
+  const { text, attempts, durationMs } = await toolport.callTool("weather_eu__forecast", CITY, CALL_LIMIT);
+  check(attempts === 2, `${attempts} attempts were made, not 2`);
+  check(durationMs >= 1_000, "the second attempt did not wait for Retry-After");
+  return {
+    details: [
+      "first attempt: HTTP 503 with Retry-After: 1, so Toolport waits 1 s",
+      `second attempt: "${text}", ${Math.round(durationMs)} ms after the call was made`,
+    ],
+  };
+}
+
+/** The server is stopped, so its fallback responds until the server is back. */
+export async function fallBack(
+  toolport: Toolport,
+  weather: WeatherServers,
+  asked: readonly FallbackRequest[],
+): Promise<StepOutcome<never>> {
+  const call = () => toolport.callTool("weather__forecast", CITY, CALL_LIMIT);
+  await weather.stop();
+  const instead = await call();
+  check(instead.server === "weather_eu", `${instead.server} responded, not weather_eu`);
+  check(instead.durationMs < 1_000, `that took ${Math.round(instead.durationMs)} ms`);
+  check(asked.length === 1, `beforeFallback was called ${asked.length} times, not once`);
+  await Promise.all([waitForChange(toolport, "weather", ({ to }) => to === "ready"), weather.start()]);
+  const again = await call();
+  check(again.server === "weather", `${again.server} responded, not weather`);
+  return {
+    details: [
+      ...asked.map(
+        ({ server, next, error, outcome }) =>
+          `beforeFallback: ${server.name} → ${next.name} because of ${error.code}, outcome ${outcome}`,
+      ),
+      `${instead.server} responded "${instead.text}" after ${Math.round(instead.durationMs)} ms`,
+      `weather was started again and reconnected automatically: ${again.server} responded "${again.text}"`,
+    ],
+  };
+}
 
 /** Kills the process of the stdio server. Adds every process id to `pids`, for the check at the end. */
 export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome<never>> {
@@ -70,3 +115,31 @@ function watch(toolport: Toolport, server: string): () => string {
     return states.join(" → ");
   };
 }
+
+const TIMEOUT_MS = 5_000;
+
+/** Resolves at the first matching state change. Call it before you break something. */
+function waitForChange(
+  toolport: Toolport,
+  server: string,
+  fits: (change: StateChange) => boolean,
+): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const done = (settle: () => void) => {
+      off();
+      clearTimeout(timer);
+      settle();
+    };
+    const off = toolport.on("state", (change) => {
+      if (change.server === server && change.principal === undefined && fits(change)) done(resolve);
+    });
+    const timer = setTimeout(
+      () => done(() => reject(new Error(`the state of ${server} did not change in time`))),
+      TIMEOUT_MS,
+    );
+  });
+}
+
+/** Resolves when Toolport has noticed that the connection is lost. */
+export const whenLost = (toolport: Toolport, server: string): Promise<void> =>
+  waitForChange(toolport, server, ({ from }) => from === "ready");

@@ -1,17 +1,15 @@
 /** Runs all steps of the demo. */
-import type { Model } from "../agent/conversation.js";
+import type { Model } from "../agent/run-agent.js";
 import { createToolport, type FallbackRequest, type Toolport } from "../index.js";
+import { readProcessTable } from "../transports/stdio/process-tree.js";
 import { letAgentWork } from "./agent-loop.js";
 import { callEach, listTools, shapeCatalog } from "./call-tools.js";
-import { closeEverything } from "./close-everything.js";
 import { connectAll, rememberEra, type ServerRow } from "./connect-all.js";
-import { fallBack, retryAfterRejection } from "./fail-over.js";
-import { dropWebSocket, forgetSessions, killProcess } from "./heal.js";
+import { dropWebSocket, fallBack, forgetSessions, killProcess, retryAfterRejection } from "./heal.js";
 import { logInAndRestart } from "./log-in.js";
-import type { Screen } from "./screen.js";
 import { serveForeignClient } from "./serve-foreign-client.js";
-import { startServers } from "./servers.js";
-import { type StepReport, StepRunner } from "./step-runner.js";
+import { type DemoServers, startServers } from "./servers.js";
+import { check, type Screen, type StepOutcome, type StepReport, StepRunner } from "./step-runner.js";
 
 /** What `--json` prints. */
 export interface DemoReport {
@@ -21,7 +19,7 @@ export interface DemoReport {
   readonly steps: readonly StepReport[];
 }
 
-export interface DemoOptions {
+interface DemoOptions {
   /** The model of the agent loop. @default a script */
   readonly model?: Model | undefined;
   /** Awaited before everything is closed, while the servers are still running. */
@@ -129,4 +127,40 @@ async function runSteps(
       run: () => closeEverything({ toolport, servers, pids }),
     });
   }
+}
+
+interface Parts {
+  readonly toolport: Toolport;
+  readonly servers: DemoServers;
+  /** Processes that responded. An orphaned one would no longer be a child process. */
+  readonly pids: ReadonlySet<number>;
+}
+
+const SOCKETS = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap"]);
+const TIMEOUT_MS = 2_000;
+const POLL_MS = 20;
+
+async function closeEverything({ toolport, servers, pids }: Parts): Promise<StepOutcome<never>> {
+  const startedAt = performance.now();
+  await toolport.close();
+  const closedMs = Math.round(performance.now() - startedAt);
+  await servers.close();
+  const deadline = performance.now() + TIMEOUT_MS;
+  let left = await findLeft(pids);
+  // Closed sockets need some turns of the event loop to disappear.
+  while (left.processes + left.sockets > 0 && performance.now() < deadline) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+    left = await findLeft(pids);
+  }
+  const { processes, sockets } = left;
+  check(processes === 0 && sockets === 0, `${processes} processes and ${sockets} sockets are left`);
+  return { details: [`closed in ${closedMs} ms: no process and no socket is left`] };
+}
+
+async function findLeft(pids: ReadonlySet<number>): Promise<{ processes: number; sockets: number }> {
+  const table = await readProcessTable();
+  return {
+    processes: table.filter(({ pid, parent }) => parent === process.pid || pids.has(pid)).length,
+    sockets: process.getActiveResourcesInfo().filter((name) => SOCKETS.has(name)).length,
+  };
 }

@@ -6,8 +6,8 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { Toolport } from "../index.js";
 import { createGateway } from "../serve/index.js";
 import { CALLS } from "./call-tools.js";
+import { whenLost } from "./heal.js";
 import { check, type StepOutcome } from "./step-runner.js";
-import { whenLost } from "./wait-for-change.js";
 
 /** Calls to other servers that run while one server is killed. */
 const OTHERS = [CALLS.units, CALLS.calendar, CALLS.relay];

@@ -1,10 +1,10 @@
 /** Runs the demo as a program: flags, output and exit code. */
 import { chooseModel } from "../agent/choose-model.js";
-import type { Model } from "../agent/conversation.js";
+import type { Model } from "../agent/run-agent.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { Toolport } from "../index.js";
 import { type DemoReport, runDemo } from "./run-demo.js";
-import { createScreen, type Screen, silentScreen } from "./screen.js";
+import { createScreen, type Screen, silentScreen } from "./step-runner.js";
 
 export interface DemoFlags {
   /** Print one JSON document instead of text. */

@@ -1,8 +1,9 @@
 /** A server that requires a login. */
+import { createHash, randomUUID } from "node:crypto";
+import { createServer } from "node:http";
 import type { TestHttpServer } from "../testing/index.js";
-import { allOrNone } from "./all-or-none.js";
-import { type AuthorizationServer, startAuthorizationServer } from "./authorization-server.js";
-import { createDemoServer } from "./create-demo-server.js";
+import { listenOnLoopback, sendWebResponse, toWebRequest } from "../testing/local-http.js";
+import { allOrNone, createDemoServer } from "./create-demo-server.js";
 
 export interface VaultServer {
   readonly server: TestHttpServer;
@@ -43,4 +44,116 @@ export async function startVault(): Promise<VaultServer> {
   });
   const [server] = await allOrNone([listening], close);
   return { server, authorization, close };
+}
+
+interface AuthorizationServer {
+  readonly issuer: string;
+  /** Number of token requests so far. */
+  readonly tokenRequests: number;
+  /** Number of logins so far. */
+  readonly logins: number;
+  isValid(token: string | undefined): boolean;
+  /** Makes all access tokens invalid. */
+  expireTokens(): void;
+  close(): Promise<void>;
+}
+
+interface Grant {
+  readonly challenge: string;
+  readonly redirectUri: string;
+}
+
+const json = (body: unknown, status = 200) =>
+  Response.json(body, { status, headers: { "cache-control": "no-store" } });
+
+async function startAuthorizationServer(): Promise<AuthorizationServer> {
+  const codes = new Map<string, Grant>();
+  const accessTokens = new Set<string>();
+  const refreshTokens = new Set<string>();
+  const counts = { tokenRequests: 0, logins: 0 };
+  let issuer = "";
+
+  function authorize({ searchParams }: URL): Response {
+    counts.logins += 1;
+    const redirectUri = searchParams.get("redirect_uri") ?? "";
+    const code = randomUUID();
+    codes.set(code, { challenge: searchParams.get("code_challenge") ?? "", redirectUri });
+    const back = new URL(redirectUri);
+    back.search = new URLSearchParams({
+      code,
+      state: searchParams.get("state") ?? "",
+      iss: issuer,
+    }).toString();
+    return new Response(null, { status: 302, headers: { location: back.href } });
+  }
+
+  /** Accepts each code once, with its PKCE verifier, and each refresh token once. */
+  function mayHaveTokens(form: URLSearchParams): boolean {
+    if (form.get("grant_type") === "refresh_token")
+      return refreshTokens.delete(form.get("refresh_token") ?? "");
+    const code = form.get("code") ?? "";
+    const grant = codes.get(code);
+    codes.delete(code);
+    const challenge = createHash("sha256")
+      .update(form.get("code_verifier") ?? "")
+      .digest("base64url");
+    return grant?.challenge === challenge && grant.redirectUri === form.get("redirect_uri");
+  }
+
+  async function token(request: Request): Promise<Response> {
+    counts.tokenRequests += 1;
+    if (!mayHaveTokens(new URLSearchParams(await request.text())))
+      return json({ error: "invalid_grant" }, 400);
+    const [access, refresh] = [randomUUID(), randomUUID()];
+    accessTokens.add(access);
+    refreshTokens.add(refresh);
+    return json({ access_token: access, refresh_token: refresh, token_type: "Bearer", expires_in: 3_600 });
+  }
+
+  async function answer(request: Request): Promise<Response> {
+    const url = new URL(request.url);
+    switch (url.pathname) {
+      case "/.well-known/oauth-authorization-server":
+        return json({
+          issuer,
+          authorization_endpoint: `${issuer}/authorize`,
+          token_endpoint: `${issuer}/token`,
+          registration_endpoint: `${issuer}/register`,
+          response_types_supported: ["code"],
+          grant_types_supported: ["authorization_code", "refresh_token"],
+          code_challenge_methods_supported: ["S256"],
+          token_endpoint_auth_methods_supported: ["none"],
+          authorization_response_iss_parameter_supported: true,
+        });
+      case "/register":
+        return json({ ...((await request.json()) as object), client_id: randomUUID() }, 201);
+      case "/authorize":
+        return authorize(url);
+      case "/token":
+        return token(request);
+      default:
+        return json({ error: "not_found" }, 404);
+    }
+  }
+
+  const listener = createServer((request, response) => {
+    toWebRequest(request, response)
+      .then(answer)
+      .then((answered) => sendWebResponse(answered, response))
+      .catch(() => response.destroy());
+  });
+  const listening = await listenOnLoopback(listener, 0);
+  issuer = `http://${listening.address}`;
+  return {
+    issuer,
+    get tokenRequests() {
+      return counts.tokenRequests;
+    },
+    get logins() {
+      return counts.logins;
+    },
+    isValid: (given) => given !== undefined && accessTokens.has(given),
+    expireTokens: () => accessTokens.clear(),
+    close: () => listening.close(),
+  };
 }

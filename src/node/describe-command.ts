@@ -1,10 +1,10 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
-
 import { parseServerEntry } from "../config/parse-servers.js";
 import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { canParseUrl } from "../util/can-parse-url.js";
+import { isRecord } from "../util/is-record.js";
 import { redactUrl } from "../util/redact-text.js";
 import {
   addressWarnings,
@@ -14,6 +14,11 @@ import {
   isRiskyVariable,
   variableRisks,
 } from "./entry-risks.js";
+import { PLACE_NAMES } from "./expand-entry.js";
+import { writtenForm } from "./expand-server.js";
+import { type Reference, referencesIn, withDefaults } from "./expand-variables.js";
+import { textsIn } from "./project-files.js";
+import type { WrittenServer } from "./read-servers.js";
 
 export interface CommandDescription {
   /** The full command line, or the URL. Safe to print. */
@@ -46,10 +51,10 @@ export function describeCommand(entry: ServerEntry): CommandDescription {
 }
 
 /** Dangers first. */
-export const sortRisks = (risks: readonly CommandRisk[]): CommandRisk[] =>
+const sortRisks = (risks: readonly CommandRisk[]): CommandRisk[] =>
   [...risks].sort((a, b) => a.level.localeCompare(b.level));
 
-export const riskRows = (risks: readonly CommandRisk[]): string[] =>
+const riskRows = (risks: readonly CommandRisk[]): string[] =>
   risks.map(({ level, message }) => row(level === "danger" ? "DANGER" : "note", message));
 
 interface Described {
@@ -89,7 +94,7 @@ function describe(config: ServerConfig): Described {
 }
 
 /** The risks of a URL. */
-export function addressRisks(config: { readonly url: string }): CommandRisk[] {
+function addressRisks(config: { readonly url: string }): CommandRisk[] {
   const risks = addressWarnings(config).map((message): CommandRisk => ({ level: "danger", message }));
   const host = new URL(config.url).hostname;
   if (host.split(".").some((label) => label.startsWith("xn--"))) {
@@ -99,7 +104,7 @@ export function addressRisks(config: { readonly url: string }): CommandRisk[] {
 }
 
 /** The risks of a proxy in the entry: it sees unencrypted requests, and the host names of all others. */
-export function proxyRisks(proxy: unknown): CommandRisk[] {
+function proxyRisks(proxy: unknown): CommandRisk[] {
   if (proxy === false) return [{ level: "note", message: "bypasses the proxy of this machine" }];
   if (typeof proxy !== "string" || proxy === "env") return [];
   const { host = "named by a variable" } = canParseUrl(proxy) ? new URL(proxy) : {};
@@ -144,7 +149,7 @@ const namesOf = (headers: HeaderSource): string[] =>
   headers instanceof SecretRecord ? headers.names : ["(headers from a function)"];
 
 /** Escapes invisible characters, so that none reaches a terminal. */
-export const visible = (text: string): string =>
+const visible = (text: string): string =>
   text.replace(HIDDEN, (character) => `\\u{${character.codePointAt(0)!.toString(16)}}`);
 
 /** Quotes a word as for a shell, so that its end is visible. */
@@ -152,3 +157,75 @@ function quote(word: string): string {
   const shown = visible(word);
   return /^[\w@%+=:,./\\-]+$/.test(shown) ? shown : `'${shown.replaceAll("'", "'\\''")}'`;
 }
+
+/** Returns lines for a prompt, unexpanded and unabridged. Safe to print. */
+export function describeWritten(server: WrittenServer): string {
+  const { entry, inputs } = writtenForm(server);
+  return [
+    ...toLines(entry),
+    ...(inputs === undefined ? [] : ["inputs of the file:", ...toLines(inputs)]),
+    ...riskRows(sortRisks(risksOf(server))).map(visible),
+  ].join("\n");
+}
+
+const toLines = (value: unknown): string[] => toJson(value, "").split("\n").map(visible);
+
+/** JSON with one field per line; arrays of primitives stay on one line. */
+function toJson(value: unknown, indent: string): string {
+  const inner = `${indent}  `;
+  const isList = Array.isArray(value);
+  if (!isList && !isRecord(value)) return JSON.stringify(typeof value === "bigint" ? String(value) : value);
+  if (isList && value.every((item) => typeof item !== "object"))
+    return `[${value.map((item) => toJson(item, inner)).join(", ")}]`;
+  const items = isList
+    ? value.map((item) => toJson(item, inner))
+    : Object.entries(value).map(([name, field]) => `${JSON.stringify(name)}: ${toJson(field, inner)}`);
+  const [open, close] = isList ? "[]" : "{}";
+  return items.length === 0
+    ? `${open}${close}`
+    : `${open}\n${items.map((item) => inner + item).join(",\n")}\n${indent}${close}`;
+}
+
+function risksOf({ translated, dialect }: WrittenServer): CommandRisk[] {
+  const { entry, envFile, passedVariables } = translated;
+  const { url, env, inheritEnv, proxy } = entry;
+  const bare = dialect.bareVariables === true;
+  const references = textsIn([entry, envFile]).flatMap((text) => referencesIn(text, { bare }));
+  const risks = [...commandRisks(wordsOf(entry)), ...variableRisks(isRecord(env) ? Object.keys(env) : [])];
+  if (inheritEnv === true)
+    risks.push({ level: "danger", message: "inherits all environment variables, including secrets" });
+  if (typeof url === "string" && canParseUrl(withDefaults(url)))
+    risks.push(...addressRisks({ url: withDefaults(url) }));
+  risks.push(...proxyRisks(proxy));
+  return [...risks, ...referenceRisks(references, passedVariables), ...envFileRisks(envFile)];
+}
+
+/** The command line with variables replaced by their defaults, where they have one. */
+function wordsOf(entry: Readonly<Record<string, unknown>>): string[] {
+  const { command, args, image, engine, dockerHost, mounts, runArgs } = entry;
+  const list = (value: unknown): unknown[] => (Array.isArray(value) ? value : []);
+  const container = [
+    ...[engine ?? "docker", "--host", dockerHost, "run"],
+    ...list(mounts).flatMap((mount) => ["-v", mount]),
+    ...[...list(runArgs), image],
+  ];
+  return [command, ...(image === undefined ? [] : container), ...list(args)]
+    .filter((word) => typeof word === "string")
+    .map(withDefaults);
+}
+
+function referenceRisks(references: readonly Reference[], passed: readonly string[]): CommandRisk[] {
+  const files = references.flatMap((found) => (found.kind === "file" ? [found.path] : []));
+  const variables = references.flatMap((found) => (found.kind === "variable" ? [found.name] : []));
+  const names = [...new Set([...variables, ...passed])].filter((name) => !PLACE_NAMES.includes(name));
+  return [
+    ...[...new Set(files)].map((path): CommandRisk => ({ level: "danger", message: `reads ${path}` })),
+    ...(names.length === 0
+      ? []
+      : [{ level: "note", message: `takes ${names.join(", ")} from your environment` } as const]),
+  ];
+}
+
+/** The variables of the file may affect which code runs. */
+const envFileRisks = (envFile: string | undefined): CommandRisk[] =>
+  envFile === undefined ? [] : [{ level: "note", message: `takes variables from the file ${envFile}` }];

@@ -3,9 +3,8 @@
 import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
 import { isRecord } from "../util/is-record.js";
-import { findClaudeProject } from "./dialects/claude-code.js";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
-import { DIALECT_KINDS, dialectOf } from "./dialects/dialects.js";
+import { DIALECT_KINDS, dialectOf, findClaudeProject } from "./dialects/dialects.js";
 
 /** Keys that contain servers, the most reliable first. */
 const CONTAINERS: readonly (readonly [ConfigPath, DialectKind])[] = [

@@ -1,9 +1,10 @@
 /** Expands the variables of one entry and makes its paths absolute. */
 import { basename, sep } from "node:path";
-import util from "node:util";
+import util, { inspect } from "node:util";
 import type { ConfigPath } from "../config/config-issues.js";
 import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import { isRecord } from "../util/is-record.js";
+import { redactUrl } from "../util/redact-text.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import {
   type Environment,
@@ -11,7 +12,6 @@ import {
   type VariableSource,
   type VariableValue,
 } from "./expand-variables.js";
-import { hideValues } from "./hide-values.js";
 
 export interface EntrySurroundings {
   readonly env: Environment;
@@ -141,3 +141,28 @@ export const resolveFrom = (
   path: string,
   { baseDir, home }: Pick<EntrySurroundings, "baseDir" | "home">,
 ): string => resolvePath(baseDir, fromHome(path, home));
+
+const MAPS = ["env", "headers", "oauth"];
+const ADDRESSES = ["url", "sseUrl", "base_url"];
+
+/** Changes only the output of `console.log` and `util.inspect`, not the values. */
+export function hideValues(entry: Readonly<Record<string, unknown>>): void {
+  for (const key of MAPS) {
+    const map = entry[key];
+    if (isRecord(map)) hideAll(map);
+  }
+  const addresses = ADDRESSES.filter((key) => typeof entry[key] === "string").map(
+    (key) => [key, redactUrl(entry[key] as string)] as const,
+  );
+  if (addresses.some(([key, shown]) => shown !== entry[key]))
+    show(entry, () => ({ ...entry, ...Object.fromEntries(addresses) }));
+}
+
+/** Hides all values: any unknown field may be a secret. */
+export function hideAll(map: Readonly<Record<string, unknown>>): void {
+  show(map, () => Object.fromEntries(Object.keys(map).map((name) => [name, "[redacted]"])));
+}
+
+function show(hidden: object, view: () => object): void {
+  Object.defineProperty(hidden, inspect.custom, { value: view, enumerable: false });
+}

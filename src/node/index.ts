@@ -2,8 +2,14 @@
 
 export { type AuthorizeInBrowserOptions, authorizeInBrowser } from "./authorize-in-browser.js";
 export type { ConfigInput, InputAnswers } from "./config-inputs.js";
-export type { ConfigLocation, ConfigScope, ConfigSource, ConfigSurroundings } from "./config-locations.js";
-export { ownConfigFile } from "./config-locations.js";
+export type {
+  ConfigLocation,
+  ConfigScope,
+  ConfigSource,
+  ConfigSurroundings,
+  FindConfigsOptions,
+} from "./config-locations.js";
+export { findConfigs, ownConfigFile } from "./config-locations.js";
 export type { CommandDescription } from "./describe-command.js";
 export { describeCommand } from "./describe-command.js";
 export type { DialectKind } from "./dialects/dialect.js";
@@ -11,8 +17,6 @@ export { DIALECT_KINDS } from "./dialects/dialects.js";
 export type { CommandRisk } from "./entry-risks.js";
 export type { ExportConfigOptions, ExportDialect, ExportedConfig } from "./export-config.js";
 export { exportConfig } from "./export-config.js";
-export type { FindConfigsOptions } from "./find-configs.js";
-export { findConfigs } from "./find-configs.js";
 export type { LoadConfigOptions, LoadedConfig } from "./load-config.js";
 export { loadConfig } from "./load-config.js";
 export type { ConfigChanges } from "./save-own-config.js";

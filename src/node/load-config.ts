@@ -1,7 +1,9 @@
 /** Loads servers from configuration files of Toolport and other programs. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import type { ServerEntry } from "../config/server-entry.js";
+import { ConfigIssues } from "../config/config-issues.js";
+import { checkFallback } from "../config/parse-servers.js";
+import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import type { InputAnswers } from "./config-inputs.js";
 import {
@@ -9,6 +11,9 @@ import {
   type ConfigScope,
   type ConfigSource,
   type ConfigSurroundings,
+  findConfigs,
+  findProjectConfigs,
+  importedConfigs,
   placeOf,
   type Surroundings,
   surroundingsOf,
@@ -18,8 +23,6 @@ import { detectDialect } from "./detect-dialect.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import { dialectOf } from "./dialects/dialects.js";
 import { type CheckedServer, checkWritten, expandServer } from "./expand-server.js";
-import { findConfigs, findProjectConfigs, importedConfigs } from "./find-configs.js";
-import { mergeServers } from "./merge-servers.js";
 import { readDocument } from "./read-document.js";
 import { readServers, type WrittenServer } from "./read-servers.js";
 
@@ -248,4 +251,65 @@ function toError(issues: readonly ConfigIssue[]): ConfigError {
     });
   }
   return new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct the entries named above" });
+}
+
+/** A validated server. */
+type ReadServer = Pick<WrittenServer, "name" | "source" | "locate"> & Pick<CheckedServer, "good">;
+
+interface MergedServers {
+  readonly mcpServers: Record<string, ServerEntry>;
+  readonly sources: Record<string, ConfigSource>;
+  readonly issues: readonly ConfigIssue[];
+  readonly warnings: readonly ConfigIssue[];
+}
+
+function mergeServers(servers: readonly ReadServer[]): MergedServers {
+  const winners = new Map<string, ReadServer>();
+  const warnings: ConfigIssue[] = [];
+  for (const server of servers) {
+    const first = winners.get(server.name);
+    if (first === undefined) winners.set(server.name, server);
+    else warnings.push(shadowed(server, first));
+  }
+  const issues: ConfigIssue[] = [];
+  const entries: [string, ServerEntry][] = [];
+  const sources: [string, ConfigSource][] = [];
+  for (const [name, { good, source, locate }] of winners) {
+    if (good === undefined) continue;
+    const found = new ConfigIssues("mcpServers", (path) => locate(path.slice(1)));
+    checkFallback(good.config, [...winners.keys()], found);
+    issues.push(...found.list);
+    const isGood = (other: string) => other !== name && winners.get(other)?.good !== undefined;
+    entries.push([name, withoutLostFallbacks(good.entry, isGood)]);
+    sources.push([name, source]);
+  }
+  return {
+    mcpServers: Object.fromEntries(entries),
+    sources: Object.fromEntries(sources),
+    issues,
+    warnings,
+  };
+}
+
+function shadowed({ name, source }: ReadServer, first: ReadServer): ConfigIssue {
+  const message = `is not used: ${first.source.file}:${first.source.line} has a server of this name and takes precedence`;
+  return { file: source.file, line: source.line, path: name, message };
+}
+
+/** Removes fallbacks to servers that could not be loaded. */
+function withoutLostFallbacks(entry: ServerEntry, isGood: (name: string) => boolean): ServerEntry {
+  const { fallback } = entry;
+  if (fallback === undefined) return entry;
+  const names = namesIn(fallback);
+  const good = names.filter(isGood);
+  if (good.length === names.length) return entry;
+  const { fallback: _lost, ...rest } = entry;
+  if (good.length === 0) return rest as ServerEntry;
+  const isDetailed = typeof fallback === "object" && "servers" in fallback;
+  return { ...rest, fallback: isDetailed ? { ...fallback, servers: good } : good } as ServerEntry;
+}
+
+function namesIn(fallback: FallbackOption): readonly string[] {
+  const servers = typeof fallback === "object" && "servers" in fallback ? fallback.servers : fallback;
+  return typeof servers === "string" ? [servers] : servers;
 }

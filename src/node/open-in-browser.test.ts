@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { waitFor } from "../../test/support/wait-for.js";
-import { openInBrowser } from "./open-in-browser.js";
+import { openInBrowser } from "./authorize-in-browser.js";
 
 const path = process.env["PATH"];
 let folder: string;

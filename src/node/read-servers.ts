@@ -8,12 +8,11 @@ import type { ConfigIssue } from "../errors/config-error.js";
 import { isRecord } from "../util/is-record.js";
 import { suggest } from "../util/suggest.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
-import type { ConfigPlace, ConfigSource, Surroundings } from "./config-locations.js";
+import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
 import { findContainers, type ServerContainer } from "./detect-dialect.js";
 import type { Dialect, DialectEntry } from "./dialects/dialect.js";
+import { hideAll, hideValues } from "./expand-entry.js";
 import { hasVariables, referencesIn, type VariableValue, withBraces } from "./expand-variables.js";
-import { foldersFrom } from "./find-configs.js";
-import { hideAll, hideValues } from "./hide-values.js";
 import { textsIn } from "./project-files.js";
 
 /** An unexpanded server of a file. */

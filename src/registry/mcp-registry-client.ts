@@ -8,22 +8,28 @@ import { USER_AGENT } from "../transports/user-agent.js";
 import { callSafely } from "../util/call-safely.js";
 import { type Fields, isRecord } from "../util/is-record.js";
 import { InvalidValue } from "./fields.js";
-import type {
-  AllServersOptions,
-  GetServerOptions,
-  ListServersOptions,
-  McpRegistryClientOptions,
-  RegistryCallOptions,
+import {
+  type AllServersOptions,
+  createAddress,
+  type GetServerOptions,
+  type ListServersOptions,
+  type McpRegistryClientOptions,
+  OFFICIAL_REGISTRY,
+  type RegistryCallOptions,
+  toListQuery,
 } from "./registry-options.js";
-import { RegistryRequests } from "./registry-requests.js";
+import {
+  createMemoryCache,
+  createStoreCache,
+  RegistryRequests,
+  type ResponseCache,
+} from "./registry-requests.js";
 import {
   type RegistryPage,
   type RegistryServer,
   readRegistryPage,
   readRegistryServer,
 } from "./registry-server.js";
-import { createAddress, OFFICIAL_REGISTRY, toListQuery } from "./registry-urls.js";
-import { createMemoryCache, createStoreCache, type ResponseCache } from "./response-cache.js";
 
 const MAX_PAGES = 1_000;
 /** The maximum page size of the official registry, to list all servers with the fewest requests. */

@@ -3,17 +3,27 @@ import type { HeadersOption } from "../config/server-entry.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
+import type { Store } from "../state/store.js";
 import { backoffMs } from "../util/backoff.js";
+import { canParseUrl } from "../util/can-parse-url.js";
+import { hashText } from "../util/hash-text.js";
+import { isRecord } from "../util/is-record.js";
 import { sleep } from "../util/sleep.js";
-import { InvalidValue } from "./fields.js";
-import { type RegistryResponse, readErrorBody, toBadResponse, toStatusError } from "./registry-error.js";
+import { withDeadline } from "../util/with-deadline.js";
+import { fieldOf, InvalidValue, textOf } from "./fields.js";
+import {
+  type RegistryResponse,
+  readErrorBody,
+  timeoutError,
+  toBadResponse,
+  toFetchError,
+  toStatusError,
+} from "./registry-error.js";
 import type { RegistryCallOptions, RegistryWarning } from "./registry-options.js";
 import type { StaleAnswer } from "./registry-server.js";
-import { type CachedResponse, MAX_CACHED_CHARS, maxAgeMs, type ResponseCache } from "./response-cache.js";
-import { sendRequest } from "./send-request.js";
 
 /** Settings of a client, with all defaults. */
-export interface RequestSettings {
+interface RequestSettings {
   readonly fetch: typeof globalThis.fetch;
   readonly headers: HeadersOption | undefined;
   readonly userAgent: string;
@@ -29,7 +39,7 @@ export interface RequestSettings {
 }
 
 /** One request. */
-export interface RegistryRequest<T extends object> {
+interface RegistryRequest<T extends object> {
   readonly url: URL;
   /** Validates the JSON of the response. */
   readonly read: (value: unknown) => T | InvalidValue;
@@ -41,7 +51,7 @@ export interface RegistryRequest<T extends object> {
 }
 
 /** The value of a response, with information if it is stale. */
-export interface Lookup<T> {
+interface Lookup<T> {
   readonly value: T;
   readonly stale: StaleAnswer | undefined;
 }
@@ -205,3 +215,199 @@ export class RegistryRequests {
 
 /** Never negative, even if the clock was set back. */
 const ageOf = ({ confirmedAt }: CachedResponse): number => Math.max(0, Date.now() - confirmedAt);
+
+interface SendOptions {
+  readonly fetch: typeof globalThis.fetch;
+  readonly headers: Readonly<Record<string, string>>;
+  readonly signal: AbortSignal | undefined;
+  readonly timeoutMs: number;
+  readonly maxBytes: number;
+}
+
+const MAX_HOPS = 5;
+const REDIRECTS: readonly number[] = [301, 302, 303, 307, 308];
+/** Maximum size of error bodies. */
+const MAX_ERROR_BYTES = 64 * 1024;
+
+/** Sends a GET and reads the whole response. An abort rejects with the signal's reason. */
+async function sendRequest(url: URL, options: SendOptions): Promise<RegistryResponse> {
+  const { signal, timeoutMs } = options;
+  signal?.throwIfAborted();
+  const inner = new AbortController();
+  try {
+    const onTimeout = () => timeoutError(url.host, timeoutMs);
+    return await withDeadline(followRedirects(url, options, inner.signal), { signal, timeoutMs, onTimeout });
+  } catch (error) {
+    const failure = signal?.aborted ? signal.reason : toFetchError(error, url.host);
+    // The deadline does not cancel the request: abort it here.
+    inner.abort(failure);
+    throw failure;
+  }
+}
+
+async function followRedirects(
+  start: URL,
+  options: SendOptions,
+  signal: AbortSignal,
+): Promise<RegistryResponse> {
+  const { fetch, headers, maxBytes } = options;
+  let url = start;
+  for (let hop = 0; ; hop++) {
+    const response = await fetch(url.href, { headers, redirect: "manual", signal });
+    const { status } = response;
+    const isRedirect = REDIRECTS.includes(status) || response.type === "opaqueredirect";
+    if (!isRedirect) {
+      const text = await readText(response, { host: url.host, maxBytes });
+      return { status, headers: response.headers, text };
+    }
+    await response.body?.cancel();
+    url = nextHop(response, url, hop);
+  }
+}
+
+function nextHop(response: Response, from: URL, hop: number): URL {
+  const location = response.headers.get("location");
+  const to = location !== null && canParseUrl(location, from.href) ? new URL(location, from) : undefined;
+  if (to !== undefined && to.origin === from.origin && hop < MAX_HOPS) return to;
+  const where = to === undefined ? "to an invalid URL" : `to ${to.protocol}//${to.host}`;
+  const isLoop = to?.origin === from.origin;
+  throw new ConnectionError({
+    server: from.host,
+    code: "ADDRESS_REFUSED",
+    what: isLoop
+      ? `The registry redirects more than ${MAX_HOPS} times`
+      : `The registry redirects ${where}; redirects to another origin are not followed`,
+    next: "Set `baseUrl` to the final URL of the registry",
+    status: response.status,
+  });
+}
+
+interface ReadLimits {
+  readonly host: string;
+  readonly maxBytes: number;
+}
+
+async function readText(response: Response, { host, maxBytes }: ReadLimits): Promise<string> {
+  if (response.body === null) return "";
+  const reader = response.body.getReader();
+  const decoder = new TextDecoder();
+  const limit = response.status >= 400 ? Math.min(maxBytes, MAX_ERROR_BYTES) : maxBytes;
+  let text = "";
+  let size = 0;
+  for (;;) {
+    const { done, value } = await reader.read();
+    if (done) return text + decoder.decode();
+    size += value.byteLength;
+    if (size > limit) {
+      await reader.cancel();
+      if (response.status >= 400) return text;
+      throw new ConnectionError({
+        server: host,
+        code: "MESSAGE_TOO_LARGE",
+        what: `The registry's response is larger than ${maxBytes} bytes`,
+        next: "Request fewer entries with `limit`, or raise `maxBytes`",
+        status: response.status,
+      });
+    }
+    text += decoder.decode(value, { stream: true });
+  }
+}
+
+/** A cached response. */
+interface CachedResponse {
+  readonly body: string;
+  readonly etag: string | undefined;
+  readonly lastModified: string | undefined;
+  /** When the registry last confirmed the response. */
+  readonly confirmedAt: number;
+  /** How long after that the response is fresh. */
+  readonly freshMs: number;
+}
+
+export interface ResponseCache {
+  get(url: string): Promise<CachedResponse | undefined>;
+  put(url: string, answer: CachedResponse): Promise<void>;
+  delete(url: string): Promise<void>;
+}
+
+/** Larger responses are not cached. */
+const MAX_CACHED_CHARS = 2 * 1024 * 1024;
+const MAX_MEMORY_CHARS = 16 * 1024 * 1024;
+const SHORTEST_LIFE_MS = 7 * 24 * 60 * 60 * 1_000;
+
+/** A cache in memory that drops the least recently used responses. */
+export function createMemoryCache(): ResponseCache {
+  const answers = new Map<string, CachedResponse>();
+  let chars = 0;
+  const drop = (url: string) => {
+    chars -= answers.get(url)?.body.length ?? 0;
+    answers.delete(url);
+  };
+  return {
+    async get(url) {
+      const answer = answers.get(url);
+      if (answer === undefined) return undefined;
+      // Move to the end: the first entry of the map is the least recently used.
+      answers.delete(url);
+      answers.set(url, answer);
+      return answer;
+    },
+    async put(url, answer) {
+      drop(url);
+      answers.set(url, answer);
+      chars += answer.body.length;
+      for (const oldest of answers.keys()) {
+        if (chars <= MAX_MEMORY_CHARS) break;
+        drop(oldest);
+      }
+    },
+    async delete(url) {
+      drop(url);
+    },
+  };
+}
+
+const keyOf = (url: string): string => `registry/${hashText(url)}`;
+
+/** A cache in a store. Records are encrypted, because commands are built from them. */
+export function createStoreCache(store: Store, maxStaleMs: number): ResponseCache {
+  const ttlMs = Math.max(maxStaleMs, SHORTEST_LIFE_MS);
+  return {
+    async get(url) {
+      const record = await store.get(keyOf(url));
+      return record?.sealed === true ? readCached(record.value, url) : undefined;
+    },
+    async put(url, answer) {
+      await store.put(keyOf(url), { url, ...answer }, { secret: true, ttlMs });
+    },
+    async delete(url) {
+      await store.delete(keyOf(url));
+    },
+  };
+}
+
+/** Returns undefined for a hash collision or a record of another version. */
+function readCached(value: unknown, url: string): CachedResponse | undefined {
+  if (!isRecord(value) || fieldOf(value, "url") !== url) return undefined;
+  const body = textOf(value, "body");
+  const confirmedAt = fieldOf(value, "confirmedAt");
+  const freshMs = fieldOf(value, "freshMs");
+  if (body === undefined || typeof confirmedAt !== "number" || typeof freshMs !== "number") return undefined;
+  return {
+    body,
+    confirmedAt,
+    freshMs,
+    etag: textOf(value, "etag"),
+    lastModified: textOf(value, "lastModified"),
+  };
+}
+
+/** Freshness by `Cache-Control`; undefined if the response must not be cached. */
+function maxAgeMs(headers: Headers): number | undefined {
+  const said = (headers.get("cache-control") ?? "").toLowerCase();
+  if (/(?:^|[\s,])no-store(?:$|[\s,])/.test(said)) return undefined;
+  if (/(?:^|[\s,])no-cache(?:$|[\s,])/.test(said)) return 0;
+  const seconds = Number(/(?:^|[\s,])max-age=(\d{1,9})(?:$|[\s,])/.exec(said)?.[1] ?? 0);
+  // At most one hour: a registry may delete a harmful server at any time.
+  return Math.min(seconds, 3_600) * 1_000;
+}

@@ -2,8 +2,7 @@
 import type { ToolportError } from "../errors/toolport-error.js";
 import { type Fields, isRecord } from "../util/is-record.js";
 import { fieldOf, flagOf, InvalidValue, textOf } from "./fields.js";
-import { readServerJson } from "./read-server-json.js";
-import type { ServerJson } from "./server-json.js";
+import { readServerJson, type ServerJson } from "./server-json.js";
 
 /** Metadata of the official registry about a version. */
 export interface OfficialMeta {

@@ -3,15 +3,18 @@ import { parseServerEntry } from "../config/parse-servers.js";
 import type { DockerServerEntry, ServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import { isRecord } from "../util/is-record.js";
-import { buildEntry } from "./build-entry.js";
+import {
+  buildEntry,
+  findSources,
+  type ServerSource,
+  type SourcePreference,
+  toSource,
+} from "./build-entry.js";
 import type { UnpackedMcpb } from "./bundle-command.js";
 import { fieldOf, InvalidValue } from "./fields.js";
 import { InputResolver, type InputValue, type RegistryInput } from "./input-resolver.js";
-import { readServerJson } from "./read-server-json.js";
 import { readRegistryServer } from "./registry-server.js";
-import type { ServerJson } from "./server-json.js";
-import { findSources, type ServerSource, type SourcePreference, toSource } from "./server-sources.js";
-import { suggestServerName } from "./suggest-server-name.js";
+import { readServerJson, type ServerJson } from "./server-json.js";
 
 /** Options of {@link toServerConfig}. */
 export interface ToServerConfigOptions {
@@ -135,4 +138,31 @@ export function toServerConfig(server: unknown, options: ToServerConfigOptions =
     warnings: [...warnings, ...resolver.warnings],
     ...{ source: toSource(chosen), alternatives: others.map(toSource), start: usable?.start },
   };
+}
+
+/** Names that are too common. */
+const GENERIC: ReadonlySet<string> = new Set(["mcp", "server", "mcp-server", "mcp_server", "mcpserver"]);
+const MAX_LENGTH = 40;
+/** Names that are not allowed. */
+const RESERVED: ReadonlySet<string> = new Set(["", "__proto__", "constructor", "prototype"]);
+
+/**
+ * Returns the part after the slash, or the publisher's name if that part is too generic.
+ *
+ * @example
+ * ```ts
+ * suggestServerName("io.github.user/weather"); // "weather"
+ * suggestServerName("io.figma/mcp-server"); // "figma"
+ * ```
+ */
+export function suggestServerName(name: string): string {
+  const slash = name.lastIndexOf("/");
+  const own = name.slice(slash + 1);
+  const publisher = slash < 0 ? "" : (name.slice(0, slash).split(".").at(-1) ?? "");
+  const chosen = GENERIC.has(own.toLowerCase()) && publisher !== "" ? publisher : own;
+  const clean = chosen
+    .replace(/[^a-zA-Z0-9_-]+/g, "-")
+    .replace(/^-+|-+$/g, "")
+    .slice(0, MAX_LENGTH);
+  return RESERVED.has(clean) ? "server" : clean;
 }

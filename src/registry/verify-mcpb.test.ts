@@ -1,8 +1,8 @@
 /** A bundle is used only if its hash matches the registry entry. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
+import { VerifiedMcpb, verifyMcpb } from "./bundle-command.js";
 import { toServerConfig } from "./to-server-config.js";
-import { VerifiedMcpb, verifyMcpb } from "./verify-mcpb.js";
 
 const bytes = new TextEncoder().encode("a bundle");
 /** The syntax of variables in manifests. */

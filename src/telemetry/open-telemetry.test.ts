@@ -3,8 +3,7 @@ import { afterEach, describe, expect, test } from "vitest";
 import { registerOpenTelemetry, type TestTelemetry } from "../../test/support/open-telemetry.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { createTelemetry } from "./open-telemetry.js";
-import type { RequestFacts } from "./open-telemetry-attributes.js";
+import { createTelemetry, type RequestFacts } from "./open-telemetry.js";
 
 const facts: RequestFacts = {
   method: "tools/call",

@@ -1,9 +1,8 @@
 /** A scripted agent with real servers, without a model or a framework. */
 import { describe, expect, test } from "vitest";
 import { createToolport } from "../create-toolport.js";
-import { runAgentLoop } from "./agent-loop.js";
+import { createScriptedModel, runAgentLoop } from "./agent-loop.js";
 import { createTestServer } from "./create-test-server.js";
-import { createScriptedModel } from "./scripted-model.js";
 
 const server = () =>
   createTestServer({

@@ -1,13 +1,19 @@
 /** A real MCP server for tests, defined by plain objects and served over every transport. */
 import type { Server, ServerNotifier } from "@modelcontextprotocol/server";
 import type { CustomServerEntry, HttpServerEntry, WebSocketServerEntry } from "../config/server-entry.js";
-import type { Connected, SharedState } from "./build-server.js";
-import { loadServerSdk, type ServerSdk } from "./load-server-sdk.js";
+import { type Connected, loadServerSdk, type ServerSdk, type SharedState } from "./build-server.js";
+import {
+  memoryEntry,
+  type Opened,
+  serveConnection,
+  serveSse,
+  serveStdioBridge,
+  serveWebSocket,
+  type TestPortOptions,
+  type TestStdioServer,
+  type TestStreamServer,
+} from "./serve-connection.js";
 import { serveHttp, type TestHttpOptions, type TestHttpServer } from "./serve-http.js";
-import { memoryEntry, type Opened, serveConnection } from "./serve-memory.js";
-import { serveSse, type TestPortOptions, type TestStreamServer } from "./serve-sse.js";
-import { serveStdioBridge, type TestStdioServer } from "./serve-stdio.js";
-import { serveWebSocket } from "./serve-web-socket.js";
 import type { RecordedCall, TestServerDefinition } from "./test-server-definition.js";
 
 /** A test server. It can be served over several transports at once. */

@@ -8,16 +8,16 @@ export {
   type AgentState,
   type AgentStep,
   type AgentTurn,
+  createScriptedModel,
   runAgentLoop,
+  type ScriptRule,
 } from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
 export { type RecordOptions, recordServer } from "./record-server.js";
 export { type RecordedMessage, type Recording, type RpcMessage, readRecording } from "./recording.js";
 export { type ReplayOptions, replayServer } from "./replay-server.js";
-export { createScriptedModel, type ScriptRule } from "./scripted-model.js";
+export type { TestPortOptions, TestStdioServer, TestStreamServer } from "./serve-connection.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
-export type { TestPortOptions, TestStreamServer } from "./serve-sse.js";
-export type { TestStdioServer } from "./serve-stdio.js";
 export type {
   RecordedCall,
   StandardToolSchema,

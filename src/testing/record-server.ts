@@ -3,12 +3,10 @@ import { appendFileSync, mkdirSync } from "node:fs";
 import { dirname } from "node:path";
 import { fileURLToPath } from "node:url";
 import { parseServerEntry } from "../config/parse-servers.js";
-import type { TransportKind } from "../config/server-config.js";
-import { CONNECTION_TAP, type ConnectionTap } from "../config/server-config.js";
+import { CONNECTION_TAP, type ConnectionTap, type TransportKind } from "../config/server-config.js";
 import type { HeadersOption, ServerEntry } from "../config/server-entry.js";
 import { callSafely } from "../util/call-safely.js";
-import { type RpcMessage, recordingHeader, recordingLine } from "./recording.js";
-import { Secrets } from "./redact-message.js";
+import { type RpcMessage, recordingHeader, recordingLine, Secrets } from "./recording.js";
 
 /** Options of {@link recordServer}. */
 export interface RecordOptions {

@@ -8,12 +8,10 @@ import type {
   WebStandardStreamableHTTPServerTransport,
 } from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
-import { buildServer, type SharedState, trackServer } from "./build-server.js";
-import { listenOnLoopback } from "./listen-on-loopback.js";
-import type { ServerSdk } from "./load-server-sdk.js";
-import type { Opened } from "./serve-memory.js";
+import { buildServer, type ServerSdk, type SharedState, trackServer } from "./build-server.js";
+import { listenOnLoopback, sendWebResponse, toWebRequest } from "./local-http.js";
+import type { Opened } from "./serve-connection.js";
 import type { TestServerEra } from "./test-server-definition.js";
-import { sendWebResponse, toWebRequest } from "./web-request.js";
 
 const MAX_REQUEST_BODY_SIZE = 64 * 1024 * 1024;
 

@@ -7,7 +7,7 @@ import fc from "fast-check";
 import { createToolport } from "toolport";
 import { expect } from "vitest";
 import { canonicalJson } from "../../src/catalog/safety/canonical-json.js";
-import { STDIO_BRIDGE } from "../../src/testing/stdio-bridge.js";
+import { STDIO_BRIDGE } from "../../src/testing/serve-connection.js";
 import { MemoryWorld } from "../support/memory-world.js";
 import { waitFor } from "../support/wait-for.js";
 import { clientScript, expectHealed, QUICK, RECONNECT, runClientScript, SERVER } from "./client-script.js";

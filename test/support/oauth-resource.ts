@@ -1,8 +1,7 @@
 /** A real MCP server behind a check of access tokens: challenges, resource metadata and a tool that needs more scope. */
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
 import { createMcpHandler, fromJsonSchema, McpServer } from "@modelcontextprotocol/server";
-import { listenOnLoopback } from "../../src/testing/listen-on-loopback.js";
-import { sendWebResponse, toWebRequest } from "../../src/testing/web-request.js";
+import { listenOnLoopback, sendWebResponse, toWebRequest } from "../../src/testing/local-http.js";
 
 /** The result of a token check. */
 export interface TokenHolder {

@@ -1,8 +1,8 @@
 /** `toolport search`: searches a registry for servers. */
 import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
+import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
 import type { RegistryServer } from "../../registry/registry-server.js";
-import { OFFICIAL_REGISTRY } from "../../registry/registry-urls.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { REGISTRY, text } from "../command-options.js";
 import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";

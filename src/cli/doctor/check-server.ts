@@ -6,8 +6,8 @@ import { delimiter, isAbsolute, join, resolve } from "node:path";
 import { promisify } from "node:util";
 import { tokensKey } from "../../auth/credential-records.js";
 import { type AuthorizationInfo, discoverAuthorization } from "../../auth/discover-authorization.js";
-import { readChallenge } from "../../auth/send-with-tokens.js";
-import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-record.js";
+import { readChallenge } from "../../auth/server-oauth.js";
+import { isExpired, readTokenRecord, type TokenRecord } from "../../auth/token-records.js";
 import type {
   DockerConfig,
   HttpConfig,

@@ -1,5 +1,7 @@
 /** A dialect: the configuration format of one program, and its translation to Toolport's entries. */
 import type { ConfigPath } from "../../config/config-issues.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
+import { isRecord } from "../../util/is-record.js";
 
 /** The programs whose files are supported. `"generic"` is any other file with `mcpServers`. */
 export type DialectKind =
@@ -67,4 +69,318 @@ export interface Dialect {
   readonly disabledBy?: (root: RawFields, name: string) => string | undefined;
   /** Warnings about top-level fields that are not servers. */
   readonly readRoot?: (root: RawFields) => readonly FieldNote[];
+}
+
+const ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl", "base_url"];
+const ALLOWED = ["includeTools", "allowedTools", "allowed_tools", "enabledTools", "enabled_tools", "tools"];
+const DENIED = ["excludeTools", "blockedTools", "blocked_tools", "disabledTools", "disabled_tools"];
+
+/** Translates the fields that nearly all dialects share. */
+export function usualFields(raw: Readonly<Record<string, unknown>>): EntryFields {
+  const fields = new EntryFields(raw);
+  moveType(fields);
+  moveProcess(fields);
+  moveAddress(fields);
+  moveEnabled(fields);
+  return fields;
+}
+
+/** Moves the fields of a process: `command`, `args`, `env`, `cwd`, `envFile`. */
+export function moveProcess(fields: EntryFields): void {
+  moveCommand(fields, "command");
+  fields.move("args");
+  fields.move("env");
+  const env = fields.entry["env"];
+  // Other programs convert numbers and booleans to strings.
+  if (isRecord(env)) fields.entry["env"] = mapValues(env, toText);
+  fields.move("cwd");
+  const envFile = fields.has("envFile") ? fields.take("envFile") : fields.take("env_file");
+  if (typeof envFile === "string") fields.setEnvFile(envFile);
+  else if (envFile !== undefined) fields.problem(["envFile"], "must be the path of a file");
+}
+
+/** Moves a command: a string, or an array that starts with the program. */
+export function moveCommand(fields: EntryFields, key: string): void {
+  const command = fields.take(key);
+  if (!Array.isArray(command)) return fields.put("command", command, [key]);
+  const [program, ...rest] = command as unknown[];
+  if (program === undefined) fields.problem([key], "must not be empty; it starts with the program to run");
+  fields.put("command", program, [key, 0]);
+  const args = fields.take("args");
+  const all = Array.isArray(args) ? [...rest, ...args] : rest;
+  fields.put("args", all, [key]);
+  for (const index of rest.keys()) fields.setOrigin(["args", index], [key, index + 1]);
+  for (const index of all.keys()) {
+    if (index >= rest.length) fields.setOrigin(["args", index], ["args", index - rest.length]);
+  }
+}
+
+/** Moves the URL, under any of its names, and the headers. */
+export function moveAddress(fields: EntryFields, spellings: readonly string[] = ADDRESSES): void {
+  for (const key of spellings) fields.move(key, "url");
+  fields.move("headers");
+  const headers = fields.entry["headers"];
+  if (isRecord(headers)) fields.entry["headers"] = mapValues(headers, toText);
+}
+
+/** Moves `type` or `transport`. The validation of the entry accepts all spellings. */
+export function moveType(fields: EntryFields): void {
+  fields.move("type");
+  fields.move("transport", "type");
+}
+
+/** Moves `disabled: true` and `enabled: false`. */
+export function moveEnabled(fields: EntryFields): void {
+  const disabled = fields.take("disabled");
+  if (typeof disabled === "boolean") {
+    if (disabled) fields.put("enabled", false, ["disabled"]);
+  } else if (disabled !== undefined) fields.problem(["disabled"], "must be true or false");
+  if (Object.hasOwn(fields.entry, "enabled")) fields.take("enabled");
+  else fields.move("enabled");
+}
+
+/** Moves the filters of tools. */
+export function moveToolFilters(fields: EntryFields): void {
+  for (const key of ALLOWED) {
+    const names = fields.has(key) ? fields.take(key) : undefined;
+    // `["*"]` means all tools, like a missing field.
+    const all = Array.isArray(names) && names.length === 1 && names[0] === "*";
+    if (!all) fields.put("only", names, [key]);
+  }
+  for (const key of DENIED) {
+    const names = fields.has(key) ? fields.take(key) : undefined;
+    if (!Array.isArray(names) || names.length > 0) fields.put("except", names, [key]);
+  }
+}
+
+/** Moves a timeout and converts its unit. */
+export function moveTimeout(fields: EntryFields, key: string, unitMs: 1 | 1_000): void {
+  const value = fields.take(key);
+  if (value === undefined) return;
+  const number = typeof value === "string" && value.trim() !== "" ? Number(value) : value;
+  if (typeof number !== "number" || !(number > 0)) {
+    return fields.warn([key], "is not a timeout above 0; the default applies");
+  }
+  fields.put("timeoutMs", number * unitMs, [key]);
+}
+
+function toText(value: unknown): unknown {
+  return typeof value === "number" || typeof value === "boolean" ? String(value) : value;
+}
+
+/** Maps the values of a record and drops nulls. `__proto__` stays an ordinary key. */
+function mapValues(record: Readonly<Record<string, unknown>>, map: (value: unknown) => unknown): unknown {
+  const entries = Object.entries(record).filter(([, value]) => value !== null);
+  return Object.fromEntries(entries.map(([name, value]) => [name, map(value)]));
+}
+
+/** Without `base_url`, which Toolport's own entries use together with `endpoint`. */
+const OWN_ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl"];
+
+export function moveOwnFields(fields: EntryFields): void {
+  for (const key of ["transport", "type", "only", "except"]) fields.move(key);
+  moveProcess(fields);
+  for (const key of OWN_ADDRESSES) fields.move(key, "url");
+  moveEnabled(fields);
+  moveToolFilters(fields);
+}
+
+/** How to report the remaining fields. */
+interface Leftovers {
+  /** Name of the program. */
+  readonly title: string;
+  /** Fields without effect, which need no warning. */
+  readonly quiet?: readonly string[];
+  /** Messages for unsupported fields. */
+  readonly unsupported?: Readonly<Record<string, string>>;
+}
+
+export class EntryFields {
+  readonly entry: Record<string, unknown> = {};
+  readonly #left: Map<string, unknown>;
+  readonly #warnings: FieldNote[] = [];
+  readonly #problems: FieldNote[] = [];
+  readonly #origins = new Map<string, ConfigPath>();
+  readonly #passedVariables: string[] = [];
+  #envFile: string | undefined;
+
+  constructor(raw: RawFields) {
+    // Some programs write null for a missing value.
+    this.#left = new Map(Object.entries(raw).filter(([, value]) => value !== null && value !== undefined));
+  }
+
+  get names(): string[] {
+    return [...this.#left.keys()];
+  }
+
+  has(key: string): boolean {
+    return this.#left.has(key);
+  }
+
+  /** Returns the value of a field and marks it as used. */
+  take(key: string): unknown {
+    const value = this.#left.get(key);
+    this.#left.delete(key);
+    return value;
+  }
+
+  /** Sets a field of the entry and records which field of the file it came from. Keeps an existing value. */
+  put(key: string, value: unknown, origin: ConfigPath = [key]): void {
+    if (value === undefined || Object.hasOwn(this.entry, key)) return;
+    // Assigning `__proto__` would set the prototype; it must become a field, so that the validation rejects it.
+    Object.defineProperty(this.entry, key, { value, enumerable: true, configurable: true, writable: true });
+    this.setOrigin([key], origin);
+  }
+
+  /** Records where a value inside the entry came from. */
+  setOrigin(path: ConfigPath, origin: ConfigPath): void {
+    this.#origins.set(JSON.stringify(path), origin);
+  }
+
+  /** Moves a field unchanged to Toolport's name for it. The first of several spellings counts. */
+  move(from: string, to: string = from): void {
+    if (!this.has(from)) return;
+    if (Object.hasOwn(this.entry, to)) {
+      const first = this.#origins.get(JSON.stringify([to]))?.[0] ?? to;
+      this.warn([from], `has the same meaning as "${first}", which takes precedence`);
+      this.take(from);
+    } else this.put(to, this.take(from), [from]);
+  }
+
+  /** Adds a name to `env` or `headers`. Keeps an existing value. */
+  addTo(
+    key: "env" | "headers",
+    name: string,
+    { value, origin }: { value: string; origin: ConfigPath },
+  ): void {
+    const present = this.entry[key];
+    if (present !== undefined && !isRecord(present)) return;
+    if (present !== undefined && Object.hasOwn(present, name)) return;
+    this.entry[key] = { ...present, [name]: value };
+    this.setOrigin([key, name], origin);
+  }
+
+  /** Passes an environment variable to the process if it is set. */
+  passVariable(name: string): void {
+    this.#passedVariables.push(name);
+  }
+
+  setEnvFile(path: string): void {
+    this.#envFile = path;
+  }
+
+  warn(path: ConfigPath, message: string): void {
+    this.#warnings.push({ path, message });
+  }
+
+  problem(path: ConfigPath, message: string): void {
+    this.#problems.push({ path, message });
+  }
+
+  #originOf(path: ConfigPath): ConfigPath {
+    for (let length = path.length; length > 0; length--) {
+      const origin = this.#origins.get(JSON.stringify(path.slice(0, length)));
+      if (origin !== undefined) return [...origin, ...path.slice(length)];
+    }
+    return path;
+  }
+
+  /** Returns the translated entry. The remaining fields go to `extra`. */
+  finish({ title, quiet = [], unsupported = {} }: Leftovers): DialectEntry {
+    const extra: [string, unknown][] = [];
+    for (const [key, value] of this.#left) {
+      extra.push([key, value]);
+      if (quiet.includes(key)) continue;
+      const reason = Object.hasOwn(unsupported, key) ? unsupported[key] : undefined;
+      this.warn([key], reason ?? `is not a known field of a ${title} file; it is ignored`);
+    }
+    return {
+      entry: this.entry,
+      extra: Object.fromEntries(extra),
+      warnings: this.#warnings,
+      problems: this.#problems,
+      originOf: (path) => this.#originOf(path),
+      passedVariables: this.#passedVariables,
+      envFile: this.#envFile,
+    };
+  }
+}
+
+/** Spellings of each field, by Toolport's name. */
+const SPELLINGS: Readonly<Record<string, readonly string[]>> = {
+  clientId: ["clientId", "client_id", "CLIENT_ID"],
+  clientSecret: ["clientSecret", "client_secret", "CLIENT_SECRET"],
+  scopes: ["scopes", "scope"],
+  redirectUrl: ["redirectUrl", "redirectUri", "redirect_uri"],
+  clientName: ["clientName", "client_name"],
+  issuer: ["issuer"],
+};
+
+const KNOWN = new Set([
+  ...Object.values(SPELLINGS).flat(),
+  ...["enabled", "callbackPort", "authServerMetadataUrl"],
+]);
+
+/** Moves the object at `key` to `oauth`, for entries with a URL only. */
+export function moveOAuth(fields: EntryFields, key: string): void {
+  if (!fields.has(key) || fields.entry["url"] === undefined) return;
+  const given = fields.take(key);
+  if (typeof given === "boolean") return fields.put("oauth", given, [key]);
+  if (!isRecord(given)) return fields.problem([key], "must be an object");
+  if (given["enabled"] === false) return fields.put("oauth", false, [key]);
+  const oauth: Record<string, unknown> = {};
+  for (const [name, spellings] of Object.entries(SPELLINGS)) {
+    const found = spellings.find((spelling) => isGiven(given, spelling));
+    if (found !== undefined) oauth[name] = given[found];
+  }
+  readCallbackPort(fields, given, { key, oauth });
+  readMetadataUrl(fields, given, { key, oauth });
+  for (const name of Object.keys(given)) {
+    if (isGiven(given, name) && !KNOWN.has(name)) {
+      fields.warn([key, name], "is not used; the server provides its authorization metadata");
+    }
+  }
+  fields.put("oauth", oauth, [key]);
+}
+
+interface Target {
+  readonly key: string;
+  readonly oauth: Record<string, unknown>;
+}
+
+const isGiven = (given: Readonly<Record<string, unknown>>, name: string): boolean =>
+  Object.hasOwn(given, name) && given[name] !== null && given[name] !== undefined;
+
+function readCallbackPort(
+  fields: EntryFields,
+  given: Readonly<Record<string, unknown>>,
+  target: Target,
+): void {
+  const port = given["callbackPort"];
+  if (port === undefined || port === null) return;
+  if (typeof port !== "number" || !Number.isInteger(port) || port < 1 || port > 65_535) {
+    fields.problem([target.key, "callbackPort"], "must be a port between 1 and 65535");
+  } else target.oauth["redirectUrl"] ??= `http://localhost:${port}/callback`;
+}
+
+const WELL_KNOWN = /^\/\.well-known\/(?:oauth-authorization-server|openid-configuration)/;
+
+/** Derives the issuer from the metadata URL. Toolport then discovers the metadata of the issuer. */
+function readMetadataUrl(
+  fields: EntryFields,
+  given: Readonly<Record<string, unknown>>,
+  target: Target,
+): void {
+  const text = given["authServerMetadataUrl"];
+  if (text === undefined || text === null) return;
+  const url = typeof text === "string" && canParseUrl(text) ? new URL(text) : undefined;
+  if (url !== undefined && WELL_KNOWN.test(url.pathname)) {
+    const path = url.pathname.replace(WELL_KNOWN, "").replace(/\/+$/, "");
+    target.oauth["issuer"] ??= `${url.origin}${path}`;
+  } else {
+    fields.warn(
+      [target.key, "authServerMetadataUrl"],
+      "does not identify an issuer; the metadata is discovered automatically",
+    );
+  }
 }

@@ -1,19 +1,369 @@
 /** All dialects, in the order of detection for files with an unknown name; simple dialects are defined here. */
 
 import { ENTRY_KEYS } from "../../config/entry-options.js";
-import { claudeCode } from "./claude-code.js";
-import { cline } from "./cline.js";
-import { codex } from "./codex.js";
-import type { Dialect, DialectKind } from "./dialect.js";
-import { EntryFields } from "./entry-fields.js";
-import { geminiCli } from "./gemini-cli.js";
-import { langchain } from "./langchain.js";
-import { mcporter } from "./mcporter.js";
-import { moveOAuth } from "./oauth-fields.js";
-import { opencode } from "./opencode.js";
-import { moveOwnFields, moveTimeout, moveToolFilters, usualFields } from "./shared-fields.js";
-import { vscode } from "./vscode.js";
-import { zed } from "./zed.js";
+import { isRecord } from "../../util/is-record.js";
+import {
+  type Dialect,
+  type DialectKind,
+  EntryFields,
+  type FieldNote,
+  moveAddress,
+  moveCommand,
+  moveEnabled,
+  moveOAuth,
+  moveOwnFields,
+  moveProcess,
+  moveTimeout,
+  moveToolFilters,
+  moveType,
+  usualFields,
+} from "./dialect.js";
+
+/** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user. GitHub Copilot also reads `.mcp.json`. */
+const claudeCode: Dialect = {
+  kind: "claude-code",
+  title: "Claude Code",
+  containers: [["mcpServers"]],
+  entryMarkers: ["headersHelper"],
+  rootMarkers: ["projects", "numStartups"],
+  isSettingsFile: true,
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    // Fields of Copilot, which shares the file.
+    moveToolFilters(fields);
+    moveTimeout(fields, "timeout", 1);
+    moveOAuth(fields, "oauth");
+    return fields.finish({
+      title: "Claude Code",
+      quiet: ["description", "alwaysLoad"],
+      unsupported: {
+        headersHelper:
+          "names a program that creates headers, which Toolport does not run; pass `headers` as a function in code instead",
+      },
+    });
+  },
+  disabledBy: (root, name) => {
+    const disabled = root["disabledMcpServers"];
+    return Array.isArray(disabled) && disabled.includes(name) ? "disabledMcpServers" : undefined;
+  },
+};
+
+/** The nearest directory that `~/.claude.json` has a project section for. */
+export function findClaudeProject(root: unknown, folders: readonly string[]): string | undefined {
+  const projects = isRecord(root) && isRecord(root["projects"]) ? root["projects"] : {};
+  return folders.find((folder) => Object.hasOwn(projects, folder) && isRecord(projects[folder]));
+}
+
+const APPROVAL = "is not supported: set `approve` of the port to decide which calls need approval";
+
+const cline: Dialect = {
+  kind: "cline",
+  title: "Cline",
+  containers: [["mcpServers"]],
+  entryMarkers: ["autoApprove", "alwaysAllow"],
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveType(fields);
+    fields.move("transportType", "type");
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveToolFilters(fields);
+    moveTimeout(fields, "timeout", 1_000);
+    for (const key of ["autoApprove", "alwaysAllow"]) {
+      const names = raw[key];
+      if (Array.isArray(names) && names.length === 0) fields.take(key);
+    }
+    return fields.finish({
+      title: "Cline",
+      quiet: ["watchPaths", "description", "metadata"],
+      unsupported: { autoApprove: APPROVAL, alwaysAllow: APPROVAL },
+    });
+  },
+};
+
+/** Codex: tables `[mcp_servers.name]` in `config.toml`, with secrets as names of variables. */
+const codex: Dialect = {
+  kind: "codex",
+  title: "Codex",
+  containers: [["mcp_servers"]],
+  isSettingsFile: true,
+  readEntry: (raw) => {
+    const fields = usualFields(raw);
+    moveToolFilters(fields);
+    moveTimeout(fields, "tool_timeout_sec", 1_000);
+    fields.move("http_headers", "headers");
+    moveHeaderVariables(fields);
+    movePassedVariables(fields);
+    if (fields.has("bearer_token")) {
+      fields.take("bearer_token");
+      fields.problem(["bearer_token"], 'is a secret in the file; use "bearer_token_env_var" instead');
+    }
+    const scopes = fields.take("scopes");
+    if (scopes !== undefined && fields.entry["url"] !== undefined)
+      fields.put("oauth", { scopes }, ["scopes"]);
+    return fields.finish({
+      title: "Codex",
+      quiet: ["required", "tools", "default_tools_approval_mode", "supports_parallel_tool_calls", "auth"],
+      unsupported: {
+        startup_timeout_sec: "is not supported; set `connectTimeoutMs` of the port",
+        startup_timeout_ms: "is not supported; set `connectTimeoutMs` of the port",
+        oauth_resource: "is not used; the server provides its resource",
+      },
+    });
+  },
+};
+
+const NAME = /^[A-Za-z_][A-Za-z0-9_]*$/;
+
+function moveHeaderVariables(fields: EntryFields): void {
+  const token = fields.take("bearer_token_env_var");
+  if (typeof token === "string" && NAME.test(token)) {
+    const origin = ["bearer_token_env_var"];
+    fields.addTo("headers", "Authorization", { value: `Bearer \${${token}}`, origin });
+  } else if (token !== undefined) fields.problem(["bearer_token_env_var"], "must be the name of a variable");
+  const named = fields.take("env_http_headers");
+  if (named === undefined) return;
+  if (!isRecord(named)) return fields.problem(["env_http_headers"], "must be a table of headers");
+  for (const [header, variable] of Object.entries(named)) {
+    const origin = ["env_http_headers"];
+    if (typeof variable === "string" && NAME.test(variable)) {
+      fields.addTo("headers", header, { value: `\${${variable}}`, origin });
+    } else fields.problem(["env_http_headers", header], "must be the name of a variable");
+  }
+}
+
+function movePassedVariables(fields: EntryFields): void {
+  const names = fields.take("env_vars");
+  if (names === undefined) return;
+  if (!Array.isArray(names)) return fields.problem(["env_vars"], "must be a list of names");
+  for (const [index, item] of names.entries()) {
+    const name: unknown = isRecord(item) ? item["name"] : item;
+    if (typeof name === "string" && NAME.test(name)) fields.passVariable(name);
+    else fields.problem(["env_vars", index], "must be the name of a variable");
+  }
+}
+
+/** Gemini CLI: `mcpServers` in `settings.json`. `url` is legacy SSE, `httpUrl` is Streamable HTTP. */
+const geminiCli: Dialect = {
+  kind: "gemini-cli",
+  title: "Gemini CLI",
+  containers: [["mcpServers"]],
+  entryMarkers: ["httpUrl", "authProviderType"],
+  isSettingsFile: true,
+  bareVariables: true,
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    const type = fields.take("type");
+    if (raw["httpUrl"] !== undefined) {
+      fields.put("type", "http", ["httpUrl"]);
+      fields.move("httpUrl", "url");
+    } else if (raw["url"] !== undefined)
+      fields.put("type", type ?? "sse", [type === undefined ? "url" : "type"]);
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveToolFilters(fields);
+    moveTimeout(fields, "timeout", 1);
+    moveOAuth(fields, "oauth");
+    if (raw["trust"] === false) fields.take("trust");
+    return fields.finish({
+      title: "Gemini CLI",
+      quiet: ["description", "extension"],
+      unsupported: {
+        trust: "is not supported: set `approve` of the port to decide which calls need approval",
+        authProviderType: "is not supported; use `oauth` or `headers`",
+        tcp: "is not a supported transport",
+      },
+    });
+  },
+  disabledBy: (root, name) => {
+    const mcp = isRecord(root["mcp"]) ? root["mcp"] : {};
+    const [allowed, excluded] = [mcp["allowed"], mcp["excluded"]];
+    if (Array.isArray(excluded) && excluded.includes(name)) return "mcp.excluded";
+    return Array.isArray(allowed) && !allowed.includes(name) ? "mcp.allowed" : undefined;
+  },
+};
+
+/** Options of the client beside the servers. */
+const CLIENT_OPTIONS = [
+  ...["throwOnLoadError", "prefixToolNameWithServerName", "additionalToolNamePrefix"],
+  ...["useStandardContentBlocks", "onConnectionError", "outputHandling", "defaultToolTimeout"],
+];
+
+const langchain: Dialect = {
+  kind: "langchain",
+  title: "LangChain",
+  containers: [["mcpServers"]],
+  entryMarkers: ["defaultToolTimeout", "outputHandling", "automaticSSEFallback"],
+  rootMarkers: CLIENT_OPTIONS,
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveType(fields);
+    moveProcess(fields);
+    moveAddress(fields, ["url"]);
+    moveEnabled(fields);
+    moveTimeout(fields, "defaultToolTimeout", 1);
+    for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
+    return fields.finish({
+      title: "LangChain",
+      unsupported: {
+        outputHandling:
+          "is an option of LangChain; pass it to the MultiServerMCPClient of toolport/langchain",
+      },
+    });
+  },
+  readRoot: (root): FieldNote[] =>
+    CLIENT_OPTIONS.filter((key) => Object.hasOwn(root, key)).map((key) => ({
+      path: [key],
+      message: "is an option of the client, not of a server; pass it to the MultiServerMCPClient in code",
+    })),
+};
+
+/** The snake_case spelling of a name. */
+const snake = (key: string): string => key.replace(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`);
+const takeEither = (fields: EntryFields, key: string): unknown => fields.take(key) ?? fields.take(snake(key));
+
+const BOTH = (keys: readonly string[]): string[] => keys.flatMap((key) => [key, snake(key)]);
+
+const mcporter: Dialect = {
+  kind: "mcporter",
+  title: "mcporter",
+  containers: [["mcpServers"]],
+  entryMarkers: BOTH(["baseUrl", "bearerTokenEnv", "tokenCacheDir", "lifecycle", "executable"]),
+  rootMarkers: ["imports"],
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveType(fields);
+    if (!fields.has("command")) moveCommand(fields, "executable");
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveToolFilters(fields);
+    moveBearer(fields);
+    moveLogin(fields);
+    return fields.finish({
+      title: "mcporter",
+      quiet: ["description", "lifecycle", "logging", ...BOTH(["tokenCacheDir"])],
+      unsupported: {
+        oauthCommand: "names a login program, which Toolport does not run",
+        oauth_command: "names a login program, which Toolport does not run",
+      },
+    });
+  },
+};
+
+function moveBearer(fields: EntryFields): void {
+  const token = takeEither(fields, "bearerToken");
+  const variable = takeEither(fields, "bearerTokenEnv");
+  if (typeof token === "string") {
+    fields.addTo("headers", "Authorization", { value: `Bearer ${token}`, origin: ["bearerToken"] });
+  } else if (typeof variable === "string") {
+    fields.addTo("headers", "Authorization", { value: `Bearer \${${variable}}`, origin: ["bearerTokenEnv"] });
+  }
+}
+
+function moveLogin(fields: EntryFields): void {
+  const auth = fields.take("auth");
+  const oauth = Object.entries({
+    clientName: takeEither(fields, "clientName"),
+    redirectUrl: takeEither(fields, "oauthRedirectUrl"),
+    scopes: takeEither(fields, "oauthScope"),
+    clientId: takeEither(fields, "oauthClientId"),
+    clientSecret: takeEither(fields, "oauthClientSecret"),
+  }).filter(([, value]) => value !== undefined);
+  if (fields.entry["url"] === undefined) return;
+  if (oauth.length > 0) fields.put("oauth", Object.fromEntries(oauth), ["auth"]);
+  else if (auth === "oauth") fields.put("oauth", true, ["auth"]);
+}
+
+/** opencode: `mcp` in `opencode.json`, with the command as an array. */
+const opencode: Dialect = {
+  kind: "opencode",
+  title: "opencode",
+  containers: [["mcp"]],
+  isSettingsFile: true,
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    moveType(fields);
+    fields.move("environment", "env");
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveLimits(fields);
+    moveOAuth(fields, "oauth");
+    return fields.finish({ title: "opencode" });
+  },
+};
+
+/** `timeout` is a number, or an object with timeouts for startup and requests. */
+function moveLimits(fields: EntryFields): void {
+  const limits = fields.take("timeout");
+  const request: unknown = isRecord(limits) ? limits["request"] : limits;
+  if (typeof request === "number" && request > 0) fields.put("timeoutMs", request, ["timeout"]);
+  else if (request !== undefined) fields.warn(["timeout"], "is not a timeout in milliseconds; it is ignored");
+  if (isRecord(limits) && limits["startup"] !== undefined) {
+    fields.warn(["timeout", "startup"], "is not supported; set `connectTimeoutMs` of the port");
+  }
+}
+
+/** VS Code: `servers` and `inputs` in `.vscode/mcp.json` or the user's `mcp.json`; formerly `mcp.servers` in settings. */
+const vscode: Dialect = {
+  kind: "vscode",
+  title: "VS Code",
+  containers: [["servers"], ["mcp", "servers"]],
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    const url = raw["url"];
+    if (typeof url === "string" && /^(unix|pipe):/i.test(url)) {
+      fields.problem(["url"], "is a local socket, which Toolport does not support; use an http or https URL");
+    }
+    moveType(fields);
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveOAuth(fields, "oauth");
+    if (raw["sandboxEnabled"] !== true) fields.take("sandbox");
+    if (raw["sandboxEnabled"] === false) fields.take("sandboxEnabled");
+    return fields.finish({
+      title: "VS Code",
+      quiet: ["dev", "gallery", "version", "description", "sandbox"],
+      unsupported: {
+        sandboxEnabled: "requests a sandbox, which Toolport does not provide: the process runs without one",
+      },
+    });
+  },
+};
+
+/** Zed: `context_servers` in `settings.json`. Older files have program, arguments and variables in one object. */
+const zed: Dialect = {
+  kind: "zed",
+  title: "Zed",
+  containers: [["context_servers"]],
+  isSettingsFile: true,
+  readEntry: (raw) => {
+    const fields = new EntryFields(raw);
+    const source = fields.take("source");
+    const command = raw["command"];
+    if (isRecord(command)) {
+      fields.take("command");
+      fields.put("command", command["path"], ["command", "path"]);
+      fields.put("args", command["args"] ?? undefined, ["command", "args"]);
+      fields.put("env", command["env"] ?? undefined, ["command", "env"]);
+    }
+    moveProcess(fields);
+    moveAddress(fields);
+    moveEnabled(fields);
+    moveToolFilters(fields);
+    moveTimeout(fields, "timeout", 1_000);
+    moveOAuth(fields, "oauth");
+    const isReachable = fields.entry["command"] !== undefined || fields.entry["url"] !== undefined;
+    if (!isReachable && (source === "extension" || raw["settings"] !== undefined)) {
+      fields.problem([], "is started by a Zed extension, which only Zed supports; add its command here");
+    }
+    return fields.finish({ title: "Zed", quiet: ["settings", "remote"] });
+  },
+};
 
 const toolport: Dialect = {
   kind: "toolport",

@@ -1,8 +1,35 @@
-/** Converts between `node:http` and the web-standard `Request` and `Response` of the SDK's server. */
-import type { IncomingMessage, ServerResponse } from "node:http";
+/** HTTP of this machine: a listener on loopback, and requests and responses of the web platform on it. */
+import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import type { AddressInfo } from "node:net";
 import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
+
+interface Listening {
+  /** Host and port. */
+  readonly address: string;
+  dropConnections(): void;
+  close(): Promise<void>;
+}
+
+export async function listenOnLoopback(server: Server, port = 0): Promise<Listening> {
+  await new Promise<void>((resolve, reject) => {
+    server.once("error", reject);
+    server.listen(port, "127.0.0.1", resolve);
+  });
+  let closing: Promise<void> | undefined;
+  return {
+    address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
+    dropConnections: () => server.closeAllConnections(),
+    close() {
+      closing ??= new Promise((resolve) => {
+        server.close(() => resolve());
+        server.closeAllConnections();
+      });
+      return closing;
+    },
+  };
+}
 
 /** Reads the whole body first. The signal of the request aborts when the client disconnects before the response is sent. */
 export async function toWebRequest(request: IncomingMessage, response: ServerResponse): Promise<Request> {
