@@ -1,6 +1,5 @@
 /** The innermost step: sends one request to one server and records the outcome. */
 
-import { compileNames } from "../catalog/filters/glob.js";
 import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -17,6 +16,7 @@ import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
+import { compileNames } from "../util/glob.js";
 import {
   CallProgress,
   type CallProgressParts,

@@ -1,7 +1,7 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
-import { compileNames } from "../catalog/filters/glob.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { continuesRound } from "../protocol/relay.js";
+import { compileNames } from "../util/glob.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";

@@ -1,6 +1,6 @@
 /** Limits the size of results: larger ones are truncated, or their largest blocks are replaced by artifacts. */
-import { compileNames } from "../catalog/filters/glob.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { compileNames } from "../util/glob.js";
 import type { Artifacts } from "./artifacts/artifact-store.js";
 import { payloadOf } from "./artifacts/result-payload.js";
 import type { CallInterceptor, ToolCall } from "./tool-call.js";

@@ -1,5 +1,6 @@
 /** `DEBUG=toolport:*`, like the `debug` package, for every runtime. */
 
+import { compileNames } from "../util/glob.js";
 import { visibleLine } from "../util/visible-text.js";
 
 /** The channels of Toolport. */
@@ -11,28 +12,13 @@ export interface DebugChannel {
   (message: string): void;
 }
 
-/** Whether `name` matches a pattern with the wildcard `*`. Uses no regular expression, so it takes linear time. */
-function matchesPattern(name: string, pattern: string): boolean {
-  const [head = "", ...rest] = pattern.split("*");
-  const tail = rest.pop();
-  if (tail === undefined) return name === head;
-  if (!name.startsWith(head)) return false;
-  let at = head.length;
-  for (const part of rest) {
-    const found = name.indexOf(part, at);
-    if (found < 0) return false;
-    at = found + part.length;
-  }
-  return name.length - tail.length >= at && name.endsWith(tail);
-}
-
 /** Whether a `DEBUG` value (`a,b:*,-b:c`) names this channel. */
 export function isChannelEnabled(name: string, patterns: string | undefined): boolean {
   if (!patterns) return false;
   let enabled = false;
   for (const pattern of patterns.split(/[\s,]+/).filter(Boolean)) {
     const negative = pattern.startsWith("-");
-    const matches = matchesPattern(name, negative ? pattern.slice(1) : pattern);
+    const matches = compileNames([negative ? pattern.slice(1) : pattern])(name);
     if (matches && negative) return false;
     enabled ||= matches;
   }

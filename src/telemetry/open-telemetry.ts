@@ -310,12 +310,7 @@ function addressAttributes(address: string | undefined): Attributes {
 }
 
 /** Does not include the session id, which is a secret. */
-const serverAttributes = ({
-  server,
-  transport,
-  protocolVersion,
-  address,
-}: ServerFacts): Attributes => ({
+const serverAttributes = ({ server, transport, protocolVersion, address }: ServerFacts): Attributes => ({
   "toolport.server": server,
   ...(transport !== undefined && NETWORK[transport]),
   ...(protocolVersion && { "mcp.protocol.version": protocolVersion }),

@@ -1,7 +1,7 @@
 /** Decides which tools are offered: `only`, `except` and `filter`, for each server and for all. A tool must pass all of them. */
 import type { ListedTool, ServerRef, ToolFilter } from "../../model/listed-tool.js";
 import type { WithheldTool } from "../../model/tool-info.js";
-import { compileNames } from "./glob.js";
+import { compileNames } from "../../util/glob.js";
 
 export type { ToolFilter } from "../../model/listed-tool.js";
 

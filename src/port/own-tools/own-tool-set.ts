@@ -1,6 +1,5 @@
 /** The tools that a port itself offers: which of them models see, and how they are called. */
 
-import { compileNames } from "../../catalog/filters/glob.js";
 import { RESERVED_NAMES } from "../../catalog/names/name-owners.js";
 import { isSafeName } from "../../catalog/names/safe-name.js";
 import { chooseDeferred, type DeferralRules } from "../../catalog/search/deferral.js";
@@ -18,6 +17,7 @@ import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
+import { compileNames } from "../../util/glob.js";
 import type { DeferToolsOptions } from "../options.js";
 import type { PortCore } from "../port-core.js";
 import type { PortSettings } from "../read-options.js";

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cpuTimeMs } from "../../../test/support/cpu-time.js";
+import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { compileNames } from "./glob.js";
 
 test.each([
@@ -27,6 +27,7 @@ test.each([
   ["get_?", "get_", false],
   ["get_?", "get_xy", false],
   ["get_?", "get_🔥", true],
+  ["*??b", "🔥b", false],
   ["?*?", "ab", true],
   ["?*?", "a", false],
   ["a.c", "abc", false],
