@@ -1,6 +1,8 @@
 /** Supplies the access token for the next request, and renews it shortly before it expires. */
+
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
+import { BoundedMap } from "../util/bounded-map.js";
 import { authUnavailable, isClientError, tokenRefused } from "./auth-errors.js";
 import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
@@ -28,7 +30,7 @@ export class AccessTokens {
   readonly cache: TokenCache;
   readonly #context: OAuthContext;
   readonly #renewals = new Map<string, Promise<HeldTokens | undefined>>();
-  readonly #refused = new Map<string, number>();
+  readonly #refused = new BoundedMap<string, number>(MAX_REFUSED);
   /** Tokens that were issued but never accepted by the server. If one of these is rejected, a renewed one would be too. */
   readonly #untried = new Set<string>();
   #dpop: Promise<DpopSession> | undefined;
@@ -140,8 +142,6 @@ export class AccessTokens {
   refuse(held: HeldTokens): void {
     const { accessToken } = held.record;
     this.#refused.set(accessToken, nowOf(this.#context));
-    const [oldest] = this.#refused.keys();
-    if (this.#refused.size > MAX_REFUSED && oldest !== undefined) this.#refused.delete(oldest);
     this.#lastRefused = accessToken;
   }
 

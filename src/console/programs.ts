@@ -1,7 +1,9 @@
 /** Programs in code mode: runs those that the user starts in the page, and keeps what the last programs on the port did. */
+
 import type { CodeMode, CodeOutcome } from "../code/code-mode.js";
 import type { PausedProgram, ProgramReport } from "../code/run-program.js";
 import { type StartedProgram, watchPrograms } from "../code/watch-programs.js";
+import { BoundedMap } from "../util/bounded-map.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
 import { ConsoleRun } from "./call-log.js";
@@ -37,7 +39,7 @@ interface Program {
 
 export class Programs {
   readonly #observer: Observer;
-  readonly #programs = new Map<number, Program>();
+  readonly #programs = new BoundedMap<number, Program>(MAX_PROGRAMS);
   readonly #stop: () => void;
   #code: Promise<CodeMode> | undefined;
   #count = 0;
@@ -102,7 +104,6 @@ export class Programs {
       line: null,
     };
     this.#programs.set(program.id, program);
-    if (this.#programs.size > MAX_PROGRAMS) this.#programs.delete(this.#programs.keys().next().value!);
     const start = performance.now();
     const end = (changes: Partial<Program>, report = program.report) => {
       Object.assign(program, changes, { durationMs: performance.now() - start, report: small(report) });

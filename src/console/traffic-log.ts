@@ -1,5 +1,7 @@
 /** The last messages between the port and its servers, lines of stderr, and requests to authorization servers. */
+
 import type { AuthRequest, ServerMessage } from "../port/events.js";
+import { BoundedMap } from "../util/bounded-map.js";
 import { redactText } from "../util/redact-text.js";
 import type { Fields } from "./read-body.js";
 import { redactJson, weigh } from "./redact-json.js";
@@ -36,7 +38,7 @@ interface Logged {
 export class TrafficLog {
   readonly #logged = new Map<number, Logged>();
   /** By server, direction and id. */
-  readonly #open = new Map<string, { readonly method: string; readonly at: number }>();
+  readonly #open = new BoundedMap<string, { readonly method: string; readonly at: number }>(MAX_OPEN);
   readonly #onEntry: (entry: TrafficEntry) => void;
   #last = 0;
   #weight = 0;
@@ -91,8 +93,6 @@ export class TrafficLog {
     const isRequest = typeof method === "string" && id !== undefined;
     if (isRequest) {
       this.#open.set(`${server}\n${direction}\n${String(id)}`, { method, at: Date.now() });
-      const [oldest] = this.#open.keys();
-      if (this.#open.size > MAX_OPEN && oldest !== undefined) this.#open.delete(oldest);
       return this.#add({ server, direction, kind: "request", label: method }, message, redact);
     }
     if (typeof method === "string")

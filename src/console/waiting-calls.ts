@@ -1,7 +1,9 @@
 /** The calls that wait for a person. Their tokens stay in this process: the page knows them by an id. */
+
 import { createHash } from "node:crypto";
 import { SuspensionError } from "../errors/suspension-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
+import { BoundedMap } from "../util/bounded-map.js";
 import type { Observer } from "./observer.js";
 import { redactJson } from "./redact-json.js";
 
@@ -13,7 +15,7 @@ const MAX_KNOWN = 1_000;
 export class WaitingCalls {
   readonly #observer: Observer;
   readonly #answeredBy: string;
-  readonly #known = new Map<string, { readonly token: string; readonly server: string }>();
+  readonly #known = new BoundedMap<string, { readonly token: string; readonly server: string }>(MAX_KNOWN);
   readonly #stop: () => void;
   readonly #timer: NodeJS.Timeout;
   #seen: string | undefined;
@@ -69,10 +71,7 @@ export class WaitingCalls {
   #view(call: Suspended) {
     const { token, server, tool, args, round, expiresAt, reason } = call;
     const id = createHash("sha256").update(token).digest("hex").slice(0, 32);
-    this.#known.delete(id);
     this.#known.set(id, { token, server });
-    const [oldest] = this.#known.keys();
-    if (this.#known.size > MAX_KNOWN && oldest !== undefined) this.#known.delete(oldest);
     return {
       /** Derived from its token, and useless without the console. */
       id,

@@ -1,6 +1,8 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
+
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { continuesRound } from "../protocol/relay.js";
+import { BoundedMap } from "../util/bounded-map.js";
 import { compileNames } from "../util/glob.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { withAdded } from "./check-arguments.js";
@@ -42,7 +44,7 @@ export function cacheResults({
 }: CacheResultsOptions): CallInterceptor {
   const isWanted = compileNames(tools);
   return (next) => {
-    const kept = new Map<string, Kept>();
+    const kept = new BoundedMap<string, Kept>(max);
     const flights = new Map<string, Promise<ToolResult | undefined>>();
 
     return async (call) => {
@@ -64,9 +66,11 @@ export function cacheResults({
     function recall(key: string): ToolResult | undefined {
       const entry = kept.get(key);
       if (entry === undefined) return undefined;
-      kept.delete(key);
-      if (entry.expiresAt <= now()) return undefined;
-      // A Map keeps the order of insertion: this entry is now the most recently used.
+      if (entry.expiresAt <= now()) {
+        kept.delete(key);
+        return undefined;
+      }
+      // This entry is now the most recently used.
       kept.set(key, entry);
       return entry.result;
     }
@@ -79,14 +83,8 @@ export function cacheResults({
         .catch(() => undefined);
       flights.set(key, flight);
       const result = await flight.finally(() => flights.delete(key));
-      if (result !== undefined) remember(key, result);
+      if (result !== undefined) kept.set(key, { result, expiresAt: now() + ttlMs });
       return answer;
-    }
-
-    function remember(key: string, result: ToolResult): void {
-      kept.set(key, { result, expiresAt: now() + ttlMs });
-      const oldest = kept.size > max ? kept.keys().next().value : undefined;
-      if (oldest !== undefined) kept.delete(oldest);
     }
 
     /** Waits for the request of another caller, within the signal and deadline of this one. */

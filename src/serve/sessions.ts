@@ -1,5 +1,7 @@
 /** Sessions of legacy clients. Their ids are sealed, so that every replica can read them without the store. */
+
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
+import { BoundedMap } from "../util/bounded-map.js";
 import { type Fields, isRecord } from "../util/is-record.js";
 import { capabilityKeyOf } from "./client.js";
 import type { Seal } from "./replicas/seal.js";
@@ -35,7 +37,7 @@ interface CachedSession extends OpenedSession {
 export class Sessions {
   readonly #seal: Seal;
   readonly #notes: SharedNotes;
-  readonly #opened = new Map<string, CachedSession>();
+  readonly #opened = new BoundedMap<string, CachedSession>(MAX_OPENED);
   readonly #local = new Map<string, SessionState>();
   readonly #listeners = new Set<(key: string) => void>();
   readonly #stop: () => void;
@@ -134,7 +136,6 @@ export class Sessions {
       capabilityKey: capabilityKeyOf(opened["c"]),
       expiresAt: Number(opened["exp"]),
     };
-    if (this.#opened.size >= MAX_OPENED) this.#opened.delete(this.#opened.keys().next().value!);
     this.#opened.set(id, session);
     return session;
   }

@@ -1,6 +1,8 @@
 /** Serves the requests and log messages of servers with the callbacks that the user configured. Only what is configured is advertised. */
+
 import type { Client, ClientCapabilities, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
+import { BoundedMap } from "../../util/bounded-map.js";
 import { callSafely } from "../../util/call-safely.js";
 import type { RelayedCalls } from "../relayed-calls.js";
 import type { RequestChannel } from "../request-channel.js";
@@ -65,7 +67,7 @@ export function createServerRequests(options: ServerRequestParts): ServerRequest
     capabilities,
     attach(channel, server) {
       const responder = new RequestResponder({ server, principal, handlers, report });
-      const owners: Owners = new Map();
+      const owners: Owners = new BoundedMap(MAX_OWNERS);
       if (served.length > 0)
         receiveRequests(channel, { responder, owners, methods: served.filter(isQuestion) });
       if (onLog !== undefined) forwardLogs(channel, { server, onLog, report });
@@ -152,8 +154,6 @@ function receiveRequests(
     }
     if (owner === undefined) return false;
     owners.set(request.id, owner);
-    const oldest = owners.size > MAX_OWNERS ? owners.keys().next().value : undefined;
-    if (oldest !== undefined) owners.delete(oldest);
     return false;
   };
 }

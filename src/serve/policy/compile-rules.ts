@@ -1,4 +1,5 @@
 /** Turns the rules of a policy into one function that decides about a request. */
+import { BoundedMap } from "../../util/bounded-map.js";
 import { parseJson } from "../../util/json.js";
 import { type ArgumentsMatcher, compileArguments, type RegexCompiler } from "./argument-conditions.js";
 import { WHOLE_SERVER } from "./hides-server.js";
@@ -37,14 +38,13 @@ export function compileRules(
   regex: RegexCompiler,
 ): (request: PolicyRequest) => PolicyDecision {
   const compiled = rules.map((rule, index) => compileRule(rule, index, regex));
-  const byServer = new Map<string, readonly CompiledRule[]>();
+  const byServer = new BoundedMap<string, readonly CompiledRule[]>(MAX_SERVERS);
   const [fallback, fallbackByArguments] = defaultDecisions(otherwise);
 
   const rulesOf = (server: string): readonly CompiledRule[] => {
     const known = byServer.get(server);
     if (known !== undefined) return known;
     const found = compiled.filter((rule) => rule.server === undefined || rule.server(server));
-    if (byServer.size >= MAX_SERVERS) byServer.clear();
     byServer.set(server, found);
     return found;
   };
@@ -133,12 +133,11 @@ function compileUser(user: PolicyRule["user"]): TextMatcher | undefined {
 
 /** Users call often, and the same user always gets the same answer. */
 function remember(matches: TextMatcher): TextMatcher {
-  const known = new Map<string, boolean>();
+  const known = new BoundedMap<string, boolean>(MAX_USERS);
   return (text) => {
     let answer = known.get(text);
     if (answer === undefined) {
       answer = matches(text);
-      if (known.size >= MAX_USERS) known.clear();
       known.set(text, answer);
     }
     return answer;
