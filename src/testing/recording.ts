@@ -6,6 +6,7 @@ import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import { isSecretName } from "../telemetry/wire-log.js";
 import { canParseUrl } from "../util/can-parse-url.js";
+import { redactValues } from "../util/redact-text.js";
 
 const FORMAT = "toolport-recording";
 const VERSION = 1;
@@ -134,9 +135,6 @@ function eraOf(messages: readonly RecordedMessage[]): Recording["era"] {
 /** Prefix of the text that replaces a secret. */
 const GONE = "[redacted";
 
-/** Shorter values are ordinary words ("1", "debug") more often than secrets. */
-const MIN_SECRET_CHARS = 6;
-
 /** Patterns of tokens. None matches inside Base64, so that images stay unchanged. */
 const TOKENS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
   [/\b(bearer|basic|dpop)\s{1,8}[\w.~+/=-]{8,}/gi, `$1 ${GONE}]`],
@@ -147,7 +145,7 @@ const TOKENS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 /** The secret values of one server. Header functions add to them while the server is used. */
 export class Secrets {
   readonly #names = new Map<string, string>();
-  #longestFirst: [value: string, name: string][] = [];
+  #redactValues: ((text: string) => string) | undefined;
 
   constructor(entry: ServerEntry) {
     if ("env" in entry) this.add(entry.env ?? {});
@@ -166,11 +164,10 @@ export class Secrets {
     for (const [name, value = ""] of Object.entries(values)) {
       // A server that repeats `Authorization: Bearer abc` often repeats only the last part.
       for (const part of new Set([value, value.slice(value.lastIndexOf(" ") + 1)])) {
-        if (part.length >= MIN_SECRET_CHARS) this.#names.set(part, name);
+        this.#names.set(part, name);
       }
     }
-    // A value may contain another.
-    this.#longestFirst = [...this.#names].sort(([one], [other]) => other.length - one.length);
+    this.#redactValues = undefined;
   }
 
   /** A copy of the message without secrets. */
@@ -183,9 +180,8 @@ export class Secrets {
   }
 
   #redactText(text: string): string {
-    let shown = text;
-    for (const [value, name] of this.#longestFirst)
-      shown = shown.replaceAll(value, () => `${GONE}: ${name}]`);
+    this.#redactValues ??= redactValues([...this.#names].map(([value, name]) => [name, value]));
+    let shown = this.#redactValues(text);
     for (const [pattern, replacement] of TOKENS) shown = shown.replace(pattern, replacement);
     return shown;
   }

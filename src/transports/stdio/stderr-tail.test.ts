@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { redactValues } from "../../util/redact-values.js";
+import { redactValues } from "../../util/redact-text.js";
 import { toPlainText } from "../to-plain-text.js";
 import { StderrTail } from "./process-transport.js";
 import { TailBuffer } from "./tail-buffer.js";
