@@ -6,6 +6,7 @@ import type { ResumeInput } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import { completeForm } from "../../protocol/server-requests/complete-form.js";
 import type { ElicitationRequest } from "../../protocol/server-requests/elicitation-request.js";
+import { isRecord } from "../../util/is-record.js";
 
 interface Issue {
   readonly path: string;
@@ -78,7 +79,7 @@ export function checkAnswers(
   const issues: Issue[] = [];
   // Keys come from the server: an assignment of `__proto__` would be lost.
   const checked: [string, Record<string, unknown>][] = [];
-  if (answers !== undefined && !isObject(answers))
+  if (answers !== undefined && !isRecord(answers))
     throw invalid([{ path: "answers", message: "must be an object" }], where);
   for (const [key, request] of Object.entries(requests)) {
     const answer = checkAnswer(
@@ -97,16 +98,13 @@ export function checkAnswers(
   return Object.fromEntries(checked);
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 function checkAnswer(request: ElicitationRequest, answer: unknown): Record<string, unknown> | Issue[] {
   if (answer === undefined) return [{ path: "", message: "is required" }];
   const { action, content = {} } = (answer ?? {}) as { action?: unknown; content?: unknown };
   if (action === "decline" || action === "cancel") return { action };
   if (action !== "accept") return [{ path: "action", message: "must be accept, decline or cancel" }];
   if (request.mode === "url") return { action };
-  if (!isObject(content)) return [{ path: "content", message: "must be an object" }];
+  if (!isRecord(content)) return [{ path: "content", message: "must be an object" }];
   const form = completeForm(request.requestedSchema, content);
   if ("content" in form) return { action, content: form.content };
   return form.issues.map(({ path, message }) => ({ path: `content.${path}`, message }));

@@ -7,6 +7,7 @@ import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { AnyCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import { isRecord } from "../../util/is-record.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 
@@ -75,19 +76,16 @@ export interface SuspensionPointer {
   readonly pointsTo: string;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 export const isPointer = (value: unknown): value is SuspensionPointer =>
-  isObject(value) && value["format"] === 1 && typeof value["pointsTo"] === "string";
+  isRecord(value) && value["format"] === 1 && typeof value["pointsTo"] === "string";
 
 export const isSuspensionRecord = (value: unknown): value is SuspensionRecord =>
-  isObject(value) &&
+  isRecord(value) &&
   value["format"] === 1 &&
   typeof value["state"] === "string" &&
   typeof value["tool"] === "string" &&
   typeof value["server"] === "string" &&
-  isObject(value["given"]);
+  isRecord(value["given"]);
 
 /** Names for errors: those of the server and of the tool on it. */
 export const namesOf = ({ server, sourceName, tool }: SuspensionRecord) => ({
