@@ -21,7 +21,7 @@ const LONG: Readonly<Record<string, string>> = {
   "code/run-program.ts runProgram": STEPS,
   "console/actions.ts createActions": FACTORY,
   "create-toolport.ts toToolport": FACTORY,
-  "demo/authorization-server.ts startAuthorizationServer": FACTORY,
+  "demo/vault-server.ts startAuthorizationServer": FACTORY,
   "demo/run-demo.ts runSteps": STEPS,
   "execution/fallback.ts fallbackStep": FACTORY,
   "port/shared-parts.ts createSharedParts": FACTORY,
@@ -33,8 +33,8 @@ const LONG: Readonly<Record<string, string>> = {
   "serve/replicas/shared-notes.ts createSharedNotes": FACTORY,
   "serve/start-gateway.ts startGateway": STEPS,
   "state/create-store.ts createStore": FACTORY,
-  "state/stores/postgres/postgres-backend.ts createPostgresBackend": FACTORY,
-  "state/stores/redis/redis-backend.ts createRedisBackend": FACTORY,
+  "state/stores/postgres/index.ts createPostgresBackend": FACTORY,
+  "state/stores/redis/index.ts createRedisBackend": FACTORY,
   "telemetry/open-telemetry.ts createTelemetry": FACTORY,
 };
 
