@@ -31,7 +31,7 @@ const FILES = {
     "src/errors/to-toolport-error.test.ts",
   ],
   "src/catalog/names/assign-names.ts": ["src/catalog/names/"],
-  "src/schema/repair/repair-rules.ts": ["src/schema/repair/repair-rules.test.ts"],
+  "src/schema/repair/create-repairer.ts": ["src/schema/repair/"],
   "src/auth/obtain-once.ts": ["src/auth/obtain-once.test.ts"],
   "src/state/server-keys.ts": ["src/state/server-keys.test.ts"],
   "src/connection/reconnect-policy.ts": ["src/connection/reconnect-policy.test.ts"],

@@ -224,8 +224,8 @@ export {
   type ToServerConfigOptions,
   toServerConfig,
 } from "./registry/to-server-config.js";
-export type { ArgumentRepair } from "./schema/argument-repair.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
+export { type RepairedArguments, repairArguments } from "./schema/create-validator.js";
 export { deriveSchema } from "./schema/derive/derive-schema.js";
 export type {
   DerivedSchema,
@@ -233,11 +233,9 @@ export type {
   SchemaChangeKind,
   SchemaTarget,
 } from "./schema/derive/derived-schema.js";
-export { fromParameters } from "./schema/parameters/from-parameters.js";
-export type { Parameter, ParameterType } from "./schema/parameters/parameter.js";
-export { toParameters } from "./schema/parameters/to-parameters.js";
-export { type RepairedArguments, repairArguments } from "./schema/repair-arguments.js";
-export type { ValidationIssue } from "./schema/validation-issue.js";
+export type { Parameter, ParameterType } from "./schema/parameters.js";
+export { fromParameters, toParameters } from "./schema/parameters.js";
+export type { ArgumentRepair, ValidationIssue } from "./schema/schema-validator.js";
 export { memoryStore } from "./state/memory-store.js";
 export type { DurabilityRisk, Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
 export type { Logger } from "./telemetry/logger.js";

@@ -16,7 +16,7 @@ import {
   compactDescription,
   descriptionChange,
   readCompact,
-} from "../schema/derive/compact-derived.js";
+} from "../schema/derive/compact-schema.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
 import { type WithForModel, withReader } from "./for-model.js";

@@ -1,6 +1,6 @@
 /** The types that the entry points of all providers export. */
 export type { ContentPart } from "../content/content-part.js";
-export type { CompactOption, CompactOptions } from "../schema/derive/compact-derived.js";
+export type { CompactOption, CompactOptions } from "../schema/derive/compact-schema.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "./content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "./for-model.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "./offered-tools.js";

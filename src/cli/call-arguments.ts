@@ -1,6 +1,5 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
-import type { JsonSchema } from "../schema/json-schema.js";
-import { resolveLocalRef } from "../schema/local-ref.js";
+import { type JsonSchema, resolveLocalRef } from "../schema/json-schema.js";
 import { isRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
 import { suggest } from "../util/suggest.js";

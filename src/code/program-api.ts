@@ -1,6 +1,6 @@
 /** The names of the tools in programs, `tools.<server>.<tool>`, and the way back to the tools. */
 import type { ToolInfo } from "../model/tool-info.js";
-import { memberName, NameSet } from "../schema/typescript/identifiers.js";
+import { memberName, NameSet } from "../schema/typescript.js";
 
 /** A tool and its name in programs. */
 export interface ProgramTool {

@@ -1,6 +1,6 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 import type { Progress } from "../protocol/pending-request.js";
-import type { ArgumentRepair } from "../schema/argument-repair.js";
+import type { ArgumentRepair } from "../schema/schema-validator.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 import type { WatchedCall } from "./run-watched.js";
 import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";

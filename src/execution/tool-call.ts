@@ -6,7 +6,7 @@ import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Relay } from "../protocol/relay.js";
-import type { ArgumentRepair } from "../schema/argument-repair.js";
+import type { ArgumentRepair } from "../schema/schema-validator.js";
 import type { Resends } from "../transports/resends.js";
 import type { CallTarget } from "./call-target.js";
 import type { CallSuspension, SuspendReason } from "./suspend/call-suspension.js";

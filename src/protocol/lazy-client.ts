@@ -9,8 +9,11 @@
 import type * as Sdk from "@modelcontextprotocol/client";
 import type { Client, ClientOptions, DiscoverResult } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
-import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
-import { createSdkValidator } from "../schema/sdk-validator.js";
+import {
+  createSchemaValidator,
+  createSdkValidator,
+  type SchemaValidator,
+} from "../schema/create-validator.js";
 import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";

@@ -1,6 +1,5 @@
 /** Fills in the defaults of a schema for missing arguments. */
-import { isObject, type JsonSchema } from "./json-schema.js";
-import { resolveLocalRef } from "./local-ref.js";
+import { isObject, type JsonSchema, resolveLocalRef } from "./json-schema.js";
 
 /** Maximum depth of references and nested objects. */
 const MAX_DEPTH = 16;

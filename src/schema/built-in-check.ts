@@ -7,13 +7,14 @@ import { type FormatTable, type LinearPatterns, useLinearPatterns } from "./boun
 import { type CompiledSchema, compileSchema } from "./compile-schema.js";
 import { explainErrors } from "./explain-errors.js";
 import type { JsonSchema } from "./json-schema.js";
-import type {
-  PreparableCheck,
-  SchemaCheck,
-  SchemaValidatorOptions,
-  ValidationBudget,
+import {
+  type PreparableCheck,
+  type SchemaCheck,
+  type SchemaValidatorOptions,
+  uncheckedIssue,
+  type ValidationBudget,
+  type ValidationIssue,
 } from "./schema-validator.js";
-import { uncheckedIssue, type ValidationIssue } from "./validation-issue.js";
 
 /** One validation. */
 export interface ValidationRun {

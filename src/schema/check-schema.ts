@@ -1,5 +1,6 @@
 /** Decides whether Toolport can handle the schema of a tool, in bounded time, and lists what of it cannot be checked. */
 import {
+  baseOf,
   type Draft,
   draftOf,
   hasMeaning,
@@ -8,8 +9,8 @@ import {
   type JsonSchema,
   type KeywordKind,
   keywordKind,
+  resolveRef,
 } from "./json-schema.js";
-import { baseOf, resolveRef } from "./local-ref.js";
 import { readPattern } from "./read-pattern.js";
 
 const MAX_DEPTH = 64;

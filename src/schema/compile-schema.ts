@@ -3,11 +3,18 @@
  * not checked; `checkToolSchema` lists it.
  */
 import { checkToolSchema } from "./check-schema.js";
-import { type Draft, draftOf, hasMeaning, isObject, isStrings, type JsonSchema } from "./json-schema.js";
+import {
+  baseOf,
+  type Draft,
+  draftOf,
+  hasMeaning,
+  isObject,
+  isStrings,
+  type JsonSchema,
+  resolveRef,
+} from "./json-schema.js";
 import { setKey } from "./json-value.js";
-import { baseOf, resolveRef } from "./local-ref.js";
-import { isSimplePattern } from "./pattern-risk.js";
-import { readPattern } from "./read-pattern.js";
+import { isSimplePattern, readPattern } from "./read-pattern.js";
 
 /** A schema of the rewritten form. `$ref` contains a key of `CompiledSchema.targets`. */
 export type SchemaNode = Record<string, unknown>;

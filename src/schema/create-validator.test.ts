@@ -4,7 +4,7 @@ import { beforeAll, describe, expect, it } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
 import { createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
-import type { ValidationIssue } from "./validation-issue.js";
+import type { ValidationIssue } from "./schema-validator.js";
 
 const validator = createSchemaValidator();
 const validate = (schema: JsonSchema, value: unknown): ValidationIssue[] => {

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
-import { isSimplePattern } from "./pattern-risk.js";
+import { isSimplePattern } from "./read-pattern.js";
 
 it.each([
   "^[a-z]+$",

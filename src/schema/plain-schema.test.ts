@@ -1,8 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { createSchemaValidator } from "./create-validator.js";
+import { compilePlainSchema, createSchemaValidator } from "./create-validator.js";
 import type { JsonSchema } from "./json-schema.js";
-import { compilePlainSchema } from "./plain-schema.js";
 
 const tool = {
   $schema: "https://json-schema.org/draft/2020-12/schema",

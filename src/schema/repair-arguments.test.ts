@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { argumentRows } from "../../test/support/argument-cases.js";
-import { repairArguments } from "./repair-arguments.js";
+import { repairArguments } from "./create-validator.js";
 
 test.each(argumentRows)(
   "%s: %s",

@@ -1,7 +1,56 @@
-/** The interfaces of validators: the one that Toolport uses, and the one that users may supply. */
-import type { RepairOutcome } from "./argument-repair.js";
+/** The interfaces of validators, the one that Toolport uses and the one that users may supply, and what they return. */
 import type { JsonSchema } from "./json-schema.js";
-import type { ValidationIssue } from "./validation-issue.js";
+
+/** One issue of a value. */
+export interface ValidationIssue {
+  /** Where: `$` is the value itself, `$.items[2].name` a part of it. */
+  readonly path: string;
+  /** The problem, to be read after the path: `must be a string, but is a number`. Never contains the value. */
+  readonly message: string;
+  /** The validity is unknown: the schema could not be applied (a slow pattern, an unresolved reference). */
+  readonly unchecked?: true;
+}
+
+/** The schema could not be applied. */
+export const uncheckedIssue = (path: string, reason: string): ValidationIssue => ({
+  path,
+  message: `cannot be checked: ${reason}`,
+  unchecked: true,
+});
+
+/** Maximum number of issues reported. */
+export const MAX_ISSUES = 20;
+
+/** One change to the arguments of a call before they were sent. It never contains a value. */
+export interface ArgumentRepair {
+  /** Where: `$.filter.limit`. For a renamed property, its old name. */
+  readonly path: string;
+  readonly change:
+    | "left out"
+    | "parsed JSON text"
+    | "text to number"
+    | "text to boolean"
+    | "other case"
+    | "number to text"
+    | "one value to a list"
+    | "renamed";
+  /** The new name of a renamed property. */
+  readonly to?: string;
+}
+
+/** The result of repairing a value that does not match its schema. */
+export type RepairOutcome =
+  /** The schema contradicts itself; a lenient reading of it accepts the value as it is. */
+  | { readonly kind: "contradicts" }
+  | {
+      readonly kind: "repaired";
+      readonly value: unknown;
+      readonly repairs: readonly ArgumentRepair[];
+      /** The repaired value fits only the lenient reading of the schema. */
+      readonly contradicts: boolean;
+    }
+  /** `issues`: the remaining issues after the repair. */
+  | { readonly kind: "refused"; readonly issues: readonly ValidationIssue[] };
 
 /**
  * A validator that replaces the built-in one.

@@ -6,7 +6,7 @@ import {
   type CompactOptions,
   compactDerived,
   compactDescription,
-} from "../../src/schema/derive/compact-derived.js";
+} from "../../src/schema/derive/compact-schema.js";
 import { deriveSchema } from "../../src/schema/derive/derive-schema.js";
 import { collectedTools as tools } from "../support/definitions.js";
 import { RULE_TARGETS, refusals } from "../support/provider-refusals.js";

@@ -1,7 +1,7 @@
 /** The entry point `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
 
 export type { ContentPart } from "../../content/content-part.js";
-export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
+export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
 export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type {

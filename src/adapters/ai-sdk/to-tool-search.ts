@@ -3,7 +3,7 @@ import type { JSONValue } from "ai";
 import { searchDefinition } from "../../catalog/search/deferred-tools.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { readCompact, type WithCompact } from "../../schema/derive/compact-derived.js";
+import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import {
   CALL_BY_NAME,

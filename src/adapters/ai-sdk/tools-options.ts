@@ -2,7 +2,7 @@
 import { ConfigError } from "../../errors/config-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import type { ContentOptions } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
 import type { AllowedCallers, OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";

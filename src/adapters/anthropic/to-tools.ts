@@ -1,10 +1,17 @@
 /** Converts tools to the format of Anthropic's messages API: plain JSON for `tools` of a request. */
 import type { ToolDefinition } from "../../catalog/search/deferred-tools.js";
-import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { WithForModel } from "../for-model.js";
-import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
-import { type AllowedCallers, callersOf, type DeferredOptions, offerTools } from "../offered-tools.js";
+import {
+  type AllowedCallers,
+  callersOf,
+  type DeferredOptions,
+  type OfferedTool,
+  type OnSchemaChange,
+  offerTools,
+  type ToolSelection,
+} from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 
 /** A tool of the messages API. */

@@ -1,5 +1,5 @@
 /** Converts tools to the format of Gemini's API: plain JSON for `config.tools` of a request. */
-import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import type { WithForModel } from "../for-model.js";
 import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";

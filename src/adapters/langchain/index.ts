@@ -1,7 +1,7 @@
 /** `toolport/langchain`: MCP tools in LangChain.js and LangGraph.js; a drop-in for `@langchain/mcp-adapters`. */
 
 export type { ContentPart } from "../../content/content-part.js";
-export type { CompactOption, CompactOptions } from "../../schema/derive/compact-derived.js";
+export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
 export type { AudienceRule, LeftOutContent } from "../content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { AllowedCallers } from "../offered-tools.js";

@@ -1,7 +1,7 @@
 /** Converts the tools of a port to LangChain tools. */
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import { readCompact, type WithCompact } from "../../schema/derive/compact-derived.js";
+import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import type { ToolsOptions } from "../../toolport.js";
 import { isRecord } from "../../util/is-record.js";

@@ -1,6 +1,6 @@
 /** Dependencies of a LangChain tool: a port for calls, and how its output is mapped. */
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { CompactOptions } from "../../schema/derive/compact-derived.js";
+import type { CompactOptions } from "../../schema/derive/compact-schema.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
 import type { PartFitter } from "../for-model.js";

@@ -3,11 +3,10 @@ import type { ContentPart } from "../../content/content-part.js";
 import { partNote } from "../../content/part-note.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { readCompact } from "../../schema/derive/compact-derived.js";
+import { readCompact } from "../../schema/derive/compact-schema.js";
 import { type ContentOptions, type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
-import type { DeferredOptions } from "../offered-tools.js";
-import { OfferedTool } from "../offered-tools.js";
+import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
 import {
   type ResumeAnswers,
   type ResumedRun,

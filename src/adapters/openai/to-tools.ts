@@ -1,16 +1,18 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
 import { ConfigError } from "../../errors/config-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import type { WithCompact } from "../../schema/derive/compact-derived.js";
+import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { WithForModel } from "../for-model.js";
-import type { OfferedTool, OnSchemaChange, ToolSelection } from "../offered-tools.js";
 import {
   type AllowedCallers,
   callersOf,
   type DeferredOffer,
   type DeferredOptions,
+  type OfferedTool,
+  type OnSchemaChange,
   offerTools,
+  type ToolSelection,
 } from "../offered-tools.js";
 import { groupTools } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";

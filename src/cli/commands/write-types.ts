@@ -3,8 +3,16 @@
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, resolve } from "node:path";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { literal, memberName, NameSet, propertyName, typeName } from "../../schema/typescript/identifiers.js";
-import { comment, createTypeWriter, indent } from "../../schema/typescript/schema-to-type.js";
+import {
+  comment,
+  createTypeWriter,
+  indent,
+  literal,
+  memberName,
+  NameSet,
+  propertyName,
+  typeName,
+} from "../../schema/typescript.js";
 import type { CommandSpec, RunCommand } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";

@@ -1,7 +1,7 @@
 /** Replaces the regular expressions of the validator, which has no hook for them, by a linear-time engine. */
 import type { CompiledSchema, SchemaNode } from "../compile-schema.js";
-import { PATTERN_FORMAT } from "../issue-message.js";
-import { isSimplePattern } from "../pattern-risk.js";
+import { PATTERN_FORMAT } from "../explain-errors.js";
+import { isSimplePattern } from "../read-pattern.js";
 import type { LinearEngine, LinearTest } from "./bounded-run.js";
 
 /** The validator's table of formats. */

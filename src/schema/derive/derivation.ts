@@ -1,9 +1,6 @@
-/** The shared state of the writers of one derivation. */
-
-import type { ChangeLog } from "./change-log.js";
-import { describe, type Sentence, sayKeywords } from "./constraint-words.js";
-import { TooLarge } from "./ref-limits.js";
-import type { SchemaTree } from "./schema-tree.js";
+/** The shared state of the writers of one derivation, and the words for keywords that a target rejects. */
+import type { ChangeLog } from "./derived-schema.js";
+import { SchemaTree, TooLarge, treeToJson } from "./schema-tree.js";
 import type { TargetRules } from "./target-rules.js";
 
 /** A schema that is being written. */
@@ -97,4 +94,163 @@ export class Derivation {
       ...out,
     };
   }
+}
+
+const MAX_QUOTE = 600;
+
+/** Keywords that share one sentence, and the sentence. */
+const PAIRS: readonly { min: string; max: string; say: (bounds: string, one: boolean) => string }[] = [
+  {
+    min: "minLength",
+    max: "maxLength",
+    say: (bounds, one) => `Must be ${bounds} character${one ? "" : "s"}.`,
+  },
+  { min: "minimum", max: "maximum", say: (bounds) => `Must be ${bounds}.` },
+  { min: "exclusiveMinimum", max: "exclusiveMaximum", say: (bounds) => `Must be ${bounds}.` },
+  { min: "minItems", max: "maxItems", say: (bounds, one) => `Must have ${bounds} item${one ? "" : "s"}.` },
+  {
+    min: "minProperties",
+    max: "maxProperties",
+    say: (bounds, one) => `Must have ${bounds} propert${one ? "y" : "ies"}.`,
+  },
+];
+
+/** A sentence, and the keywords that it describes. */
+export interface Sentence {
+  readonly words: string;
+  readonly keywords: readonly string[];
+}
+
+/** Sentences for some keywords of a schema, in a stable order. `words` is empty for keywords without a sentence. */
+export function sayKeywords(tree: SchemaTree, keywords: readonly string[]): Sentence[] {
+  const left = new Set(keywords);
+  const sentences: Sentence[] = [];
+  for (const { min, max, say } of PAIRS) {
+    const pair = [min, max].filter((keyword) => left.delete(keyword));
+    if (pair.length === 0) continue;
+    const bounds = pair.map((keyword) => `${signOf(keyword)} ${tree.get(keyword)}`).join(" and ");
+    const one = pair.length === 1 && tree.get(pair[0]!) === 1;
+    sentences.push({ words: say(bounds, one), keywords: pair });
+  }
+  for (const keywords of [
+    ["if", "then", "else"],
+    ["contains", "minContains", "maxContains"],
+  ]) {
+    if (!left.has(keywords[0]!)) continue;
+    const group = keywords.filter((keyword) => left.delete(keyword));
+    sentences.push({ words: quoteKeywords(tree, group), keywords: group });
+  }
+  for (const keyword of left) sentences.push({ words: sayKeyword(keyword, tree), keywords: [keyword] });
+  return sentences;
+}
+
+function signOf(keyword: string): string {
+  const sign = keyword.toLowerCase().includes("max") ? "<" : ">";
+  return keyword.startsWith("exclusive") ? sign : `${sign}=`;
+}
+
+function sayKeyword(keyword: string, tree: SchemaTree): string {
+  const value = tree.get(keyword);
+  switch (keyword) {
+    case "pattern":
+      return `Must match the pattern ${value}.`;
+    case "format":
+      return `Format: ${value}.`;
+    case "multipleOf":
+      return `Must be a multiple of ${value}.`;
+    case "uniqueItems":
+      return value === true ? "Items must be unique." : "";
+    case "default":
+      return shorten`Default: ${value}.`;
+    case "const":
+      return shorten`Must be ${value}.`;
+    case "enum":
+      return `Must be one of: ${(value as unknown[]).map(quote).join(", ")}.`;
+    case "example":
+      return shorten`Example: ${value}.`;
+    case "examples":
+      return Array.isArray(value) ? shortened(`Examples: ${value.map(quote).join(", ")}.`) : "";
+    case "deprecated":
+      return value === true ? "Deprecated." : "";
+    case "readOnly":
+      return value === true ? "Read-only." : "";
+    case "writeOnly":
+      return value === true ? "Write-only." : "";
+    case "contentEncoding":
+    case "contentMediaType":
+      return `Encoded as ${value}.`;
+    case "required":
+      return `Must be given: ${tree.strings("required").join(", ")}.`;
+    case "dependentRequired":
+      return sayDependencies(value);
+    case "anyOf":
+    case "oneOf":
+      return sayChoice(keyword, tree);
+    case "additionalProperties":
+    case "unevaluatedProperties":
+      return sayOtherProperties(keyword, tree);
+    default:
+      return value instanceof SchemaTree || value instanceof Map || isListOfTrees(value)
+        ? quoteKeywords(tree, [keyword])
+        : "";
+  }
+}
+
+/** Whether the alternatives only list required properties. */
+export const isChoiceOfRequired = (alternatives: readonly SchemaTree[]): boolean =>
+  alternatives.length > 0 &&
+  alternatives.every(
+    (tree) =>
+      tree.has("required") &&
+      tree.spoken.length === 0 &&
+      [...tree.keywords.keys()].every((keyword) => REQUIRED_ONLY.has(keyword)) &&
+      (!tree.has("type") || tree.get("type") === "object"),
+  );
+const REQUIRED_ONLY = new Set(["required", "type", "title", "description"]);
+
+function sayChoice(keyword: string, tree: SchemaTree): string {
+  const alternatives = tree.trees(keyword);
+  if (!isChoiceOfRequired(alternatives)) return quoteKeywords(tree, [keyword]);
+  const names = alternatives.map((alternative) => alternative.strings("required").join(" with "));
+  const count = keyword === "anyOf" ? "At least one" : "Exactly one";
+  return `${count} of these must be given: ${names.join(", ")}.`;
+}
+
+function sayDependencies(value: unknown): string {
+  return Object.entries(value as Record<string, unknown>)
+    .map(([name, needed]) => `When ${name} is given, ${[needed].flat().join(", ")} must be given too.`)
+    .join(" ");
+}
+
+function sayOtherProperties(keyword: string, tree: SchemaTree): string {
+  const rest = tree.tree(keyword);
+  if (rest === undefined) return "";
+  if (rest.isNever()) return "No other properties are allowed.";
+  if (rest.keywords.size === 0) return "Other properties are allowed.";
+  return shortened(`Other properties must match the JSON Schema ${quote(treeToJson(rest))}.`);
+}
+
+const isListOfTrees = (value: unknown): boolean =>
+  Array.isArray(value) && value.length > 0 && value.every((item) => item instanceof SchemaTree);
+
+const quoteKeywords = (tree: SchemaTree, keywords: readonly string[]): string =>
+  shortened(
+    `Must match the JSON Schema ${quote(Object.fromEntries(keywords.map((name) => [name, treeToJson(tree.get(name))])))}.`,
+  );
+
+const quote = (value: unknown): string => JSON.stringify(value) ?? "null";
+
+const shortened = (words: string): string => (words.length > MAX_QUOTE ? "" : words);
+
+/** A template whose values are quoted; empty when it gets too long. */
+const shorten = (parts: TemplateStringsArray, value: unknown): string =>
+  shortened(`${parts[0]}${quote(value)}${parts[1]}`);
+
+/** Appends sentences to a description. */
+export function describe(description: unknown, sentences: readonly string[]): string | undefined {
+  const own = typeof description === "string" ? description.trimEnd() : "";
+  const added = sentences.filter((words) => words !== "" && !own.includes(words)).join(" ");
+  if (added === "") return own === "" ? undefined : own;
+  if (own === "") return added;
+  return `${own}${/[.!?:;]$/.test(own) ? "" : "."} ${added}`;
 }

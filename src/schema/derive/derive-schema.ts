@@ -2,17 +2,11 @@
 
 import { ConfigError } from "../../errors/config-error.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
-import { type FormNotes, toDerivedForm, toOriginalForm } from "./argument-forms.js";
-import { ChangeLog } from "./change-log.js";
-import { isChoiceOfRequired } from "./constraint-words.js";
-import { Derivation, type Json } from "./derivation.js";
-import { type DerivedSchema, SCHEMA_TARGETS, type SchemaTarget } from "./derived-schema.js";
-import { flattenRootUnion } from "./flatten-root.js";
-import { flattenTree } from "./flatten-tree.js";
-import { collectJsonTexts } from "./json-text.js";
-import { readTree } from "./read-tree.js";
-import { type RefLimits, TooLarge, withRefLimits } from "./ref-limits.js";
-import { SchemaTree } from "./schema-tree.js";
+import { collectJsonTexts, type FormNotes, toDerivedForm, toOriginalForm } from "./argument-forms.js";
+import { Derivation, isChoiceOfRequired, type Json } from "./derivation.js";
+import { ChangeLog, type DerivedSchema, SCHEMA_TARGETS, type SchemaTarget } from "./derived-schema.js";
+import { flattenRootUnion, flattenTree } from "./flatten-tree.js";
+import { type RefLimits, readTree, SchemaTree, TooLarge, withRefLimits } from "./schema-tree.js";
 import { TARGET_RULES, type TargetRules } from "./target-rules.js";
 import { writeLenient, writeLenientRoot } from "./write-lenient.js";
 import { writeRestricted } from "./write-restricted.js";

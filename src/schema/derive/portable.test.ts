@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { JsonSchema } from "../json-schema.js";
 import { deriveSchema } from "./derive-schema.js";
-import { takesPattern } from "./keyword-families.js";
+import { takesPattern } from "./target-rules.js";
 
 const object = (properties: Record<string, unknown>, required?: string[]): JsonSchema => ({
   type: "object",

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { shareRepeatedParts } from "./repeated-parts.js";
+import { shareRepeatedParts } from "./compact-schema.js";
 
 const address = {
   type: "object",

@@ -2,9 +2,8 @@
 
 import { setKey } from "../json-value.js";
 import type { Derivation, Json } from "./derivation.js";
-import { takesPattern } from "./keyword-families.js";
 import { SchemaTree } from "./schema-tree.js";
-import { NOT_AT_ROOT } from "./target-rules.js";
+import { NOT_AT_ROOT, takesPattern } from "./target-rules.js";
 
 /** Keywords whose looser subschema makes the whole stricter: they stay exact or are described in words. */
 const EXACT = new Set(["not", "if", "contains"]);

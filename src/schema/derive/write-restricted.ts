@@ -1,15 +1,11 @@
 /** Writes a schema for targets that support only some keywords of JSON Schema. */
-
-import { isSameJson } from "../json-value.js";
-import { ANNOTATIONS } from "./change-log.js";
-import type { Derivation, Json } from "./derivation.js";
-import { flattenTree } from "./flatten-tree.js";
-import { JSON_TEXT, JSON_TEXT_WORDS, markJsonText } from "./json-text.js";
-import { familyOf, inferTypes, jsonTypeOf, refineTypes, takesPattern } from "./keyword-families.js";
-import { never, type SchemaTree } from "./schema-tree.js";
-import { writeList } from "./write-list.js";
-import { writeObject } from "./write-object.js";
-import { writeUnion } from "./write-union.js";
+import { isSameJson, setKey } from "../json-value.js";
+import { JSON_TEXT, JSON_TEXT_WORDS, markJsonText } from "./argument-forms.js";
+import { type Derivation, describe, isChoiceOfRequired, type Json, sayKeywords } from "./derivation.js";
+import { ANNOTATIONS } from "./derived-schema.js";
+import { flattenTree, mergeTrees } from "./flatten-tree.js";
+import { never, SchemaTree } from "./schema-tree.js";
+import { familyOf, inferTypes, jsonTypeOf, refineTypes, takesPattern } from "./target-rules.js";
 
 /** Keywords that `writeObject` and `writeList` write. */
 const STRUCTURE = new Set(
@@ -205,3 +201,303 @@ function writeNever(tree: SchemaTree, to: Derivation): Json {
   to.log.add("described", "false", [tree.at], "Must not be given.");
   return to.annotate(to.rules.message ? writeType(["string"], to) : {}, tree, ["Must not be given."]);
 }
+
+const REST = ["additionalProperties", "unevaluatedProperties"];
+
+/** Writes the keywords for objects into `out`; returns descriptions of those that cannot be written. */
+export function writeObject(
+  tree: SchemaTree,
+  types: readonly string[] | undefined,
+  out: Json,
+  to: Derivation,
+): string[] {
+  const declared = tree.map("properties");
+  const required = tree.strings("required");
+  const properties: Json = {};
+  const names = new Map<string, string>();
+  const optional = new Set<string>();
+  const absentIfNull = new Set<string>();
+  for (const [name, property] of declared) {
+    const written = to.nameOf(name);
+    if (written !== name) {
+      names.set(written, name);
+      to.log.add("renamed", name, tree.from("properties"), written);
+    }
+    const schema = to.write(property);
+    if (to.rules.strict && !required.includes(name)) {
+      to.log.add("required", name, tree.from("properties"));
+      optional.add(written);
+      if (!mayBeNull(schema)) absentIfNull.add(written);
+      setKey(properties, written, allowNull(schema));
+    } else setKey(properties, written, schema);
+  }
+  if (declared.size > 0 || (tree.has("properties") && !to.rules.message)) out["properties"] = properties;
+  if (names.size > 0 || optional.size > 0) to.notes.set(properties, { names, optional, absentIfNull });
+  const words = writeRequired(tree, required, out, to);
+  if (types?.includes("object") === true || REST.some((keyword) => tree.has(keyword)))
+    words.push(...writeRest(tree, properties, out, to));
+  return words;
+}
+
+function writeRequired(tree: SchemaTree, required: readonly string[], out: Json, to: Derivation): string[] {
+  if (to.rules.strict) {
+    const unknown = required.filter((name) => !tree.map("properties").has(name));
+    if (unknown.length > 0) to.problem(tree, "required", `${unknown.join(", ")}: required but not declared`);
+    return [];
+  }
+  const known = required.filter((name) => !to.rules.message || tree.map("properties").has(name));
+  if (known.length > 0) out["required"] = [...new Set(known.map((name) => to.nameOf(name)))];
+  const unknown = required.filter((name) => !known.includes(name));
+  return unknown.length === 0
+    ? []
+    : to.say(tree.copy().set("required", unknown, tree.from("required")), ["required"]);
+}
+
+/** The rule for undeclared properties. */
+function writeRest(tree: SchemaTree, properties: Json, out: Json, to: Derivation): string[] {
+  const keyword = tree.has("additionalProperties") ? "additionalProperties" : "unevaluatedProperties";
+  const rest = tree.tree(keyword);
+  if (keyword === "additionalProperties" && tree.has("unevaluatedProperties"))
+    to.log.add(
+      "removed",
+      "unevaluatedProperties",
+      tree.from("unevaluatedProperties"),
+      "says nothing beside the other",
+    );
+  if (to.rules.strict) return writeClosed(tree, rest, properties, { out, to });
+  if (rest === undefined) return [];
+  // Names that match a pattern are declared too, and patterns are not kept.
+  const isTaken = to.rules.keywords?.has("additionalProperties") === true && !tree.has("patternProperties");
+  if (!isTaken) {
+    // A closed object needs no description, and models do not need to know that more properties are accepted.
+    if (!rest.isNever() && rest.keywords.size > 0) return to.say(tree, [keyword]);
+    to.log.add("removed", keyword, tree.from(keyword));
+    return [];
+  }
+  if (keyword === "unevaluatedProperties") to.log.add("rewritten", keyword, tree.from(keyword));
+  out["additionalProperties"] = rest.isNever() ? false : rest.keywords.size === 0 ? true : to.write(rest);
+  return [];
+}
+
+function writeClosed(
+  tree: SchemaTree,
+  rest: SchemaTree | undefined,
+  properties: Json,
+  { out, to }: { out: Json; to: Derivation },
+): string[] {
+  if (tree.has("patternProperties")) to.problem(tree, "patternProperties", "takes properties of any name");
+  if (rest !== undefined && !rest.isNever())
+    to.problem(tree, "additionalProperties", "takes undeclared properties");
+  if (rest === undefined && !tree.has("properties")) to.problem(tree, "properties", "takes any object");
+  if (rest === undefined) to.log.add("closed", "additionalProperties", [tree.at]);
+  out["properties"] = properties;
+  out["required"] = Object.keys(properties);
+  out["additionalProperties"] = false;
+  return [];
+}
+
+/** Whether a written schema accepts null. */
+function mayBeNull(schema: Json): boolean {
+  const { type, anyOf, enum: values } = schema as { type?: unknown; anyOf?: Json[]; enum?: unknown[] };
+  if (anyOf !== undefined) return anyOf.some(mayBeNull);
+  return [type].flat().includes("null") && (values === undefined || values.includes(null));
+}
+
+/** Adds null to a schema. */
+function allowNull(schema: Json): Json {
+  if (mayBeNull(schema)) return schema;
+  const { title, description, ...rest } = schema;
+  const said = { ...(title !== undefined && { title }), ...(description !== undefined && { description }) };
+  if (Array.isArray(rest["anyOf"])) return { ...said, ...rest, anyOf: [...rest["anyOf"], { type: "null" }] };
+  const isPlain = typeof rest["type"] === "string" && !["object", "array"].includes(rest["type"]);
+  if (isPlain && rest["enum"] === undefined) return { ...said, ...rest, type: [rest["type"], "null"] };
+  return { ...said, anyOf: [rest, { type: "null" }] };
+}
+
+/** Writes the keywords for items into `out`; returns descriptions of those that cannot be written. */
+export function writeList(
+  tree: SchemaTree,
+  types: readonly string[] | undefined,
+  out: Json,
+  to: Derivation,
+): string[] {
+  const rest = tree.tree("items");
+  if (!tree.has("prefixItems")) {
+    if (rest?.isNever() === true) return writeEmptyList(tree, out, to);
+    if (rest !== undefined) out["items"] = to.write(rest);
+    else if (types?.includes("array") === true) {
+      to.problem(tree, "items", "allows any items");
+      out["items"] = writeAnyItem(tree, to);
+    }
+    return [];
+  }
+  return to.rules.keywords?.has("prefixItems") === true
+    ? writeTuple(tree, out, to)
+    : writeMixed(tree, out, to);
+}
+
+function writeTuple(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  const rest = tree.tree("items");
+  out["prefixItems"] = tree.trees("prefixItems").map((item) => to.write(item));
+  if (rest?.isNever() === true) {
+    const count = tree.trees("prefixItems").length;
+    to.log.add("rewritten", "items", tree.from("items"), "maxItems");
+    out["maxItems"] = Math.min(count, Number(tree.get("maxItems") ?? count));
+  } else if (rest !== undefined) out["items"] = to.write(rest);
+  return [];
+}
+
+/** Converts `prefixItems` to `items` with all alternatives, and describes the positions in words. */
+function writeMixed(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  const rest = tree.tree("items");
+  const places = tree.trees("prefixItems");
+  const isOpen =
+    rest === undefined && Number(tree.get("maxItems") ?? Number.POSITIVE_INFINITY) > places.length;
+  if (isOpen) to.problem(tree, "prefixItems", "allows any items after the first ones");
+  const kinds = rest === undefined || rest.isNever() ? places : [...places, rest];
+  out["items"] = isOpen ? writeAnyItem(tree, to) : to.write(new SchemaTree(tree.at).set("anyOf", kinds, []));
+  const said = ["prefixItems", "items"].filter((keyword) => tree.has(keyword));
+  return to.say(tree, said);
+}
+
+function writeEmptyList(tree: SchemaTree, out: Json, to: Derivation): string[] {
+  to.problem(tree, "items", "allows no items");
+  out["items"] = writeAnyItem(tree, to);
+  out["maxItems"] = 0;
+  to.log.add("rewritten", "items", tree.from("items"), "maxItems");
+  return [];
+}
+
+const writeAnyItem = (tree: SchemaTree, to: Derivation): Json =>
+  to.rules.message ? to.write(new SchemaTree(`${tree.at}/items`)) : {};
+
+/** Writes the schema as alternatives; undefined if it has none. Removes from `tree` what is described in words instead. */
+export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
+  const alternatives = takeAlternatives(tree, to);
+  if (alternatives === undefined) return undefined;
+  const said = tree.only(ANNOTATIONS);
+  const base = tree.without(...ANNOTATIONS);
+  base.spoken.length = 0;
+  const merged = alternatives
+    .map((item) => (base.keywords.size === 0 ? item : mergeTrees(base, flattenTree(item, to.log), to.log)))
+    .filter((item) => !item.isNever());
+  if (merged.length === 1) return to.write(withOwnWords(merged[0]!, said));
+  if (merged.length === 0) return to.write(never(tree.at));
+  const refused = [...said.keywords.keys()].filter(
+    (keyword) => keyword !== "title" && keyword !== "description",
+  );
+  const words = [...to.say(said, refused), ...to.saySpoken(said)];
+  if (to.rules.besideAnyOf === "nothing")
+    return to.rules.openapi ? writeAlone(said, words, merged, to) : writePortable(said, words, merged, to);
+  return to.annotate({ anyOf: merged.map((item) => to.write(item)) }, said, words);
+}
+
+/** Removes the alternatives from the tree and returns those that are kept. */
+function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | undefined {
+  let kept: SchemaTree[] | undefined;
+  for (const keyword of ["anyOf", "oneOf"]) {
+    const alternatives = tree.trees(keyword);
+    if (alternatives.length === 0) continue;
+    const from = tree.from(keyword);
+    const isKept = kept === undefined && !isChoiceOfRequired(alternatives);
+    if (
+      !isKept &&
+      alternatives.some((item) => item.strings("required").some((name) => !tree.map("properties").has(name)))
+    )
+      to.problem(tree, keyword, "requires properties that are not declared");
+    if (!isKept) tree.spoken.push({ keyword, words: sayKeywords(tree, [keyword])[0]!.words, from });
+    else {
+      kept = alternatives;
+      if (keyword === "oneOf")
+        to.log.add(areApart(alternatives) ? "rewritten" : "relaxed", keyword, from, "anyOf");
+    }
+    tree.keywords.delete(keyword);
+  }
+  return kept;
+}
+
+/** Whether no value can match two of them, because their types differ. */
+function areApart(alternatives: readonly SchemaTree[]): boolean {
+  const seen = new Set<string>();
+  for (const alternative of alternatives) {
+    const types = alternative.types();
+    if (types === undefined) return false;
+    for (const type of types.map((name) => (name === "integer" ? "number" : name))) {
+      if (seen.has(type)) return false;
+      seen.add(type);
+    }
+  }
+  return true;
+}
+
+function withOwnWords(tree: SchemaTree, said: SchemaTree): SchemaTree {
+  const copy = tree.copy();
+  for (const [keyword, { value, from }] of said.keywords) {
+    const inner = tree.get(keyword);
+    const isJoined = keyword === "description" && typeof inner === "string" && inner !== value;
+    copy.set(keyword, isJoined ? describe(value, [inner]) : value, from);
+  }
+  copy.spoken.push(...said.spoken);
+  return copy;
+}
+
+/** For targets without other keywords beside `anyOf`: descriptions move into the alternatives, null becomes `nullable`. */
+function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTree[], to: Derivation): Json {
+  const isNull = (tree: SchemaTree): boolean => tree.types()?.join() === "null";
+  const real = merged.filter((tree) => !isNull(tree));
+  const isNullable = real.length < merged.length;
+  const description = describe(said.get("description"), words);
+  const written = (real.length === 0 ? merged : real).map((item) => {
+    const own = to.write(item);
+    const joined =
+      description === undefined ? own["description"] : joinTexts(description, own["description"]);
+    return spread({ ...own, ...(joined !== undefined && { description: joined }) }, isNullable);
+  });
+  const [first, ...others] = written.flatMap((item) => (item["anyOf"] as Json[] | undefined) ?? [item]);
+  return others.length === 0 ? first! : { anyOf: [first, ...others] };
+}
+
+/**
+ * The same in JSON Schema. Null is added to one alternative only: `@ai-sdk/google` reads `[a, b, null]` as `nullable`
+ * beside `any_of`, which Vertex AI rejects.
+ */
+function writePortable(
+  said: SchemaTree,
+  words: readonly string[],
+  merged: SchemaTree[],
+  to: Derivation,
+): Json {
+  const written = merged.map((item) => to.write(item)).flatMap(alternativesOf);
+  const real = written.filter((item) => item["type"] !== "null");
+  const [first, ...others] = real.length === 0 ? written.slice(0, 1) : real;
+  const description = describe(said.get("description"), words);
+  const joined =
+    description === undefined ? first!["description"] : joinTexts(description, first!["description"]);
+  const all = [{ ...first!, ...(joined !== undefined && { description: joined }) }, ...others];
+  if (real.length > 0 && real.length < written.length) all.push({ anyOf: [all.pop()!, { type: "null" }] });
+  return all.length === 1 ? all[0]! : { anyOf: all };
+}
+
+const alternativesOf = (schema: Json): Json[] =>
+  Array.isArray(schema["anyOf"]) ? (schema["anyOf"] as Json[]).flatMap(alternativesOf) : [schema];
+
+/** Flattens alternatives inside alternatives. */
+function spread(schema: Json, isNullable: boolean): Json {
+  const { anyOf, description, ...rest } = schema as { anyOf?: Json[]; description?: string };
+  if (anyOf === undefined) return { ...schema, ...(isNullable && { nullable: true }) };
+  return {
+    ...rest,
+    anyOf: anyOf.map((item) => {
+      const joined =
+        description === undefined ? item["description"] : joinTexts(description, item["description"]);
+      return {
+        ...item,
+        ...(joined !== undefined && { description: joined }),
+        ...(isNullable && { nullable: true }),
+      };
+    }),
+  };
+}
+
+const joinTexts = (outer: string, inner: unknown): string =>
+  typeof inner !== "string" || outer.includes(inner) ? outer : (describe(outer, [inner]) ?? outer);

@@ -1,7 +1,7 @@
 /** The lenient reading of schemas that contradict themselves. */
 import { expect, test, vi } from "vitest";
+import { repairArguments } from "../create-validator.js";
 import type { JsonSchema } from "../json-schema.js";
-import { repairArguments } from "../repair-arguments.js";
 
 const object = (properties: Record<string, unknown>, more: Record<string, unknown> = {}): JsonSchema => ({
   type: "object",
@@ -115,7 +115,7 @@ test("the repair uses the linear-time engine if a script cannot be stopped", asy
   vi.resetModules();
   vi.doMock("#run-bounded", () => import("../bounded/web.js"));
   try {
-    const { repairArguments: repair } = await import("../repair-arguments.js");
+    const { repairArguments: repair } = await import("../create-validator.js");
     const schema = closed(
       { list: { type: "array", items: { type: "string", pattern: "^(a+)+$" } } },
       { patternProperties: { "^(x-?)+1$": { type: "integer" } } },

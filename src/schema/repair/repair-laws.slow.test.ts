@@ -9,11 +9,10 @@ import {
 } from "../../../test/support/random-schemas.js";
 import { validationEngine as engine } from "../built-in-check.js";
 import { createSchemaValidator } from "../create-validator.js";
-import { isObject, type JsonSchema } from "../json-schema.js";
+import { isObject, type JsonSchema, resolveLocalRef } from "../json-schema.js";
 import { isSameJson } from "../json-value.js";
-import { resolveLocalRef } from "../local-ref.js";
+import { MAX_LEVELS, ValueRepairer } from "./create-repairer.js";
 import { builtInParts, type SchemaParts } from "./schema-parts.js";
-import { MAX_LEVELS, ValueRepairer } from "./value-repairer.js";
 
 const VALUES_PER_SCHEMA = 20;
 const folder = new URL("../../../test/fixtures/schemas/", import.meta.url);

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { SchemaNode } from "../compile-schema.js";
-import { allowedKinds, candidatesFor, isPlaceholder, kindOf, lettersOf } from "./repair-rules.js";
+import { allowedKinds, candidatesFor, isPlaceholder, kindOf, lettersOf } from "./create-repairer.js";
 
 const candidates = (value: unknown, ...nodes: SchemaNode[]) => [...candidatesFor(value, nodes)];
 const values = (value: unknown, ...nodes: SchemaNode[]) =>

@@ -1,13 +1,17 @@
-/** Checks any part of a value against its part of a schema, with the built-in or the user's validator. */
+/** Checks any part of a value against its part of a schema, with the built-in or the user's validator, by a lenient reading of schemas that contradict themselves. */
 import { type LinearPatterns, useLinearPatterns } from "../bounded/linear-patterns.js";
 import type { ValidationEngine } from "../built-in-check.js";
-import { type CompiledSchema, compileSchema, type SchemaNode } from "../compile-schema.js";
+import {
+  acceptSeveral,
+  type CompiledSchema,
+  compileSchema,
+  NEVER,
+  type SchemaNode,
+} from "../compile-schema.js";
 import { explainErrors } from "../explain-errors.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
-import type { SchemaCheck, SchemaValidatorFactory } from "../schema-validator.js";
-import type { ValidationIssue } from "../validation-issue.js";
-import { type LenientSchema, type Part, readLeniently } from "./lenient-schema.js";
+import type { SchemaCheck, SchemaValidatorFactory, ValidationIssue } from "../schema-validator.js";
 
 export interface SchemaParts {
   readonly lenient: LenientSchema;
@@ -132,5 +136,242 @@ class PartWriter {
     const isSplit = key === "dependentSchemas" || key === "dependentRequired";
     if (!(isSplit && this.#isOldDraft)) copy[key] = this.#copy(item);
     else copy["dependencies"] = { ...(copy["dependencies"] as object), ...(this.#copy(item) as object) };
+  }
+}
+
+export type Part = SchemaNode | true;
+
+export interface LenientSchema {
+  readonly compiled: CompiledSchema;
+  /** The root as it was written, for the same `targets`. */
+  readonly strictRoot: Part;
+  /** The reading accepts more than the schema says. */
+  readonly isWider: boolean;
+}
+
+/** Copies of referenced schemas that know names from the place that refers to them. */
+const MAX_VARIANTS = 500;
+/** Maximum number of schemas visited to collect names. Beyond it the reading stays stricter, which is safe. */
+const MAX_VISITS = 100_000;
+
+const ONE = ["then", "else", "propertyNames", "additionalProperties", "unevaluatedProperties"];
+const ONE_ITEM = ["additionalItems", "unevaluatedItems"];
+const MAPS = ["properties", "patternProperties", "dependentSchemas"];
+/** Keywords whose subschemas apply to the same object as the schema that contains them. */
+const SAME_OBJECT = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"];
+
+const asList = (value: unknown): Part[] => {
+  if (value === undefined) return [];
+  if (Array.isArray(value)) return value;
+  return value !== true && Object.getPrototypeOf(value) === null
+    ? Object.values(value as Record<string, Part>)
+    : [value as Part];
+};
+
+const newMap = (): Record<string, Part> => Object.create(null);
+
+/** `compiled` must be fresh: its nodes become part of the result. */
+export function readLeniently(compiled: CompiledSchema): LenientSchema {
+  const reader = new LenientReader(compiled);
+  const root = reader.read(compiled.root, NO_NAMES);
+  reader.finish();
+  return {
+    compiled: {
+      ...compiled,
+      root,
+      targets: reader.targets,
+      patternNodes: [...compiled.patternNodes, ...reader.patternNodes],
+    },
+    strictRoot: compiled.root,
+    isWider: reader.isWider,
+  };
+}
+
+const NO_NAMES: ReadonlySet<string> = new Set();
+
+interface DeclaredNames {
+  readonly names: Set<string>;
+  readonly patterns: Set<string>;
+  readonly required: Set<string>;
+}
+
+class LenientReader {
+  isWider = false;
+  readonly targets: Record<string, Part>;
+  readonly patternNodes: SchemaNode[] = [];
+  readonly #strict: CompiledSchema;
+  readonly #open: { key: string; part: Part; outer: ReadonlySet<string> }[] = [];
+  #variants = 0;
+  #visits = 0;
+
+  constructor(compiled: CompiledSchema) {
+    this.#strict = compiled;
+    this.targets = Object.assign(Object.create(null), compiled.targets);
+  }
+
+  /** Follows references iteratively, so that a chain of them cannot overflow the stack. */
+  finish(): void {
+    for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop())
+      this.targets[next.key] = this.read(next.part, next.outer);
+  }
+
+  /** `outer`: names that the schemas around this one declare for the same object. */
+  read(part: Part, outer: ReadonlySet<string>): Part {
+    if (part === true || part === NEVER) return part;
+    const copy: SchemaNode = { ...part };
+    const shared = this.#sharedNames(part, outer);
+    for (const keyword of [...ONE, ...ONE_ITEM])
+      if (copy[keyword] !== undefined)
+        copy[keyword] = this.read(
+          copy[keyword] as Part,
+          keyword === "then" || keyword === "else" ? shared : NO_NAMES,
+        );
+    for (const keyword of ["allOf", "anyOf", "oneOf"])
+      if (copy[keyword] !== undefined)
+        copy[keyword] = (copy[keyword] as Part[]).map((item) => this.read(item, shared));
+    for (const keyword of ["items", "prefixItems"]) {
+      const items = copy[keyword];
+      if (Array.isArray(items)) copy[keyword] = items.map((item) => this.read(item, NO_NAMES));
+      else if (items !== undefined) copy[keyword] = this.read(items as Part, NO_NAMES);
+    }
+    for (const keyword of MAPS)
+      if (copy[keyword] !== undefined) {
+        const map = newMap();
+        for (const [name, item] of Object.entries(copy[keyword] as Record<string, Part>))
+          map[name] = this.read(item, keyword === "dependentSchemas" ? shared : NO_NAMES);
+        copy[keyword] = map;
+      }
+    this.#readReference(copy, shared);
+    this.#declareNames(part, copy, outer);
+    this.#readChoices(copy);
+    if (copy["pattern"] !== undefined || copy["patternProperties"] !== undefined)
+      this.patternNodes.push(copy);
+    return this.#readNullable(copy);
+  }
+
+  #readReference(copy: SchemaNode, outer: ReadonlySet<string>): void {
+    const ref = copy["$ref"];
+    if (typeof ref !== "string") return;
+    const target = this.#strict.targets[ref]!;
+    const added = this.#isClosed(target) ? [...outer].sort() : [];
+    const isVariant = added.length > 0 && this.#variants < MAX_VARIANTS;
+    const key = isVariant ? `lenient ${ref} ${JSON.stringify(added)}` : `lenient ${ref}`;
+    copy["$ref"] = key;
+    if (this.targets[key] !== undefined) return;
+    if (isVariant) this.#variants++;
+    // Stored before it is read, because it may refer to itself.
+    this.targets[key] = true;
+    this.#open.push({ key, part: target, outer: isVariant ? outer : NO_NAMES });
+  }
+
+  /** A closed object also accepts properties that the schemas beside it declare or require. */
+  #declareNames(part: SchemaNode, copy: SchemaNode, outer: ReadonlySet<string>): void {
+    const isClosed = part["additionalProperties"] === NEVER;
+    if (!isClosed && part["unevaluatedProperties"] !== NEVER) return;
+    const { names, patterns, required } = this.#namesIn(part);
+    const own = (part["properties"] ?? {}) as Record<string, Part>;
+    // `unevaluatedProperties` already considers the names of the subschemas.
+    const more = isClosed
+      ? [...names, ...required, ...outer]
+      : [...required].filter((name) => !names.has(name));
+    const missing = more.filter((name) => !Object.hasOwn(own, name));
+    if (missing.length > 0) {
+      const properties = Object.assign(newMap(), copy["properties"]);
+      for (const name of missing) properties[name] ??= true;
+      copy["properties"] = properties;
+      this.isWider = true;
+    }
+    const written = (part["patternProperties"] ?? {}) as Record<string, Part>;
+    const missed = isClosed ? [...patterns].filter((pattern) => !Object.hasOwn(written, pattern)) : [];
+    if (missed.length === 0) return;
+    const map = Object.assign(newMap(), copy["patternProperties"]);
+    for (const pattern of missed) map[pattern] = true;
+    copy["patternProperties"] = map;
+    this.isWider = true;
+  }
+
+  #readChoices(copy: SchemaNode): void {
+    const { oneOf, enum: choices, const: only, type } = copy;
+    if (Array.isArray(oneOf)) {
+      acceptSeveral(copy);
+      this.isWider ||= oneOf.length > 1;
+    }
+    const allowed = Array.isArray(choices) ? choices : only === undefined ? undefined : [only];
+    if (allowed === undefined || allowed.length === 0 || type === undefined) return;
+    const types = Array.isArray(type) ? type : [type];
+    if (allowed.some((value) => types.some((name) => isOfType(value, name as string)))) return;
+    delete copy["type"];
+    this.isWider = true;
+  }
+
+  /** OpenAPI 3.0 writes `nullable: true` for a value that may be null. */
+  #readNullable(copy: SchemaNode): SchemaNode {
+    if (copy["nullable"] !== true) return copy;
+    this.isWider = true;
+    return { anyOf: [{ type: "null" }, copy] };
+  }
+
+  /** Names that every schema inside this one must expect: those around it, its own, and those of `allOf` and `$ref`. */
+  #sharedNames(part: SchemaNode, outer: ReadonlySet<string>): ReadonlySet<string> {
+    const names = new Set(outer);
+    const seen = new Set<Part>();
+    const open: (Part | undefined)[] = [part];
+    while (open.length > 0 && ++this.#visits <= MAX_VISITS) {
+      const node = open.pop();
+      if (node === undefined || node === true || seen.has(node)) continue;
+      seen.add(node);
+      for (const name of Object.keys((node["properties"] as object) ?? {})) names.add(name);
+      open.push(...asList(node["allOf"]));
+      if (typeof node["$ref"] === "string") open.push(this.#strict.targets[node["$ref"]]);
+    }
+    return names.size === outer.size ? outer : names;
+  }
+
+  /** Every name that this schema and those for the same object inside it declare. */
+  #namesIn(part: SchemaNode): DeclaredNames {
+    const found: DeclaredNames = { names: new Set(), patterns: new Set(), required: new Set() };
+    this.#eachForSameObject(part, (node) => {
+      for (const name of Object.keys((node["properties"] as object) ?? {})) found.names.add(name);
+      for (const pattern of Object.keys((node["patternProperties"] as object) ?? {}))
+        found.patterns.add(pattern);
+      for (const name of (node["required"] as string[]) ?? []) found.required.add(name);
+      return false;
+    });
+    return found;
+  }
+
+  #isClosed(part: Part): boolean {
+    return this.#eachForSameObject(part, (node) => node["additionalProperties"] === NEVER);
+  }
+
+  /** Stops and returns true as soon as `look` does. */
+  #eachForSameObject(part: Part, look: (node: SchemaNode) => boolean): boolean {
+    const seen = new Set<Part>();
+    const open: Part[] = [part];
+    for (let node = open.pop(); node !== undefined; node = open.pop()) {
+      if (node === true || seen.has(node)) continue;
+      if (++this.#visits > MAX_VISITS) return false;
+      seen.add(node);
+      if (look(node)) return true;
+      for (const keyword of SAME_OBJECT) open.push(...asList(node[keyword]));
+      if (typeof node["$ref"] === "string") open.push(this.#strict.targets[node["$ref"]] ?? true);
+    }
+    return false;
+  }
+}
+
+/** Whether a JSON value is of a type of JSON Schema. */
+export function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return typeof value === "object" && value !== null && !Array.isArray(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
   }
 }

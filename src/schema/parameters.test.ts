@@ -1,8 +1,6 @@
 import { expect, it } from "vitest";
-import type { JsonSchema } from "../json-schema.js";
-import { fromParameters } from "./from-parameters.js";
-import type { Parameter } from "./parameter.js";
-import { toParameters } from "./to-parameters.js";
+import type { JsonSchema } from "./json-schema.js";
+import { fromParameters, type Parameter, toParameters } from "./parameters.js";
 
 const object = (properties: Record<string, unknown>, required?: string[]): JsonSchema => ({
   type: "object",

@@ -1,13 +1,68 @@
-/** Converts the JSON Schema of a tool to a list of parameters. */
-import { ChangeLog } from "../derive/change-log.js";
-import { describe, sayKeywords } from "../derive/constraint-words.js";
-import { flattenTree } from "../derive/flatten-tree.js";
-import { inferTypes } from "../derive/keyword-families.js";
-import { readTree } from "../derive/read-tree.js";
-import { withRefLimits } from "../derive/ref-limits.js";
-import type { SchemaTree } from "../derive/schema-tree.js";
-import type { JsonSchema } from "../json-schema.js";
-import type { Parameter, ParameterType } from "./parameter.js";
+/** Lists of parameters, for code that uses them instead of JSON Schema, and the conversion in both directions. */
+
+import { describe, sayKeywords } from "./derive/derivation.js";
+import { ChangeLog } from "./derive/derived-schema.js";
+import { flattenTree } from "./derive/flatten-tree.js";
+import { readTree, type SchemaTree, withRefLimits } from "./derive/schema-tree.js";
+import { inferTypes } from "./derive/target-rules.js";
+import type { JsonSchema } from "./json-schema.js";
+import { setKey } from "./json-value.js";
+
+export type ParameterType = "string" | "number" | "integer" | "boolean" | "array" | "object";
+
+/** A parameter, or a property of one. */
+export interface Parameter {
+  readonly name: string;
+  readonly type: ParameterType;
+  /** The description of the schema, followed by constraints that have no field here: `Must be >= 1 and <= 100 characters.` */
+  readonly description?: string;
+  /** Also false for required properties that may be null: leaving them out means null. */
+  readonly required: boolean;
+  /** The allowed values, without null. */
+  readonly enum?: readonly unknown[];
+  readonly default?: unknown;
+  /** The items of a list. */
+  readonly items?: Omit<Parameter, "name" | "required">;
+  /** The properties of an object. */
+  readonly properties?: readonly Parameter[];
+  /** Which other properties an object may have: none (`false`), any (`true`), or those of one type. A hint for checks. */
+  readonly additionalProperties?: boolean | Omit<Parameter, "name" | "required">;
+}
+
+/**
+ * Returns the schema of an object with the parameters as its properties.
+ *
+ * @example
+ * ```ts
+ * fromParameters([{ name: "city", type: "string", required: true }]);
+ * // { type: "object", properties: { city: { type: "string" } }, required: ["city"] }
+ * ```
+ */
+export function fromParameters(parameters: readonly Parameter[]): JsonSchema {
+  return { type: "object", ...writeProperties(parameters) };
+}
+
+function writeProperties(parameters: readonly Parameter[]): JsonSchema {
+  const properties: Record<string, unknown> = {};
+  for (const parameter of parameters) setKey(properties, parameter.name, writeParameter(parameter));
+  const required = parameters.filter((parameter) => parameter.required).map(({ name }) => name);
+  return { properties, ...(required.length > 0 && { required }) };
+}
+
+function writeParameter(parameter: Omit<Parameter, "name" | "required">): JsonSchema {
+  const { type, description, enum: values, items, properties, additionalProperties: others } = parameter;
+  return {
+    type,
+    ...(description !== undefined && { description }),
+    ...(values !== undefined && { enum: values }),
+    ...("default" in parameter && { default: parameter.default }),
+    ...(items !== undefined && { items: writeParameter(items) }),
+    ...(properties !== undefined && writeProperties(properties)),
+    ...(others !== undefined && {
+      additionalProperties: typeof others === "boolean" ? others : writeParameter(others),
+    }),
+  };
+}
 
 /** Maximum depth of nested parameters, which also limits recursion. */
 const MAX_DEPTH = 16;
