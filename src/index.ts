@@ -1,13 +1,11 @@
 /** The main entry point `toolport`: named exports only. */
 export type { OAuthStatus } from "./auth/server-oauth.js";
+export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/build-snapshot.js";
 export type { CatalogExport, ExportedServer } from "./catalog/exported-catalog.js";
-export type { FilterInput } from "./catalog/filters/filter-set.js";
-export type { ToolFilters } from "./catalog/filters/filters.js";
+export type { FilterInput, ToolFilters } from "./catalog/filters/filters.js";
 export type { NameIssue, NameIssueKind } from "./catalog/names/assign-names.js";
-export type { ModelString } from "./catalog/safety/model-strings.js";
 export type { ChangedTool, PinMode } from "./catalog/safety/pins.js";
-export type { ScanHook, Scanned } from "./catalog/safety/scan.js";
-export type { ToolNameMapper, ToolSpecificationMapper } from "./catalog/tool-mapping.js";
+export type { ModelString, ScanHook, Scanned } from "./catalog/safety/scan.js";
 export { McpToolMetadataKeys, toolMetadata } from "./catalog/tool-metadata.js";
 export type { TemplateArguments } from "./catalog/uri-template.js";
 export type { EnterpriseAuthorization, OAuthOptions, PrivateKeySource } from "./config/read-oauth.js";

@@ -1,6 +1,5 @@
 /** How adapters treat content that a provider does not support. */
-import type { ContentPart } from "../content/content-part.js";
-import { leftOutNote, partNote } from "../content/part-note.js";
+import { type ContentPart, leftOutNote, partNote } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 

@@ -11,8 +11,7 @@ import {
   readSize,
   SIZE,
 } from "../config/option-table.js";
-import type { ContentPart } from "../content/content-part.js";
-import { partNote } from "../content/part-note.js";
+import { type ContentPart, partNote } from "../content/content-part.js";
 import { type Artifacts, READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import { describeCut } from "../execution/artifacts/cut-note.js";
 import { type FittedText, fitOutline } from "../execution/artifacts/fit-text.js";

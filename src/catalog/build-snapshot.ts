@@ -1,15 +1,18 @@
-/** Builds a catalog snapshot from the lists of the servers: filters, maps and names the tools. Pure, and run after every change. */
-
+/** Builds a catalog snapshot from the lists of the servers: filters, maps and names the tools. Run after every change. Users with the same lists share snapshots. */
 import type { ServerConfig } from "../config/server-config.js";
-import type { ServerRef } from "../model/listed-tool.js";
+import type { ListedTool, ServerRef } from "../model/listed-tool.js";
 import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
 import { readToolUi } from "../model/tool-ui.js";
-import type { FilterSet } from "./filters/filter-set.js";
-import { type CompiledFilter, compileFilter, filterTools, passAll } from "./filters/filters.js";
+import {
+  type CompiledFilter,
+  compileFilter,
+  type FilterSet,
+  filterTools,
+  passAll,
+} from "./filters/filters.js";
 import type { ToolList } from "./list-tools.js";
 import { assignNames, type NameIssue } from "./names/assign-names.js";
 import type { SourceTool } from "./source-tool.js";
-import { mapTool, type ToolNameMapper, type ToolSpecificationMapper } from "./tool-mapping.js";
 
 /** A tool under its public name, and as its server listed it. */
 export interface CatalogEntry {
@@ -171,4 +174,155 @@ function toInfo(name: string, server: string, tool: SourceTool): ToolInfo {
   };
   if (ui === undefined && definedBy === undefined) return Object.freeze(info);
   return Object.freeze({ ...info, ...(ui && { ui }), ...(definedBy !== undefined && { definedBy }) });
+}
+
+/**
+ * Names a tool. The name replaces the prefix. Toolport still makes it valid for every provider and unique.
+ *
+ * @example
+ * ```ts
+ * const mapper: ToolNameMapper = (server, tool) => `${server.name}_${tool.name}`;
+ * ```
+ */
+export type ToolNameMapper = (server: ServerRef, tool: ListedTool) => string;
+
+/**
+ * Changes the definition that models see: name, title, description, schema. The server still receives its own name.
+ *
+ * @example
+ * ```ts
+ * const mapper: ToolSpecificationMapper = (_server, tool) => ({ ...tool, description: tool.description?.toUpperCase() });
+ * ```
+ */
+export type ToolSpecificationMapper = (server: ServerRef, tool: ListedTool) => ListedTool;
+
+/** Calls a mapper for one tool; if it throws, the tool stays unchanged. */
+export function mapTool<Tool extends ListedTool>(
+  mapper: ToolSpecificationMapper | undefined,
+  { server, tool }: { server: ServerRef; tool: Tool },
+  report: (message: string) => void,
+): Tool {
+  if (mapper === undefined) return tool;
+  try {
+    const mapped = mapper(server, tool);
+    // Avoids an unhandled rejection; a promise is not a tool.
+    if (mapped instanceof Promise) {
+      mapped.catch(() => {});
+      throw new TypeError("it is asynchronous; mappers must be synchronous");
+    }
+    const { name, title, description, inputSchema, outputSchema, annotations, icons, _meta } = mapped;
+    return { ...tool, name, title, description, inputSchema, outputSchema, annotations, icons, _meta };
+  } catch (error) {
+    report(`toolSpecificationMapper threw for ${server.name}/${tool.name}: ${String(error)}`);
+    return tool;
+  }
+}
+
+export class StandIns {
+  /** Unreachable servers whose calls may go to a fallback. */
+  readonly #away = new Set<string>();
+
+  /** Returns true if the state changed. */
+  mark(server: string, isAway: boolean): boolean {
+    if (this.#away.has(server) === isAway) return false;
+    if (isAway) this.#away.add(server);
+    else this.#away.delete(server);
+    return true;
+  }
+
+  /** True if the fallback servers have to provide the tools of this server. */
+  isNeeded({ name, fallback }: ServerConfig): boolean {
+    return fallback !== undefined && this.#away.has(name);
+  }
+
+  /**
+   * The tools of the fallback servers, under the names that the server itself would use. If several have a tool, the first one
+   * defines it, because it is also asked first.
+   */
+  sourceOf(
+    config: ServerConfig,
+    listed: ReadonlyMap<string, CatalogSource>,
+    filters: FilterSet,
+  ): CatalogSource | undefined {
+    if (!this.isNeeded(config)) return undefined;
+    const { servers, tools: renamed } = config.fallback!;
+    const tools = new Map<string, SourceTool>();
+    for (const server of servers) {
+      const source = listed.get(server);
+      if (source === undefined) continue;
+      for (const tool of offeredTools(source, filters)) {
+        for (const sourceName of namesFor(tool.sourceName, renamed)) {
+          if (!tools.has(sourceName))
+            tools.set(sourceName, { ...tool, name: sourceName, sourceName, definedBy: server });
+        }
+      }
+    }
+    return { config, list: { tools: [...tools.values()], withheld: [] }, refused: new Map() };
+  }
+}
+
+/** The names that `fallback.tools` maps to this tool of a fallback server. */
+function namesFor(tool: string, renamed: Readonly<Record<string, string>>): readonly string[] {
+  const names = Object.keys(renamed).filter((name) => renamed[name] === tool);
+  if (names.length > 0) return names;
+  // A name that is mapped to another tool does not count.
+  return Object.hasOwn(renamed, tool) ? [] : [tool];
+}
+
+/** Maximum number of snapshots that are kept for other users. */
+const MAX_SNAPSHOTS = 64;
+
+interface SharedSnapshot {
+  readonly sources: readonly CatalogSource[];
+  readonly snapshot: CatalogSnapshot;
+}
+
+export class SharedSnapshots {
+  #filterVersion = -1;
+  /** The last used one comes last. */
+  #recent: SharedSnapshot[] = [];
+
+  /**
+   * The snapshot of these lists. Undefined if it cannot be shared: the user has filters of its own, a tool is withheld, or a
+   * name would change.
+   */
+  of(
+    sources: readonly CatalogSource[],
+    {
+      filterVersion,
+      previous,
+      build,
+    }: { filterVersion: number; previous: CatalogSnapshot | undefined; build: () => CatalogSnapshot },
+  ): CatalogSnapshot | undefined {
+    if (sources.some(({ refused }) => refused.size > 0)) return undefined;
+    if (this.#filterVersion !== filterVersion) this.#recent = [];
+    this.#filterVersion = filterVersion;
+    const position = this.#recent.findIndex((shared) => isSame(shared.sources, sources));
+    const found = this.#recent[position] ?? { sources, snapshot: build() };
+    if (position >= 0) this.#recent.splice(position, 1);
+    this.#recent.push(found);
+    if (this.#recent.length > MAX_SNAPSHOTS) this.#recent.shift();
+    return keepsNames(previous, found.snapshot) ? found.snapshot : undefined;
+  }
+}
+
+const isSame = (one: readonly CatalogSource[], other: readonly CatalogSource[]): boolean =>
+  one.length === other.length &&
+  one.every(({ config, list }, position) => {
+    const { config: otherConfig, list: otherList } = other[position]!;
+    return (
+      config.name === otherConfig.name &&
+      config.only === otherConfig.only &&
+      config.except === otherConfig.except &&
+      config.filter === otherConfig.filter &&
+      list.tools === otherList.tools &&
+      list.withheld === otherList.withheld
+    );
+  });
+
+/** Tools that the user knows must keep their names, also while they are not listed. */
+function keepsNames(previous: CatalogSnapshot | undefined, next: CatalogSnapshot): boolean {
+  if (previous === undefined || previous === next) return true;
+  for (const [identity, name] of previous.given) if (next.given.get(identity) !== name) return false;
+  return true;
 }

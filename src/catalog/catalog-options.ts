@@ -2,14 +2,13 @@
 import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import type { ListName } from "../protocol/change-watch.js";
-import type { NamingOptions } from "./build-snapshot.js";
+import type { NamingOptions, SharedSnapshots } from "./build-snapshot.js";
 import type { ExportedServer } from "./exported-catalog.js";
-import type { FilterSet } from "./filters/filter-set.js";
+import type { FilterSet } from "./filters/filters.js";
 import type { SharedLists } from "./public-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
 import type { ListKey } from "./server-lists.js";
-import type { SharedSnapshots } from "./shared-snapshots.js";
 
 export interface CatalogOptions {
   naming: NamingOptions;

@@ -1,6 +1,7 @@
 /** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
-
 import type { ServerConfig } from "../config/server-config.js";
+import { CatalogError } from "../errors/catalog-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
@@ -13,19 +14,18 @@ import {
   type CatalogIndex,
   type CatalogSnapshot,
   type CatalogSource,
+  StandIns,
 } from "./build-snapshot.js";
-import { type ListedItem, listedItems, listedTools } from "./catalog-items.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import type { CatalogExport } from "./exported-catalog.js";
 import { FullLists } from "./full-lists.js";
 import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { type TextFinding, textFindings } from "./list-findings.js";
 import type { ListOptions } from "./list-pages.js";
-import { PromptNames } from "./names/prompt-names.js";
+import { PromptNames } from "./names/assign-names.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import type { SearchIndex, SearchMatch } from "./search/search-index.js";
 import type { ListKey, ServerLists } from "./server-lists.js";
-import { StandIns } from "./stand-ins.js";
 
 const debug = debugChannel("catalog");
 
@@ -332,4 +332,75 @@ export class Catalog {
     this.#items = undefined;
     this.#options.onChanged(server);
   }
+}
+
+/** One entry of a list. */
+export interface ListedItem {
+  readonly server: string;
+  /** Tools only: the public name. */
+  readonly name?: string | undefined;
+  /** As the server sent it, with its own name. Texts are cleaned, and the mapper of the program is applied. */
+  readonly item: Readonly<Record<string, unknown>>;
+}
+
+const toolItems = new WeakMap<CatalogIndex, readonly ListedItem[]>();
+
+/** All tools that are offered. Returns the same array for the same index. */
+export function listedTools(index: CatalogIndex): readonly ListedItem[] {
+  let items = toolItems.get(index);
+  if (items === undefined) {
+    items = [...index.byName.values()].map((entry) => ({
+      server: entry.info.server,
+      name: entry.info.name,
+      item: itemOf(entry),
+    }));
+    toolItems.set(index, items);
+  }
+  return items;
+}
+
+/** The definition as sent, unless a text was cleaned or the mapper of the program changed something. */
+function itemOf({ info, source }: CatalogEntry): Readonly<Record<string, unknown>> {
+  const { raw } = source;
+  const changed = FIELDS.filter((field) => info[field] !== source[field]);
+  if (source.removedCharacters > 0) changed.push("title", "description", "annotations");
+  const changes = changed.filter((field) => info[field] !== undefined || raw[field] !== undefined);
+  if (changes.length === 0) return raw;
+  return { ...raw, ...Object.fromEntries(changes.map((field) => [field, info[field]])) };
+}
+
+/** Fields of a tool that a mapper may change. */
+const FIELDS = [
+  "title",
+  "description",
+  "inputSchema",
+  "outputSchema",
+  "annotations",
+  "icons",
+  "execution",
+  "_meta",
+] satisfies (keyof ToolInfo)[];
+
+/** The entries of another list, without those that the scan withholds. */
+export function listedItems(
+  server: string,
+  kept: Kept | undefined,
+  list: Exclude<ListKey, "tools">,
+): ListedItem[] {
+  if (kept === undefined) return [];
+  const { lists, refusedItems } = kept;
+  return lists[list].flatMap((item) => (refusedItems.has(item) ? [] : [{ server, item }]));
+}
+
+/** Connection errors and timeouts stay as they are; an invalid response becomes `DISCOVERY_FAILED`. */
+export function toDiscoveryError(error: unknown, server: string): unknown {
+  if (!(error instanceof ToolCallError) || error.code !== "PROTOCOL") return error;
+  return new CatalogError({
+    code: "DISCOVERY_FAILED",
+    server,
+    what: `Its tools could not be listed: ${error.what}`,
+    next: "Check the response of the server to tools/list",
+    retryable: error.retryable,
+    cause: error,
+  });
 }

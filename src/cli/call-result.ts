@@ -1,8 +1,7 @@
 /** Prints the result of a call and saves its binary parts. */
 import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
-import { type ContentPart, toContentParts } from "../content/content-part.js";
-import { partNote } from "../content/part-note.js";
+import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { CommandContext } from "./command.js";
 import { CliError, EXIT, shellWord } from "./errors.js";

@@ -1,5 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
-import { withheldError } from "../catalog/safety/withheld-error.js";
+import { withheldError } from "../catalog/safety/examine-lists.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";

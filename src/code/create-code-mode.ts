@@ -17,11 +17,15 @@ import type {
   CodeSuspended,
   ExecuteOptions,
 } from "./code-mode.js";
-import { createToolSource } from "./create-tool-source.js";
-import { EXECUTE_NAME } from "./model-tools.js";
+import { createToolSource, EXECUTE_NAME } from "./model-tools.js";
 import { createProgramApi, type ProgramApi } from "./program-api.js";
-import { type PausedProgram, type RunLimits, type RunPlan, runProgram } from "./run-program.js";
-import { announceProgram } from "./watch-programs.js";
+import {
+  announceProgram,
+  type PausedProgram,
+  type RunLimits,
+  type RunPlan,
+  runProgram,
+} from "./run-program.js";
 
 /** What differs between the runs of one code mode. */
 type ProgramPlan = Omit<RunPlan, "toolport" | "artifacts" | "closing">;

@@ -1,4 +1,4 @@
-/** One run of a program: connects the executor to the calls of the user's port, and ends both within the limits. */
+/** One run of a program: connects the executor to the calls of the user's port, ends both within the limits, and lets the console watch. */
 import { SuspensionError } from "../errors/suspension-error.js";
 import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import type { Suspended } from "../execution/suspend/suspension.js";
@@ -265,4 +265,48 @@ function reporter(onProgress: CallToolOptions["onProgress"]): (message: string) 
   const callback = new OrderedCallback(onProgress, { report: () => {} });
   let progress = 0;
   return (message) => callback.call({ progress: ++progress, message });
+}
+
+/** Receives what happens to one program. Its functions must not throw. */
+export interface ProgramWatcher {
+  /** A call was made or has ended, or there is a new line. */
+  changed(report: ProgramReport): void;
+  ended(outcome: CodeOutcome | PausedProgram): void;
+  /** The program was cancelled. */
+  failed(error: unknown): void;
+}
+
+export interface StartedProgram {
+  readonly source: string;
+  /** `context` of `execute()`. */
+  readonly context: unknown;
+}
+
+type OnStart = (program: StartedProgram) => ProgramWatcher;
+
+// A registered symbol, because CommonJS bundles contain several copies of this module.
+const KEY = Symbol.for("toolport.programs");
+type Watched = { readonly [KEY]?: Set<OnStart> };
+
+/** Calls `onStart` with every program that a code mode runs on this port. Returns a function that stops it. */
+export function watchPrograms(toolport: object, onStart: OnStart): () => void {
+  if ((toolport as Watched)[KEY] === undefined) Object.defineProperty(toolport, KEY, { value: new Set() });
+  const all = (toolport as Watched)[KEY]!;
+  all.add(onStart);
+  return () => void all.delete(onStart);
+}
+
+/** Undefined if no one watches. */
+export function announceProgram(toolport: object, program: StartedProgram): ProgramWatcher | undefined {
+  const all = (toolport as Watched)[KEY];
+  if (all === undefined || all.size === 0) return undefined;
+  const watchers = [...all].map((onStart) => onStart(program));
+  const each = (tell: (watcher: ProgramWatcher) => void) => {
+    for (const watcher of watchers) tell(watcher);
+  };
+  return {
+    changed: (report) => each((watcher) => watcher.changed(report)),
+    ended: (outcome) => each((watcher) => watcher.ended(outcome)),
+    failed: (error) => each((watcher) => watcher.failed(error)),
+  };
 }

@@ -1,8 +1,7 @@
 /** Programs in code mode: runs those that the user starts in the page, and keeps what the last programs on the port did. */
 
 import type { CodeMode, CodeOutcome } from "../code/code-mode.js";
-import type { PausedProgram, ProgramReport } from "../code/run-program.js";
-import { type StartedProgram, watchPrograms } from "../code/watch-programs.js";
+import { type PausedProgram, type ProgramReport, type StartedProgram, watchPrograms } from "../code/run-program.js";
 import { BoundedMap } from "../util/bounded-map.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";

@@ -1,5 +1,5 @@
 /** Converts the snapshot of a port to redacted views for the page. */
-import { definitionBytes } from "../catalog/search/definition-size.js";
+import { definitionBytes } from "../catalog/search/deferred-tools.js";
 import { isForModel } from "../model/tool-ui.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
 import { TASKS_EXTENSION } from "../protocol/era.js";

@@ -2,7 +2,7 @@
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import { lookOf } from "../catalog/safety/look-alikes.js";
-import { withheldError } from "../catalog/safety/withheld-error.js";
+import { withheldError } from "../catalog/safety/examine-lists.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";

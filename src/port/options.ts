@@ -1,10 +1,10 @@
 /** The options of `createToolport`. */
 
+import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/build-snapshot.js";
 import type { CatalogExport } from "../catalog/exported-catalog.js";
 import type { ToolFilter } from "../catalog/filters/filters.js";
 import type { PinMode } from "../catalog/safety/pins.js";
 import type { ScanHook } from "../catalog/safety/scan.js";
-import type { ToolNameMapper, ToolSpecificationMapper } from "../catalog/tool-mapping.js";
 import type { CacheOption, CheckArguments, ProxyOption, ServerEntry } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ApproveOption } from "../execution/approve.js";

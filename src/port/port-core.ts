@@ -2,7 +2,7 @@
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
 import type { CatalogOptions } from "../catalog/catalog-options.js";
-import { extendFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import { extendFilterSet, type FilterSet } from "../catalog/filters/filters.js";
 import { configIdentity } from "../config/config-identity.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";

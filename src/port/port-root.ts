@@ -1,5 +1,5 @@
 /** All ports of one `createToolport`: the plain one, and one for each principal. */
-import type { FilterSet } from "../catalog/filters/filter-set.js";
+import type { FilterSet } from "../catalog/filters/filters.js";
 import type { GatewayAccess } from "./gateway-access.js";
 import type { LeanParts } from "./lean/lean-parts.js";
 import type { OAuthCallbackOptions } from "./oauth-callback.js";

@@ -2,7 +2,7 @@
 import { Catalog } from "../catalog/catalog.js";
 import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
-import type { SharedSnapshots } from "../catalog/shared-snapshots.js";
+import type { SharedSnapshots } from "../catalog/build-snapshot.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ConnectionParts } from "../connection/connection-parts.js";
 import type { StateChange } from "../connection/connection-state.js";

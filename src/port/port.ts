@@ -2,8 +2,7 @@
 
 import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
-import type { Catalog } from "../catalog/catalog.js";
-import { toDiscoveryError } from "../catalog/discovery-error.js";
+import { type Catalog, toDiscoveryError } from "../catalog/catalog.js";
 import type { ListKey } from "../catalog/server-lists.js";
 import type { ConnectionParts } from "../connection/connection-parts.js";
 import { ConnectionPool } from "../connection/connection-pool.js";

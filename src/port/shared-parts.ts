@@ -1,5 +1,5 @@
 /** Dependencies that all users of one `createToolport` share. */
-import { createFilterSet, type FilterSet } from "../catalog/filters/filter-set.js";
+import { createFilterSet, type FilterSet } from "../catalog/filters/filters.js";
 import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";

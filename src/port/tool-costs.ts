@@ -1,5 +1,5 @@
 /** What the definitions of the tools cost a model in tokens. */
-import { definitionBytes, definitionText } from "../catalog/search/definition-size.js";
+import { definitionBytes, definitionText } from "../catalog/search/deferred-tools.js";
 import type { WaitOptions } from "../connection/server-connection.js";
 import { ConfigError } from "../errors/config-error.js";
 import type { ToolInfo } from "../model/tool-info.js";

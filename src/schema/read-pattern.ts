@@ -1,4 +1,4 @@
-/** Regular expressions of JSON Schemas, which servers write for Python, Go and Java too: read as JavaScript, and told apart by how slow they may be. */
+/** Regular expressions of JSON Schemas, which servers write for Python, Go and Java too: reads them as JavaScript, and finds those that may be slow. */
 
 /** Character sets of one letter. `b` and `B` are assertions, and `b` is a backspace in a class. */
 const SETS = "dDwWsS";

@@ -1,7 +1,6 @@
 /** Searching the tools of 20 real servers: what is found, and how long the answers for models are. */
 import { describe, expect, it } from "vitest";
-import { searchAnswer } from "../../src/catalog/search/search-answer.js";
-import { createSearchIndex } from "../../src/catalog/search/search-index.js";
+import { createSearchIndex, searchAnswer } from "../../src/catalog/search/search-index.js";
 import type { ToolInfo } from "../../src/model/tool-info.js";
 import { collectedTools as tools } from "../support/definitions.js";
 

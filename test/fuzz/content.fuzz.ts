@@ -13,7 +13,7 @@ import {
   toResponsesFile,
 } from "../../src/adapters/openai/content.js";
 import { resultParts } from "../../src/adapters/result-parts.js";
-import { partNote } from "../../src/content/part-note.js";
+import { partNote } from "../../src/content/content-part.js";
 import { resultSizeStep } from "../../src/execution/result-size.js";
 import type { ToolCall } from "../../src/execution/tool-call.js";
 import { type ContentBlock, type ToolResult, toToolResult } from "../../src/execution/tool-result.js";

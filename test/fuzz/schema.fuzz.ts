@@ -1,7 +1,7 @@
 /** No schema of a server causes an exception or a hang, or is modified. Derived schemas are JSON and idempotent. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { definitionHash } from "../../src/catalog/safety/definition-hash.js";
+import { definitionHash } from "../../src/catalog/safety/canonical-json.js";
 import { createSearchIndex } from "../../src/catalog/search/search-index.js";
 import { readSourceTool, type SourceTool } from "../../src/catalog/source-tool.js";
 import { generateClient } from "../../src/cli/commands/write-types.js";

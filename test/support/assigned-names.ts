@@ -1,7 +1,6 @@
 /** Lists of tools to name, and the rules for every list of names. */
 import { expect } from "vitest";
-import { assignNames, type NameOptions } from "../../src/catalog/names/assign-names.js";
-import { RESERVED_NAMES } from "../../src/catalog/names/name-owners.js";
+import { assignNames, type NameOptions, RESERVED_NAMES } from "../../src/catalog/names/assign-names.js";
 import { lookOf } from "../../src/catalog/safety/look-alikes.js";
 import type { SourceTool } from "../../src/catalog/source-tool.js";
 

@@ -1,7 +1,7 @@
 /** Runs the calls that an Anthropic model requested, and returns the message to append to the conversation. */
 
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { partNote } from "../../content/part-note.js";
+import { partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";

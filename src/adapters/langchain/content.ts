@@ -5,8 +5,7 @@ import {
   HumanMessage,
   type ContentBlock as LangChainBlock,
 } from "@langchain/core/messages";
-import { type ContentPart, toContentPart, toContentParts } from "../../content/content-part.js";
-import { partNote } from "../../content/part-note.js";
+import { type ContentPart, partNote, toContentPart, toContentParts } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { PromptResult } from "../../port/get-prompt.js";

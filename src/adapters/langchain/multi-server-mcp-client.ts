@@ -1,7 +1,7 @@
 /** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
-import { toolIdentity } from "../../catalog/names/plain-names.js";
+import { toolIdentity } from "../../catalog/names/assign-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
 import type { ReconnectOptions } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";

@@ -1,7 +1,7 @@
 /** Runs one call of a LangChain tool: calls the hooks, converts the result, and throws failures as LangChain expects them. */
 import { ToolMessage } from "@langchain/core/messages";
 import { ToolInputParsingException } from "@langchain/core/tools";
-import { partNote } from "../../content/part-note.js";
+import { partNote } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";

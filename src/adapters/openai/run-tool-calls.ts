@@ -1,6 +1,5 @@
 /** Runs the calls that an OpenAI model requested, and returns the messages to append to the conversation. */
-import type { ContentPart } from "../../content/content-part.js";
-import { partNote } from "../../content/part-note.js";
+import { type ContentPart, partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { createFilterSet } from "./filter-set.js";
-import { compileFilter, filterTools, type ToolFilters } from "./filters.js";
+import { compileFilter, createFilterSet, filterTools, type ToolFilters } from "./filters.js";
 
 const entry = (server: string, sourceName: string, name = sourceName) => ({
   server: { name: server },

@@ -10,8 +10,7 @@ import {
 } from "../../../test/support/assigned-names.js";
 import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import { lookOf } from "../safety/look-alikes.js";
-import type { NameOptions } from "./assign-names.js";
-import { RESERVED_NAMES } from "./name-owners.js";
+import { type NameOptions, RESERVED_NAMES } from "./assign-names.js";
 
 describe("one tool", () => {
   test.each<[string, Listed, Partial<NameOptions>, string]>([

@@ -1,10 +1,8 @@
-/** Gives every tool a public name: valid for every provider, unique, and stable over time. */
+/** Gives every tool and every prompt a public name: valid for every provider, unique, and stable over time. */
 import type { ServerRef } from "../../model/listed-tool.js";
-import { lookOf, mixesLookAlikes } from "../safety/look-alikes.js";
+import { lookOf, lookOfAscii, mixesLookAlikes } from "../safety/look-alikes.js";
 import type { SourceTool } from "../source-tool.js";
-import { NameOwners, RESERVED } from "./name-owners.js";
-import { type NamedTool, plainNames, toolIdentity } from "./plain-names.js";
-import { isSafeName, type NameParts } from "./safe-name.js";
+import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";
 
 export interface NameOptions {
   /** `server__tool` instead of `tool`. */
@@ -202,4 +200,148 @@ function remember(looks: Map<string, string>, look: string, identity: string): s
 function describe(identity: string): string {
   const [server, ...tool] = identity.split("\u0000");
   return `tool ${JSON.stringify(tool.join("\u0000"))} of server ${JSON.stringify(server)}`;
+}
+
+export interface NamedTool {
+  readonly server: ServerRef;
+  readonly tool: SourceTool;
+}
+
+/** Identifies a tool, independent of its public name. */
+export const toolIdentity = (server: string, sourceName: string): string => `${server}\u0000${sourceName}`;
+
+/**
+ * Undefined as soon as one tool cannot have the name it wants. Without collisions the order does not matter, and there are
+ * no issues to report.
+ */
+export function plainNames(
+  tools: readonly NamedTool[],
+  owners: NameOwners,
+  prefixesOf: (server: string) => readonly string[],
+): string[] | undefined {
+  const names: string[] = [];
+  let last: ServerRef | undefined;
+  let lead = "";
+  for (const { server, tool } of tools) {
+    const { sourceName } = tool;
+    // A name from the user's mapper.
+    if (tool.name !== sourceName) return undefined;
+    if (server !== last) lead = joinName({ prefixes: prefixesOf(server.name), tool: "" });
+    last = server;
+    const name = lead + sourceName;
+    if (!owners.claim(name, toolIdentity(server.name, sourceName))) return undefined;
+    names.push(name);
+  }
+  return names;
+}
+
+/** Names of Toolport's own tools, and of Anthropic's search that stands beside the tools of servers. No tool of a server gets one of them, or a name that looks like one. */
+export const RESERVED_NAMES: readonly string[] = [
+  "search_tools",
+  "call_tool",
+  "list_resources",
+  "read_resource",
+  "read_artifact",
+  "tool_search_tool_bm25",
+];
+
+/** The owner of the reserved names. No tool has this identity. */
+export const RESERVED = "toolport";
+
+export interface Assigned {
+  readonly name: string;
+  /** The name that the tool would have without provider rules and collisions. */
+  readonly wanted: string;
+  /** What {@link wanted} looks like, if that was needed. */
+  readonly look: string | undefined;
+  /** The owner of the first choice, if it is another tool. */
+  readonly holder: string | undefined;
+}
+
+export class NameOwners {
+  readonly #owners = new Map<string, string>();
+  readonly #kept = new Map<string, string>();
+
+  /**
+   * @param previous names given before, by identity: they stay, including those of tools that are no longer listed.
+   * @param reserved further names that no tool of a server gets
+   */
+  constructor(previous: ReadonlyMap<string, string>, reserved: readonly string[] = []) {
+    for (const name of [...RESERVED_NAMES, ...reserved]) this.#owners.set(lookOf(name), RESERVED);
+    for (const [identity, name] of previous) {
+      const look = lookOf(name);
+      if (!isSafeName(name) || this.#owners.has(look)) continue;
+      this.#owners.set(look, identity);
+      this.#kept.set(identity, name);
+    }
+  }
+
+  /** Gives a tool its plain name, if it is valid and free; false if {@link assign} has to find another. */
+  claim(name: string, identity: string): boolean {
+    if (!isSafeName(name)) return false;
+    const look = lookOfAscii(name);
+    const kept = this.#kept.size === 0 ? undefined : this.#kept.get(identity);
+    if (kept === undefined ? this.#owners.has(look) : kept !== name) return false;
+    if (kept === undefined) this.#owners.set(look, identity);
+    else this.#kept.delete(identity);
+    return true;
+  }
+
+  /** The name for a tool, and the owner of its first choice, if that is another tool. */
+  assign(parts: NameParts, identity: string): Assigned {
+    const plain = joinName(parts);
+    // The plain name if it is valid, or with invalid characters replaced, unless another tool has it.
+    const isSafe = isSafeName(plain);
+    const unmarked = isSafe ? plain : cleanName(parts);
+    const marked = unmarked === undefined ? markedNames(parts, identity) : undefined;
+    let name = unmarked ?? marked!.next().value;
+    let look = lookOf(name);
+    const owner = this.#owners.get(look);
+    const holder = owner === identity ? undefined : owner;
+    const wanted = { wanted: plain, look: isSafe ? look : undefined, holder };
+    const kept = this.#kept.get(identity);
+    if (kept !== undefined) {
+      this.#kept.delete(identity);
+      return { name: kept, ...wanted };
+    }
+    const others = owner === undefined ? undefined : (marked ?? markedNames(parts, identity));
+    while (others !== undefined && this.#owners.has(look)) {
+      name = others.next().value;
+      look = lookOf(name);
+    }
+    this.#owners.set(look, identity);
+    return { name, ...wanted };
+  }
+}
+
+/** A prompt as its server lists it. */
+interface ListedPrompt {
+  readonly server: string;
+  readonly item: Readonly<Record<string, unknown>>;
+}
+
+export class PromptNames {
+  readonly #naming: Pick<NameOptions, "prefix" | "additionalToolNamePrefix">;
+  #named: { readonly prompts: readonly ListedPrompt[]; readonly names: readonly string[] } | undefined;
+  #given: ReadonlyMap<string, string> | undefined;
+
+  constructor(naming: Pick<NameOptions, "prefix" | "additionalToolNamePrefix">) {
+    this.#naming = naming;
+  }
+
+  /** One name for each prompt, in their order; computed once for the same array. Prompts that had a name before keep it. */
+  of(prompts: readonly ListedPrompt[]): readonly string[] {
+    if (this.#named?.prompts === prompts) return this.#named.names;
+    const { prefix, additionalToolNamePrefix } = this.#naming;
+    const refs = new Map(prompts.map(({ server }) => [server, { name: server }]));
+    const named = prompts.map(({ server, item }) => {
+      const name = item["name"] as string;
+      // The rules need the name of a tool only.
+      return { server: refs.get(server)!, tool: { name, sourceName: name } as SourceTool };
+    });
+    const assigned = assignNames(named, { prefix, additionalToolNamePrefix, previous: this.#given });
+    this.#given = assigned.given;
+    this.#named = { prompts, names: assigned.names };
+    return assigned.names;
+  }
 }

@@ -2,8 +2,7 @@
 import { describe, expect, test } from "vitest";
 import { lookOf } from "../safety/look-alikes.js";
 import type { SourceTool } from "../source-tool.js";
-import { assignNames, type NameOptions } from "./assign-names.js";
-import { toolIdentity } from "./plain-names.js";
+import { assignNames, type NameOptions, toolIdentity } from "./assign-names.js";
 
 type Listed = readonly [server: string, tool: string];
 

@@ -1,9 +1,7 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
 import type { SourceTool } from "../source-tool.js";
-import { assignNames, type NameOptions } from "./assign-names.js";
-import { NameOwners } from "./name-owners.js";
-import { plainNames } from "./plain-names.js";
+import { assignNames, type NameOptions, NameOwners, plainNames } from "./assign-names.js";
 
 type Listed = readonly [server: string, tool: string];
 

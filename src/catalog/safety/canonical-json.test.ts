@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { canonicalJson } from "./canonical-json.js";
-import { definitionHash } from "./definition-hash.js";
+import { canonicalJson, definitionHash } from "./canonical-json.js";
 
 describe("canonical JSON", () => {
   test.each<[string, unknown, string]>([

@@ -1,5 +1,8 @@
 /** Decides which listed tools, prompts and resources are offered: the user's scan runs first, then the pins are compared. */
+
+import { CatalogError } from "../../errors/catalog-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import type { WithheldTool } from "../../model/tool-info.js";
 import type { ListKey, ServerLists } from "../server-lists.js";
 import type { ChangedTool, PinCheck, Pins } from "./pins.js";
 import { type ListItem, type ScanHook, scanItems, scanTools } from "./scan.js";
@@ -133,4 +136,22 @@ function warningOf({ unchecked }: PinCheck, { mode }: Pins): string {
   const { what, next, code } = toToolportError(first!.error);
   const advice = next === undefined ? "" : ` ${next}.`;
   return `${which} could not be compared with the pinned definitions and will be ${outcome}: ${what}.${advice} (${code})`;
+}
+
+/** `TOOL_CHANGED` if the user can accept a new definition, otherwise `TOOL_WITHHELD`. */
+export function withheldError({ server, name, reason }: WithheldTool): CatalogError {
+  return new CatalogError({
+    code: reason === CHANGED ? "TOOL_CHANGED" : "TOOL_WITHHELD",
+    server,
+    tool: name,
+    what: `The tool is withheld: ${reason}`,
+    next: adviceOn(reason),
+    reason,
+  });
+}
+
+function adviceOn(reason: string): string {
+  if (reason === CHANGED) return "Review the new definition, and accept it with approveTools()";
+  if (reason.startsWith(UNCHECKED)) return "Repair the store; the next call compares the definitions again";
+  return "Check the filters, or withheldTools in snapshot()";
 }

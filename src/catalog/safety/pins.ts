@@ -3,7 +3,7 @@ import { StateError } from "../../errors/state-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { SourceTool } from "../source-tool.js";
-import { definitionHash } from "./definition-hash.js";
+import { definitionHash } from "./canonical-json.js";
 
 /** What happens if the definition of a tool changed: nothing, a warning, or Toolport withholds the tool. */
 export type PinMode = "off" | "warn" | "block";

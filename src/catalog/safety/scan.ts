@@ -1,8 +1,7 @@
 /** Calls the user's scan for every text of a server that a model may read. */
-import type { ServerRef } from "../../model/listed-tool.js";
+import type { JsonSchema, ServerRef, ToolAnnotations } from "../../model/listed-tool.js";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";
-import { dataStrings, type ModelString, modelStrings } from "./model-strings.js";
 
 /** What is scanned: a tool, an entry of another list (resources by URI), or the instructions of the server. */
 export interface Scanned {
@@ -90,4 +89,142 @@ async function refusalOf(
   } catch (error) {
     return `The scan failed: ${String(error)}`;
   }
+}
+
+/** One string and its location. */
+export interface ModelString {
+  /** JSON Pointer into the tool; for a name, to the named value. */
+  readonly path: string;
+  readonly text: string;
+}
+
+/** The part of a tool that models may see. */
+export interface ModelVisibleTool {
+  readonly name?: string | undefined;
+  readonly sourceName?: string | undefined;
+  readonly title?: string | undefined;
+  readonly description?: string | undefined;
+  readonly inputSchema: JsonSchema;
+  readonly outputSchema?: JsonSchema | undefined;
+  readonly annotations?: ToolAnnotations | undefined;
+}
+
+const MAX_DEPTH = 128;
+const MAX_STRINGS = 20_000;
+const MAX_CHARACTERS = 2_000_000;
+
+/** Keywords whose keys are names that the server chose. */
+const NAMED = new Set([
+  "properties",
+  "patternProperties",
+  "$defs",
+  "definitions",
+  "dependentSchemas",
+  "dependentRequired",
+  "dependencies",
+]);
+/** Keywords with arbitrary values. */
+const DATA = new Set(["enum", "const", "default", "example", "examples"]);
+/** Keywords that contain schemas or settings. Any other key is invented by the server and counts as a string. */
+const KNOWN = new Set(
+  (
+    "$schema $id $ref $anchor $dynamicRef $dynamicAnchor $comment $vocabulary type title description format pattern " +
+    "required items prefixItems additionalItems unevaluatedItems additionalProperties unevaluatedProperties " +
+    "propertyNames contains minContains maxContains minItems maxItems uniqueItems minLength maxLength minimum maximum " +
+    "exclusiveMinimum exclusiveMaximum multipleOf minProperties maxProperties allOf anyOf oneOf not if then else " +
+    "contentEncoding contentMediaType contentSchema deprecated readOnly writeOnly nullable"
+  ).split(" "),
+);
+const TYPES = new Set(["string", "number", "integer", "boolean", "object", "array", "null"]);
+
+/** `schema`: keys are keywords. `names`: keys are names, values are schemas. `data`: both are arbitrary. */
+type Mode = "schema" | "names" | "data";
+
+interface Visit {
+  readonly value: unknown;
+  readonly path: string;
+  readonly mode: Mode;
+  readonly depth: number;
+}
+
+/**
+ * Lists names, titles, descriptions, parameter names, and every string in the schemas (enum, const, default, examples,
+ * `$comment`, unknown keywords), because providers send whole schemas to the model.
+ *
+ * @throws RangeError if the definition is too deep or too large to be scanned completely
+ */
+export function modelStrings(tool: ModelVisibleTool): ModelString[] {
+  const { strings, add } = collect();
+  const { name, sourceName, title, description, annotations } = tool;
+  const plain = { name, sourceName, title, description, "annotations/title": annotations?.title };
+  for (const [path, text] of Object.entries(plain)) if (typeof text === "string") add(text, `/${path}`);
+
+  walk(
+    [
+      { value: tool.outputSchema, path: "/outputSchema", mode: "schema", depth: 0 },
+      { value: tool.inputSchema, path: "/inputSchema", mode: "schema", depth: 0 },
+    ],
+    add,
+  );
+  return strings;
+}
+
+/**
+ * Lists every string and every key of plain data, such as a listed prompt or resource.
+ *
+ * @throws RangeError as {@link modelStrings} does
+ */
+export function dataStrings(value: unknown): ModelString[] {
+  const { strings, add } = collect();
+  walk([{ value, path: "", mode: "data", depth: 0 }], add);
+  return strings;
+}
+
+type Add = (text: string, path: string) => void;
+
+function collect(): { readonly strings: ModelString[]; readonly add: Add } {
+  const strings: ModelString[] = [];
+  let characters = 0;
+  return {
+    strings,
+    add(text, path) {
+      characters += text.length;
+      if (strings.length >= MAX_STRINGS || characters > MAX_CHARACTERS)
+        throw new RangeError("The definition has too much text to be scanned");
+      strings.push({ path, text });
+    },
+  };
+}
+
+function walk(visits: Visit[], add: Add): void {
+  for (let visit = visits.pop(); visit !== undefined; visit = visits.pop()) {
+    const { value, path, mode, depth } = visit;
+    if (typeof value === "string") add(value, path);
+    else if (typeof value === "object" && value !== null) {
+      if (depth >= MAX_DEPTH) throw new RangeError("The definition is nested too deep to be scanned");
+      for (const child of children(value, { path, mode, depth }, add).reverse()) visits.push(child);
+    }
+  }
+}
+
+function children(container: object, { path, mode, depth }: Omit<Visit, "value">, addName: Add): Visit[] {
+  const isArray = Array.isArray(container);
+  const visits: Visit[] = [];
+  for (const [key, value] of Object.entries(container)) {
+    const childPath = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    if (mode === "schema" && key === "type" && typeof value === "string" && TYPES.has(value)) continue;
+    if (!isArray && isName(key, mode)) addName(key, childPath);
+    visits.push({ value, path: childPath, mode: isArray ? mode : modeBelow(key, mode), depth: depth + 1 });
+  }
+  return visits;
+}
+
+const isName = (key: string, mode: Mode): boolean =>
+  mode !== "schema" || !(NAMED.has(key) || DATA.has(key) || KNOWN.has(key));
+
+function modeBelow(key: string, mode: Mode): Mode {
+  if (mode === "names") return "schema";
+  if (mode === "data" || DATA.has(key)) return "data";
+  if (NAMED.has(key)) return "names";
+  return KNOWN.has(key) ? "schema" : "data";
 }

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { RESERVED_NAMES } from "../names/name-owners.js";
+import { RESERVED_NAMES } from "../names/assign-names.js";
 import {
   CALL_TOOL_NAME,
   deferredTools,
@@ -8,8 +8,7 @@ import {
   readSearchArguments,
   SEARCH_TOOLS_NAME,
 } from "./deferred-tools.js";
-import { searchAnswer } from "./search-answer.js";
-import { createSearchIndex } from "./search-index.js";
+import { createSearchIndex, searchAnswer } from "./search-index.js";
 
 const bytes = (value: unknown) => Buffer.byteLength(JSON.stringify(value));
 

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../../test/support/cpu-time.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { createSearchIndex } from "./search-index.js";
-import { searchWords, stem } from "./search-words.js";
+import { createSearchIndex, searchWords, stem } from "./search-index.js";
 
 const tool = (
   server: string,

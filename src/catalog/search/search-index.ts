@@ -1,8 +1,7 @@
-/** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. */
-
+/** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. Loaded with the first search: most programs show all tools. */
 import type { ToolInfo } from "../../model/tool-info.js";
-import { createNameIndex } from "./exact-names.js";
-import { createWordCutter, searchWords, stem } from "./search-words.js";
+import { compactSchema } from "../../schema/derive/compact-schema.js";
+import { cutText, tidyText } from "../../util/shorten-text.js";
 
 /** A match. Scores are comparable within one search only. */
 export interface SearchMatch {
@@ -216,3 +215,168 @@ function best(scores: Float64Array, tools: readonly ToolInfo[], size: number): S
   }
   return matches.sort(byScore).slice(0, size);
 }
+
+/** Maximum size of the definitions of tools that the query names; more would defeat the purpose. */
+const MAX_NAMED_CHARACTERS = 32_000;
+/** Maximum size with the definitions of other matches: about 1,200 tokens. */
+const MAX_ANSWER_CHARACTERS = 5_000;
+const MAX_SHORT_DESCRIPTION = 200;
+
+/**
+ * The result of `search_tools` as compact JSON. The best match is always complete, and so are tools that the query names, within a
+ * generous limit. Other matches are complete while the answer is short; the rest are only named.
+ */
+export function searchAnswer(matches: readonly SearchMatch[]): string {
+  if (matches.length === 0) return JSON.stringify({ tools: [], hint: "Nothing found. Try other words." });
+  let size = 0;
+  let shortened = false;
+  const tools = matches.map(({ tool, isNamed }, index) => {
+    const whole = wholeDefinition(tool);
+    const limit = isNamed ? MAX_NAMED_CHARACTERS : MAX_ANSWER_CHARACTERS;
+    const isWhole = index === 0 || size + whole.length <= limit;
+    if (!isWhole) shortened = true;
+    const text = isWhole ? whole : shortDefinition(tool);
+    size += text.length;
+    return text;
+  });
+  const hint = "Search for the exact names of tools to see their inputSchema.";
+  return `{"tools":[${tools.join(",")}]${shortened ? `,"hint":${JSON.stringify(hint)}` : ""}}`;
+}
+
+/** Written shorter, with the same meaning: this text is for models only. */
+function wholeDefinition({ name, title, description, inputSchema }: ToolInfo): string {
+  return JSON.stringify({
+    name,
+    title,
+    description: description && tidyText(description),
+    inputSchema: compactSchema(inputSchema, { dropsTypes: true, typeLists: true }),
+  });
+}
+
+function shortDefinition({ name, title, description }: ToolInfo): string {
+  const short = description && cutText(tidyText(description).replace(/\s+/g, " "), MAX_SHORT_DESCRIPTION);
+  return JSON.stringify({ name, title, description: short });
+}
+
+/** Many long names may stand in one query; only names are looked for beyond the length of a usual query. */
+const MAX_NAMING_CHARACTERS = 8_000;
+const MAX_NAME_WORD = 512;
+const SEPARATORS = /[\s,;|()[\]{}"'`<>]+/;
+/** Separators inside words that are no names themselves, as in `create_issue/list_issues` or `name=create_issue`. */
+const INNER_SEPARATORS = /[/:=.!?&+]+/;
+const QUOTED = /["'`]([^"'`]+)["'`]/g;
+/** One word of a language, such as `search` or `Fetch`. */
+const PLAIN_WORD = /^(?:\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+)$/u;
+
+export interface NameIndex {
+  /** The positions of the tools that the query names, in any case. */
+  find(query: string): ReadonlySet<number>;
+}
+
+/** @param isStopWord for words that may stand between names without being a part of the question */
+export function createNameIndex(
+  tools: readonly ToolInfo[],
+  isStopWord: (word: string) => boolean,
+): NameIndex {
+  const byName = new Map<string, number[]>();
+  for (const [index, { name, sourceName }] of tools.entries()) {
+    for (const key of new Set([name.toLowerCase(), sourceName.toLowerCase()])) {
+      const same = byName.get(key);
+      if (same === undefined) byName.set(key, [index]);
+      else same.push(index);
+    }
+  }
+  /** A name such as `search` is a usual word of questions too. */
+  const isPlain = (key: string): boolean =>
+    byName.get(key)!.every((index) => {
+      const { name, sourceName } = tools[index]!;
+      return PLAIN_WORD.test(key === name.toLowerCase() ? name : sourceName);
+    });
+
+  const keysOf = (word: string): string[] => {
+    if (word.length > MAX_NAME_WORD) return [word];
+    const bare = word.replace(/^[.:!?]+|[.:!?]+$/g, "");
+    const whole = [word, bare].find((key) => byName.has(key));
+    return whole === undefined ? bare.split(INNER_SEPARATORS).filter((part) => part !== "") : [whole];
+  };
+
+  return {
+    find(query) {
+      const text = query.slice(0, MAX_NAMING_CHARACTERS).toLowerCase().trim();
+      const words = text.split(SEPARATORS).flatMap(keysOf);
+      const isList = words.every((word) => byName.has(word) || isStopWord(word));
+      const isMeant = (key: string): boolean => byName.has(key) && (isList || !isPlain(key));
+      const quoted = [...text.matchAll(QUOTED)].map(([, name]) => name!.trim());
+      // Names with spaces are found between commas, in quotation marks and as the whole query.
+      const between = text.split(/[,;\n]/).map((part) => part.trim());
+      const keys = [
+        ...[text, ...quoted].filter((key) => byName.has(key)),
+        ...[...between, ...words].filter(isMeant),
+      ];
+      return new Set(keys.flatMap((key) => byName.get(key)!));
+    },
+  };
+}
+
+const MAX_WORD = 64;
+/** Maximum size of the cache. */
+const MAX_KNOWN = 50_000;
+/** Scripts without spaces: every character is a word, and so is every pair. */
+const UNSPACED = /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Hangul}\p{Script=Thai}]/u;
+const ASCII = /^[\0-\x7f]*$/;
+
+/**
+ * A light stemmer: maps singular and plural, create, created and creating to the same text, which need not be a word.
+ */
+export function stem(word: string): string {
+  let root = word;
+  if (root.length > 4 && root.endsWith("ies")) root = `${root.slice(0, -3)}y`;
+  else if (root.length > 3 && root.endsWith("s") && !/(?:ss|us|is)$/.test(root)) root = root.slice(0, -1);
+  if (root.length > 5 && root.endsWith("ing")) root = undouble(root.slice(0, -3));
+  else if (root.length > 4 && root.endsWith("ed")) root = undouble(root.slice(0, -2));
+  return root.length > 3 && root.endsWith("e") ? root.slice(0, -1) : root;
+}
+
+const undouble = (root: string): string => (/([bdgmnprt])\1$/.test(root) ? root.slice(0, -1) : root);
+
+/** The words of a text, stemmed, in order, with repetitions. A joined word gives its parts and itself. */
+export function searchWords(text: string): string[] {
+  return createWordCutter()(text);
+}
+
+/** {@link searchWords} for many texts, with a cache of words. */
+export function createWordCutter(): (text: string) => string[] {
+  const known = new Map<string, readonly string[]>();
+  return (text) => {
+    const isAscii = ASCII.test(text);
+    const runs = isAscii ? text.match(/[a-zA-Z0-9]+/g) : text.normalize("NFKC").match(/[\p{L}\p{M}\p{N}]+/gu);
+    const words: string[] = [];
+    for (const run of runs ?? []) {
+      let cut = known.get(run);
+      if (cut === undefined) {
+        cut = UNSPACED.test(run) ? cutUnspaced(run) : cutSpaced(run);
+        if (known.size < MAX_KNOWN) known.set(run, cut);
+      }
+      for (const word of cut) words.push(word);
+    }
+    return words;
+  };
+}
+
+function cutSpaced(run: string): string[] {
+  const parts = run.match(/\p{Lu}+(?=\p{Lu}\p{Ll})|\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+|\p{N}+/gu) ?? [run];
+  return (parts.length > 1 ? [run, ...parts] : [run]).map(toWord);
+}
+
+function cutUnspaced(run: string): string[] {
+  const words: string[] = [];
+  const characters = [...run.toLowerCase()];
+  for (const [index, character] of characters.entries()) {
+    words.push(character);
+    const next = characters[index + 1];
+    if (next !== undefined) words.push(character + next);
+  }
+  return words;
+}
+
+const toWord = (run: string): string => stem(run.slice(0, MAX_WORD).toLowerCase());

@@ -1,9 +1,10 @@
 /** One program in its VM: runs it within its limits, sends its calls, and can put it into an image and continue it. */
-import { EvalFlags, type JSValueHandle, QuickJS } from "quickjs-wasi";
+
+import { gunzipSync, gzipSync } from "node:zlib";
+import { EvalFlags, JSException, type JSValueHandle, QuickJS, type Snapshot } from "quickjs-wasi";
 import { countContainers } from "../../util/json.js";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
-import { cpuLimit, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
-import { engineFailure } from "./engine-failure.js";
+import { cpuLimit, crashed, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
 import {
   FILE,
   isTimeout,
@@ -16,7 +17,6 @@ import {
   positionIn,
   positionInSource,
 } from "./parse-program.js";
-import { readImage, writeImage } from "./program-image.js";
 import { createVm, type ReadyVm, type VmHooks, vmOptions } from "./ready-vm.js";
 import { ThreadState } from "./thread-state.js";
 import type { CompiledWasm } from "./worker-messages.js";
@@ -416,4 +416,50 @@ export class ProgramVm {
       this.#listener.onLog(`[${this.#outputMissing} more characters of output were left out]`);
     this.#listener.onEnd(end);
   }
+}
+
+/** Characters of an error's message. */
+const MAX_MESSAGE = 4_000;
+
+export function engineFailure(failure: unknown): EndError {
+  const message = failure instanceof Error ? failure.message : "";
+  if (/out of memory|wasm_malloc/.test(message)) return memoryLimit();
+  // A callback of the program that nothing awaits, for example of queueMicrotask().
+  const [, name = "Error", thrown] = /^Job execution error: (?:(\w+): )?(.*)$/s.exec(message) ?? [];
+  if (thrown !== undefined) return { code: "THROWN", name, message: thrown.slice(0, MAX_MESSAGE) };
+  // The stack of the engine overflowed. It cannot continue, but the program is to blame.
+  if (failure instanceof RangeError || failure instanceof JSException)
+    return { code: "THROWN", name: failure.name, message };
+  return crashed("The engine that runs programs failed");
+}
+
+/** Stored in an image beside the memory of the VM. */
+export interface ImageHeader {
+  readonly api: number;
+  readonly main: number;
+  readonly pending: readonly number[];
+  readonly outputLeft: number;
+  readonly outputMissing: number;
+  readonly isTypeScript: boolean;
+  /** Where the engine goes on. */
+  readonly engine: Omit<Snapshot, "memory">;
+}
+
+export function writeImage(
+  header: Omit<ImageHeader, "engine">,
+  { memory, ...engine }: Snapshot,
+): Uint8Array<ArrayBuffer> {
+  const text = Buffer.from(JSON.stringify({ ...header, engine } satisfies ImageHeader));
+  const length = Buffer.alloc(4);
+  length.writeUInt32LE(text.length);
+  // The fastest level: most of the memory is empty. In two parts, so that the memory is not copied once more.
+  const parts = [Buffer.concat([length, text]), memory].map((part) => gzipSync(part, { level: 1 }));
+  return new Uint8Array(Buffer.concat(parts));
+}
+
+export function readImage(image: Uint8Array): { header: ImageHeader; snapshot: Snapshot } {
+  const bytes = gunzipSync(image);
+  const end = 4 + bytes.readUInt32LE(0);
+  const header = JSON.parse(bytes.toString("utf8", 4, end)) as ImageHeader;
+  return { header, snapshot: { ...header.engine, memory: bytes.subarray(end) } };
 }

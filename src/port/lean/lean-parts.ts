@@ -3,8 +3,9 @@
  *
  * A gateway passes it to its Toolport, so that programs without a gateway do not load it.
  */
+
+import { SharedSnapshots } from "../../catalog/build-snapshot.js";
 import { InternedLists } from "../../catalog/interned-lists.js";
-import { SharedSnapshots } from "../../catalog/shared-snapshots.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { RememberedEra } from "../../protocol/era-memory.js";
 import type { PortCore } from "../port-core.js";

@@ -1,15 +1,8 @@
 /** The tools that a port itself offers: which of them models see, and how they are called. */
 
-import { RESERVED_NAMES } from "../../catalog/names/name-owners.js";
+import { RESERVED_NAMES } from "../../catalog/names/assign-names.js";
 import { isSafeName } from "../../catalog/names/safe-name.js";
-import { chooseDeferred, type DeferralRules } from "../../catalog/search/deferral.js";
-import {
-  CALL_TOOL_NAME,
-  deferredTools,
-  readCallArguments,
-  readSearchArguments,
-  SEARCH_TOOLS_NAME,
-} from "../../catalog/search/deferred-tools.js";
+import { chooseDeferred, type DeferralRules, CALL_TOOL_NAME, deferredTools, readCallArguments, readSearchArguments, SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { resultSizeStep } from "../../execution/result-size.js";
@@ -266,7 +259,7 @@ class DeferredView {
     const port = this.#port;
     await port.bringUp(port.pool.all(), options);
     const { query, limit } = readSearchArguments(args);
-    const { searchAnswer } = await import("../../catalog/search/search-answer.js");
+    const { searchAnswer } = await import("../../catalog/search/search-index.js");
     return searchAnswer(await port.catalog.search(query, limit));
   }
 

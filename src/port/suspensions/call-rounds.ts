@@ -1,6 +1,6 @@
 /** Runs the rounds of a call that may be suspended, and saves their outcome. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { definitionHash } from "../../catalog/safety/definition-hash.js";
+import { definitionHash } from "../../catalog/safety/canonical-json.js";
 import type { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";

@@ -1,7 +1,6 @@
 /** Turns requests into the lines of a chain: each line contains the hash of the one before it. */
 import { createHash, randomBytes } from "node:crypto";
-import { canonicalJson } from "../../catalog/safety/canonical-json.js";
-import { definitionText } from "../../catalog/safety/definition-hash.js";
+import { canonicalJson, definitionText } from "../../catalog/safety/canonical-json.js";
 import {
   ARGUMENTS_PURPOSE,
   type AuditEntry,

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
 import { createPipe } from "../../../test/support/named-pipe.js";
-import { definitionHash } from "../../catalog/safety/definition-hash.js";
+import { definitionHash } from "../../catalog/safety/canonical-json.js";
 import { memoryStore } from "../../state/memory-store.js";
 import { loadGatewayKeys } from "../replicas/gateway-key.js";
 import { createSeal } from "../replicas/seal.js";

@@ -4,8 +4,7 @@ import {
   readSearchArguments,
   SEARCH_TOOLS_NAME,
 } from "../../catalog/search/deferred-tools.js";
-import { searchAnswer } from "../../catalog/search/search-answer.js";
-import { firstMatches } from "../../catalog/search/search-index.js";
+import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
