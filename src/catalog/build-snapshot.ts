@@ -57,7 +57,7 @@ export interface CatalogSource {
   readonly refused: ReadonlyMap<string, string>;
 }
 
-export interface BuildOptions {
+interface BuildOptions {
   filters: FilterSet;
   naming: NamingOptions;
   previous: CatalogSnapshot | undefined;
@@ -120,7 +120,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
 }
 
 /** The tools of one server that pass filters, pins and the scan. */
-export function offeredTools({ config, list, refused }: CatalogSource, filters: FilterSet): SourceTool[] {
+function offeredTools({ config, list, refused }: CatalogSource, filters: FilterSet): SourceTool[] {
   const passed = passing(list.tools, { name: config.name }, rulesOf(config, filters));
   return passed.tools.filter(({ sourceName }) => !refused.has(sourceName));
 }
@@ -197,7 +197,7 @@ export type ToolNameMapper = (server: ServerRef, tool: ListedTool) => string;
 export type ToolSpecificationMapper = (server: ServerRef, tool: ListedTool) => ListedTool;
 
 /** Calls a mapper for one tool; if it throws, the tool stays unchanged. */
-export function mapTool<Tool extends ListedTool>(
+function mapTool<Tool extends ListedTool>(
   mapper: ToolSpecificationMapper | undefined,
   { server, tool }: { server: ServerRef; tool: Tool },
   report: (message: string) => void,

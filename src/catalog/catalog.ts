@@ -335,7 +335,7 @@ export class Catalog {
 }
 
 /** One entry of a list. */
-export interface ListedItem {
+interface ListedItem {
   readonly server: string;
   /** Tools only: the public name. */
   readonly name?: string | undefined;
@@ -346,7 +346,7 @@ export interface ListedItem {
 const toolItems = new WeakMap<CatalogIndex, readonly ListedItem[]>();
 
 /** All tools that are offered. Returns the same array for the same index. */
-export function listedTools(index: CatalogIndex): readonly ListedItem[] {
+function listedTools(index: CatalogIndex): readonly ListedItem[] {
   let items = toolItems.get(index);
   if (items === undefined) {
     items = [...index.byName.values()].map((entry) => ({
@@ -382,7 +382,7 @@ const FIELDS = [
 ] satisfies (keyof ToolInfo)[];
 
 /** The entries of another list, without those that the scan withholds. */
-export function listedItems(
+function listedItems(
   server: string,
   kept: Kept | undefined,
   list: Exclude<ListKey, "tools">,

@@ -21,7 +21,7 @@ export interface SourceTool extends ListedTool {
   readonly definedBy?: string | undefined;
 }
 
-export type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };
+type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };
 
 const NO_HEADERS: readonly ParamHeader[] = [];
 const MAX_SHOWN_NAME = 200;

@@ -21,7 +21,7 @@ interface Expression {
   readonly variables: readonly Variable[];
 }
 
-export interface UriTemplate {
+interface UriTemplate {
   /** All variables, each once, in the order of the template. */
   readonly names: readonly string[];
   /** Required variables: all except those of a query. */

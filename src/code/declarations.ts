@@ -6,7 +6,7 @@ import { createTypeWriter, NameSet, type TypeStyle, wordsOf } from "../schema/ty
 import { cutText } from "../util/shorten-text.js";
 import type { ProgramApi, ProgramServer, ProgramTool } from "./program-api.js";
 
-export interface DeclarationOptions {
+interface DeclarationOptions {
   /** Descriptions of tools and parameters. @default true */
   readonly comments?: boolean | undefined;
   /** Only these tools, with the names that they have among all. @default all */

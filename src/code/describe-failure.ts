@@ -11,7 +11,7 @@ export interface Failure extends Pick<EndError, "name" | "message" | "line" | "c
   readonly code: CodeErrorCode;
 }
 
-export interface FailureFacts {
+interface FailureFacts {
   readonly source: string;
   /** Members of `tools`. */
   readonly members: Readonly<Record<string, readonly string[]>>;

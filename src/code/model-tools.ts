@@ -27,10 +27,10 @@ export const SEARCH_NAME = "search";
 export const EXECUTE_NAME = "execute";
 
 /** The limits that a model has to know. */
-export type ToldLimits = { readonly [Key in "calls" | "timeMs" | "cpuMs" | "resultBytes"]: number };
+type ToldLimits = { readonly [Key in "calls" | "timeMs" | "cpuMs" | "resultBytes"]: number };
 
 /** How the model learns the tools. */
-export type Discovery = {
+type Discovery = {
   readonly [Key in "discovery" | "declareTokens"]-?: NonNullable<CodeModeOptions[Key]>;
 };
 
@@ -114,7 +114,7 @@ function serversNamed({ servers }: ProgramApi): string {
 }
 
 /** The part of a port that a search needs. */
-export interface ToolFinder {
+interface ToolFinder {
   searchTools(query: string, options: { limit: number; signal?: AbortSignal }): Promise<ToolInfo[]>;
 }
 
@@ -186,7 +186,7 @@ function countByTool(calls: readonly CodeCall[]): Record<string, number> {
   return Object.fromEntries(counts);
 }
 
-export interface ToolSourceParts extends Pick<CodeMode, "execute" | "resume">, Discovery {
+interface ToolSourceParts extends Pick<CodeMode, "execute" | "resume">, Discovery {
   readonly toolport: Pick<Toolport, "searchTools" | "callTool">;
   readonly limits: ToldLimits;
   /** The tools that programs may call now. */

@@ -198,10 +198,10 @@ function readArguments(json: string | undefined): Readonly<Record<string, unknow
 }
 
 /** Code of the error for a tool that reports failure. */
-export const TOOL_FAILED = "TOOL_ERROR";
+const TOOL_FAILED = "TOOL_ERROR";
 
 /** Structured content if there is any, else the text. Images and files stay at the host; the program gets a note. */
-export function toAnswer(
+function toAnswer(
   result: ToolResult,
   { tool, artifacts }: { tool: ToolInfo; artifacts: Artifacts | undefined },
 ): ProgramAnswer {
@@ -237,12 +237,12 @@ function isJson(text: string): boolean {
   }
 }
 
-export const toError = (code: string, message: string): ProgramAnswer => ({
+const toError = (code: string, message: string): ProgramAnswer => ({
   error: { name: "ToolError", code, message },
 });
 
 /** Errors of Toolport are written for users. Other errors may contain anything of the host. */
-export const toThrown = (error: unknown): ProgramAnswer =>
+const toThrown = (error: unknown): ProgramAnswer =>
   ToolportError.isInstance(error)
     ? toError(error.code, error.message)
     : toError("CALL_FAILED", "The call failed at the host.");

@@ -46,7 +46,7 @@ export interface ProgramReport {
 }
 
 /** What is known about a program that is continued. */
-export interface EarlierRun {
+interface EarlierRun {
   readonly image: Uint8Array;
   readonly pending: readonly Pick<SuspendedProgramCall, "id" | "tool" | "args">[];
   readonly calls: readonly CodeCall[];
@@ -268,7 +268,7 @@ function reporter(onProgress: CallToolOptions["onProgress"]): (message: string) 
 }
 
 /** Receives what happens to one program. Its functions must not throw. */
-export interface ProgramWatcher {
+interface ProgramWatcher {
   /** A call was made or has ended, or there is a new line. */
   changed(report: ProgramReport): void;
   ended(outcome: CodeOutcome | PausedProgram): void;

@@ -201,7 +201,7 @@ const bytesNote = (part: BytesPart): string =>
   `${part.kind === "blob-resource" ? "" : `${part.kind}, `}${part.mimeType ?? "unknown type"}, ${bytesOf(part.data)} bytes`;
 
 /** Valid bytes. */
-export interface MediaBytes {
+interface MediaBytes {
   /** Standard base64, padded, without line breaks. */
   readonly data: string;
   /** Lower case, without parameters; undefined if neither the server nor the bytes specify it. */
@@ -209,7 +209,7 @@ export interface MediaBytes {
 }
 
 /** Either the bytes, or why they cannot be used: the end of a sentence that begins with the block's type. */
-export type BytesReading = MediaBytes | { readonly problem: string };
+type BytesReading = MediaBytes | { readonly problem: string };
 
 /** Types with a known signature, so that a wrong type can be corrected. */
 const RASTER = new Set(["image/png", "image/jpeg", "image/gif", "image/webp"]);
@@ -230,7 +230,7 @@ const MAX_MEDIA_TYPE = 100;
  * Reads base64. Also accepts a data URI, base64url, line breaks and missing padding; the last three only if the bytes
  * are a file of a known type, because otherwise any word would be valid base64.
  */
-export function readBytes(
+function readBytes(
   given: unknown,
   declaredType: unknown,
   expected?: "image" | "audio" | undefined,

@@ -17,7 +17,7 @@ import {
 } from "./schema-validator.js";
 
 /** One validation. */
-export interface ValidationRun {
+interface ValidationRun {
   value: unknown;
   budget: ValidationBudget;
   /** A schema that was stopped after less time than this is tried again. */
@@ -28,7 +28,7 @@ export interface ValidationRun {
 const SLOW_FOR_MS = 60_000;
 
 /** A compiled schema with its state. */
-export interface PreparedSchema {
+interface PreparedSchema {
   readonly compiled: CompiledSchema | string;
   readonly linear: LinearPatterns | undefined;
   /** Until when validating against it fails at once (`performance.now()`). */

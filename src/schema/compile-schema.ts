@@ -32,7 +32,7 @@ export interface CompiledSchema {
 }
 
 /** What the compiler needs to know about the validator. */
-export interface CompileContext {
+interface CompileContext {
   /** Formats that the validator knows; others are ignored. */
   isFormat: (format: string) => boolean;
 }
@@ -300,7 +300,7 @@ export function acceptSeveral(node: SchemaNode): void {
   else node["allOf"] = [...((node["allOf"] as unknown[]) ?? []), { anyOf: oneOf }];
 }
 
-export interface SchemaMeasure {
+interface SchemaMeasure {
   /** Maximum number of subschemas that apply to the same value. */
   readonly weight: number;
   /** Whether the cost may grow faster than the value. */

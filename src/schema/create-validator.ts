@@ -114,7 +114,7 @@ function ownCheck(validator: SchemaValidatorFactory): PreparableCheck {
 }
 
 /** True: valid. False: unknown. */
-export type Acceptance = (value: unknown) => boolean;
+type Acceptance = (value: unknown) => boolean;
 
 /** Keywords that do not constrain values. */
 const ANNOTATIONS: ReadonlySet<string> = new Set([

@@ -258,7 +258,7 @@ function typeOf(value: unknown): string {
 }
 
 /** `must be a string or null, but is a number`. */
-export function typeMessage(types: readonly string[], value: unknown): string {
+function typeMessage(types: readonly string[], value: unknown): string {
   const words = [...new Set(types.map((type) => TYPE_WORDS[type] ?? type))];
   // More precise than "must be an integer, but is a number".
   const actual =
@@ -267,7 +267,7 @@ export function typeMessage(types: readonly string[], value: unknown): string {
 }
 
 /** `must be one of "a", "b"`. */
-export function choiceMessage(choices: readonly unknown[]): string {
+function choiceMessage(choices: readonly unknown[]): string {
   if (choices.length === 0) return "cannot be valid: the schema allows no value";
   const shown = choices.slice(0, MAX_CHOICES).map((choice) => cut(JSON.stringify(choice) ?? "?"));
   if (shown.length === 1 && choices.length === 1) return `must be ${shown[0]}`;
@@ -279,7 +279,7 @@ export function choiceMessage(choices: readonly unknown[]): string {
 const nameText = (name: string): string => (/^[\w.$-]+$/.test(name) ? cut(name) : JSON.stringify(cut(name)));
 
 /** `is not a parameter; did you mean "a"? There are: a, b`. */
-export function unknownNameMessage(names: readonly string[], meant: string | undefined): string {
+function unknownNameMessage(names: readonly string[], meant: string | undefined): string {
   if (names.length === 0) return "is not a parameter; there are none";
   const shown = names.slice(0, MAX_CHOICES).map(nameText).join(", ");
   const more = names.length > MAX_CHOICES ? ` and ${names.length - MAX_CHOICES} more` : "";
@@ -296,14 +296,14 @@ const LISTS: Readonly<Record<string, string>> = {
 };
 
 /** A hint how to correct the value; undefined if {@link messageFor} already says it. */
-export function adviceFor(keyword: string, node: SchemaNode, value: unknown): string | undefined {
+function adviceFor(keyword: string, node: SchemaNode, value: unknown): string | undefined {
   if (keyword !== "type" || node["type"] !== "array" || Array.isArray(value)) return undefined;
   const { type } = (node["items"] ?? {}) as SchemaNode;
   return `must be an array: write ${LISTS[String(type)] ?? "[ … ]"}`;
 }
 
 /** The message when `keyword` of `node` fails for `value`. */
-export function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
+function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
   const limit = node[keyword];
   switch (keyword) {
     case "type":
@@ -359,7 +359,7 @@ const MAX_PATH = 300;
 const NAME = /^[A-Za-z_$][\w$]*$/;
 
 /** The keys of a location: `#/a/b%20c` is a, then `b c`. */
-export function keysOf(location: string): string[] {
+function keysOf(location: string): string[] {
   return location
     .split("/")
     .slice(1)
@@ -367,7 +367,7 @@ export function keysOf(location: string): string[] {
 }
 
 /** The part of `value` at a location, and its path. */
-export function lookUp(value: unknown, location: string): { path: string; part: unknown } {
+function lookUp(value: unknown, location: string): { path: string; part: unknown } {
   let path = "$";
   let part = value;
   for (const key of keysOf(location)) {

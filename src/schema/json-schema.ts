@@ -49,7 +49,7 @@ export function keywordKind(keyword: string, value: unknown): KeywordKind {
 }
 
 /** The schemas directly inside a schema. */
-export function* subschemas(schema: Readonly<Record<string, unknown>>): Generator<Record<string, unknown>> {
+function* subschemas(schema: Readonly<Record<string, unknown>>): Generator<Record<string, unknown>> {
   for (const [keyword, value] of Object.entries(schema)) {
     const kind = keywordKind(keyword, value);
     if (kind === "schema") yield value as Record<string, unknown>;

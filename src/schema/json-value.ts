@@ -3,7 +3,7 @@
 const MAX_DEPTH = 500;
 
 /** The value as JSON, or why it cannot be converted. */
-export type JsonValue = { readonly value: unknown } | { readonly problem: string };
+type JsonValue = { readonly value: unknown } | { readonly problem: string };
 
 /** Returns the same value if it is JSON already, otherwise a copy. Never changes its argument. */
 export function toJsonValue(value: unknown): JsonValue {

@@ -4,7 +4,7 @@ import { visibleText } from "../util/visible-text.js";
 import { isObject, resolveLocalRef } from "./json-schema.js";
 
 /** One property of an object type. */
-export interface TypeMember {
+interface TypeMember {
   /** A valid property name, quoted where necessary. */
   readonly name: string;
   readonly isOptional: boolean;
@@ -43,14 +43,14 @@ const MAX_DEPTH = 24;
 /** Longer enums become their base type, because the compiler has limits. */
 const MAX_VALUES = 200;
 
-export interface TypeWriter {
+interface TypeWriter {
   /** The schema as a type expression. */
   write(schema: unknown): string;
   /** Declarations of types that `$ref` refers to. */
   readonly declarations: readonly string[];
 }
 
-export interface TypeWriterOptions {
+interface TypeWriterOptions {
   /** Prefix of the types that the schema declares. */
   readonly name: string;
   readonly names: NameSet;

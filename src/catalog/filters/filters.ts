@@ -21,7 +21,7 @@ export interface ToolFilters {
 }
 
 /** Why a tool is not offered. */
-export interface FilterRefusal {
+interface FilterRefusal {
   readonly reason: string;
   /** The filter itself failed, so a warning is needed. */
   readonly broken: boolean;
@@ -31,7 +31,7 @@ export interface FilterRefusal {
 export type CompiledFilter = (server: ServerRef, tool: FilterableTool) => FilterRefusal | undefined;
 
 /** A tool as listed, or with its public name as `tools()` returns it. */
-export type FilterableTool = ListedTool & { readonly sourceName: string };
+type FilterableTool = ListedTool & { readonly sourceName: string };
 
 type NameTest = (server: ServerRef, tool: FilterableTool) => boolean;
 
@@ -94,7 +94,7 @@ export function compileFilter(
   };
 }
 
-export interface FilteredTools<Entry> {
+interface FilteredTools<Entry> {
   readonly tools: readonly Entry[];
   /** Left out by the rules. */
   readonly excluded: readonly WithheldTool[];

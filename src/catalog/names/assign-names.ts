@@ -38,7 +38,7 @@ export interface NameIssue {
   readonly reason: string;
 }
 
-export interface AssignedNames {
+interface AssignedNames {
   /** One for each tool, in the order of the tools. */
   readonly names: readonly string[];
   readonly issues: readonly NameIssue[];
@@ -202,7 +202,7 @@ function describe(identity: string): string {
   return `tool ${JSON.stringify(tool.join("\u0000"))} of server ${JSON.stringify(server)}`;
 }
 
-export interface NamedTool {
+interface NamedTool {
   readonly server: ServerRef;
   readonly tool: SourceTool;
 }
@@ -246,9 +246,9 @@ export const RESERVED_NAMES: readonly string[] = [
 ];
 
 /** The owner of the reserved names. No tool has this identity. */
-export const RESERVED = "toolport";
+const RESERVED = "toolport";
 
-export interface Assigned {
+interface Assigned {
   readonly name: string;
   /** The name that the tool would have without provider rules and collisions. */
   readonly wanted: string;

@@ -8,10 +8,10 @@ import type { ChangedTool, PinCheck, Pins } from "./pins.js";
 import { type ListItem, type ScanHook, scanItems, scanTools } from "./scan.js";
 
 /** Reason for withholding a tool whose definition differs from the pinned one. */
-export const CHANGED = "Its definition changed since it was pinned";
+const CHANGED = "Its definition changed since it was pinned";
 
 /** Start of the reason for withholding a tool whose definition could not be compared with the pinned one. */
-export const UNCHECKED = "Its definition could not be compared with the pinned one";
+const UNCHECKED = "Its definition could not be compared with the pinned one";
 
 /** What is withheld, and why. */
 export interface Examined {
@@ -36,7 +36,7 @@ export const NOT_EXAMINED: Examined = {
   isPinCheckDue: false,
 };
 
-export interface ExaminationRules {
+interface ExaminationRules {
   readonly scan: ScanHook | undefined;
   readonly pins: Pins;
   readonly onToolChanged: (change: ChangedTool) => void;

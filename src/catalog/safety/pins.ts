@@ -17,7 +17,7 @@ export interface ChangedTool {
 }
 
 /** A tool whose definition could not be compared with its pin, and why. */
-export interface UncheckedTool {
+interface UncheckedTool {
   readonly tool: string;
   readonly error: unknown;
 }
@@ -34,7 +34,7 @@ type Hashes = Readonly<Record<string, string>>;
 
 const ALL_FINE: PinCheck = { changed: [], unchecked: [], isIncomplete: false };
 
-export interface PinParts {
+interface PinParts {
   readonly store: Store;
   readonly principal: string | undefined;
   /** Returns the `serverIdentity` of a server; undefined if no entry has this name. */

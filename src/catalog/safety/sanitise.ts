@@ -3,7 +3,7 @@
 import type { ListedTool } from "../../model/listed-tool.js";
 import { isNeverShown, isPlainAscii, replaceHidden } from "../../util/visible-text.js";
 
-export interface SanitisedText {
+interface SanitisedText {
   readonly text: string;
   /** Number of characters removed or replaced. */
   readonly removed: number;
@@ -34,7 +34,7 @@ export function sanitiseText(text: string): SanitisedText {
 /** Number of characters that {@link sanitiseText} would remove. */
 const countSuspicious = (text: string): number => sanitiseText(text).removed;
 
-export interface SuspiciousStrings {
+interface SuspiciousStrings {
   /** Characters that {@link sanitiseText} would remove, in all strings and keys together. */
   readonly count: number;
   /** JSON Pointers to the first strings and keys with such characters. */

@@ -99,7 +99,7 @@ export interface ModelString {
 }
 
 /** The part of a tool that models may see. */
-export interface ModelVisibleTool {
+interface ModelVisibleTool {
   readonly name?: string | undefined;
   readonly sourceName?: string | undefined;
   readonly title?: string | undefined;
@@ -174,7 +174,7 @@ export function modelStrings(tool: ModelVisibleTool): ModelString[] {
  *
  * @throws RangeError as {@link modelStrings} does
  */
-export function dataStrings(value: unknown): ModelString[] {
+function dataStrings(value: unknown): ModelString[] {
   const { strings, add } = collect();
   walk([{ value, path: "", mode: "data", depth: 0 }], add);
   return strings;

@@ -92,7 +92,7 @@ export function readSearchArguments(args: Readonly<Record<string, unknown>>): {
   };
 }
 
-export type CallToolArguments =
+type CallToolArguments =
   | { readonly name: string; readonly args: Readonly<Record<string, unknown>> }
   | { readonly problem: string };
 
@@ -115,10 +115,10 @@ function parse(text: string): unknown {
 }
 
 /** When tools are deferred. */
-export type DeferMode = "auto" | "always" | "never";
+type DeferMode = "auto" | "always" | "never";
 
 /** The settings of one server that matter here. */
-export interface DeferringServer {
+interface DeferringServer {
   readonly defer?: boolean | undefined;
   readonly trustAnnotations?: boolean | undefined;
 }

@@ -268,13 +268,13 @@ const QUOTED = /["'`]([^"'`]+)["'`]/g;
 /** One word of a language, such as `search` or `Fetch`. */
 const PLAIN_WORD = /^(?:\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+)$/u;
 
-export interface NameIndex {
+interface NameIndex {
   /** The positions of the tools that the query names, in any case. */
   find(query: string): ReadonlySet<number>;
 }
 
 /** @param isStopWord for words that may stand between names without being a part of the question */
-export function createNameIndex(
+function createNameIndex(
   tools: readonly ToolInfo[],
   isStopWord: (word: string) => boolean,
 ): NameIndex {
@@ -345,7 +345,7 @@ export function searchWords(text: string): string[] {
 }
 
 /** {@link searchWords} for many texts, with a cache of words. */
-export function createWordCutter(): (text: string) => string[] {
+function createWordCutter(): (text: string) => string[] {
   const known = new Map<string, readonly string[]>();
   return (text) => {
     const isAscii = ASCII.test(text);

@@ -45,7 +45,7 @@ const WRAPPERS = [
 const NESTED: ProgramSyntaxError = { message: "The program is nested too deeply", isFinal: true };
 
 /** Compiles code in the VM, without running it. */
-export type Compile = (code: string) => void;
+type Compile = (code: string) => void;
 
 function syntaxErrorOf(source: string, compile: Compile): ProgramSyntaxError | undefined {
   for (const wrap of WRAPPERS) {
@@ -86,7 +86,7 @@ const runnable = (code: string, isTypeScript: boolean): ParsedProgram => ({
 });
 
 /** Converts TypeScript. It is stopped after this time: some short texts keep the parser busy for hours. */
-export interface Converter {
+interface Converter {
   readonly transform: typeof import("sucrase").transform;
   readonly limitMs: number;
 }

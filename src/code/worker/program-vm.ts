@@ -22,7 +22,7 @@ import { ThreadState } from "./thread-state.js";
 import type { CompiledWasm } from "./worker-messages.js";
 
 /** What a program runs in. */
-export interface VmSource {
+interface VmSource {
   readonly wasm: CompiledWasm;
   /** Used for a new program with the same limit. @default a VM is created */
   readonly ready?: ReadyVm | undefined;
@@ -31,7 +31,7 @@ export interface VmSource {
 }
 
 /** What the VM reports. */
-export interface VmListener {
+interface VmListener {
   /** Called first. */
   onOpened(vm: ProgramVm): void;
   /** The program begins to compute. */
@@ -421,7 +421,7 @@ export class ProgramVm {
 /** Characters of an error's message. */
 const MAX_MESSAGE = 4_000;
 
-export function engineFailure(failure: unknown): EndError {
+function engineFailure(failure: unknown): EndError {
   const message = failure instanceof Error ? failure.message : "";
   if (/out of memory|wasm_malloc/.test(message)) return memoryLimit();
   // A callback of the program that nothing awaits, for example of queueMicrotask().
@@ -434,7 +434,7 @@ export function engineFailure(failure: unknown): EndError {
 }
 
 /** Stored in an image beside the memory of the VM. */
-export interface ImageHeader {
+interface ImageHeader {
   readonly api: number;
   readonly main: number;
   readonly pending: readonly number[];
@@ -445,7 +445,7 @@ export interface ImageHeader {
   readonly engine: Omit<Snapshot, "memory">;
 }
 
-export function writeImage(
+function writeImage(
   header: Omit<ImageHeader, "engine">,
   { memory, ...engine }: Snapshot,
 ): Uint8Array<ArrayBuffer> {
@@ -457,7 +457,7 @@ export function writeImage(
   return new Uint8Array(Buffer.concat(parts));
 }
 
-export function readImage(image: Uint8Array): { header: ImageHeader; snapshot: Snapshot } {
+function readImage(image: Uint8Array): { header: ImageHeader; snapshot: Snapshot } {
   const bytes = gunzipSync(image);
   const end = 4 + bytes.readUInt32LE(0);
   const header = JSON.parse(bytes.toString("utf8", 4, end)) as ImageHeader;

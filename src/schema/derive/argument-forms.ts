@@ -114,7 +114,7 @@ function hasType(type: string, value: unknown): boolean {
 }
 
 /** `object`: the text is a JSON object. `any`: a JSON object or list if it can be parsed as one, otherwise the text itself. */
-export type JsonTextKind = "object" | "any";
+type JsonTextKind = "object" | "any";
 
 /** The keyword of a `SchemaTree` that requires JSON text. Not a keyword of JSON Schema. */
 export const JSON_TEXT = "JSON text";
@@ -146,7 +146,7 @@ export function collectJsonTexts(schema: unknown, found = new Map<object, JsonTe
 }
 
 /** Parses the value of a model. Also accepts the object itself. */
-export function readJsonText(value: unknown, kind: JsonTextKind): unknown {
+function readJsonText(value: unknown, kind: JsonTextKind): unknown {
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
   try {
     const parsed: unknown = JSON.parse(value);
@@ -157,5 +157,5 @@ export function readJsonText(value: unknown, kind: JsonTextKind): unknown {
 }
 
 /** Writes a value as a model sends it. */
-export const writeJsonText = (value: unknown): unknown =>
+const writeJsonText = (value: unknown): unknown =>
   typeof value === "object" && value !== null ? JSON.stringify(value) : value;

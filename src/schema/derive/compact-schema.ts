@@ -144,7 +144,7 @@ export function descriptionChange(
 }
 
 /** Which steps are taken. */
-export interface CompactSteps {
+interface CompactSteps {
   /** False if the target needs a `type` beside an `enum`. */
   readonly dropsTypes: boolean;
   /** Whether the target accepts `type: ["string", "null"]`. */

@@ -116,7 +116,7 @@ const PAIRS: readonly { min: string; max: string; say: (bounds: string, one: boo
 ];
 
 /** A sentence, and the keywords that it describes. */
-export interface Sentence {
+interface Sentence {
   readonly words: string;
   readonly keywords: readonly string[];
 }

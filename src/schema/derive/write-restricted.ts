@@ -205,7 +205,7 @@ function writeNever(tree: SchemaTree, to: Derivation): Json {
 const REST = ["additionalProperties", "unevaluatedProperties"];
 
 /** Writes the keywords for objects into `out`; returns descriptions of those that cannot be written. */
-export function writeObject(
+function writeObject(
   tree: SchemaTree,
   types: readonly string[] | undefined,
   out: Json,
@@ -315,7 +315,7 @@ function allowNull(schema: Json): Json {
 }
 
 /** Writes the keywords for items into `out`; returns descriptions of those that cannot be written. */
-export function writeList(
+function writeList(
   tree: SchemaTree,
   types: readonly string[] | undefined,
   out: Json,
@@ -372,7 +372,7 @@ const writeAnyItem = (tree: SchemaTree, to: Derivation): Json =>
   to.rules.message ? to.write(new SchemaTree(`${tree.at}/items`)) : {};
 
 /** Writes the schema as alternatives; undefined if it has none. Removes from `tree` what is described in words instead. */
-export function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
+function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   const alternatives = takeAlternatives(tree, to);
   if (alternatives === undefined) return undefined;
   const said = tree.only(ANNOTATIONS);

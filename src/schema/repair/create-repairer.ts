@@ -24,7 +24,7 @@ import {
 } from "./schema-parts.js";
 
 /** The user's validator, and the check that calls it. */
-export interface OwnValidator {
+interface OwnValidator {
   readonly validator: SchemaValidatorFactory;
   readonly check: SchemaCheck;
 }
@@ -117,7 +117,7 @@ function remembered<Value>(make: (schema: JsonSchema) => Value): (schema: JsonSc
 }
 
 /** A value with every possible repair. */
-export interface RepairedValue {
+interface RepairedValue {
   readonly value: unknown;
   readonly repairs: readonly ArgumentRepair[];
   /** The value matches the schema now. */
@@ -125,7 +125,7 @@ export interface RepairedValue {
 }
 
 /** The search took more steps or time than it may. */
-export class RepairGivenUp extends Error {}
+class RepairGivenUp extends Error {}
 
 export const MAX_LEVELS = 24;
 const MAX_STEPS = 2_000;
@@ -383,7 +383,7 @@ function itemParts(nodes: readonly SchemaNode[], index: number): Part[] {
 }
 
 /** The kinds of value that `type`, `enum` and `const` allow. */
-export type Kind = "null" | "boolean" | "number" | "string" | "array" | "object";
+type Kind = "null" | "boolean" | "number" | "string" | "array" | "object";
 
 const KINDS: readonly Kind[] = ["null", "boolean", "number", "string", "array", "object"];
 const MAX_JSON_TEXT = 1024 * 1024;
@@ -475,7 +475,7 @@ function isOneItem(value: unknown): boolean {
 export const lettersOf = (name: string): string => name.replace(/[^\p{L}\p{N}]/gu, "").toLowerCase();
 
 /** A value and the change that makes it, in the order of the rules. */
-export interface Candidate {
+interface Candidate {
   readonly value: unknown;
   readonly change: ArgumentRepair["change"];
 }

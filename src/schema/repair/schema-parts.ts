@@ -141,7 +141,7 @@ class PartWriter {
 
 export type Part = SchemaNode | true;
 
-export interface LenientSchema {
+interface LenientSchema {
   readonly compiled: CompiledSchema;
   /** The root as it was written, for the same `targets`. */
   readonly strictRoot: Part;
@@ -171,7 +171,7 @@ const asList = (value: unknown): Part[] => {
 const newMap = (): Record<string, Part> => Object.create(null);
 
 /** `compiled` must be fresh: its nodes become part of the result. */
-export function readLeniently(compiled: CompiledSchema): LenientSchema {
+function readLeniently(compiled: CompiledSchema): LenientSchema {
   const reader = new LenientReader(compiled);
   const root = reader.read(compiled.root, NO_NAMES);
   reader.finish();
