@@ -382,11 +382,7 @@ const FIELDS = [
 ] satisfies (keyof ToolInfo)[];
 
 /** The entries of another list, without those that the scan withholds. */
-function listedItems(
-  server: string,
-  kept: Kept | undefined,
-  list: Exclude<ListKey, "tools">,
-): ListedItem[] {
+function listedItems(server: string, kept: Kept | undefined, list: Exclude<ListKey, "tools">): ListedItem[] {
   if (kept === undefined) return [];
   const { lists, refusedItems } = kept;
   return lists[list].flatMap((item) => (refusedItems.has(item) ? [] : [{ server, item }]));

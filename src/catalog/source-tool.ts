@@ -1,7 +1,7 @@
 /** Reads a tool as its server lists it. An invalid tool does not affect the others. */
 import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
-import { checkToolSchemas, type SchemaFindings, type WatchedKey } from "../schema/check-schema.js";
+import { toolProblem } from "../schema/check-schema.js";
 import { isNestedDeeper } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
@@ -13,8 +13,6 @@ export interface SourceTool extends ListedTool {
   readonly raw: Readonly<Record<string, unknown>>;
   /** Number of invisible characters removed from titles and description. */
   readonly removedCharacters: number;
-  /** What of its schemas cannot be checked. */
-  readonly unchecked: readonly string[];
   /** Arguments that the modern era repeats as HTTP headers. */
   readonly paramHeaders: readonly ParamHeader[];
   /** The fallback server that defined the tool. */
@@ -44,7 +42,7 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
     return { withheld: { name: shown(name), reason: "The name is not a non-empty string" } };
   }
   const declared = withHeaders ? { key: PARAM_HEADER_KEY, isThere: false } : undefined;
-  const { problem, unchecked } = findingsOf(raw, declared);
+  const problem = problemOf(name, raw) ?? toolProblem(raw, declared);
   if (problem !== undefined) return { withheld: { name: shown(name), reason: problem } };
   // Hardly any tool has one, and the check of the schema already shows whether it does.
   const headers = declared?.isThere ? readParamHeaders(raw["inputSchema"] as JsonSchema) : NO_HEADERS;
@@ -62,7 +60,6 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
       description: texts.description,
       annotations: texts.annotations,
       removedCharacters: texts.removedCharacters,
-      unchecked,
       inputSchema: raw["inputSchema"] as Record<string, unknown>,
       outputSchema: objectOf(raw["outputSchema"]),
       icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,
@@ -74,12 +71,11 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   };
 }
 
-function findingsOf(raw: Record<string, unknown>, watched: WatchedKey | undefined): SchemaFindings {
-  const withhold = (problem: string): SchemaFindings => ({ problem, unchecked: [] });
-  if ((raw["name"] as string).length > 1_000) return withhold("The name is longer than 1000 characters");
+function problemOf(name: string, raw: Record<string, unknown>): string | undefined {
+  if (name.length > 1_000) return "The name is longer than 1000 characters";
   if (isNestedDeeper(raw, MAX_LEVELS + 1, SCHEMAS))
-    return withhold(`The definition is nested deeper than ${MAX_LEVELS} levels`);
-  return checkToolSchemas(raw, watched);
+    return `The definition is nested deeper than ${MAX_LEVELS} levels`;
+  return undefined;
 }
 
 /** A short text in place of a missing name, for logs. */

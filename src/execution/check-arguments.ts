@@ -3,7 +3,7 @@
 import type { CheckArguments } from "../config/server-entry.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
-import { sayUnchecked } from "../schema/check-schema.js";
+import { sayUnchecked, uncheckedParts } from "../schema/check-schema.js";
 import type { OnContradiction } from "./invalid-arguments.js";
 import type { ResolvedCall, SentArguments, ServerStep, ToolCall } from "./tool-call.js";
 
@@ -23,6 +23,7 @@ export const inputSchemaOf = ({ target, tool }: ResolvedCall): JsonSchema =>
   target.source?.inputSchema ?? tool.inputSchema;
 
 export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
+  const inspected = new WeakSet<object>();
   return async (call) => {
     const { args, added, options, checked, target, suspension } = call;
     // A later round repeats the arguments of the first one.
@@ -33,8 +34,11 @@ export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
     const mode = options.checkArguments ?? target.config.checkArguments ?? parts.mode;
     const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
     if (mode === "off") return recordSent(call, sentFor(call, filled));
-    const unchecked = target.source?.unchecked ?? [];
-    if (unchecked.length > 0) parts.onContradiction(call.tool, uncheckedMessage(call.tool, unchecked));
+    if (target.source !== undefined && !inspected.has(target.source)) {
+      inspected.add(target.source);
+      const unchecked = uncheckedParts(target.source.raw);
+      if (unchecked.length > 0) parts.onContradiction(call.tool, uncheckedMessage(call.tool, unchecked));
+    }
     const issues = await target.validator.validate(schema, filled, call.budget);
     if (issues.length === 0) return recordSent(call, sentFor(call, filled));
     // Loaded on first use: most calls are valid.

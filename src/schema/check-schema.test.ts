@@ -1,6 +1,23 @@
 import { describe, expect, it } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
-import { checkToolSchema, checkToolSchemas, type SchemaFindings } from "./check-schema.js";
+import { schemaProblem, toolProblem, uncheckedParts } from "./check-schema.js";
+
+interface SchemaFindings {
+  readonly problem?: string | undefined;
+  readonly unchecked: readonly string[];
+}
+
+function checkToolSchema(schema: unknown, role: "input" | "output"): SchemaFindings {
+  const problem = schemaProblem(schema, role);
+  return problem === undefined
+    ? { unchecked: uncheckedParts({ inputSchema: schema }) }
+    : { problem, unchecked: [] };
+}
+
+function checkToolSchemas(tool: { inputSchema: unknown; outputSchema: unknown }): SchemaFindings {
+  const problem = toolProblem(tool);
+  return problem === undefined ? { unchecked: uncheckedParts(tool) } : { problem, unchecked: [] };
+}
 
 const deep = (levels: number, wrap: (inner: unknown) => unknown): unknown => {
   let schema: unknown = { type: "string" };

@@ -1,8 +1,8 @@
 /**
  * Rewrites a schema into the form that is validated: only what can be evaluated, references resolved, the original untouched. The rest is
- * not checked; `checkToolSchema` lists it.
+ * not checked; `uncheckedParts` lists it.
  */
-import { checkToolSchema } from "./check-schema.js";
+import { schemaProblem } from "./check-schema.js";
 import {
   baseOf,
   type Draft,
@@ -63,7 +63,7 @@ const LISTS = ["allOf", "anyOf", "oneOf", "prefixItems"];
 
 /** The compiled schema, or the reason why it cannot be compiled. */
 export function compileSchema(schema: JsonSchema, context: CompileContext): CompiledSchema | string {
-  const { problem } = checkToolSchema(schema, "output");
+  const problem = schemaProblem(schema, "output");
   if (problem !== undefined) return problem.replace(/^outputSchema/, "the schema");
   const compiler = new SchemaCompiler(schema, context);
   const root = compiler.compile();

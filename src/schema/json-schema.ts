@@ -183,6 +183,9 @@ function follow(root: unknown, pointer: string): unknown {
   return value;
 }
 
+/** A key as a token of a JSON pointer. */
+export const escapeToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
+
 /** The key that a token of a JSON pointer encodes. */
 export const unescapeToken = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~");
 

@@ -1,6 +1,7 @@
 /** Removes invisible characters from titles and descriptions, and counts them everywhere else. */
 
 import type { ListedTool } from "../../model/listed-tool.js";
+import { escapeToken } from "../../schema/json-schema.js";
 import { isNeverShown, isPlainAscii, replaceHidden } from "../../util/visible-text.js";
 
 interface SanitisedText {
@@ -62,7 +63,7 @@ export function findSuspicious(value: unknown): SuspiciousStrings {
     seen.add(current);
     const isArray = Array.isArray(current);
     for (const [key, child] of Object.entries(current).reverse()) {
-      const childPath = path.length > MAX_PATH_LENGTH ? path : `${path}/${escapePointer(key)}`;
+      const childPath = path.length > MAX_PATH_LENGTH ? path : `${path}/${escapeToken(key)}`;
       if (!isArray) look(key, childPath);
       if (typeof child === "string" || typeof child === "object")
         stack.push({ value: child, path: childPath });
@@ -70,8 +71,6 @@ export function findSuspicious(value: unknown): SuspiciousStrings {
   }
   return { count, paths };
 }
-
-const escapePointer = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 /** Finds such characters in the name and schemas of a tool. They are only reported, because the server expects them unchanged. */
 export const suspiciousIn = ({

@@ -1,5 +1,6 @@
 /** Calls the user's scan for every text of a server that a model may read. */
 import type { JsonSchema, ServerRef, ToolAnnotations } from "../../model/listed-tool.js";
+import { escapeToken } from "../../schema/json-schema.js";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";
 
@@ -211,7 +212,7 @@ function children(container: object, { path, mode, depth }: Omit<Visit, "value">
   const isArray = Array.isArray(container);
   const visits: Visit[] = [];
   for (const [key, value] of Object.entries(container)) {
-    const childPath = `${path}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+    const childPath = `${path}/${escapeToken(key)}`;
     if (mode === "schema" && key === "type" && typeof value === "string" && TYPES.has(value)) continue;
     if (!isArray && isName(key, mode)) addName(key, childPath);
     visits.push({ value, path: childPath, mode: isArray ? mode : modeBelow(key, mode), depth: depth + 1 });

@@ -274,10 +274,7 @@ interface NameIndex {
 }
 
 /** @param isStopWord for words that may stand between names without being a part of the question */
-function createNameIndex(
-  tools: readonly ToolInfo[],
-  isStopWord: (word: string) => boolean,
-): NameIndex {
+function createNameIndex(tools: readonly ToolInfo[], isStopWord: (word: string) => boolean): NameIndex {
   const byName = new Map<string, number[]>();
   for (const [index, { name, sourceName }] of tools.entries()) {
     for (const key of new Set([name.toLowerCase(), sourceName.toLowerCase()])) {

@@ -4,7 +4,7 @@ import type { ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { ToolCosts } from "../../port/tool-costs.js";
-import { checkToolSchemas, sayUnchecked } from "../../schema/check-schema.js";
+import { sayUnchecked, uncheckedParts } from "../../schema/check-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";
 import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived-schema.js";
 import type { CommandContext, OpenedPort } from "../command.js";
@@ -158,7 +158,7 @@ function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
 function checkUnchecked({ tools }: ToolportSnapshot, server: string): Finding[] {
   const own = tools.filter((tool) => tool.server === server);
   return own.flatMap((tool) => {
-    const { unchecked } = checkToolSchemas(tool);
+    const unchecked = uncheckedParts(tool);
     if (unchecked.length === 0) return [];
     const message = `Calls of the tool ${plainLine(tool.sourceName)} are sent without checking ${plainLine(sayUnchecked(unchecked))}`;
     const next = "Nothing is needed for the calls; report it to the server's author";

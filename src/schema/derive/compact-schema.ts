@@ -1,7 +1,7 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import { cutText, tidyText } from "../../util/shorten-text.js";
-import { isObject, type JsonSchema, keywordKind } from "../json-schema.js";
+import { escapeToken, isObject, type JsonSchema, keywordKind } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";
 import { ChangeLog, type DerivedSchema, type SchemaChange, type SchemaTarget } from "./derived-schema.js";
@@ -249,7 +249,7 @@ class Compactor {
     const out: Json = {};
     let isSame = true;
     for (const [key, item] of Object.entries(map)) {
-      const at = `${place.at}/${key.replaceAll("~", "~0").replaceAll("/", "~1")}`;
+      const at = `${place.at}/${escapeToken(key)}`;
       const name = keyword === "properties" ? key : undefined;
       const written = isObject(item) ? this.write(item, { ...place, at, name }) : item;
       if (written !== item) isSame = false;

@@ -2,6 +2,7 @@
 
 import {
   draftOf,
+  escapeToken,
   hasMeaning,
   isObject,
   type JsonSchema,
@@ -268,8 +269,6 @@ class TreeReader {
 /** The pointer of an anchor is not resolved; the location of the reference is used instead. */
 const pointerOf = (ref: string, at: string): string =>
   ref === "#" || ref.startsWith("#/") ? decodeURIComponent(ref) : `${at}/$ref`;
-
-const escapeToken = (key: string): string => key.replaceAll("~", "~0").replaceAll("/", "~1");
 
 const isSchemaKeyword = (keyword: string): boolean => keywordKind(keyword, {}) === "schema";
 
