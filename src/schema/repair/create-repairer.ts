@@ -1,7 +1,8 @@
 /** Repairs invalid values within the time budget: changes as little as possible until they match. Loaded by a dynamic import only. */
 
+import { boundedRun } from "#run-bounded";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
-import { validationEngine as engine, loadLinearEngine } from "../built-in-check.js";
+import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { propertyPath, shorten } from "../explain-errors.js";
 import { isObject, type JsonSchema } from "../json-schema.js";
@@ -35,11 +36,11 @@ const slowUntil = new WeakMap<SchemaParts, number>();
 
 /** Creates a repairer with its own cache of lenient schemas. */
 export function createRepairer(own: OwnValidator | undefined): Repairer {
-  const builtIn = remembered((schema) => builtInParts(engine, schema));
+  const builtIn = remembered(builtInParts);
   const owned = own && remembered((schema) => ownParts(own.validator, schema, own.check));
 
   return async (schema, value, request) => {
-    await loadLinearEngine(engine);
+    await loadLinearEngine();
     const refused: RepairOutcome = { kind: "refused", issues: request.issues };
     const run = (parts: SchemaParts | string, more: RunOptions = {}): RepairOutcome =>
       typeof parts === "string" ? refused : runBounded(parts, value, { ...request, ...more });
@@ -73,7 +74,7 @@ function runBounded(parts: SchemaParts, value: unknown, options: RepairRequest &
   const deadline = startedAt + budget.leftMs;
   const task = () => repairValue(parts, value, { ...options, deadline });
   try {
-    const outcome = parts.lenient.compiled.risky ? engine.bounded.run(task, budget.leftMs) : task();
+    const outcome = parts.lenient.compiled.risky ? boundedRun.run(task, budget.leftMs) : task();
     if (outcome !== TIMED_OUT) return outcome;
     if (budget.leftMs >= fairMs) slowUntil.set(parts, performance.now() + SLOW_FOR_MS);
     throw new RepairGivenUp();

@@ -1,6 +1,5 @@
 /** Checks any part of a value against its part of a schema, with the built-in or the user's validator, by a lenient reading of schemas that contradict themselves. */
-import { type LinearPatterns, useLinearPatterns } from "../bounded/linear-patterns.js";
-import type { ValidationEngine } from "../built-in-check.js";
+import { bindSchema, compileForBuiltIn } from "../built-in-check.js";
 import {
   acceptSeveral,
   type CompiledSchema,
@@ -28,19 +27,14 @@ export interface SchemaParts {
 export class PartNotCheckable extends Error {}
 
 /** The schema cannot be compiled, with the reason. */
-export function builtInParts(engine: ValidationEngine, schema: JsonSchema): SchemaParts | string {
-  const compiled = compileSchema(schema, { isFormat: (format) => Object.hasOwn(engine.formats, format) });
+export function builtInParts(schema: JsonSchema): SchemaParts | string {
+  const compiled = compileForBuiltIn(schema);
   if (typeof compiled === "string") return compiled;
   const lenient = readLeniently(compiled);
-  const { draft, targets, root, risky } = lenient.compiled;
-  const linear: LinearPatterns | undefined =
-    risky && engine.linear !== undefined ? useLinearPatterns(lenient.compiled, engine.linear) : undefined;
-  const around = <T>(value: unknown, task: () => T): T =>
-    linear === undefined ? task() : linear.around(value, engine.formats, task);
-  const validate = (part: Part, value: unknown, isShort: boolean) =>
-    around(value, () => engine.validate(value, part, draft, targets as never, isShort));
+  const { root } = lenient.compiled;
+  const { validate, around } = bindSchema(lenient.compiled);
   const explain = (part: Part, value: unknown): ValidationIssue[] => {
-    const { errors } = validate(part, value, false);
+    const { errors } = validate(part, value);
     if (errors.length === 0) return [];
     return explainErrors(errors, { compiled: { ...lenient.compiled, root: part }, value, isAdvice: true });
   };
