@@ -1,5 +1,6 @@
 /** Fills in the defaults of a schema for missing arguments. */
 import { isObject, type JsonSchema, resolveLocalRef } from "./json-schema.js";
+import { setKey } from "./json-value.js";
 
 /** Maximum depth of references and nested objects. */
 const MAX_DEPTH = 16;
@@ -36,12 +37,12 @@ function fill(schema: unknown, value: unknown, { root, depth, steps }: Place): u
 }
 
 function fillProperties(schema: JsonSchema, value: Values, place: Place): Values {
-  const filled = copyOf(value);
+  const filled: Values = { ...value };
   const properties = schema["properties"];
   for (const [key, property] of Object.entries(isObject(properties) ? properties : {})) {
     const present = Object.hasOwn(filled, key) ? filled[key] : undefined;
-    const given = present === undefined ? clone(defaultOf(property, place)) : present;
-    if (given !== undefined) set(filled, key, fill(property, given, place));
+    const given = present === undefined ? structuredClone(defaultOf(property, place)) : present;
+    if (given !== undefined) setKey(filled, key, fill(property, given, place));
   }
   return filled;
 }
@@ -72,25 +73,4 @@ function isPlain(value: unknown): value is Values {
   if (!isObject(value)) return false;
   const prototype = Object.getPrototypeOf(value);
   return prototype === Object.prototype || prototype === null;
-}
-
-function copyOf(value: Readonly<Values>): Values {
-  const copy: Values = {};
-  for (const [key, item] of Object.entries(value)) set(copy, key, item);
-  return copy;
-}
-
-/** Assigning to `__proto__` would change the prototype. */
-function set(object: Values, key: string, value: unknown): void {
-  if (key !== "__proto__") object[key] = value;
-  else Object.defineProperty(object, key, { value, enumerable: true, configurable: true, writable: true });
-}
-
-/** Copies a default, so that callers cannot modify the schema. */
-function clone(value: unknown): unknown {
-  if (Array.isArray(value)) return value.map(clone);
-  if (!isObject(value)) return value;
-  const copy: Values = {};
-  for (const [key, item] of Object.entries(value)) set(copy, key, clone(item));
-  return copy;
 }

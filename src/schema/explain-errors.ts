@@ -247,8 +247,6 @@ const TYPE_WORDS: Readonly<Record<string, string>> = {
 };
 
 const cut = (text: string): string => (text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text);
-const count = (amount: unknown, one: string, many: string): string =>
-  `${amount} ${amount === 1 ? one : many}`;
 
 /** The type of a value, in words. */
 function typeOf(value: unknown): string {
@@ -302,9 +300,21 @@ function adviceFor(keyword: string, node: SchemaNode, value: unknown): string | 
   return `must be an array: write ${LISTS[String(type)] ?? "[ … ]"}`;
 }
 
+/** What `minLength`, `maxItems` and so on count. */
+const COUNTED: Readonly<Record<string, readonly [one: string, many: string]>> = {
+  Length: ["character", "characters"],
+  Items: ["item", "items"],
+  Properties: ["property", "properties"],
+};
+
 /** The message when `keyword` of `node` fails for `value`. */
 function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
   const limit = node[keyword];
+  const counted = COUNTED[keyword.slice(3)];
+  if (counted !== undefined) {
+    const bound = keyword.startsWith("min") ? "at least" : "at most";
+    return `must have ${bound} ${limit} ${counted[limit === 1 ? 0 : 1]}`;
+  }
   switch (keyword) {
     case "type":
       return typeMessage(Array.isArray(limit) ? limit : [String(limit)], value);
@@ -324,26 +334,14 @@ function messageFor(keyword: string, node: SchemaNode, value: unknown): string {
       return `must be less than ${limit}`;
     case "multipleOf":
       return `must be a multiple of ${limit}`;
-    case "minLength":
-      return `must have at least ${count(limit, "character", "characters")}`;
-    case "maxLength":
-      return `must have at most ${count(limit, "character", "characters")}`;
     case "pattern":
       return `must match the pattern ${cut(String(limit))}`;
     case "format":
       return String(limit).startsWith(PATTERN_FORMAT)
         ? `must match the pattern ${cut(String(limit).slice(PATTERN_FORMAT.length))}`
         : `must have the format ${cut(String(limit))}`;
-    case "minItems":
-      return `must have at least ${count(limit, "item", "items")}`;
-    case "maxItems":
-      return `must have at most ${count(limit, "item", "items")}`;
     case "uniqueItems":
       return "must not contain duplicate items";
-    case "minProperties":
-      return `must have at least ${count(limit, "property", "properties")}`;
-    case "maxProperties":
-      return `must have at most ${count(limit, "property", "properties")}`;
     case "contains":
       return "must contain an item that matches the schema of `contains`, but contains none";
     case "minContains":

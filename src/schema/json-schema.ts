@@ -1,37 +1,25 @@
 /** The structure of JSON Schema: which keywords contain subschemas, what makes their value valid, and where references inside one document lead. Nothing is ever fetched. */
+import type { JsonSchema } from "../model/listed-tool.js";
 
-/** Any JSON Schema object, exactly as the server sent it. */
-export type JsonSchema = Readonly<Record<string, unknown>>;
+export type { JsonSchema };
 
 /** `either`: one schema or a list of them. */
 type SubschemaForm = "schema" | "list" | "map" | "either";
 
 /** The form of the value of each keyword with subschemas. */
-const SUBSCHEMA_FORMS: ReadonlyMap<string, SubschemaForm> = new Map<string, SubschemaForm>([
-  ["not", "schema"],
-  ["if", "schema"],
-  ["then", "schema"],
-  ["else", "schema"],
-  ["contains", "schema"],
-  ["propertyNames", "schema"],
-  ["additionalProperties", "schema"],
-  ["unevaluatedProperties", "schema"],
-  ["additionalItems", "schema"],
-  ["unevaluatedItems", "schema"],
-  ["contentSchema", "schema"],
-  // A list before 2020-12, and still common.
-  ["items", "either"],
-  ["allOf", "list"],
-  ["anyOf", "list"],
-  ["oneOf", "list"],
-  ["prefixItems", "list"],
-  ["properties", "map"],
-  ["patternProperties", "map"],
-  ["dependentSchemas", "map"],
-  ["dependencies", "map"],
-  ["$defs", "map"],
-  ["definitions", "map"],
-]);
+const SUBSCHEMA_FORMS: ReadonlyMap<string, SubschemaForm> = new Map(
+  Object.entries({
+    schema:
+      "not if then else contains propertyNames additionalProperties unevaluatedProperties additionalItems " +
+      "unevaluatedItems contentSchema",
+    // A list before 2020-12, and still common.
+    either: "items",
+    list: "allOf anyOf oneOf prefixItems",
+    map: "properties patternProperties dependentSchemas dependencies $defs definitions",
+  }).flatMap(([form, keywords]) =>
+    keywords.split(" ").map((keyword): [string, SubschemaForm] => [keyword, form as SubschemaForm]),
+  ),
+);
 
 export const isObject = (value: unknown): value is Record<string, unknown> =>
   typeof value === "object" && value !== null && !Array.isArray(value);
@@ -49,7 +37,7 @@ export function keywordKind(keyword: string, value: unknown): KeywordKind {
 }
 
 /** The schemas directly inside a schema. */
-function* subschemas(schema: Readonly<Record<string, unknown>>): Generator<Record<string, unknown>> {
+export function* subschemas(schema: Readonly<Record<string, unknown>>): Generator<Record<string, unknown>> {
   for (const [keyword, value] of Object.entries(schema)) {
     const kind = keywordKind(keyword, value);
     if (kind === "schema") yield value as Record<string, unknown>;

@@ -1,7 +1,7 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import { cutText, tidyText } from "../../util/shorten-text.js";
-import { escapeToken, isObject, type JsonSchema, keywordKind } from "../json-schema.js";
+import { escapeToken, isObject, type JsonSchema, keywordKind, subschemas } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";
 import { ChangeLog, type DerivedSchema, type SchemaChange, type SchemaTarget } from "./derived-schema.js";
@@ -334,12 +334,7 @@ export function shareRepeatedParts(schema: JsonSchema): JsonSchema {
 /** Calls `each` for every object that is a schema, the outer ones first. */
 function visit(schema: JsonSchema, each: (part: JsonSchema) => void): void {
   each(schema);
-  for (const [keyword, value] of Object.entries(schema)) {
-    const kind = keywordKind(keyword, value);
-    if (kind === "data") continue;
-    for (const part of kind === "schema" ? [value] : Object.values(value as object))
-      if (isObject(part)) visit(part, each);
-  }
+  for (const part of subschemas(schema)) visit(part, each);
 }
 
 function writeInside(schema: JsonSchema, write: (part: JsonSchema) => JsonSchema): JsonSchema {

@@ -149,8 +149,16 @@ function signOf(keyword: string): string {
   return keyword.startsWith("exclusive") ? sign : `${sign}=`;
 }
 
+const FLAGS: Readonly<Record<string, string>> = {
+  uniqueItems: "Items must be unique.",
+  deprecated: "Deprecated.",
+  readOnly: "Read-only.",
+  writeOnly: "Write-only.",
+};
+
 function sayKeyword(keyword: string, tree: SchemaTree): string {
   const value = tree.get(keyword);
+  if (Object.hasOwn(FLAGS, keyword)) return value === true ? FLAGS[keyword]! : "";
   switch (keyword) {
     case "pattern":
       return `Must match the pattern ${value}.`;
@@ -158,8 +166,6 @@ function sayKeyword(keyword: string, tree: SchemaTree): string {
       return `Format: ${value}.`;
     case "multipleOf":
       return `Must be a multiple of ${value}.`;
-    case "uniqueItems":
-      return value === true ? "Items must be unique." : "";
     case "default":
       return shorten`Default: ${value}.`;
     case "const":
@@ -170,12 +176,6 @@ function sayKeyword(keyword: string, tree: SchemaTree): string {
       return shorten`Example: ${value}.`;
     case "examples":
       return Array.isArray(value) ? shortened(`Examples: ${value.map(quote).join(", ")}.`) : "";
-    case "deprecated":
-      return value === true ? "Deprecated." : "";
-    case "readOnly":
-      return value === true ? "Read-only." : "";
-    case "writeOnly":
-      return value === true ? "Write-only." : "";
     case "contentEncoding":
     case "contentMediaType":
       return `Encoded as ${value}.`;

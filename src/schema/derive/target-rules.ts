@@ -13,22 +13,22 @@ export interface TargetRules {
   /** Types of values that an `enum` may list; undefined for any. */
   readonly enumTypes?: ReadonlySet<string>;
   /** Whether `type` may be a list. */
-  readonly typeLists: boolean;
+  readonly typeLists?: boolean;
   /** Whether keywords beside `anyOf` must move into its branches: all but annotations, or all. */
   readonly besideAnyOf: "anything" | "annotations" | "nothing";
   /** Whether every object is closed and all its properties required. */
-  readonly strict: boolean;
+  readonly strict?: boolean;
   /** Whether types are written in capitals, and null as `nullable`. */
-  readonly openapi: boolean;
+  readonly openapi?: boolean;
   /**
    * Whether schemas are read into Gemini's `Schema` message: every schema has a type, every object has properties, every
    * required name is declared. Free-form objects and values are sent as JSON text.
    */
-  readonly message: boolean;
+  readonly message?: boolean;
   /** Whether a union at the root becomes one object; otherwise it is wrapped. */
-  readonly flattensRoot: boolean;
+  readonly flattensRoot?: boolean;
   /** Whether patterns must compile both in Python's `re` and in RE2. */
-  readonly simplePatterns: boolean;
+  readonly simplePatterns?: boolean;
   /** Largest sum of all `maxItems`; undefined if there is no limit. */
   readonly maxItemsInAll?: number;
   /** Pattern for property names; undefined if there is no rule. */
@@ -53,20 +53,12 @@ const OPENAI_STRICT: TargetRules = {
   typeLists: true,
   besideAnyOf: "annotations",
   strict: true,
-  openapi: false,
-  message: false,
-  flattensRoot: false,
   simplePatterns: true,
 };
 
 const LENIENT: TargetRules = {
   typeLists: true,
   besideAnyOf: "anything",
-  strict: false,
-  openapi: false,
-  message: false,
-  flattensRoot: false,
-  simplePatterns: false,
 };
 
 /** Not documented: measured in https://github.com/googleapis/python-genai/issues/2170. */
@@ -80,14 +72,10 @@ const GEMINI_OPENAPI: TargetRules = {
   ),
   formats: words("enum date-time"),
   enumTypes: words("string"),
-  typeLists: false,
   besideAnyOf: "nothing",
-  strict: false,
   openapi: true,
   message: true,
   maxItemsInAll: GEMINI_MAX_ITEMS,
-  flattensRoot: false,
-  simplePatterns: false,
   names: /^[a-zA-Z_][a-zA-Z0-9_]{0,63}$/,
 };
 
@@ -98,8 +86,8 @@ export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, Targe
    */
   portable: {
     ...GEMINI_OPENAPI,
-    formats: words("date-time"),
     openapi: false,
+    formats: words("date-time"),
     flattensRoot: true,
     simplePatterns: true,
     reservedNames: words("strict additionalProperties $schema __proto__"),
@@ -120,11 +108,6 @@ export const TARGET_RULES: Readonly<Record<Exclude<SchemaTarget, "plain">, Targe
     maxItemsInAll: GEMINI_MAX_ITEMS,
     typeLists: true,
     besideAnyOf: "annotations",
-    strict: false,
-    openapi: false,
-    message: false,
-    flattensRoot: false,
-    simplePatterns: false,
   },
   "gemini-openapi": GEMINI_OPENAPI,
 };
