@@ -40,7 +40,6 @@ export class Catalog {
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
   // Built on first use: many programs only list tools.
-  #index: CatalogIndex | undefined;
   #search: SearchIndex | undefined;
   #promptNames: PromptNames | undefined;
   /** Entries of the lists other than tools, until the next change. */
@@ -245,7 +244,6 @@ export class Catalog {
       (config) => listed.get(config.name) ?? this.#standIns.sourceOf(config, listed, filters) ?? [],
     );
     this.#filterVersion = filters.version;
-    this.#index = undefined;
     this.#search = undefined;
     const previous = this.#snapshot;
     const build = (from: CatalogSnapshot | undefined) =>
@@ -278,9 +276,7 @@ export class Catalog {
   }
 
   #indexed(): CatalogIndex {
-    const snapshot = this.snapshot();
-    this.#index ??= snapshot.index();
-    return this.#index;
+    return this.snapshot().index();
   }
 
   #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {

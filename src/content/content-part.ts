@@ -67,10 +67,6 @@ const MAX_TYPE = 100;
 /** Reads one block. Anything invalid is `malformed`. */
 export function toContentPart(item: unknown): ContentPart {
   const source = isRecord(item) ? item : { type: MALFORMED_TYPE, value: item };
-  const { type, text } = source;
-  // Fast path for text: the spread below is slow.
-  if (type === "text" && typeof text === "string")
-    return { kind: "text", text, source, userOnly: isUserOnly(source) };
   return { ...bodyOf(source), source, userOnly: isUserOnly(source) };
 }
 
@@ -86,7 +82,9 @@ function bodyOf(block: Block): PartBody {
     case MALFORMED_TYPE:
       return { kind: "malformed", type: "content", problem: describe(block) };
     case "text":
-      return malformed("it has no text");
+      return typeof block["text"] === "string"
+        ? { kind: "text", text: block["text"] }
+        : malformed("it has no text");
     case "image":
     case "audio": {
       const bytes = readBytes(block["data"], block["mimeType"], type);

@@ -69,7 +69,7 @@ export function assignNames(tools: readonly NamedTool[], options: NameOptions): 
   let given: ReadonlyMap<string, string> | undefined;
   return {
     ...named,
-    // Computed lazily: most lists are never followed by another.
+    // On first use, for the first `tools()` of `npm run bench:growth`: most lists are never followed by another.
     get given() {
       given ??= givenNames(tools, named.names, previous);
       return given;
@@ -116,17 +116,10 @@ function nameInTurn(
   return { names, issues };
 }
 
-/** The prefixes of a server's tools, computed once for each server. */
+/** The prefixes of a server's tools. */
 function createPrefixes({ prefix, additionalToolNamePrefix }: NameOptions) {
-  const known = new Map<string, readonly string[]>();
-  return (server: string): readonly string[] => {
-    let prefixes = known.get(server);
-    if (prefixes === undefined) {
-      prefixes = [additionalToolNamePrefix, prefix ? server : ""].filter((part) => part !== "");
-      known.set(server, prefixes);
-    }
-    return prefixes;
-  };
+  return (server: string): readonly string[] =>
+    [additionalToolNamePrefix, prefix ? server : ""].filter((part) => part !== "");
 }
 
 /**

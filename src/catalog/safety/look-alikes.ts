@@ -68,7 +68,7 @@ const UNSEEN = /[\p{M}\p{Cf}\p{Cc}\p{Default_Ignorable_Code_Point}]+/gu;
 const BETWEEN_ASCII = /[\s.-]/;
 const FOLDED = /[A-Z01\s.-]/;
 
-/** {@link lookOf} for ASCII. Called for every tool, so a text without changes is returned as it is. */
+/** {@link lookOf} for ASCII. Called for every tool, so a text without changes is returned as it is: the first `tools()` of `npm run bench:growth`. */
 export function lookOfAscii(text: string): string {
   if (!FOLDED.test(text)) return text;
   let folded = text.toLowerCase();

@@ -80,19 +80,12 @@ export const suspiciousIn = ({
 }: Pick<ListedTool, "inputSchema" | "outputSchema"> & { readonly sourceName: string }): SuspiciousStrings =>
   findSuspicious({ name, inputSchema, outputSchema });
 
-/** A text that has nothing to clean, or none at all. */
-const isPlain = (text: unknown): boolean =>
-  text === undefined || (typeof text === "string" && isPlainAscii(text));
-
 type ToolTexts = Pick<ListedTool, "title" | "description" | "annotations">;
 
 /** Sanitises the description and both titles of a tool, and counts the removed characters. */
 export function sanitiseTexts({ title, description, annotations }: ToolTexts): ToolTexts & {
   readonly removedCharacters: number;
 } {
-  // Fast path: nearly every tool has plain texts.
-  if (isPlain(title) && isPlain(description) && isPlain(annotations?.title))
-    return { title, description, annotations, removedCharacters: 0 };
   let removedCharacters = 0;
   const clean = (text: unknown): string | undefined => {
     if (typeof text !== "string") return undefined;
