@@ -69,29 +69,22 @@ function lineOf({ line, column }: Failure, source: string): string {
 
 function adviceOn(failure: Failure, source: string, members: FailureFacts["members"]): string {
   if (failure.missing !== undefined) return whatExists(failure.missing, members);
-  switch (failure.code) {
-    case "SYNTAX":
-      return /^\s*(?:import|export)\b/m.test(source)
-        ? "There are no modules: the program is the body of an async function, and `tools` is there already."
-        : "";
-    case "CPU_LIMIT":
-      return "Compute less: work on fewer items, or use simpler text functions and patterns.";
-    case "TIME_LIMIT":
-      return "Make fewer calls, or make independent calls at the same time with Promise.all.";
-    case "MEMORY_LIMIT":
-      return "Keep less data at a time: select what you need from each result before the next call.";
-    case "CALL_LIMIT":
-      return "Make fewer calls: use arguments that select more at once, or stop earlier.";
-    case "RESULT_TOO_LARGE":
-      return "Return less: select fields, count, or return the first items only.";
-    case "OVERLOADED":
-      return "Run the program again later.";
-    case "STUCK":
-      return "Await only calls of `tools`. There are no timers and no other input.";
-    default:
-      return "";
-  }
+  if (failure.code === "SYNTAX" && /^\s*(?:import|export)\b/m.test(source)) return NO_MODULES;
+  return ADVICE[failure.code] ?? "";
 }
+
+const NO_MODULES =
+  "There are no modules: the program is the body of an async function, and `tools` is there already.";
+
+const ADVICE: Partial<Record<CodeErrorCode, string>> = {
+  CPU_LIMIT: "Compute less: work on fewer items, or use simpler text functions and patterns.",
+  TIME_LIMIT: "Make fewer calls, or make independent calls at the same time with Promise.all.",
+  MEMORY_LIMIT: "Keep less data at a time: select what you need from each result before the next call.",
+  CALL_LIMIT: "Make fewer calls: use arguments that select more at once, or stop earlier.",
+  RESULT_TOO_LARGE: "Return less: select fields, count, or return the first items only.",
+  OVERLOADED: "Run the program again later.",
+  STUCK: "Await only calls of `tools`. There are no timers and no other input.",
+};
 
 function whatExists(
   { server, tool }: { readonly server: string; readonly tool?: string | undefined },

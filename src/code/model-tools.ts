@@ -22,12 +22,13 @@ import type {
 } from "./code-mode.js";
 import { declareTools } from "./declarations.js";
 import type { ProgramApi } from "./program-api.js";
+import type { RunLimits } from "./run-program.js";
 
 export const SEARCH_NAME = "search";
 export const EXECUTE_NAME = "execute";
 
 /** The limits that a model has to know. */
-type ToldLimits = { readonly [Key in "calls" | "timeMs" | "cpuMs" | "resultBytes"]: number };
+type ToldLimits = Pick<RunLimits, "calls" | "timeMs" | "cpuMs" | "resultBytes">;
 
 /** How the model learns the tools. */
 type Discovery = {
@@ -113,18 +114,13 @@ function serversNamed({ servers }: ProgramApi): string {
   return names.length === 0 ? "" : ` They belong to: ${names.join(", ")}.`;
 }
 
-/** The part of a port that a search needs. */
-interface ToolFinder {
-  searchTools(query: string, options: { limit: number; signal?: AbortSignal }): Promise<ToolInfo[]>;
-}
-
 /** Characters of the overview that answers a search without a match. */
 const MAX_OVERVIEW = 2_000;
 
 /** Declarations of the tools that match best. Tools that the query names as programs do come first, and none of them is left out. */
 export async function describeTools(
   api: ProgramApi,
-  finder: ToolFinder,
+  finder: Pick<Toolport, "searchTools">,
   { query, limit, signal }: { query: string; limit: number; signal?: AbortSignal | undefined },
 ): Promise<string> {
   const wait = signal && { signal };
@@ -230,8 +226,10 @@ export function createToolSource(
     const startedAt = performance.now();
     if (name === READ_ARTIFACT_NAME) return toolport.callTool(name, args, { ...options, suspend: false });
     const timed = (result: ToolResult) => ({ ...result, durationMs: performance.now() - startedAt });
-    if (name === SEARCH_NAME)
-      return timed(textResult(await describe(...searchArguments(args, options.signal))));
+    if (name === SEARCH_NAME) {
+      const { query, limit } = readSearchArguments(args);
+      return timed(textResult(await describe(query, { limit, signal: options.signal })));
+    }
     if (name !== EXECUTE_NAME) throw unknownTool(name);
     const program = readProgram(args);
     if (program === undefined)
@@ -251,22 +249,8 @@ export function createToolSource(
   };
 }
 
-function searchArguments(
-  args: Arguments,
-  signal: AbortSignal | undefined,
-): [query: string, options: { limit: number; signal?: AbortSignal }] {
-  const { query, limit } = readSearchArguments(args);
-  return [query, { limit, ...(signal && { signal }) }];
-}
-
-function executeOptions({
-  signal,
-  onProgress,
-  context,
-  headers,
-  timeoutMs,
-  suspend,
-}: CallToolOptions | SuspendCallOptions): ExecuteOptions {
+function executeOptions(options: CallToolOptions | SuspendCallOptions): ExecuteOptions {
+  const { signal, onProgress, context, headers, timeoutMs, suspend } = options;
   return {
     ...(signal && { signal }),
     ...(onProgress && { onProgress }),
