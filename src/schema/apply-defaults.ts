@@ -1,6 +1,6 @@
 /** Fills in the defaults of a schema for missing arguments. */
 import { isObject, type JsonSchema, resolveLocalRef } from "./json-schema.js";
-import { setKey } from "./json-value.js";
+import { isPlainObject, setKey } from "./json-value.js";
 
 /** Maximum depth of references and nested objects. */
 const MAX_DEPTH = 16;
@@ -33,7 +33,7 @@ function fill(schema: unknown, value: unknown, { root, depth, steps }: Place): u
   if (typeof ref === "string") filled = fill(resolveLocalRef(root, ref), filled, deeper);
   if (Array.isArray(schema["allOf"])) for (const part of schema["allOf"]) filled = fill(part, filled, deeper);
   if (Array.isArray(filled)) return fillItems(schema, filled, deeper);
-  return isPlain(filled) ? fillProperties(schema, filled, deeper) : filled;
+  return isPlainObject(filled) ? fillProperties(schema, filled, deeper) : filled;
 }
 
 function fillProperties(schema: JsonSchema, value: Values, place: Place): Values {
@@ -67,10 +67,4 @@ function defaultOf(property: unknown, { root }: Place): unknown {
     schema = resolveLocalRef(root, ref);
   }
   return undefined;
-}
-
-function isPlain(value: unknown): value is Values {
-  if (!isObject(value)) return false;
-  const prototype = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }

@@ -6,7 +6,7 @@ import type {
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
 import { isObject, type JsonSchema } from "./json-schema.js";
-import { toJsonValue } from "./json-value.js";
+import { isPlainObject, toJsonValue } from "./json-value.js";
 import {
   type ArgumentRepair,
   MAX_ISSUES,
@@ -199,13 +199,6 @@ function compileObject(schema: JsonSchema, depth: number): Acceptance | undefine
     for (const name of required) if (!Object.hasOwn(value, name as string)) return false;
     return true;
   };
-}
-
-/** An object that JSON writes unchanged. */
-function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 /** Adapts a validator for the SDK. The SDK validates synchronously, so all code is loaded before this resolves. */

@@ -114,19 +114,16 @@ function locate(unit: OutputUnit, { root, targets }: CompiledSchema): KeywordPla
 
 function explainOne(unit: OutputUnit, { node, owner }: KeywordPlace, context: ErrorContext): ValidationIssue {
   const { path, part } = lookUp(context.value, unit.instanceLocation);
-  const advice = context.isAdvice ? advise(unit, { node, owner, part, context }) : undefined;
+  const advice = context.isAdvice ? advise(unit, { node, owner }, part, context) : undefined;
   return { path, message: advice ?? messageFor(unit.keyword, node, part) };
 }
 
 /** A hint how to correct the value, if the schema is clear. */
 function advise(
   unit: OutputUnit,
-  {
-    node,
-    owner,
-    part,
-    context,
-  }: { node: SchemaNode; owner: SchemaNode | undefined; part: unknown; context: ErrorContext },
+  { node, owner }: Pick<KeywordPlace, "node" | "owner">,
+  part: unknown,
+  context: ErrorContext,
 ): string | undefined {
   const name = keysOf(unit.instanceLocation).at(-1);
   if (owner === undefined || name === undefined) return adviceFor(unit.keyword, node, part);

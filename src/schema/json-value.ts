@@ -34,9 +34,8 @@ function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
   // Circular values end here too.
   if (depth >= MAX_DEPTH) return "deep";
   if (!Array.isArray(value)) {
-    const prototype = Object.getPrototypeOf(value);
-    if (prototype !== Object.prototype && prototype !== null) return "other";
-    if (typeof (value as { toJSON?: unknown }).toJSON === "function") return "other";
+    if (!isPlainObject(value)) return "other";
+    if (typeof value["toJSON"] === "function") return "other";
   }
   let form: "json" | "other" = "json";
   // Not `Object.values` for lists: a hole is `null` on the wire.
@@ -46,6 +45,13 @@ function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
     if (inner === "other") form = "other";
   }
   return form;
+}
+
+/** An object that is not an instance of a class. */
+export function isPlainObject(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== "object" || value === null) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === Object.prototype || prototype === null;
 }
 
 /** Sets a property as `JSON.parse` does: assigning to `__proto__` would change the prototype. */
