@@ -198,11 +198,10 @@ export type ToolSpecificationMapper = (server: ServerRef, tool: ListedTool) => L
 
 /** Calls a mapper for one tool; if it throws, the tool stays unchanged. */
 function mapTool<Tool extends ListedTool>(
-  mapper: ToolSpecificationMapper | undefined,
+  mapper: ToolSpecificationMapper,
   { server, tool }: { server: ServerRef; tool: Tool },
   report: (message: string) => void,
 ): Tool {
-  if (mapper === undefined) return tool;
   try {
     const mapped = mapper(server, tool);
     // Avoids an unhandled rejection; a promise is not a tool.
@@ -288,11 +287,9 @@ export class SharedSnapshots {
    */
   of(
     sources: readonly CatalogSource[],
-    {
-      filterVersion,
-      previous,
-      build,
-    }: { filterVersion: number; previous: CatalogSnapshot | undefined; build: () => CatalogSnapshot },
+    filterVersion: number,
+    previous: CatalogSnapshot | undefined,
+    build: () => CatalogSnapshot,
   ): CatalogSnapshot | undefined {
     if (sources.some(({ refused }) => refused.size > 0)) return undefined;
     if (this.#filterVersion !== filterVersion) this.#recent = [];

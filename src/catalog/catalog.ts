@@ -253,7 +253,7 @@ export class Catalog {
     const filterVersion = filters.version;
     const shared =
       snapshots?.filters.version === filterVersion
-        ? snapshots.shared.of(sources, { filterVersion, previous, build: () => build(undefined) })
+        ? snapshots.shared.of(sources, filterVersion, previous, () => build(undefined))
         : undefined;
     this.#snapshot = shared ?? build(previous);
     return this.#snapshot;

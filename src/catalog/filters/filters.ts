@@ -158,17 +158,11 @@ const isList = (input: FilterInput | readonly FilterInput[]): input is readonly 
  * @param configured rules of the options. They always apply: changes at run time can only narrow them.
  */
 export function createFilterSet(configured: ToolFilters = {}): FilterSet {
-  const fixed: readonly CompiledFilter[] = [compile(configured)];
-  return changeable({ version: 0, filters: fixed });
+  return extendFilterSet({ version: 0, filters: [compile(configured)] });
 }
 
-/** Creates the filter set of one user: the current filters of `shared`, and those of the user. */
-export function extendFilterSet(shared: FilterSet): FilterSet {
-  return changeable(shared);
-}
-
-/** The rules of `base`, which this set cannot change, followed by its own. */
-function changeable(base: Pick<FilterSet, "version" | "filters">): FilterSet {
+/** Creates the filter set of one user: the current filters of `base`, which this set cannot change, and those of the user. */
+export function extendFilterSet(base: Pick<FilterSet, "version" | "filters">): FilterSet {
   let added: readonly CompiledFilter[] = [];
   let changes = 0;
   const change = (filters: readonly CompiledFilter[]): number => {

@@ -1,4 +1,5 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. Also decides which tools are deferred, so that models do not see them before. */
+import type { ServerConfig } from "../../config/server-config.js";
 import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
@@ -117,18 +118,12 @@ function parse(text: string): unknown {
 /** When tools are deferred. */
 type DeferMode = "auto" | "always" | "never";
 
-/** The settings of one server that matter here. */
-interface DeferringServer {
-  readonly defer?: boolean | undefined;
-  readonly trustAnnotations?: boolean | undefined;
-}
-
 export interface DeferralRules {
   readonly mode: DeferMode;
   /** `"auto"` defers tools that take more tokens than this. */
   readonly above: number;
   isAlwaysVisible(tool: ToolInfo): boolean;
-  serverOf(name: string): DeferringServer | undefined;
+  serverOf(name: string): Pick<ServerConfig, "defer" | "trustAnnotations"> | undefined;
 }
 
 /** `"auto"` defers no fewer tools: a search costs a turn, and models choose well among a few tools. */

@@ -76,7 +76,7 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
       list.weights.push(weight);
     }
   }
-  const names = createNameIndex(tools, (word) => isStopWord(stem(word)));
+  const namedIn = createNameIndex(tools, (word) => isStopWord(stem(word)));
   /** Zero between two searches. */
   const given = new Float64Array(tools.length);
   let vocabulary: readonly string[] | undefined;
@@ -92,7 +92,7 @@ export function createSearchIndex(tools: readonly ToolInfo[]): SearchIndex {
       const scores = new Float64Array(tools.length);
       for (const word of queryWords(asked))
         addScores(scores, word, { postings, words: [word, ...wordsLike(word)], given });
-      const named = names.find(query);
+      const named = namedIn(query);
       for (const index of named) scores[index]! += EXACT_NAME_BONUS;
       const size = Number.isNaN(limit) ? DEFAULT_LIMIT : Math.max(0, Math.floor(limit));
       return best(scores, tools, size === 0 ? 0 : Math.max(size, Math.min(named.size, MAX_NAMED)));
@@ -268,13 +268,15 @@ const QUOTED = /["'`]([^"'`]+)["'`]/g;
 /** One word of a language, such as `search` or `Fetch`. */
 const PLAIN_WORD = /^(?:\p{Lu}?[\p{Ll}\p{Lo}\p{M}]+|\p{Lu}+)$/u;
 
-interface NameIndex {
-  /** The positions of the tools that the query names, in any case. */
-  find(query: string): ReadonlySet<number>;
-}
-
-/** @param isStopWord for words that may stand between names without being a part of the question */
-function createNameIndex(tools: readonly ToolInfo[], isStopWord: (word: string) => boolean): NameIndex {
+/**
+ * A function that finds the positions of the tools that a query names, in any case.
+ *
+ * @param isStopWord for words that may stand between names without being a part of the question
+ */
+function createNameIndex(
+  tools: readonly ToolInfo[],
+  isStopWord: (word: string) => boolean,
+): (query: string) => ReadonlySet<number> {
   const byName = new Map<string, number[]>();
   for (const [index, { name, sourceName }] of tools.entries()) {
     for (const key of new Set([name.toLowerCase(), sourceName.toLowerCase()])) {
@@ -297,21 +299,19 @@ function createNameIndex(tools: readonly ToolInfo[], isStopWord: (word: string) 
     return whole === undefined ? bare.split(INNER_SEPARATORS).filter((part) => part !== "") : [whole];
   };
 
-  return {
-    find(query) {
-      const text = query.slice(0, MAX_NAMING_CHARACTERS).toLowerCase().trim();
-      const words = text.split(SEPARATORS).flatMap(keysOf);
-      const isList = words.every((word) => byName.has(word) || isStopWord(word));
-      const isMeant = (key: string): boolean => byName.has(key) && (isList || !isPlain(key));
-      const quoted = [...text.matchAll(QUOTED)].map(([, name]) => name!.trim());
-      // Names with spaces are found between commas, in quotation marks and as the whole query.
-      const between = text.split(/[,;\n]/).map((part) => part.trim());
-      const keys = [
-        ...[text, ...quoted].filter((key) => byName.has(key)),
-        ...[...between, ...words].filter(isMeant),
-      ];
-      return new Set(keys.flatMap((key) => byName.get(key)!));
-    },
+  return (query) => {
+    const text = query.slice(0, MAX_NAMING_CHARACTERS).toLowerCase().trim();
+    const words = text.split(SEPARATORS).flatMap(keysOf);
+    const isList = words.every((word) => byName.has(word) || isStopWord(word));
+    const isMeant = (key: string): boolean => byName.has(key) && (isList || !isPlain(key));
+    const quoted = [...text.matchAll(QUOTED)].map(([, name]) => name!.trim());
+    // Names with spaces are found between commas, in quotation marks and as the whole query.
+    const between = text.split(/[,;\n]/).map((part) => part.trim());
+    const keys = [
+      ...[text, ...quoted].filter((key) => byName.has(key)),
+      ...[...between, ...words].filter(isMeant),
+    ];
+    return new Set(keys.flatMap((key) => byName.get(key)!));
   };
 }
 
