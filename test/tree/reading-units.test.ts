@@ -27,7 +27,7 @@ const LONG: Readonly<Record<string, string>> = {
   "port/shared-parts.ts createSharedParts": FACTORY,
   "protocol/change-watch.ts createChangeWatch": FACTORY,
   "protocol/server-requests/url-elicitations.ts createUrlElicitations": FACTORY,
-  "schema/typescript/schema-to-type.ts createTypeWriter": FACTORY,
+  "schema/typescript.ts createTypeWriter": FACTORY,
   "serve/policy/policy-engine.ts enginePolicy": FACTORY,
   "serve/replicas/incoming-letters.ts createIncomingLetters": FACTORY,
   "serve/replicas/shared-notes.ts createSharedNotes": FACTORY,
