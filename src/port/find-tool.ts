@@ -1,8 +1,8 @@
 /** Connects the servers whose tools are needed, and finds a tool by its public name or explains why there is none. */
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { Catalog } from "../catalog/catalog.js";
-import { lookOf } from "../catalog/safety/look-alikes.js";
 import { withheldError } from "../catalog/safety/examine-lists.js";
+import { lookOf } from "../catalog/safety/look-alikes.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { CatalogError } from "../errors/catalog-error.js";

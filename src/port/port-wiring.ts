@@ -1,8 +1,9 @@
 /** Connects the catalog, the connections and the pipeline of a port to its options, its store and its events. */
+
+import type { SharedSnapshots } from "../catalog/build-snapshot.js";
 import { Catalog } from "../catalog/catalog.js";
 import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
-import type { SharedSnapshots } from "../catalog/build-snapshot.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ConnectionParts } from "../connection/connection-parts.js";
 import type { StateChange } from "../connection/connection-state.js";

@@ -2,7 +2,15 @@
 
 import { RESERVED_NAMES } from "../../catalog/names/assign-names.js";
 import { isSafeName } from "../../catalog/names/safe-name.js";
-import { chooseDeferred, type DeferralRules, CALL_TOOL_NAME, deferredTools, readCallArguments, readSearchArguments, SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
+import {
+  CALL_TOOL_NAME,
+  chooseDeferred,
+  type DeferralRules,
+  deferredTools,
+  readCallArguments,
+  readSearchArguments,
+  SEARCH_TOOLS_NAME,
+} from "../../catalog/search/deferred-tools.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { resultSizeStep } from "../../execution/result-size.js";
