@@ -1,7 +1,12 @@
 /** Programs in code mode: runs those that the user starts in the page, and keeps what the last programs on the port did. */
 
 import type { CodeMode, CodeOutcome } from "../code/code-mode.js";
-import { type PausedProgram, type ProgramReport, type StartedProgram, watchPrograms } from "../code/run-program.js";
+import {
+  type PausedProgram,
+  type ProgramReport,
+  type StartedProgram,
+  watchPrograms,
+} from "../code/run-program.js";
 import { BoundedMap } from "../util/bounded-map.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
