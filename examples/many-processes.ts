@@ -64,8 +64,11 @@ async function startMail() {
       Response.json({ resource: `${origin}/mcp`, authorization_servers: [origin] }),
     "/.well-known/oauth-authorization-server": ({ origin: issuer }) =>
       Response.json({
-        ...{ issuer, authorization_endpoint: `${issuer}/login`, token_endpoint: `${issuer}/token` },
-        ...{ response_types_supported: ["code"], code_challenge_methods_supported: ["S256"] },
+        issuer,
+        authorization_endpoint: `${issuer}/login`,
+        token_endpoint: `${issuer}/token`,
+        response_types_supported: ["code"],
+        code_challenge_methods_supported: ["S256"],
       }),
     "/login": ({ searchParams: asked }) => {
       logins += 1;

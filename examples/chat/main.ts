@@ -66,7 +66,10 @@ for (;;) {
   const { signal } = running;
   try {
     await runAgentLoop({
-      ...{ toolport, model, prompt, signal },
+      toolport,
+      model,
+      prompt,
+      signal,
       callOptions: { onProgress: ({ message }) => console.log(`  … ${message}`) },
       onStep: ({ answers }) => {
         for (const { tool, isError } of answers) console.log(`  ${isError ? "✗" : "✓"} ${tool}`);

@@ -14,7 +14,12 @@ const LIMIT_MS = 30_000;
 function post({ port, token, call, message, headers = {}, signal }, onMessage) {
   return new Promise((resolve, reject) => {
     const outgoing = send({
-      ...{ host: "127.0.0.1", port, path: "/mcp", method: "POST", agent: false, signal },
+      host: "127.0.0.1",
+      port,
+      path: "/mcp",
+      method: "POST",
+      agent: false,
+      signal,
       headers: {
         "content-type": "application/json",
         accept: "application/json, text/event-stream",

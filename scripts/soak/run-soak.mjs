@@ -77,8 +77,15 @@ export async function runSoak(library, options) {
   const left = await whatIsLeft(before, shared.signal);
   const flat = judgeFlatness(samples);
   return {
-    ...{ seed, calls: made(), reconnects: reconnected(), ms: performance.now() - began, samples, flat },
-    ...{ answered: tally.answered, faults: tally.faults, errors: tally.errors },
+    seed,
+    calls: made(),
+    reconnects: reconnected(),
+    ms: performance.now() - began,
+    samples,
+    flat,
+    answered: tally.answered,
+    faults: tally.faults,
+    errors: tally.errors,
     problems: [...tally.problems, ...flat.problems, ...left],
   };
 }

@@ -340,5 +340,8 @@ export const hiddenTools = (
   toolport.tools({
     ...(servers && { servers }),
     ...(signal && { signal }),
-    ...{ only, except, filter, deferred: true },
+    only,
+    except,
+    filter,
+    deferred: true,
   });

@@ -124,7 +124,9 @@ async function send({ url, headers, body, signal }: EndpointRequest): Promise<Re
     return await systemFetch(url, {
       ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
       headers: {
-        ...{ accept: "application/json", "content-type": "application/json", "user-agent": USER_AGENT },
+        accept: "application/json",
+        "content-type": "application/json",
+        "user-agent": USER_AGENT,
         ...headers,
       },
       signal: signal === undefined ? limit : AbortSignal.any([signal, limit]),

@@ -108,7 +108,11 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
   const tools = candidates.map(({ server, tool }, position) => toInfo(names[position]!, server.name, tool));
   let index: CatalogIndex | undefined;
   return {
-    ...{ tools, counts, withheld, excluded, nameIssues },
+    tools,
+    counts,
+    withheld,
+    excluded,
+    nameIssues,
     index() {
       index ??= indexTools(tools, candidates);
       return index;

@@ -292,7 +292,9 @@ export class Catalog {
   ): Promise<Examined> {
     const { scan, pins, onWarning } = this.#options;
     return examineLists(server, lists, {
-      ...{ scan, pins, onToolChanged },
+      scan,
+      pins,
+      onToolChanged,
       onWarning: (message) => onWarning(server, message),
     });
   }

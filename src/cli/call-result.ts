@@ -45,11 +45,17 @@ async function printResult(
   if (context.form === "json") {
     const { text, content, structuredContent, isError, _meta, server, attempts, durationMs } = result;
     context.printJson({
-      ...{ server, tool: tool.sourceName, name: tool.name, isError, text, content },
+      server,
+      tool: tool.sourceName,
+      name: tool.name,
+      isError,
+      text,
+      content,
       ...(structuredContent !== undefined && { structuredContent }),
       ...(_meta !== undefined && { _meta }),
       ...(files.length > 0 && { files }),
-      ...{ attempts, durationMs: Math.round(durationMs) },
+      attempts,
+      durationMs: Math.round(durationMs),
     });
     return;
   }

@@ -247,8 +247,13 @@ function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStat
 /** The outcome of a server that is disabled or has no consent. */
 function unusedOutcome(name: string, error: CliError = disabledServer(name)): ServerOutcome {
   return {
-    ...{ name, status: error.code === "DISABLED" ? "disabled" : "error", state: "closed" },
-    ...{ error, authUrl: undefined, toolCount: 0, ms: 0 },
+    name,
+    status: error.code === "DISABLED" ? "disabled" : "error",
+    state: "closed",
+    error,
+    authUrl: undefined,
+    toolCount: 0,
+    ms: 0,
   };
 }
 

@@ -162,7 +162,11 @@ function createOutput(
     stdout.write(text);
   };
   const output: Output = {
-    ...{ form, isQuiet, isVerbose, paint, columns },
+    form,
+    isQuiet,
+    isVerbose,
+    paint,
+    columns,
     print: (text) => write(`${form === "raw" && stdout.isTTY !== true ? text : plainText(text)}\n`),
     printPainted: (lines) => write(lines.map((text) => `${text}\n`).join("")),
     printRows(titles, rows) {

@@ -45,7 +45,13 @@ test("converts every type, and takes choices by value or title", async () => {
     ["Ada", "36", "1.5", "no", "Medium", "a", "Ex, y", '""'],
   );
   expect(content).toEqual({
-    ...{ name: "Ada", age: 36, weight: 1.5, isMember: false, size: "m", seat: "a", tags: ["x", "y"] },
+    name: "Ada",
+    age: 36,
+    weight: 1.5,
+    isMember: false,
+    size: "m",
+    seat: "a",
+    tags: ["x", "y"],
     note: "",
   });
   expect(screen).toContain("  Full name (string, optional): ");

@@ -340,7 +340,11 @@ export class ShellPrompt {
   #open(): Interface {
     const { input, complete, onInterrupt, output } = this.#parts;
     const lines = createInterface({
-      ...{ input, output: this.#echo, terminal: true, history: [...this.#history], historySize: MAX_HISTORY },
+      input,
+      output: this.#echo,
+      terminal: true,
+      history: [...this.#history],
+      historySize: MAX_HISTORY,
       completer: (line: string, done: (error: null, result: [string[], string]) => void) => {
         const none: [string[], string] = [[], line];
         if (this.#state !== "line") return done(null, none);

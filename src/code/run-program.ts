@@ -106,7 +106,9 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
   const report = reporter(onProgress);
   const run = executor.start(
     {
-      ...{ source, tools: api.members, limits },
+      source,
+      tools: api.members,
+      limits,
       ...(earlier && { image: earlier.image, usedCpuMs: earlier.cpuMs }),
     },
     {

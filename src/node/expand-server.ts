@@ -102,7 +102,8 @@ function surroundingsOf({ dialect, options, askInput, readFile }: WrittenServer)
   const { place, surroundings } = options;
   return {
     ...surroundings,
-    ...{ askInput, readFile },
+    askInput,
+    readFile,
     baseDir: place.baseDir,
     workspaceFolder: place.scope === "project" ? place.baseDir : surroundings.cwd,
     bare: dialect.bareVariables === true,

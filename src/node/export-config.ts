@@ -57,7 +57,9 @@ export function exportConfig(
   });
   const map = Object.fromEntries(entries);
   const inputs = secrets.names.map((id) => ({
-    ...{ type: "promptString", id, description: id },
+    type: "promptString",
+    id,
+    description: id,
     password: true,
   }));
   const root = dialect === "vscode" ? { inputs, servers: map } : { mcpServers: map };

@@ -208,7 +208,10 @@ async function readFile(
     const dialect = location.kind === undefined ? detectDialect(document) : dialectOf(location.kind);
     const place = placeOf(file, surroundings);
     const read = readServers(document, dialect, {
-      ...{ place, surroundings, inputs, extraKeys },
+      place,
+      surroundings,
+      inputs,
+      extraKeys,
       named: isNamed,
     });
     const imported = dialect.kind === "mcporter" ? await importedConfigs(document, surroundings) : undefined;

@@ -29,7 +29,11 @@ function read(entry: Record<string, unknown>, envFile?: string) {
   return readProjectFiles(
     { entry, envFile },
     {
-      ...{ home, projectDir, baseDir: projectDir, workspaceFolder: projectDir, bare: false },
+      home,
+      projectDir,
+      baseDir: projectDir,
+      workspaceFolder: projectDir,
+      bare: false,
       env: { STAGE: ".", SECRET: "no" },
       askInput: async (id) => {
         asked.push(id);

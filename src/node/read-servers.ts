@@ -174,7 +174,13 @@ function readServer(reading: ServerReading, place: ServerPlace): WrittenServer {
     ...(Object.keys(translated.extra).length > 0 && { extra: translated.extra }),
   };
   return {
-    ...{ name, source, translated, issues, dialect, options, askInput },
+    name,
+    source,
+    translated,
+    issues,
+    dialect,
+    options,
+    askInput,
     raw: isRecord(raw) ? raw : undefined,
     inputs: inputsOf(translated, { declared: reading.inputs, bare }),
     warnings: translated.warnings.map((note) => reading.note([...path, ...note.path], note.message)),

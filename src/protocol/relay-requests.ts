@@ -90,7 +90,12 @@ export class RelayRequests {
   ): Promise<Fields> {
     const { server, channel, closed, track } = this.#parts;
     const collecting = runInputRounds(first, {
-      ...{ server, method, params, options, startedAt, closed },
+      server,
+      method,
+      params,
+      options,
+      startedAt,
+      closed,
       responder: { respondAll: (requests, { signal }) => askAll(server, relay, requests, signal) },
       send: (next, limits) => channel.request(method, next, limits),
     });

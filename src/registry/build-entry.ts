@@ -51,8 +51,11 @@ function buildPackage(
   const own = renderArguments(found.packageArguments, resolver, "argument");
   const env = readEnvironment(found.environmentVariables, resolver);
   const resolved = {
-    ...{ package: found, runtimeArgs: runtime.args, packageArgs: own.args },
-    ...{ env, warnings: resolver.warnings },
+    package: found,
+    runtimeArgs: runtime.args,
+    packageArgs: own.args,
+    env,
+    warnings: resolver.warnings,
   };
   const start =
     found.registryType === "mcpb" ? toBundleEntry(resolved, bundle, resolver) : toStartEntry(resolved);

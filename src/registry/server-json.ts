@@ -187,7 +187,10 @@ function readPackage(value: unknown): ServerPackage | InvalidValue {
     version: textOf(value, "version"),
     fileSha256: textOf(value, "fileSha256"),
     runtimeHint: textOf(value, "runtimeHint"),
-    ...{ transport, runtimeArguments, packageArguments, environmentVariables },
+    transport,
+    runtimeArguments,
+    packageArguments,
+    environmentVariables,
   };
 }
 

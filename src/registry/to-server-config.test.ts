@@ -190,7 +190,10 @@ describe("arguments", () => {
     });
     const { entry, warnings } = toServerConfig(server, { inputs: { token: "s3cret" } });
     expect(entry).toEqual({
-      ...{ transport: "docker", engine: "podman", image: "mcp/thing:1.2.3", args: [] },
+      transport: "docker",
+      engine: "podman",
+      image: "mcp/thing:1.2.3",
+      args: [],
       env: { TOKEN: "s3cret" },
       runArgs: ["--privileged", "--env", "PLAIN"],
     });

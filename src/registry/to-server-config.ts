@@ -110,8 +110,15 @@ export function toServerConfig(server: unknown, options: ToServerConfigOptions =
   const warnings = [TRUST_WARNING, ...notes];
   const name = suggestServerName(found?.name ?? "");
   const none = (reason: string): ServerConfigResult => ({
-    ...{ entry: undefined, name, reason, missing: [], inputs: [], warnings },
-    ...{ source: undefined, alternatives: [], start: undefined },
+    entry: undefined,
+    name,
+    reason,
+    missing: [],
+    inputs: [],
+    warnings,
+    source: undefined,
+    alternatives: [],
+    start: undefined,
   });
   if (found === undefined || blockedBy !== undefined) return none(blockedBy ?? "There is no entry");
 
@@ -134,9 +141,15 @@ export function toServerConfig(server: unknown, options: ToServerConfigOptions =
         : problemOf(name, built.entry);
   const usable = built instanceof InvalidValue || reason !== undefined ? undefined : built;
   return {
-    ...{ entry: usable?.entry, name, reason, missing, inputs: resolver.inputs },
+    entry: usable?.entry,
+    name,
+    reason,
+    missing,
+    inputs: resolver.inputs,
     warnings: [...warnings, ...resolver.warnings],
-    ...{ source: toSource(chosen), alternatives: others.map(toSource), start: usable?.start },
+    source: toSource(chosen),
+    alternatives: others.map(toSource),
+    start: usable?.start,
   };
 }
 

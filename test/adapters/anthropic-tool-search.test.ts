@@ -53,7 +53,10 @@ const SCRIPT: readonly SearchStep[] = [
 ];
 
 const use = (name: string, input: object, caller?: object) => ({
-  ...{ type: "tool_use", id: name, name, input },
+  type: "tool_use",
+  id: name,
+  name,
+  input,
   ...(caller && { caller }),
 });
 

@@ -64,8 +64,12 @@ const ARGS = { text: "hi" };
 const call = (args: unknown = ARGS, id: unknown = "c1") =>
   ({ type: "tool_call", id, name: "echo", args }) as never;
 const EVERYTHING: RunnableConfig = {
-  ...{ tags: ["t"], metadata: { m: 1 }, runName: "own", runId: "0190b5a4-7c9e-7000-8000-000000000000" },
-  ...{ configurable: { thread_id: "x", model: "y" }, recursionLimit: 7 },
+  tags: ["t"],
+  metadata: { m: 1 },
+  runName: "own",
+  runId: "0190b5a4-7c9e-7000-8000-000000000000",
+  configurable: { thread_id: "x", model: "y" },
+  recursionLimit: 7,
 };
 const SHORT_MS = 60;
 /** Early versions of `@langchain/core` 1 do not write the timeout into the metadata. */
@@ -235,7 +239,10 @@ const asItIs = (tool: Tool) => tool;
 /** LangChain's own class, with a schema that accepts everything. */
 const plain = ({ name, description, responseFormat, metadata, func }: Tool) =>
   new DynamicStructuredTool({
-    ...{ name, description, responseFormat, func },
+    name,
+    description,
+    responseFormat,
+    func,
     ...(metadata !== undefined && { metadata }),
     schema: {},
   });

@@ -187,7 +187,10 @@ describe("a tool", () => {
 
   it("that cannot be converted fails the whole list, or is omitted", async () => {
     const odd = {
-      ...{ name: "odd", server: "s", sourceName: "odd", inputSchema: { type: "object" } },
+      name: "odd",
+      server: "s",
+      sourceName: "odd",
+      inputSchema: { type: "object" },
       get description(): string {
         throw new Error("No description");
       },

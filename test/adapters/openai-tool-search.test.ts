@@ -238,7 +238,10 @@ test("calls of hidden tools respect the selection and the schema that was offere
   });
   const selection = { only, tools };
   const call = (name: string, args: object) => ({
-    ...{ type: "function_call", call_id: name, name, namespace: "math" },
+    type: "function_call",
+    call_id: name,
+    name,
+    namespace: "math",
     arguments: JSON.stringify(args),
   });
   const calls = [call("math__add", { a: 1, b: 2, round: null }), call("lab__search", {}), call("mine", {})];

@@ -29,18 +29,31 @@ const union = [
 const badName = () => "not a name!";
 
 const openAI = (rule: string, schema: Record<string, unknown>): RefusedSchema => ({
-  ...{ target: "openai", client: "ChatOpenAI", rule, schema },
+  target: "openai",
+  client: "ChatOpenAI",
+  rule,
+  schema,
 });
 const strict = (rule: string, schema: Record<string, unknown>): RefusedSchema => ({
-  ...{ target: "openai-strict", client: "ChatOpenAI", rule: `strict: ${rule}`, schema, strict: true },
+  target: "openai-strict",
+  client: "ChatOpenAI",
+  rule: `strict: ${rule}`,
+  schema,
+  strict: true,
 });
 /** `@langchain/anthropic` drops tools with a union at the root; the AI SDK sends them. */
 const anthropic = (rule: string, schema: Record<string, unknown>): RefusedSchema => ({
-  ...{ target: "anthropic", client: "@ai-sdk/anthropic", rule, schema },
+  target: "anthropic",
+  client: "@ai-sdk/anthropic",
+  rule,
+  schema,
 });
 /** `@ai-sdk/google` converts some of these itself; LangChain's client sends them. */
 const gemini = (rule: string, schema: Record<string, unknown>): RefusedSchema => ({
-  ...{ target: "gemini-openapi", client: "ChatGoogleGenerativeAI", rule, schema },
+  target: "gemini-openapi",
+  client: "ChatGoogleGenerativeAI",
+  rule,
+  schema,
 });
 
 const reference = object({ a: { $ref: "#/$defs/a" } }, { $defs: { a: object({ b: text }) } });
@@ -89,8 +102,11 @@ export const REFUSED_SCHEMAS: readonly RefusedSchema[] = [
   anthropic("a reference", reference),
 
   {
-    ...{ target: "gemini-openapi", rule: "more than 512 declarations", client: "ChatGoogleGenerativeAI" },
-    ...{ tools: 513, onlyRefused: true },
+    target: "gemini-openapi",
+    rule: "more than 512 declarations",
+    client: "ChatGoogleGenerativeAI",
+    tools: 513,
+    onlyRefused: true,
   },
   { target: "gemini-openapi", rule: "function name", client: "ChatGoogleGenerativeAI", rename: badName },
   gemini("root is no OBJECT", onlyDialect),

@@ -68,7 +68,11 @@ function openAITurn({ tools = [], input }: RequestBody, model: Model): RequestBo
     const id = model.id("call");
     if (caller !== undefined) model.callers.set(id, caller);
     output.push({
-      ...{ type: "function_call", id: model.id("fc"), call_id: id, name, status: "completed" },
+      type: "function_call",
+      id: model.id("fc"),
+      call_id: id,
+      name,
+      status: "completed",
       arguments: JSON.stringify(args),
       ...(tool.namespace && { namespace: tool.namespace }),
       ...(caller && { caller }),
@@ -87,8 +91,11 @@ function openAITurn({ tools = [], input }: RequestBody, model: Model): RequestBo
       const program = step.by && { type: "program", caller_id: model.id("prog") };
       if (program)
         output.push({
-          ...{ type: "program", id: program.caller_id, call_id: program.caller_id },
-          ...{ code: "await tools()", fingerprint: "f" },
+          type: "program",
+          id: program.caller_id,
+          call_id: program.caller_id,
+          code: "await tools()",
+          fingerprint: "f",
         });
       for (const wanted of step.calls) call(wanted, program);
       return output;
@@ -175,7 +182,11 @@ const APIS = [
     path: /\/responses$/,
     problems: openAISearchProblems,
     answer: (body: RequestBody, model: Model) => ({
-      ...{ id: "resp_1", object: "response", created_at: 1, status: "completed", model: body.model },
+      id: "resp_1",
+      object: "response",
+      created_at: 1,
+      status: "completed",
+      model: body.model,
       output: openAITurn(body, model),
     }),
     error: (message: string) => ({ error: { message, type: "invalid_request_error" } }),
@@ -187,8 +198,13 @@ const APIS = [
       const content = anthropicTurn(body, model);
       const isOver = content.every(({ type }) => type !== "tool_use");
       return {
-        ...{ id: "msg_1", type: "message", role: "assistant", model: body.model, content },
-        ...{ stop_reason: isOver ? "end_turn" : "tool_use", stop_sequence: null },
+        id: "msg_1",
+        type: "message",
+        role: "assistant",
+        model: body.model,
+        content,
+        stop_reason: isOver ? "end_turn" : "tool_use",
+        stop_sequence: null,
         usage: { input_tokens: 1, output_tokens: 1 },
       };
     },

@@ -43,21 +43,34 @@ describe("list", () => {
     expect(json()).toEqual({
       servers: [
         expect.objectContaining({
-          ...{ name: "gone", status: "offline", tokens: null, tokensShown: null },
+          name: "gone",
+          status: "offline",
+          tokens: null,
+          tokensShown: null,
           error: expect.objectContaining({ code: "UNREACHABLE", exitCode: 4, next: "toolport doctor gone" }),
         }),
         expect.objectContaining({
-          ...{ name: "off", status: "disabled", state: "closed" },
+          name: "off",
+          status: "disabled",
+          state: "closed",
           error: expect.objectContaining({ code: "DISABLED", next: "toolport enable off" }),
         }),
         {
-          ...{ name: "pics", status: "ok", state: "ready", toolCount: 6, ms: expect.any(Number) },
-          ...{ transport: "http", protocolVersion: "2026-07-28", tokens: 147, tokensShown: 147 },
+          name: "pics",
+          status: "ok",
+          state: "ready",
+          toolCount: 6,
+          ms: expect.any(Number),
+          transport: "http",
+          protocolVersion: "2026-07-28",
+          tokens: 147,
+          tokensShown: 147,
           source: { kind: "toolport", file: join(bench.project, "toolport.json"), line: 3 },
         },
       ],
       counts: { ok: 1, auth: 0, offline: 1, error: 0, disabled: 1 },
-      ...{ tokens: 147, tokensShown: 147 },
+      tokens: 147,
+      tokensShown: 147,
       issues: [],
       state: join(bench.home, ".state", "toolport", "state.db"),
     });
@@ -87,8 +100,13 @@ describe("call", () => {
     expect({ code, stdout, stderr }).toEqual({ code: 0, stdout: '{"sum":5}\n', stderr: "" });
     const { json } = await bench.run(["--json", "call", "pics__add", "--args", '{"a":2,"b":0}', "b=4"]);
     expect(json()).toMatchObject({
-      ...{ server: "pics", tool: "add", name: "pics__add", isError: false },
-      ...{ structuredContent: { sum: 6 }, attempts: 1, durationMs: expect.any(Number) },
+      server: "pics",
+      tool: "add",
+      name: "pics__add",
+      isError: false,
+      structuredContent: { sum: 6 },
+      attempts: 1,
+      durationMs: expect.any(Number),
     });
   });
 
@@ -191,7 +209,8 @@ describe("tools, resources, prompts, find", () => {
     await bench.run(["read", "pics", "pictures://pixel", "--out", "pixel.png"]);
     expect(readFileSync(join(bench.project, "pixel.png")).toString("base64")).toBe(PIXEL);
     expect((await bench.run(["read", "pics", "pictures://index", "--json"])).json()).toMatchObject({
-      ...{ server: "pics", uri: "pictures://index" },
+      server: "pics",
+      uri: "pictures://index",
       contents: [{ uri: "pictures://index", mimeType: "text/plain", text: "one\ntwo" }],
     });
   });
@@ -213,9 +232,16 @@ describe("tools, resources, prompts, find", () => {
 test("inspect shows the handshake, and the messages with --raw", async () => {
   const { json } = await bench.run(["inspect", "pics", "--raw", "--json"]);
   expect(json()).toMatchObject({
-    ...{ server: "pics", transport: "http", era: "modern", protocolVersion: "2026-07-28" },
-    ...{ serverInfo: { name: "pictures", version: "2.0.0" }, instructions: "Draw with care" },
-    ...{ withheldTools: [], nameIssues: [], textFindings: [], cut: null },
+    server: "pics",
+    transport: "http",
+    era: "modern",
+    protocolVersion: "2026-07-28",
+    serverInfo: { name: "pictures", version: "2.0.0" },
+    instructions: "Draw with care",
+    withheldTools: [],
+    nameIssues: [],
+    textFindings: [],
+    cut: null,
     traffic: expect.arrayContaining([expect.stringContaining("tools/list")]),
   });
   const { stdout } = await bench.run(["inspect", "pics"]);

@@ -53,7 +53,8 @@ async function fillProject(project: string, home: string, origin: string): Promi
       headers: { "X-Stolen": `\${STOLEN}`, "X-Key": `\${file:~/.ssh/id_ed25519}` },
     };
     const tool = {
-      ...{ command: process.execPath, args: ["-e", code, `\${STOLEN}`, `\${NOT_SET_ANYWHERE}`] },
+      command: process.execPath,
+      args: ["-e", code, `\${STOLEN}`, `\${NOT_SET_ANYWHERE}`],
       envFile: "~/.secrets.env",
     };
     const gone = { command: process.execPath, args: ["-e", code], envFile: "~/no-such-file.env" };

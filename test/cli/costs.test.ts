@@ -88,18 +88,24 @@ describe("with a large server", () => {
   test("tools --cost prints the report of cost() as JSON", async () => {
     const document = (await bench.run(["tools", "--cost", "--json"])).json();
     expect(document).toMatchObject({
-      ...{ estimated: true, tokens: document["shown"], errors: [] },
+      estimated: true,
+      tokens: document["shown"],
+      errors: [],
       servers: { large: { tools: 20 }, small: { tools: 1 } },
     });
     const one = (await bench.run(["tools", "small.add", "--cost", "--json"])).json();
     expect(one).toEqual({
       tools: [
         {
-          ...{ name: "small__add", server: "small", deferred: false },
-          ...{ tokens: expect.any(Number), bytes: expect.any(Number) },
+          name: "small__add",
+          server: "small",
+          deferred: false,
+          tokens: expect.any(Number),
+          bytes: expect.any(Number),
         },
       ],
-      ...{ estimated: true, errors: [] },
+      estimated: true,
+      errors: [],
     });
   });
 
@@ -109,7 +115,8 @@ describe("with a large server", () => {
     const found = json<{ checks: Check[] }>().checks.filter(({ check }) => check === "context");
     expect(found).toEqual([
       {
-        ...{ check: "context", status: "warn" },
+        check: "context",
+        status: "warn",
         message: expect.stringMatching(
           /22 tools take ~11,8\d\d tokens.*The largest servers: large ~11,8\d\d$/,
         ),
@@ -118,7 +125,8 @@ describe("with a large server", () => {
     ]);
     const small = await bench.run(["doctor", "small", "--json"]);
     expect(small.json<{ checks: Check[] }>().checks).toContainEqual({
-      ...{ check: "context", status: "ok" },
+      check: "context",
+      status: "ok",
       message: expect.stringMatching(/^The definitions of 1 tool take ~\d+ tokens/),
     });
   });
@@ -180,7 +188,8 @@ describe("with a deferred server", () => {
     const found = json<{ checks: Check[] }>().checks.filter(({ check }) => check === "context");
     expect(found).toEqual([
       {
-        ...{ check: "context", status: "ok" },
+        check: "context",
+        status: "ok",
         message: expect.stringMatching(
           /^The definitions of 4 tools take ~\d{3} tokens.*, ~11,8\d\d more are deferred$/,
         ),

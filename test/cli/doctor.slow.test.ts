@@ -263,7 +263,9 @@ test.skipIf(!hasOpenssl())(
       expect(code).toBe(4);
       expect(json().checks).toContainEqual(
         expect.objectContaining({
-          ...{ check: "tls", server: "it", status: "fail" },
+          check: "tls",
+          server: "it",
+          status: "fail",
           message: expect.stringContaining("DEPTH_ZERO_SELF_SIGNED_CERT"),
         }),
       );

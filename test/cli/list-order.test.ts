@@ -30,8 +30,12 @@ function openList(place: ReturnType<typeof createCommandLinePlace>, columns: num
   const screen = new Screen(columns);
   const signals = new EventEmitter();
   const ended = runCommandLine({
-    ...{ args: ["list", "--yes", "--timeout", String(TIMEOUT_MS)], stdout: screen, signals },
-    ...{ cwd: place.project, env: { ...place.env, NO_COLOR: "1" }, onSecondSignal() {} },
+    args: ["list", "--yes", "--timeout", String(TIMEOUT_MS)],
+    stdout: screen,
+    signals,
+    cwd: place.project,
+    env: { ...place.env, NO_COLOR: "1" },
+    onSecondSignal() {},
     stdin: Readable.from([]),
     stderr: new Writable({ write: (_chunk, _encoding, done) => done() }),
   });

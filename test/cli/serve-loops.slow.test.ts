@@ -53,7 +53,8 @@ test.each(LOOPS)("a gateway that starts itself with %s ends", async (_name, { en
   const wrapper = await sandbox.write("home/again.mjs", WRAPPER);
   const file = sandbox.ownFile;
   const variables = {
-    ...{ GATEWAY_MAIN: sandbox.main, GATEWAY_NOTES: notes },
+    GATEWAY_MAIN: sandbox.main,
+    GATEWAY_NOTES: notes,
     GATEWAY_ARGS: JSON.stringify(["serve", ...inner(file)]),
     XDG_CONFIG_HOME: sandbox.env["XDG_CONFIG_HOME"],
     HOME: sandbox.home,

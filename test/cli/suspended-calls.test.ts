@@ -237,7 +237,9 @@ describe("a difficult server", () => {
     for (let count = 0; count < 2; count += 1) {
       const expired = await answer(token, "--answers", SEAT);
       expect(expired.error()).toMatchObject({
-        ...{ code: "SUSPENSION_EXPIRED", server: "travel", next: "toolport resume - --restart" },
+        code: "SUSPENSION_EXPIRED",
+        server: "travel",
+        next: "toolport resume - --restart",
       });
     }
     isExpired = false;

@@ -19,7 +19,8 @@ function createScene(kind: GraphKind, script: Script, port: ToolportOptions = {}
     const code = createCodeMode(toolport);
     const tools = await toLangChainTools(code, { elicitation: "interrupt", approval: "interrupt" });
     return {
-      ...{ code, toolport },
+      code,
+      toolport,
       conversation: new Conversation(createGraph(kind, { script, tools, checkpointer })),
       async [Symbol.asyncDispose]() {
         await code.close();

@@ -30,7 +30,8 @@ function openBank() {
   });
   const code = createCodeMode(toolport);
   return {
-    ...{ paid, code },
+    paid,
+    code,
     async [Symbol.asyncDispose]() {
       await code.close();
       await toolport.close();

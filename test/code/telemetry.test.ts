@@ -31,7 +31,8 @@ function openBox(options: Parameters<typeof createToolport>[0] = {}) {
   const toolport = createToolport({ mcpServers: { box: server.memory() }, ...options });
   const code = createCodeMode(toolport);
   return {
-    ...{ toolport, code },
+    toolport,
+    code,
     async [Symbol.asyncDispose]() {
       await code.close();
       await toolport.close();

@@ -41,7 +41,12 @@ describe("programs in the console", () => {
     const source = `const { city } = JSON.parse(await tools.things.echo({ city: "Oslo" }));\nconsole.log("got", city);\nreturn { city };`;
     await run(source, { consent: true });
     expect(await newest()).toMatchObject({
-      ...{ source, state: "ok", run: "run-1", error: null, logs: ["got Oslo"], callCount: 1 },
+      source,
+      state: "ok",
+      run: "run-1",
+      error: null,
+      logs: ["got Oslo"],
+      callCount: 1,
       value: JSON.stringify({ city: "Oslo" }, null, 2),
       calls: [{ tool: "things__echo", state: "ok", durationMs: expect.any(Number) }],
     });
@@ -70,7 +75,9 @@ describe("programs in the console", () => {
     const ended = run(`console.log("before");\nawait tools.things.slow();`);
     await waitFor(async () => (await newest()).calls.length === 1);
     expect(await newest()).toMatchObject({
-      ...{ state: "running", durationMs: null, logs: ["before"] },
+      state: "running",
+      durationMs: null,
+      logs: ["before"],
       calls: [{ tool: "things__slow", state: "running" }],
     });
     expect(await bench.ask("cancel", { run: `run-${runs}` })).toBe(true);

@@ -53,10 +53,18 @@ async function open({ principal, answeredBy, port, transport = "memory" }: Scene
   };
   const sent: string[] = [];
   return {
-    ...{ plain, toolport, other, seen, running, headers, sent },
+    plain,
+    toolport,
+    other,
+    seen,
+    running,
+    headers,
+    sent,
     async ask<Value>(action: string, body: object = {}): Promise<Value> {
       const { status, text } = await sendRaw(running.url, `/api/${action}`, {
-        ...{ method: "POST", headers, body: JSON.stringify(body) },
+        method: "POST",
+        headers,
+        body: JSON.stringify(body),
       });
       sent.push(text);
       if (status !== 200) throw new Error(`${action} was answered with ${status}: ${text}`);
@@ -89,8 +97,13 @@ test("a call of another process is answered; a wrong answer keeps it waiting", a
   const { token } = await suspend(scene.other);
   const [call] = await scene.ask<WaitingView[]>("waiting");
   expect(call).toMatchObject({
-    ...{ id: expect.stringMatching(/^[\da-f]{32}$/), reason: "input", server: "travel", round: 1 },
-    ...{ tool: "travel__book", args: { to: "Oslo", api_key: "[redacted]" }, authUrl: null },
+    id: expect.stringMatching(/^[\da-f]{32}$/),
+    reason: "input",
+    server: "travel",
+    round: 1,
+    tool: "travel__book",
+    args: { to: "Oslo", api_key: "[redacted]" },
+    authUrl: null,
     questions: [{ key: "seat", mode: "form", message: "Which seat?", requestedSchema: { type: "object" } }],
   });
   const { id } = call!;
@@ -196,7 +209,10 @@ test("pages learn of calls that another process suspends and finishes", async ()
   const stop = new AbortController();
   const { origin } = new URL(scene.running.url);
   const response = await fetch(`${origin}/api/events`, {
-    ...{ method: "POST", headers: scene.headers, body: "{}", signal: stop.signal },
+    method: "POST",
+    headers: scene.headers,
+    body: "{}",
+    signal: stop.signal,
   });
   const events: ConsoleEvent["type"][] = [];
   const reading = (async () => {

@@ -219,8 +219,16 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60
       {
         action: "accept",
         content: {
-          ...{ name: "Ada", email: "ada@example.com", born: "1990-12-10", about: "Likes trains", bags: 2 },
-          ...{ weight: 61.5, window: true, meal: "f", seat: "w", extras: ["x", "y"] },
+          name: "Ada",
+          email: "ada@example.com",
+          born: "1990-12-10",
+          about: "Likes trains",
+          bags: 2,
+          weight: 61.5,
+          window: true,
+          meal: "f",
+          seat: "w",
+          extras: ["x", "y"],
         },
       },
     ]);

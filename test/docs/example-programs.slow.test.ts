@@ -174,8 +174,15 @@ test("the JavaScript of the programs compiles against the declarations of the pa
     readdirSync(join(root, "examples", name)).map((file) => join(root, "examples", name, file)),
   ).filter((file) => /\.[cm]js$/.test(file));
   const program = ts.createProgram(files, {
-    ...{ allowJs: true, checkJs: true, noEmit: true, strict: true, skipLibCheck: true, types: ["node"] },
-    ...{ target: ts.ScriptTarget.ES2023, module: ts.ModuleKind.NodeNext, lib: ["lib.es2023.d.ts"] },
+    allowJs: true,
+    checkJs: true,
+    noEmit: true,
+    strict: true,
+    skipLibCheck: true,
+    types: ["node"],
+    target: ts.ScriptTarget.ES2023,
+    module: ts.ModuleKind.NodeNext,
+    lib: ["lib.es2023.d.ts"],
   });
   const problems = ts
     .getPreEmitDiagnostics(program)

@@ -59,7 +59,10 @@ export async function runSnippet(
     require: (name: string) => packages.get(name),
     console: {
       log: (...values: unknown[]) => output.printed.push(values.length === 1 ? values[0] : values),
-      ...{ debug: log, info: log, warn: log, error: log },
+      debug: log,
+      info: log,
+      warn: log,
+      error: log,
     },
     ...names,
   };

@@ -45,11 +45,13 @@ async function expectGoodToWork(
 const wrong: Record<string, { bad: string; line: number; message: RegExp }> = {
   "duplicate names": {
     bad: '"it": { "command": "x" },\n"it": { "command": "y" }',
-    ...{ line: 5, message: /given twice \(first on line 4\)/ },
+    line: 5,
+    message: /given twice \(first on line 4\)/,
   },
   "__proto__ key": {
     bad: '"__proto__": { "command": "x" }',
-    ...{ line: 4, message: /cannot be the name of a server/ },
+    line: 4,
+    message: /cannot be the name of a server/,
   },
   "unknown keys": {
     bad: '"it": { "command": "x", "comand": "y" }',
@@ -59,7 +61,8 @@ const wrong: Record<string, { bad: string; line: number; message: RegExp }> = {
   "${MISSING}": { bad: '"it": { "command": "${MISSING}" }', line: 4, message: /needs the variable MISSING/ },
   "password in URL": {
     bad: '"it": { "url": "https://me:CANARY@x.example/" }',
-    ...{ line: 4, message: /user name or password/ },
+    line: 4,
+    message: /user name or password/,
   },
 };
 for (const [kind, { bad, line, message }] of Object.entries(wrong)) {
@@ -111,7 +114,8 @@ faultCase("K01", "JSONC with a BOM: read", async (harness) => {
 const unreadable: Record<string, { content: () => string; line?: number; message: RegExp }> = {
   "invalid JSON": {
     content: () => '{\n"mcpServers": {\n"a": { "command": "x" "args": [] }\n}\n}',
-    ...{ line: 3, message: /column \d+: a comma is missing/ },
+    line: 3,
+    message: /column \d+: a comma is missing/,
   },
   "50 MB": { content: () => " ".repeat(50_000_000), message: /larger than \d+ bytes/ },
 };

@@ -181,7 +181,8 @@ async function openConsole(harness: FaultHarness) {
   const token = harness.secret(hash.slice(3));
   const post = (action: string, headers: Record<string, string> = {}, body: object = {}) =>
     sendRaw(running.url, `/api/${action}`, {
-      ...{ method: "POST", body: JSON.stringify(body) },
+      method: "POST",
+      body: JSON.stringify(body),
       headers: { "content-type": "application/json", ...headers },
     });
   return { ...running, port, token, mark, post };

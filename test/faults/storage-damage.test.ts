@@ -103,7 +103,9 @@ faultCase(
     expect(warnings.join("\n")).toContain("version 99");
     // The client starts no login that it could not save.
     await harness.fails(toolport.callTool("it__whoami"), {
-      ...{ code: "UNAVAILABLE", server: "it", withinMs: ONE_SECOND },
+      code: "UNAVAILABLE",
+      server: "it",
+      withinMs: ONE_SECOND,
     });
     await harness.fails(store.put("token", "new"), { code: "UNAVAILABLE", withinMs: ONE_SECOND });
     expect(readFileSync(pathOf(harness))).toEqual(before);
@@ -168,7 +170,9 @@ faultCase(
     const { store } = openStore(harness, { key: wrong });
     const foreign = await openRig(harness, store, first.bench);
     await harness.fails(foreign.toolport.callTool("it__whoami"), {
-      ...{ code: "KEY_MISMATCH", server: "it", withinMs: ONE_SECOND },
+      code: "KEY_MISMATCH",
+      server: "it",
+      withinMs: ONE_SECOND,
     });
     await harness.fails(store.reseal(), { code: "KEY_MISMATCH", withinMs: ONE_SECOND });
     await foreign.toolport.close();

@@ -39,7 +39,9 @@ export async function openRig(harness: FaultHarness, store: Store, shared?: OAut
     for (const secret of bench.secrets.keys()) harness.secret(secret);
   });
   return {
-    ...{ toolport, bench, warnings },
+    toolport,
+    bench,
+    warnings,
     whoami: async () => (await toolport.callTool("it__whoami")).text,
     async logIn() {
       const { authUrl } = await toolport.connectServer("it");

@@ -62,7 +62,8 @@ describe.each(databaseKinds)("$name", (kind: DatabaseKind) => {
       await harness.fails(store.get("a"), TROUBLE);
       const { state, error } = await harness.within(FIVE_SECONDS, rig.toolport.connectServer("it"));
       expect({ state, error }).toMatchObject({
-        ...{ state: "failed", error: { name: "StateError", code: "UNAVAILABLE", retryable: true } },
+        state: "failed",
+        error: { name: "StateError", code: "UNAVAILABLE", retryable: true },
       });
       expect(rig.warnings.length).toBeGreaterThan(0);
       await own.start();

@@ -85,7 +85,8 @@ const postgresKind: DatabaseKind<PostgresService> = {
     const { rows } = await postgres.run("select pg_current_wal_lsn() as lsn");
     const caughtUp = `select pg_last_wal_replay_lsn() >= '${rows[0].lsn}' as yes`;
     await waitFor(async () => (await standby.run(caughtUp)).rows[0].yes, {
-      ...{ timeoutMs: 15_000, label: "the standby to catch up" },
+      timeoutMs: 15_000,
+      label: "the standby to catch up",
     });
   },
   async promote(standby) {

@@ -12,8 +12,13 @@ import { afterEach, beforeEach, expect, test } from "vitest";
 const SCRIPT = fileURLToPath(new URL("../../scripts/audit.mjs", import.meta.url));
 let lastId = 0;
 const advisory = (id: string, severity: string) => ({
-  ...{ id: ++lastId, title: `Trouble ${id}`, severity, vulnerable_versions: "<2.0.0", cwe: [] },
-  ...{ url: `https://github.com/advisories/${id}`, cvss: { score: 0, vectorString: null } },
+  id: ++lastId,
+  title: `Trouble ${id}`,
+  severity,
+  vulnerable_versions: "<2.0.0",
+  cwe: [],
+  url: `https://github.com/advisories/${id}`,
+  cvss: { score: 0, vectorString: null },
 });
 
 let folder = "";

@@ -215,7 +215,9 @@ describe("interceptors", () => {
     await using toolport = createToolport({ mcpServers: { s: server.memory() }, interceptors: [change] });
     expect((await toolport.callTool("s__ask", { q: "a" })).text).toBe("ASKED A!");
     expect(await toolport.callTool("s__ask", { q: "self" })).toMatchObject({
-      ...{ text: "self", server: "me", attempts: 0 },
+      text: "self",
+      server: "me",
+      attempts: 0,
     });
     expect(await failure<Error>(toolport.callTool("s__ask", { q: "refuse" }))).toMatchObject({
       message: "not here",

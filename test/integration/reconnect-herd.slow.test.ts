@@ -102,7 +102,8 @@ test("calls to a server that stays down try to connect once a second at most", a
   const listening = await server.webSocket();
   await using toolport = createToolport({
     mcpServers: { it: { ...listening.entry, reconnect: { delayMs: 3_600_000 } } },
-    ...{ breaker: false, retry: false },
+    breaker: false,
+    retry: false,
   });
   await toolport.connect();
   const attempts: string[] = [];

@@ -18,8 +18,12 @@ test.each([
   await using toolport = createToolport({ mcpServers: { it: { url: server.url } } });
   const { error } = (await toolport.connect()).servers["it"]!;
   expect(error).toMatchObject({
-    ...{ name: "ConnectionError", code: "HANDSHAKE_FAILED", server: "it" },
-    ...{ outcome: "unsent", retryable, cause: { rpcCode: code } },
+    name: "ConnectionError",
+    code: "HANDSHAKE_FAILED",
+    server: "it",
+    outcome: "unsent",
+    retryable,
+    cause: { rpcCode: code },
   });
   expect(error?.message).toContain("No license");
 });

@@ -43,7 +43,10 @@ export async function openAttackScene(
   });
   const tokenOf = (user: string, claims: Fields = {}): Promise<string> =>
     key.sign({
-      ...{ iss: issuer.issuer, sub: user, aud: URL_OF_GATEWAY, exp: Math.floor(Date.now() / 1_000) + 3_600 },
+      iss: issuer.issuer,
+      sub: user,
+      aud: URL_OF_GATEWAY,
+      exp: Math.floor(Date.now() / 1_000) + 3_600,
       ...claims,
     });
   const send = async (user: string, message: Fields, { headers, ...more }: RawPost) =>
@@ -67,7 +70,9 @@ export async function openAttackScene(
       send(
         user,
         {
-          ...{ jsonrpc: "2.0", id: 1, method },
+          jsonrpc: "2.0",
+          id: 1,
+          method,
           params: {
             ...params,
             _meta: { [META.version]: VERSIONS.modern, [META.capabilities]: capabilities, ...meta },

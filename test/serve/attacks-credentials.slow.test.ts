@@ -45,7 +45,9 @@ test("G20 without the key server known keys serve on, an unknown key is 503, and
   const unknown = await createSigningKey("two");
   const signed = (sub: string) =>
     unknown.sign({
-      ...{ iss: scene.issuer.issuer, sub, aud: URL_OF_GATEWAY },
+      iss: scene.issuer.issuer,
+      sub,
+      aud: URL_OF_GATEWAY,
       exp: Math.floor(Date.now() / 1_000) + 3_600,
     });
   const attempts = await Promise.all(
@@ -71,15 +73,20 @@ test("G20 streams of both eras end with their token", async () => {
   const token = await scene.tokenOf("ada", { exp: Math.floor(Date.now() / 1_000) + 5 });
   const authorization = `Bearer ${token}`;
   const listen = {
-    ...{ jsonrpc: "2.0", id: "stream", method: "subscriptions/listen" },
+    jsonrpc: "2.0",
+    id: "stream",
+    method: "subscriptions/listen",
     params: { notifications: { toolsListChanged: true }, _meta },
   };
   const responses = await Promise.all([
     fetch(scene.url, {
       method: "POST",
       headers: {
-        ...{ authorization, accept: ACCEPT, "content-type": "application/json" },
-        ...{ "mcp-protocol-version": VERSIONS.modern, "mcp-method": listen.method },
+        authorization,
+        accept: ACCEPT,
+        "content-type": "application/json",
+        "mcp-protocol-version": VERSIONS.modern,
+        "mcp-method": listen.method,
       },
       body: JSON.stringify(listen),
     }),

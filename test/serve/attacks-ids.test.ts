@@ -40,7 +40,9 @@ beforeAll(async () => {
   });
   modernServer = await startJsonRpcServer({
     "tools/list": () => ({
-      ...{ resultType: "complete", ttlMs: 60_000, cacheScope: "private" },
+      resultType: "complete",
+      ttlMs: 60_000,
+      cacheScope: "private",
       tools: Array.from({ length: 210 }, (_, index) => ({
         name: index === 0 ? "ask" : `tool_${String(index).padStart(3, "0")}`,
         inputSchema: { type: "object" },
@@ -50,8 +52,12 @@ beforeAll(async () => {
     "tools/call": ({ params }) => {
       if (params["name"] !== "ask")
         return {
-          ...{ resultType: "task", taskId: "task-1", status: "working", ttlMs: 60_000 },
-          ...{ createdAt: "2026-11-16T00:00:00Z", lastUpdatedAt: "2026-11-16T00:00:00Z" },
+          resultType: "task",
+          taskId: "task-1",
+          status: "working",
+          ttlMs: 60_000,
+          createdAt: "2026-11-16T00:00:00Z",
+          lastUpdatedAt: "2026-11-16T00:00:00Z",
         };
       if (params["requestState"] !== undefined) {
         continued.push(params);
@@ -65,8 +71,12 @@ beforeAll(async () => {
       };
     },
     "tasks/get": () => ({
-      ...{ resultType: "complete", taskId: "task-1", status: "working", ttlMs: 60_000 },
-      ...{ createdAt: "2026-11-16T00:00:00Z", lastUpdatedAt: "2026-11-16T00:00:00Z" },
+      resultType: "complete",
+      taskId: "task-1",
+      status: "working",
+      ttlMs: 60_000,
+      createdAt: "2026-11-16T00:00:00Z",
+      lastUpdatedAt: "2026-11-16T00:00:00Z",
     }),
   });
   const mcpServers = { old: (await legacyServer.http()).entry, new: modernServer.entry };

@@ -20,8 +20,12 @@ beforeAll(async () => {
     "tools/call": ({ params }) => {
       if (params["name"] === "ask_001")
         return {
-          ...{ resultType: "task", taskId: "task-1", status: "working", ttlMs: 60_000 },
-          ...{ createdAt: "2026-11-16T00:00:00Z", lastUpdatedAt: "2026-11-16T00:00:00Z" },
+          resultType: "task",
+          taskId: "task-1",
+          status: "working",
+          ttlMs: 60_000,
+          createdAt: "2026-11-16T00:00:00Z",
+          lastUpdatedAt: "2026-11-16T00:00:00Z",
         };
       if (params["requestState"] === "of the server") return { resultType: "complete", content: [] };
       const requestedSchema = { type: "object", properties: {} };
@@ -29,8 +33,12 @@ beforeAll(async () => {
       return { resultType: "input_required", inputRequests: { a: question }, requestState: "of the server" };
     },
     "tasks/get": () => ({
-      ...{ resultType: "complete", taskId: "task-1", status: "working", ttlMs: 60_000 },
-      ...{ createdAt: "2026-11-16T00:00:00Z", lastUpdatedAt: "2026-11-16T00:00:00Z" },
+      resultType: "complete",
+      taskId: "task-1",
+      status: "working",
+      ttlMs: 60_000,
+      createdAt: "2026-11-16T00:00:00Z",
+      lastUpdatedAt: "2026-11-16T00:00:00Z",
     }),
   });
 });

@@ -44,9 +44,12 @@ afterAll(async () => {
 });
 
 const call = (name: string): Fields => ({
-  ...{ jsonrpc: "2.0", id: 1, method: "tools/call" },
+  jsonrpc: "2.0",
+  id: 1,
+  method: "tools/call",
   params: {
-    ...{ name, arguments: {} },
+    name,
+    arguments: {},
     _meta: { [META.version]: VERSIONS.modern, [META.capabilities]: {} },
   },
 });
@@ -58,7 +61,9 @@ const headersOf = (name: string) => ({
 
 describe("G19", () => {
   const claims = (more: Fields = {}) => ({
-    ...{ iss: scene.issuer.issuer, sub: "ada", aud: URL_OF_GATEWAY },
+    iss: scene.issuer.issuer,
+    sub: "ada",
+    aud: URL_OF_GATEWAY,
     exp: Math.floor(Date.now() / 1_000) + 3_600,
     ...more,
   });

@@ -233,12 +233,16 @@ describe.skipIf(withoutRedis)("replicas over Redis", () => {
     const response = await fetch(two.url, {
       method: "POST",
       headers: {
-        ...{ accept: ACCEPT, "content-type": "application/json" },
+        accept: ACCEPT,
+        "content-type": "application/json",
         authorization: `Bearer ${await two.tokenOf("ada")}`,
-        ...{ "mcp-protocol-version": VERSIONS.modern, "mcp-method": method },
+        "mcp-protocol-version": VERSIONS.modern,
+        "mcp-method": method,
       },
       body: JSON.stringify({
-        ...{ jsonrpc: "2.0", id: 1, method },
+        jsonrpc: "2.0",
+        id: 1,
+        method,
         params: {
           notifications: { toolsListChanged: true },
           _meta: { [META.version]: VERSIONS.modern, [META.capabilities]: {} },

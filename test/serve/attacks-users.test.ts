@@ -21,7 +21,8 @@ describe("G16 lists and contents", () => {
   test("G16 only a list that the server calls public is shared between users", async () => {
     const listOf = (cache: Fields) => ({
       "tools/list": ({ headers }: { headers: NodeJS.Dict<string | string[]> }) => ({
-        ...{ resultType: "complete", ...cache },
+        resultType: "complete",
+        ...cache,
         tools: [{ name: `for_${headers["x-user"]}`, inputSchema: { type: "object" } }],
       }),
     });
@@ -29,11 +30,15 @@ describe("G16 lists and contents", () => {
     await using own = await startJsonRpcServer({
       ...listOf({ ttlMs: 3_600_000, cacheScope: "private" }),
       "resources/list": () => ({
-        ...{ resultType: "complete", ttlMs: 3_600_000, cacheScope: "private" },
+        resultType: "complete",
+        ttlMs: 3_600_000,
+        cacheScope: "private",
         resources: [{ uri: "test://me", name: "me" }],
       }),
       "resources/read": ({ headers }) => ({
-        ...{ resultType: "complete", ttlMs: 3_600_000, cacheScope: "private" },
+        resultType: "complete",
+        ttlMs: 3_600_000,
+        cacheScope: "private",
         contents: [{ uri: "test://me", text: `of ${headers["x-user"]}` }],
       }),
     });
@@ -154,8 +159,11 @@ async function watch(
     ? fetch(scene.url, {
         method: "POST",
         headers: {
-          ...{ authorization, accept: ACCEPT, "content-type": "application/json" },
-          ...{ "mcp-protocol-version": VERSIONS.modern, "mcp-method": method },
+          authorization,
+          accept: ACCEPT,
+          "content-type": "application/json",
+          "mcp-protocol-version": VERSIONS.modern,
+          "mcp-method": method,
         },
         body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params: { notifications, _meta } }),
         signal: controller.signal,

@@ -99,7 +99,9 @@ describe("G09 a client is gone in the middle of a call", () => {
         scene.url,
         "tools/call",
         {
-          ...{ name: "one__ask", arguments: {}, requestState },
+          name: "one__ask",
+          arguments: {},
+          requestState,
           inputResponses: { [key]: { action: "accept", content: { name: "Ada" } } },
         },
         { capabilities: FORM },

@@ -93,7 +93,9 @@ async function openReplicas(era: "modern" | "legacy", policy?: object) {
 function answerTo(result: Record<string, unknown> | undefined) {
   const [key = ""] = Object.keys(result?.["inputRequests"] as object);
   return {
-    ...{ name: "one__ask", arguments: {}, requestState: result?.["requestState"] },
+    name: "one__ask",
+    arguments: {},
+    requestState: result?.["requestState"],
     inputResponses: { [key]: { action: "accept", content: { name: "Ada" } } },
   };
 }
@@ -125,7 +127,9 @@ describe("G07 a replica is killed in the middle of an approved call", () => {
     const options = { ...ADA, capabilities: FORM };
     const { message } = await callModern(first, "one__wait", {}, options);
     const approved = {
-      ...{ name: "one__wait", arguments: {}, requestState: message.result?.["requestState"] },
+      name: "one__wait",
+      arguments: {},
+      requestState: message.result?.["requestState"],
       inputResponses: { approval: { action: "accept", content: { allow: true } } },
     };
     const started = once(news, "started");

@@ -131,8 +131,10 @@ function modernStream(url: string, resourceSubscriptions: readonly string[]): St
     _meta: { [META.version]: VERSIONS.modern, [META.capabilities]: {} },
   };
   const headers = {
-    ...{ accept: ACCEPT, "content-type": "application/json" },
-    ...{ "mcp-protocol-version": VERSIONS.modern, "mcp-method": method },
+    accept: ACCEPT,
+    "content-type": "application/json",
+    "mcp-protocol-version": VERSIONS.modern,
+    "mcp-method": method,
   };
   const body = JSON.stringify({ jsonrpc: "2.0", id: 1, method, params });
   return follow((signal) => fetch(url, { method: "POST", headers, body, signal }));

@@ -138,7 +138,11 @@ const tokenOf = ({ params }: RpcMessage) => (params?.["_meta"] as Fields | undef
 const progressOf = (progressToken: unknown, progress: number) => ({
   method: "notifications/progress",
   params: {
-    ...{ progressToken, progress, total: 10, message: "thinking", "x-unknown": 1 },
+    progressToken,
+    progress,
+    total: 10,
+    message: "thinking",
+    "x-unknown": 1,
     _meta: { "x/kept": 2, "io.modelcontextprotocol/own": 3 },
   },
 });

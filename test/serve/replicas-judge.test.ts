@@ -4,7 +4,10 @@ import { type JudgedCall, judge } from "../../scripts/replicas/judge.mjs";
 
 const fine: JudgedCall = { startedAt: 0, lastSentAt: 0, endedAt: 100, touched: new Set([{}]) };
 const failed = (killedAt: number | undefined, endedAt: number, lastSentAt = 0): JudgedCall => ({
-  ...{ startedAt: 0, lastSentAt, endedAt, error: new Error("cut") },
+  startedAt: 0,
+  lastSentAt,
+  endedAt,
+  error: new Error("cut"),
   touched: new Set([{}, { killedAt }]),
 });
 

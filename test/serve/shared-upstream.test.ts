@@ -45,7 +45,9 @@ async function openLegacy(scene: AttackScene, user: string, capabilities: Fields
   const call: Legacy["call"] = (name, args = {}) =>
     request("tools/call", { name: `up__${name}`, arguments: args });
   return {
-    ...{ news, request, call },
+    news,
+    request,
+    call,
     async begin(id) {
       const params = { name: "up__work", arguments: { id }, task: { ttl: 60_000 } };
       return (await request("tools/call", params)).result.task.taskId;
@@ -244,7 +246,9 @@ describe("G16 a modern server", () => {
     const task = { status: "working", ttlMs: 60_000, createdAt: "2026-11-16T00:00:00Z" };
     await using server = await startJsonRpcServer({
       "tools/list": () => ({
-        ...{ resultType: "complete", ttlMs: 0, cacheScope: "private" },
+        resultType: "complete",
+        ttlMs: 0,
+        cacheScope: "private",
         tools: [{ name: "run", inputSchema: { type: "object" } }],
       }),
       "tools/call": ({ params }) => {

@@ -120,7 +120,8 @@ describe.each(Object.keys(SERVERS) as (keyof typeof SERVERS)[])("a server %s", (
           const next = client.next("notifications/progress");
           server.report(progress);
           expect((await next).params).toEqual({
-            ...{ progressToken: "mine", progress },
+            progressToken: "mine",
+            progress,
             _meta: { [RELATED]: { taskId } },
           });
         }

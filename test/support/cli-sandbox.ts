@@ -55,7 +55,11 @@ function createSandbox(main: string): CliSandbox {
     return ended(child);
   };
   return {
-    ...{ main, home, project, env, runWith },
+    main,
+    home,
+    project,
+    env,
+    runWith,
     ownFile: join(home, ".config", "toolport", "toolport.json"),
     statePath: join(home, ".state", "toolport", "state.db"),
     run: (...args) => runWith({}, ...args),

@@ -54,7 +54,9 @@ export function createCommandLinePlace(): CommandLinePlace {
     TERM: "xterm-256color",
   };
   return {
-    ...{ project, home, env },
+    project,
+    home,
+    env,
     configure(mcpServers) {
       writeFileSync(join(project, "toolport.json"), JSON.stringify({ mcpServers }, undefined, 2));
     },
@@ -62,7 +64,11 @@ export function createCommandLinePlace(): CommandLinePlace {
       const [stdout, stderr] = [new Collected(), new Collected()];
       if (options.isTerminal) Object.assign(stdout, { isTTY: true, columns: 80 });
       const code = await runCommandLine({
-        ...{ args, stdout, stderr, cwd: project, env: { ...env, ...options.env } },
+        args,
+        stdout,
+        stderr,
+        cwd: project,
+        env: { ...env, ...options.env },
         stdin: Readable.from([Buffer.from(options.input ?? "")]),
         signals: new EventEmitter(),
         onSecondSignal() {},
@@ -96,7 +102,8 @@ export async function createCommandLineBench(): Promise<CommandLineBench> {
     });
   return {
     ...place,
-    ...{ main, start },
+    main,
+    start,
     spawn(args, options = {}) {
       const child = start(args, options);
       child.stdin?.end(options.input ?? "");
@@ -136,7 +143,10 @@ class Collected extends Writable {
 function toEnded(code: number | null, bytes: Buffer, errors: Buffer): Ended {
   const [stdout, stderr] = [bytes.toString("utf8"), errors.toString("utf8")];
   return {
-    ...{ code, stdout, stderr, bytes },
+    code,
+    stdout,
+    stderr,
+    bytes,
     json: () => JSON.parse(stdout) as never,
     error: () => (JSON.parse(stderr) as { error: never }).error,
   };

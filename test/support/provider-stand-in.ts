@@ -37,7 +37,10 @@ const APIS: readonly Api[] = [
     path: /\/chat\/completions$/,
     tools: ({ tools = [] }) => tools.map(({ function: it }: Body) => openAITool(it)),
     answer: ({ model }) => ({
-      ...{ id: "chat-1", object: "chat.completion", created: 1, model },
+      id: "chat-1",
+      object: "chat.completion",
+      created: 1,
+      model,
       choices: [{ index: 0, message: { role: "assistant", content: "Done" }, finish_reason: "stop" }],
       usage: { prompt_tokens: 1, completion_tokens: 1, total_tokens: 2 },
     }),
@@ -47,10 +50,17 @@ const APIS: readonly Api[] = [
     path: /\/responses$/,
     tools: ({ tools = [] }) => tools.map(openAITool),
     answer: ({ model }) => ({
-      ...{ id: "resp_1", object: "response", created_at: 1, status: "completed", model },
+      id: "resp_1",
+      object: "response",
+      created_at: 1,
+      status: "completed",
+      model,
       output: [
         {
-          ...{ type: "message", id: "msg_1", role: "assistant", status: "completed" },
+          type: "message",
+          id: "msg_1",
+          role: "assistant",
+          status: "completed",
           content: [{ type: "output_text", text: "Done", annotations: [] }],
         },
       ],
@@ -63,9 +73,14 @@ const APIS: readonly Api[] = [
     tools: ({ tools = [] }) =>
       tools.map(({ name, input_schema: schema }: Body) => ({ name, schema, target: "anthropic" })),
     answer: ({ model }) => ({
-      ...{ id: "msg_1", type: "message", role: "assistant", model },
+      id: "msg_1",
+      type: "message",
+      role: "assistant",
+      model,
       content: [{ type: "text", text: "Done" }],
-      ...{ stop_reason: "end_turn", stop_sequence: null, usage: { input_tokens: 1, output_tokens: 1 } },
+      stop_reason: "end_turn",
+      stop_sequence: null,
+      usage: { input_tokens: 1, output_tokens: 1 },
     }),
     error: (message) => ({ type: "error", error: { type: "invalid_request_error", message } }),
   },

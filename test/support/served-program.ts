@@ -43,7 +43,10 @@ export async function startServe(
   if (url === "ended") throw new Error(`toolport serve ended: ${stderr()}`);
   const clients: Client[] = [];
   return {
-    ...{ child, url, stdout, stderr },
+    child,
+    url,
+    stdout,
+    stderr,
     async client(token) {
       const client = new Client({ name: "test-client", version: "1.0.0" });
       const headers = token === undefined ? undefined : { authorization: `Bearer ${token}` };

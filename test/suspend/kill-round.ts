@@ -111,7 +111,11 @@ export async function resolveCalls(
   const figures: KillFigures = {
     kills: 0,
     calls: trace.begun.size,
-    ...{ finished: 0, resumed: 0, saved: 0, unknown: 0, lost: 0 },
+    finished: 0,
+    resumed: 0,
+    saved: 0,
+    unknown: 0,
+    lost: 0,
   };
   const opened = store.open();
   const toolport = createToolport({ mcpServers: { travel: { url: server.url } }, store: opened });

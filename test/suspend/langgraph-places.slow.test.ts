@@ -24,7 +24,11 @@ async function open(options: ToolportOptions = {}) {
   const tools = await toLangChainTools(toolport, { elicitation: "interrupt", approval: "interrupt" });
   const tool = (name: string) => tools.find((item) => item.name === `travel__${name}`)!;
   return {
-    ...{ seen, toolport, tools, tool, server },
+    seen,
+    toolport,
+    tools,
+    tool,
+    server,
     async [Symbol.asyncDispose]() {
       await toolport.close();
       await server.close();
@@ -33,7 +37,9 @@ async function open(options: ToolportOptions = {}) {
 }
 
 const toolCall = (name: string, to: string, id?: string) => ({
-  ...{ name: `travel__${name}`, args: { to }, type: "tool_call" as const },
+  name: `travel__${name}`,
+  args: { to },
+  type: "tool_call" as const,
   ...(id !== undefined && { id }),
 });
 
@@ -63,8 +69,11 @@ test("outside of a graph, the call is NOT_OFFERED and nothing is sent", async ()
   const error = await failure(scene.tool("note").invoke(toolCall("note", "Oslo", "call-0")));
   expect(error).toBeInstanceOf(ToolException);
   expect(error.cause).toMatchObject({
-    ...{ name: "SuspensionError", code: "NOT_OFFERED", outcome: "unsent" },
-    ...{ server: "travel", tool: "note" },
+    name: "SuspensionError",
+    code: "NOT_OFFERED",
+    outcome: "unsent",
+    server: "travel",
+    tool: "note",
   });
   expect(scene.seen.requests).toBe(0);
 });
@@ -271,7 +280,9 @@ test("middleware around tool calls that tries again does not send a call again",
   });
   const script = [toolCall("book", "Oslo", "call-0"), toolCall("note", "Bonn", "call-1")];
   const graph = createGraph("createAgent", {
-    ...{ script, tools: scene.tools, checkpointer: new MemorySaver() },
+    script,
+    tools: scene.tools,
+    checkpointer: new MemorySaver(),
     middleware: [twice],
   });
   const conversation = await new Conversation(graph).start();

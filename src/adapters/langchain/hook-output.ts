@@ -43,8 +43,13 @@ function toAnswer(message: ToolMessage, name: string, toolCallId: string): ToolM
   const { content, artifact, metadata, additional_kwargs, response_metadata } = message;
   const status = message.status ?? "success";
   return new ToolMessage({
-    ...{ content, artifact, status, name, tool_call_id: toolCallId },
-    ...{ additional_kwargs, response_metadata },
+    content,
+    artifact,
+    status,
+    name,
+    tool_call_id: toolCallId,
+    additional_kwargs,
+    response_metadata,
     ...(metadata !== undefined && { metadata }),
   });
 }
@@ -79,6 +84,9 @@ const idOf = (message: unknown): unknown => (isRecord(message) ? message["tool_c
 
 const toOwnAnswer = ([content, artifact]: RunOutput, name: string, toolCallId: string): ToolMessage =>
   new ToolMessage({
-    ...{ content: content as string, artifact, status: "success" },
-    ...{ name, tool_call_id: toolCallId },
+    content: content as string,
+    artifact,
+    status: "success",
+    name,
+    tool_call_id: toolCallId,
   });

@@ -67,8 +67,10 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const route = changes?.headers && (await routeWith(changes.headers, run, options));
   const toolport = route?.toolport ?? port.toolport;
   const result = await send(run, {
-    ...{ toolport, name: route?.name ?? tool.name },
-    ...{ args: own, options: route?.options ?? options },
+    toolport,
+    name: route?.name ?? tool.name,
+    args: own,
+    options: route?.options ?? options,
   });
   const mapped = toOutput(run, toolport, result);
   const output = Array.isArray(mapped) ? mapped : await mapped;

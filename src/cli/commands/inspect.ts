@@ -62,7 +62,14 @@ function describe(opened: OpenedPort, { name, ms }: ServerOutcome) {
   return {
     server: name,
     source: sourceOf(opened, name),
-    ...{ address: server_url, transport, era, protocolVersion, serverInfo, capabilities, instructions, ms },
+    address: server_url,
+    transport,
+    era,
+    protocolVersion,
+    serverInfo,
+    capabilities,
+    instructions,
+    ms,
     tools: named(snapshot.tools),
     /** Why the list of tools is incomplete, if it is. */
     cut,

@@ -104,7 +104,11 @@ function toDocument(
   for (const { status } of outcomes) counts[status] += 1;
   return {
     servers: outcomes.map(({ name, status, state, error, authUrl, toolCount, ms }) => ({
-      ...{ name, status, state, toolCount, ms },
+      name,
+      status,
+      state,
+      toolCount,
+      ms,
       tokens: status === "ok" ? tokensOf(costs, name).tokens : null,
       tokensShown: status === "ok" ? tokensOf(costs, name).shown : null,
       transport: servers[name]?.transport ?? null,
@@ -114,7 +118,8 @@ function toDocument(
       ...(error !== undefined && { error: errorDocument(error, context.typed) }),
     })),
     counts,
-    ...{ tokens: costs.tokens, tokensShown: costs.shown },
+    tokens: costs.tokens,
+    tokensShown: costs.shown,
     issues: opened.config.issues,
     state: opened.statePath ?? null,
   };

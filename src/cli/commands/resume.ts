@@ -199,7 +199,10 @@ function toWrongDecision(error: unknown): CliError | undefined {
   if (!(error instanceof ToolCallError) || error.code !== "INVALID_ARGUMENTS") return undefined;
   const { code, what, next, issues, server, tool } = error;
   return new CliError(next === undefined ? what : `${what}. ${next}`, "toolport suspended --json", {
-    ...{ code, server, tool, issues },
+    code,
+    server,
+    tool,
+    issues,
   });
 }
 

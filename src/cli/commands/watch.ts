@@ -44,7 +44,10 @@ function listen(context: CommandContext, { toolport }: OpenedPort): void {
   const stops = [
     toolport.on("state", ({ server, from, to, reason, error }) =>
       printEvent(context, "state", {
-        ...{ server, from, to, reason },
+        server,
+        from,
+        to,
+        reason,
         ...(error !== undefined && { error: errorDocument(error) }),
       }),
     ),

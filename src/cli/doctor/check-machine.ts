@@ -28,7 +28,12 @@ export const findingsOf = (check: string, server?: string) => ({
   ok: (message: string): Finding => ({ check, server, status: "ok", message }),
   warn: (message: string, next?: string): Finding => ({ check, server, status: "warn", message, next }),
   fail: (message: string, next?: string, exitCode?: number): Finding => ({
-    ...{ check, server, status: "fail", message, next, exitCode },
+    check,
+    server,
+    status: "fail",
+    message,
+    next,
+    exitCode,
   }),
   skip: (message: string, next?: string): Finding => ({ check, server, status: "skip", message, next }),
 });

@@ -20,7 +20,9 @@ it("lists the tools whose schemas cannot be checked in full", async () => {
   );
   expect(findings).toEqual([
     expect.objectContaining({
-      ...{ check: "schemas", server: "s", status: "warn" },
+      check: "schemas",
+      server: "s",
+      status: "warn",
       message: expect.stringContaining(
         'odd are sent without checking the pattern "^(?>a+)b" at /properties/a',
       ),

@@ -214,7 +214,10 @@ const CLIENT_FORMATS: Readonly<Record<ConfigClient, ClientFormat>> = {
       const inputs = variables
         .filter((variable) => variable !== undefined)
         .map((variable) => ({
-          ...{ type: "promptString", id: inputId(variable), description: variable, password: true },
+          type: "promptString",
+          id: inputId(variable),
+          description: variable,
+          password: true,
         }));
       const entry = usualEntry(target, (variable) => `\${input:${inputId(variable)}}`);
       return json({

@@ -81,7 +81,10 @@ export const toSuspendedProgram = (record: ProgramRecord): CodeSuspended => {
   const { waitsFor, token, expiresAt, logs, calls, cpuMs } = record;
   return {
     ...waitsFor,
-    ...{ token, logs, calls, cpuMs },
+    token,
+    logs,
+    calls,
+    cpuMs,
     expiresAt: new Date(expiresAt).toISOString(),
   } as CodeSuspended;
 };

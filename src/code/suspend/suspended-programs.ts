@@ -87,12 +87,18 @@ export class SuspendedPrograms {
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
     const program: LiveProgram = {
-      ...{ source, limits, wish, key },
+      source,
+      limits,
+      wish,
+      key,
       run: key ?? globalThis.crypto.randomUUID(),
     };
     const outcome = await this.#parts.inSpan(() =>
       this.#parts.run({
-        ...{ source, limits, options: runOptions(options), api: this.#parts.api },
+        source,
+        limits,
+        options: runOptions(options),
+        api: this.#parts.api,
         call: this.#caller(program),
       }),
     );
@@ -123,7 +129,11 @@ export class SuspendedPrograms {
     const { record } = held;
     const { source, run, key, limits, ttlMs, tools } = record;
     const program: LiveProgram = {
-      ...{ source, run, key, limits, tools },
+      source,
+      run,
+      key,
+      limits,
+      tools,
       wish: { ttlMs, reasons: record.reasons, requireDurable: false },
     };
     try {
@@ -155,7 +165,11 @@ export class SuspendedPrograms {
     }
     const call = this.#caller(program);
     return this.#parts.run({
-      ...{ source, limits, options: runOptions(options), api: savedApi(this.#parts.api, tools), earlier },
+      source,
+      limits,
+      options: runOptions(options),
+      api: savedApi(this.#parts.api, tools),
+      earlier,
       call: (name, args, callOptions, id) =>
         id === first.id ? answer.result() : call(name, args, callOptions, id),
     });
@@ -221,7 +235,16 @@ export class SuspendedPrograms {
       return this.#save(
         {
           ...base,
-          ...{ source, run, key, limits, tools, pending, calls, logs, cpuMs, timeMs },
+          source,
+          run,
+          key,
+          limits,
+          tools,
+          pending,
+          calls,
+          logs,
+          cpuMs,
+          timeMs,
           ttlMs: wish.ttlMs,
           reasons: wish.reasons,
           image: toBase64(image),
@@ -247,7 +270,10 @@ export class SuspendedPrograms {
     const { token: _, ...waitsFor } = suspended;
     const next: ProgramRecord = {
       ...record,
-      ...{ state: "waiting", holder: undefined, leaseUntil: undefined, waitsFor },
+      state: "waiting",
+      holder: undefined,
+      leaseUntil: undefined,
+      waitsFor,
       token: createProgramToken(),
       expiresAt: Date.now() + record.ttlMs,
     };

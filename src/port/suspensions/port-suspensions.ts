@@ -282,7 +282,10 @@ export class PortSuspensions {
     this.#port.suspensionCounts[phase] += 1;
     const principal = this.#port.principal?.name;
     this.#port.parts.emitter.emit("suspension", {
-      ...{ phase, server, tool, reason: pause?.reason ?? "login" },
+      phase,
+      server,
+      tool,
+      reason: pause?.reason ?? "login",
       ...(principal !== undefined && { principal }),
       ...(answeredBy !== undefined && { answeredBy }),
     });

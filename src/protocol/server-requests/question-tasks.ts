@@ -125,7 +125,13 @@ export class QuestionTasks {
     const expiry = setTimeout(() => this.#remove(task), ttl);
     if (typeof expiry === "object") expiry.unref?.();
     const task: QuestionTask = {
-      ...{ taskId, ttl, expiry, reply, createdAt: now, lastUpdatedAt: now, status: "working" },
+      taskId,
+      ttl,
+      expiry,
+      reply,
+      createdAt: now,
+      lastUpdatedAt: now,
+      status: "working",
       controller: new AbortController(),
       end(status, ended) {
         if (task.status !== "working") return;

@@ -198,7 +198,9 @@ function forwardLogs(
     const redacted =
       secrets === undefined ? { logger, data } : (secrets.redactData({ logger, data }) as typeof params);
     const message = {
-      ...{ server, level, data: redacted["data"] },
+      server,
+      level,
+      data: redacted["data"],
       ...(typeof redacted["logger"] === "string" && { logger: redacted["logger"] }),
     };
     callSafely(() => onLog(message), report);

@@ -391,8 +391,12 @@ const MAX_JSON_TEXT = 1024 * 1024;
 /** A number as JSON writes it: no leading zeros, no hexadecimal, no separators. */
 const NUMBER = /^-?(?:0|[1-9][0-9]*)(?:\.[0-9]+)?(?:[eE][+-]?[0-9]+)?$/;
 const BOOLEANS: Readonly<Record<string, boolean>> = {
-  ...{ true: true, True: true, TRUE: true },
-  ...{ false: false, False: false, FALSE: false },
+  true: true,
+  True: true,
+  TRUE: true,
+  false: false,
+  False: false,
+  FALSE: false,
 };
 /** What models write for "no value". */
 const PLACEHOLDERS: readonly unknown[] = ["", "null", "None"];

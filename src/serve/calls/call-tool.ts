@@ -169,7 +169,12 @@ function run(
       const mayUse = fallbackRule(context, args, isApproved);
       const progressUntil = progress?.until;
       const relay = createRelay(context, {
-        ...{ inputResponses, requestState, task, progressUntil, answer, mayUse },
+        inputResponses,
+        requestState,
+        task,
+        progressUntil,
+        answer,
+        mayUse,
       });
       const onProgress = progress?.report ?? progressOf(context);
       const options: CallToolOptions = {

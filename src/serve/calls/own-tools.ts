@@ -77,7 +77,10 @@ function itemRules(context: RequestContext, policy: Policy): ItemRules {
     async areShown(items) {
       const decisions = await policy.decideAll(
         items.map((item) => ({
-          ...{ principal, scopes, method: listMethod(item), server: item.server },
+          principal,
+          scopes,
+          method: listMethod(item),
+          server: item.server,
           ...("prompt" in item ? { prompt: item.prompt } : { uri: item.uri }),
         })),
       );

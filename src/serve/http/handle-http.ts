@@ -254,8 +254,14 @@ export class HttpEndpoint {
     // The first request has arrived; the others count when they are served.
     users.charge(arrival, messages.length - requests.length);
     const exchange = new HttpExchange({
-      ...{ parts: this.#parts, request, reply, client, headers: cors },
-      ...{ streams: this.#streams, clock: this.#clock, acceptsStream: acceptsStream(request) },
+      parts: this.#parts,
+      request,
+      reply,
+      client,
+      headers: cors,
+      streams: this.#streams,
+      clock: this.#clock,
+      acceptsStream: acceptsStream(request),
     });
     this.#requests.begin();
     try {
@@ -369,8 +375,11 @@ export class HttpEndpoint {
       return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
     const lost = lostResponse(this.#parts, session.key, request.header("last-event-id"));
     const stream = openNewsStream(this.#parts, reply, {
-      ...{ owner: arrival.user, user, session },
-      ...{ headers: cors, first: lost },
+      owner: arrival.user,
+      user,
+      session,
+      headers: cors,
+      first: lost,
     });
     this.#streams.add(stream);
     void stream.closed.then(() => this.#streams.delete(stream));

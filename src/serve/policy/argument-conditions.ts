@@ -65,8 +65,14 @@ function compileCondition(
   return (args) => {
     const isAllow = effect === "allow";
     const search: Search = {
-      ...{ steps, matches, isEvery, isPath, isAllow },
-      ...{ found: 0, isDecided: false, isUnclear: false },
+      steps,
+      matches,
+      isEvery,
+      isPath,
+      isAllow,
+      found: 0,
+      isDecided: false,
+      isUnclear: false,
     };
     visit(args, { step: 0, depth: 0 }, search);
     if (present === false) return search.found === 0;

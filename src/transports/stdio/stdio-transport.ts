@@ -37,7 +37,9 @@ export function createStdioTransport(
       const defaults = safeEnvironment();
       const inherited = config.inheritEnv ? process.env : undefined;
       const env = mergeEnvironment({
-        ...{ defaults, inherited, platform: process.platform },
+        defaults,
+        inherited,
+        platform: process.platform,
         own: { ...own, ...serveChain() },
       });
       return { command, args, env, cwd, stderr };

@@ -84,12 +84,20 @@ export async function play(schedule: Schedule, seen: Map<string, number>): Promi
       createGateway(toolport, {
         auth: { verify: (request) => userOf(request.headers.get("authorization")) },
         policy: ledger.policy(),
-        ...{ parkMs: PARK_MS, stateTtlMs: STATE_MS, userIdleMs: IDLE_MS },
+        parkMs: PARK_MS,
+        stateTtlMs: STATE_MS,
+        userIdleMs: IDLE_MS,
       }),
     );
   }
   const world: ClientWorld = {
-    ...{ gateways, ledger, time, answers: new Map(), rounds: [], states: new Set(), open: new Set() },
+    gateways,
+    ledger,
+    time,
+    answers: new Map(),
+    rounds: [],
+    states: new Set(),
+    open: new Set(),
   };
   const stage = new Stage(schedule, world, servers);
   await stage.open();

@@ -181,8 +181,11 @@ function taskServer(era: Era, name: ServerName, ledger: Ledger, time: VirtualTim
   const isLegacy = era === "legacy";
   const complete = (fields: Fields): Fields => (isLegacy ? fields : { resultType: "complete", ...fields });
   const shown = ({ taskId, status, mark }: Task): Fields => ({
-    ...{ taskId, status, statusMessage: `The task of ${mark}` },
-    ...{ createdAt: "2026-11-18T00:00:00Z", lastUpdatedAt: "2026-11-18T00:00:00Z" },
+    taskId,
+    status,
+    statusMessage: `The task of ${mark}`,
+    createdAt: "2026-11-18T00:00:00Z",
+    lastUpdatedAt: "2026-11-18T00:00:00Z",
     [isLegacy ? "ttl" : "ttlMs"]: 600_000,
   });
   const find = ({ taskId }: Fields): Task => {
@@ -206,8 +209,11 @@ function taskServer(era: Era, name: ServerName, ledger: Ledger, time: VirtualTim
     ledger.ran({ server: name, tool: "job", args });
     ledger.effect(id);
     const task: Task = {
-      ...{ taskId: `${tasks.size + 1}-of-${String(args["mark"])}`, id, mark: String(args["mark"]) },
-      ...{ isPlain: args["act"] !== "hang", status: "working" },
+      taskId: `${tasks.size + 1}-of-${String(args["mark"])}`,
+      id,
+      mark: String(args["mark"]),
+      isPlain: args["act"] !== "hang",
+      status: "working",
     };
     tasks.set(task.taskId, task);
     return isLegacy ? { task: shown(task) } : { resultType: "task", ...shown(task) };
@@ -234,7 +240,8 @@ function taskServer(era: Era, name: ServerName, ledger: Ledger, time: VirtualTim
     : { tools: {}, extensions: { [TASKS]: {} } };
   const serverInfo = { name, version: "1.0.0" };
   const tool = {
-    ...{ name: "job", inputSchema: { type: "object" } },
+    name: "job",
+    inputSchema: { type: "object" },
     ...(isLegacy && { execution: { taskSupport: "required" } }),
   };
   const methods: Record<string, (params: Fields) => Fields> = {
@@ -264,7 +271,8 @@ function taskServer(era: Era, name: ServerName, ledger: Ledger, time: VirtualTim
       : {
           "server/discover": () =>
             complete({
-              ...{ supportedVersions: ["2026-07-28"], capabilities },
+              supportedVersions: ["2026-07-28"],
+              capabilities,
               _meta: { "io.modelcontextprotocol/serverInfo": serverInfo },
             }),
           "tasks/update": (params: Fields) => {

@@ -134,7 +134,8 @@ export function sendCall(
     user,
     "tools/call",
     {
-      ...{ name, arguments: args },
+      name,
+      arguments: args,
       ...(state !== undefined && { requestState: state, inputResponses: answers }),
     },
     { capabilities: { elicitation: { form: {}, url: {} } } },

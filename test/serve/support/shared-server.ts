@@ -59,8 +59,12 @@ export async function startSharedServer(): Promise<SharedServer> {
   const streams = new Map<string, ServerResponse>();
   const questions = new Map<string, () => void>();
   const shown = (taskId: string): Fields => ({
-    ...{ taskId, status: tasks.get(taskId), statusMessage: `status of ${taskId}` },
-    ...{ createdAt: "2026-08-01T10:00:00Z", lastUpdatedAt: "2026-08-01T10:00:00Z", ttl: 60_000 },
+    taskId,
+    status: tasks.get(taskId),
+    statusMessage: `status of ${taskId}`,
+    createdAt: "2026-08-01T10:00:00Z",
+    lastUpdatedAt: "2026-08-01T10:00:00Z",
+    ttl: 60_000,
   });
   const find = ({ taskId }: Fields): string => {
     if (!tasks.has(String(taskId))) throw new RpcError(-32602, "Task not found");
@@ -75,7 +79,9 @@ export async function startSharedServer(): Promise<SharedServer> {
     // Names any task that the client asks for, in all places where results name tasks.
     report: ({ job }) => ({
       content: [{ type: "text", text: "reported" }],
-      ...{ taskId: job, task: { taskId: job, status: "completed" }, tasks: [{ taskId: job }] },
+      taskId: job,
+      task: { taskId: job, status: "completed" },
+      tasks: [{ taskId: job }],
       _meta: { [RELATED]: { taskId: job } },
     }),
     link: () => ({ content: RESOURCES.map((uri) => ({ type: "resource_link", uri, name: uri })) }),
@@ -94,7 +100,8 @@ export async function startSharedServer(): Promise<SharedServer> {
           : { mode: "url", message: "Visit", url: `https://example.com/${page}`, elicitationId: page };
       const _meta = job === undefined ? {} : { [RELATED]: { taskId: job } };
       const question = {
-        ...{ jsonrpc: "2.0", id },
+        jsonrpc: "2.0",
+        id,
         method: "elicitation/create",
         params: { ...params, _meta },
       };
@@ -116,7 +123,9 @@ export async function startSharedServer(): Promise<SharedServer> {
     initialize: () => ({
       protocolVersion: "2025-11-25",
       capabilities: {
-        ...{ tools: {}, logging: {}, resources: { subscribe: true } },
+        tools: {},
+        logging: {},
+        resources: { subscribe: true },
         tasks: { list: {}, cancel: {}, requests: { tools: { call: {} } } },
       },
       serverInfo: { name: "shared", version: "1" },
@@ -201,7 +210,11 @@ export async function startSharedServer(): Promise<SharedServer> {
   };
   return {
     entry: { url: `${http.url}/mcp`, protocol: "legacy" },
-    ...{ tasks, asked, answers, cancelled, broadcast },
+    tasks,
+    asked,
+    answers,
+    cancelled,
+    broadcast,
     get listening() {
       return streams.size;
     },
