@@ -143,7 +143,7 @@ export class Users {
       get bodyBytes() {
         return bytes;
       },
-      turn: (weight) => this.#turn(user, weight),
+      turn: (weight) => this.turn(user, weight),
       takeParkedPlace() {
         if (hasPlace) return;
         hasPlace = true;
@@ -160,13 +160,14 @@ export class Users {
     };
   }
 
-  /** Large bodies of a user hold the event loop a part of the time only: others are served in between. */
-  #turn(user: UserRecord, weight: number): Promise<void> | undefined {
+  /** Large bodies of a user, and large arguments of its programs, hold the event loop a part of the time only: others are served in between. */
+  turn(of: GatewayUser, weight: number, signal?: AbortSignal): Promise<void> | undefined {
     if (weight <= SMALL_BODY) return undefined;
+    const user = of as UserRecord;
     const now = performance.now();
     const waitMs = user.nextBodyAt - now;
     user.nextBodyAt = Math.max(now, user.nextBodyAt) + (weight / this.#limits.bodyBytes) * ALL_BODIES_MS;
-    return waitMs > 0 ? sleep(waitMs) : undefined;
+    return waitMs > 0 ? sleep(waitMs, signal) : undefined;
   }
 
   /** Whether a call of the user waits for its client. */

@@ -2,6 +2,10 @@
 import { createToolport } from "toolport";
 import { createGateway } from "toolport/serve";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { Port } from "../../src/port/port.js";
+import { ProgramLimits } from "../../src/serve/code/program-limits.js";
+import { type GatewayUser, Users } from "../../src/serve/users.js";
+import type { Fields } from "../../src/util/is-record.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());
@@ -49,4 +53,40 @@ test.each([
   await vi.advanceTimersByTimeAsync(450);
   await send("mallory", "large 4", body);
   await gateway.close();
+});
+
+const LIMITS = {
+  maxUsers: 10,
+  maxStreams: 10,
+  maxStreamsPerUser: 10,
+  userIdleMs: 60_000,
+  concurrency: 64,
+  bodyBytes: 16 * 1024 * 1024,
+  rateLimit: undefined,
+};
+
+test("large arguments of a program's calls wait among the bodies of its user", async () => {
+  const source = { portOf: () => ({}) as Port, release: async () => {} };
+  const users = new Users(source, LIMITS, (error) => expect.fail(String(error)));
+  const [mallory, bob] = ["mallory", "bob"].map((name) => users.arrive(name, false).user);
+  const order: string[] = [];
+  const { signal } = new AbortController();
+  const enter = async (user: GatewayUser, name: string, args: object) => {
+    const leave = await new ProgramLimits(users, user).enter(args as Fields, signal);
+    order.push(name);
+    leave();
+  };
+  const large = { text: "x".repeat(3_000_000) };
+  await enter(mallory!, "large 1", large);
+  const second = enter(mallory!, "large 2", large);
+  await enter(bob!, "bob", large);
+  await enter(mallory!, "small", { text: "x" });
+  expect(order).toEqual(["large 1", "bob", "small"]);
+  await vi.advanceTimersByTimeAsync(400);
+  await second;
+  const controller = new AbortController();
+  const last = new ProgramLimits(users, mallory!).enter(large, controller.signal);
+  controller.abort(new Error("the program has ended"));
+  await expect(last).rejects.toThrow("the program has ended");
+  users.close();
 });

@@ -5,7 +5,7 @@
  * indentation are a fifth of the size; they keep the output of uncaught errors short and do not change the import time.
  */
 export const BUDGETS = [
-  ["index.js", 4, 572, 166],
-  ["index.cjs", 4, 596, 168],
+  ["index.js", 4, 576, 168],
+  ["index.cjs", 4, 600, 169],
   ["cli/main.js", 4, 63, 21],
 ] as const;

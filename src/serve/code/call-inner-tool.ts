@@ -37,7 +37,7 @@ export async function callInnerTool(outer: RequestContext, call: InnerCall): Pro
   const startedAt = performance.now();
   let leave: (() => void) | undefined;
   try {
-    leave = await call.limits.enter(call.signal);
+    leave = await call.limits.enter(call.args, call.signal);
     await parts.audit?.space(() => call.signal);
     const result = await decideAndRun(outer, context, call);
     facts.outcome = result.isError ? "error" : "ok";

@@ -1,5 +1,6 @@
 /** The limits of a gateway on the calls of one program: each counts as a request of its user. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import type { Fields } from "../../util/is-record.js";
 import { sleep } from "../../util/sleep.js";
 import type { GatewayUser, Users } from "../users.js";
 
@@ -21,10 +22,12 @@ export class ProgramLimits {
    * Waits until the user may make one more request. A program is slowed down where a client gets 429, because its earlier calls
    * have run already.
    *
+   * @param args large ones wait for their turn among the large bodies of the user
    * @returns a function to call when the call is over
    */
-  async enter(signal: AbortSignal): Promise<() => void> {
+  async enter(args: Fields, signal: AbortSignal): Promise<() => void> {
     await this.#waitForRate(signal);
+    await this.#users.turn(this.#user, JSON.stringify(args).length, signal);
     for (;;) {
       if (!this.#isOwnPlaceUsed) {
         this.#isOwnPlaceUsed = true;
