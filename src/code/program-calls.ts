@@ -49,8 +49,9 @@ export interface SuspendedProgramCall {
 
 type CallRecord = { -readonly [Key in keyof CodeCall]: CodeCall[Key] };
 
+/** Without the text of the arguments, which would double the memory of a call. */
 interface WaitingCall {
-  readonly call: ProgramCall;
+  readonly id: number;
   readonly tool: ToolInfo;
   readonly args: Readonly<Record<string, unknown>>;
   readonly record: CallRecord;
@@ -87,15 +88,10 @@ export class ProgramCalls {
     args,
   }: Pick<SuspendedProgramCall, "id" | "args"> & { tool: ToolInfo | undefined }): void {
     const record = this.#records[id - 1]!;
-    const call: ProgramCall = { id, server: "", tool: record.tool, args: undefined };
     if (tool === undefined)
-      return this.#refuse(
-        call,
-        record,
-        toError("TOOL_NOT_FOUND", `There is no tool ${record.tool} any more.`),
-      );
+      return this.#refuse(id, record, toError("TOOL_NOT_FOUND", `There is no tool ${record.tool} any more.`));
     record.code = UNFINISHED;
-    this.#waiting.push({ call, tool, args, record });
+    this.#waiting.push({ id, tool, args, record });
     this.#next();
   }
 
@@ -119,13 +115,13 @@ export class ProgramCalls {
     const record: CallRecord = { tool: name, ok: false, outcome: "unsent", code: UNFINISHED, durationMs: 0 };
     this.#records.push(record);
     if (tool === undefined)
-      return this.#refuse(call, record, toError("TOOL_NOT_FOUND", `There is no tool ${name}.`));
+      return this.#refuse(call.id, record, toError("TOOL_NOT_FOUND", `There is no tool ${name}.`));
     const args = readArguments(call.args);
     if (args === undefined) {
       const message = `${name} takes one object with its arguments.`;
-      return this.#refuse(call, record, toError("INVALID_ARGUMENTS", message));
+      return this.#refuse(call.id, record, toError("INVALID_ARGUMENTS", message));
     }
-    this.#waiting.push({ call, tool, args, record });
+    this.#waiting.push({ id: call.id, tool, args, record });
     this.#next();
   }
 
@@ -135,7 +131,7 @@ export class ProgramCalls {
     this.#abort.abort(reason);
   }
 
-  #refuse({ id }: ProgramCall, record: CallRecord, answer: ProgramAnswer): void {
+  #refuse(id: number, record: CallRecord, answer: ProgramAnswer): void {
     if ("error" in answer) record.code = answer.error.code;
     void this.#plan.answer(id, answer);
     this.#plan.onFinished({ ...record });
@@ -155,7 +151,7 @@ export class ProgramCalls {
   }
 
   /** Resolves when the program has taken the answer. Keeps no result until then. */
-  async #callAndAnswer({ call, tool, args, record }: WaitingCall): Promise<void> {
+  async #callAndAnswer({ id, tool, args, record }: WaitingCall): Promise<void> {
     const { options, artifacts } = this.#plan;
     const { signal } = this.#abort;
     const startedAt = performance.now();
@@ -163,11 +159,11 @@ export class ProgramCalls {
     let answer: ProgramAnswer;
     let outcome: CodeCall["outcome"];
     try {
-      const result = await this.#plan.call(tool.name, args, { ...options, signal }, call.id);
+      const result = await this.#plan.call(tool.name, args, { ...options, signal }, id);
       if (isSuspended(result)) {
         record.code = SUSPENDED;
         record.outcome = "unsent";
-        this.#suspended.set(call.id, { id: call.id, tool: tool.name, args, suspended: result });
+        this.#suspended.set(id, { id, tool: tool.name, args, suspended: result });
         if (!signal.aborted) this.#plan.onSuspended();
         return;
       }
@@ -182,7 +178,7 @@ export class ProgramCalls {
     record.ok = !("error" in answer);
     record.code = "error" in answer ? answer.error.code : undefined;
     record.outcome = record.code === TOOL_FAILED ? undefined : outcome;
-    const taken = this.#plan.answer(call.id, answer);
+    const taken = this.#plan.answer(id, answer);
     this.#plan.onFinished({ ...record });
     return taken;
   }
