@@ -35,19 +35,14 @@ describe("G12 something is too large", () => {
     await using scene = await openGateway({ mcpServers: { one: server.memory() } });
     const asked = request(scene.url, { method: "POST", headers: JSON_TYPE, agent: false });
     asked.on("error", () => {});
-    let sent = 0;
-    const chunk = Buffer.alloc(64 * 1024, "[");
-    const send = () => {
-      while (!asked.destroyed && asked.write(chunk)) sent += chunk.length;
-    };
-    asked.on("drain", send);
-    const status = new Promise((resolve) => {
+    const status = new Promise((resolve, reject) => {
       asked.once("response", (response) => resolve(response.statusCode));
+      asked.once("close", () => reject(new Error("Closed without a response")));
     });
-    send();
+    // No end follows. A client that goes on sending may find the connection closed before it reads the response.
+    asked.write(Buffer.alloc(4 * MEGABYTE + 1, "["));
     expect(await status).toBe(413);
     asked.destroy();
-    expect(sent).toBeLessThan(64 * MEGABYTE);
     expect(server.calls).toEqual([]);
   });
 

@@ -68,7 +68,7 @@ export interface TemplateReference {
  *
  * @throws ToolCallError INVALID_ARGUMENTS if variables are missing or unknown, or the template is invalid
  */
-export function resourceAddress(server: string, resource: string | TemplateReference): string {
+function resourceAddress(server: string, resource: string | TemplateReference): string {
   if (typeof resource === "string") return resource;
   const { template, args } = resource;
   const parsed = parseUriTemplate(template);
