@@ -1,4 +1,4 @@
-/** Matches texts against exact names and globs, without regular expressions and without allocations. */
+/** Matches texts against exact names and globs, without regular expressions: a pattern of a user cannot be slow. */
 
 const STAR = 42;
 const QUESTION_MARK = 63;
