@@ -17,6 +17,7 @@ afterEach(() => {
 });
 
 const clocked = (parts: Pick<TimedRequest, "dueAt" | "expire"> & Partial<TimedRequest>): TimedRequest => ({
+  slot: -1,
   isBackground: false,
   extend: () => false,
   ...parts,

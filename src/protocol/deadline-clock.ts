@@ -6,9 +6,10 @@
  * keeps the process alive while a foreground request is open, and only then.
  */
 
+import { SlotList, type Slotted } from "../util/slot-list.js";
 import { afterNextPoll, timerMs } from "../util/timers.js";
 
-export interface TimedRequest {
+export interface TimedRequest extends Slotted {
   /** Background requests do not keep the process alive. */
   readonly isBackground: boolean;
   /** The deadline (`performance.now()`). `Infinity`: none. */
@@ -25,7 +26,7 @@ const LATE_MS = 20;
 const MAX_EXTENSION_MS = 1_000;
 
 export class DeadlineClock {
-  readonly #requests = new Set<TimedRequest>();
+  readonly #requests = new SlotList<TimedRequest>();
   #foregroundCount = 0;
   #timer: ReturnType<typeof setTimeout> | undefined;
   /** When the timer fires (`performance.now()`). */
@@ -91,7 +92,7 @@ export class DeadlineClock {
     const expired: TimedRequest[] = [];
     const now = performance.now();
     let next = Number.POSITIVE_INFINITY;
-    for (const request of this.#requests) {
+    for (const request of this.#requests.toArray()) {
       if (request.dueAt() <= now && !this.#extendAfterBlock(request)) expired.push(request);
       else next = Math.min(next, request.dueAt());
     }

@@ -70,6 +70,7 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
 export class PendingRequest implements TimedRequest {
   readonly promise: Promise<unknown>;
   readonly id: string;
+  slot = -1;
   readonly #method: string;
   readonly #limits: RequestLimits;
   readonly #context: RequestContext;

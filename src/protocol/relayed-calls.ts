@@ -4,6 +4,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
+import { SlotList, type Slotted } from "../util/slot-list.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { askClient, progressTokenOf } from "./ask-client.js";
 import type { Relay, RelayedQuestion } from "./relay.js";
@@ -13,7 +14,7 @@ import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-re
 type Fields = Record<string, unknown>;
 
 /** One request in flight. */
-interface RelayedCall {
+interface RelayedCall extends Slotted {
   readonly relay: Relay;
   /** The task whose result is requested. */
   readonly taskId?: string | undefined;
@@ -64,7 +65,7 @@ const SET_LEVEL_MS = 10_000;
 
 export class RelayedCalls {
   readonly #parts: RelayedCallsParts;
-  readonly #calls = new Set<RelayedCall>();
+  readonly #calls = new SlotList<RelayedCall>();
   /** The connection was opened with the capabilities of the clients, so the server's questions are for them. */
   #isAnswering = false;
   /** Settles after the last request that may ask. */
@@ -95,12 +96,12 @@ export class RelayedCalls {
   async run({ method, taskId, relay, options, track, send }: RelayedRun): Promise<Fields> {
     const mayAsk = ASKING_METHODS.has(method);
     if (!this.#isAnswering || !mayAsk || !this.#parts.shared.hasTurns)
-      return this.#track({ relay, taskId, mayAsk }, options, send);
+      return this.#track({ relay, taskId, mayAsk, slot: -1 }, options, send);
     const startedAt = performance.now();
     const leave = await track(this.#enter(options));
     try {
       const maxTimeoutMs = options.maxTimeoutMs - (performance.now() - startedAt);
-      return await this.#track({ relay, taskId, mayAsk }, { ...options, maxTimeoutMs }, send);
+      return await this.#track({ relay, taskId, mayAsk, slot: -1 }, { ...options, maxTimeoutMs }, send);
     } finally {
       leave();
     }
@@ -200,7 +201,7 @@ export class RelayedCalls {
 
   /** The call of the message's stream, or of the task that it names; else the only call in flight that may ask. */
   #callOf(request: JSONRPCRequest, origin: MessageOrigin | undefined): RelayedCall | undefined {
-    const calls = [...this.#calls];
+    const calls = this.#calls.toArray();
     const related = relatedTask(request as { method: string; params?: Record<string, unknown> });
     if (origin?.ownRequestId !== undefined) {
       const owner = this.#parts.channel.ownerOf(origin);
@@ -219,22 +220,20 @@ export class RelayedCalls {
     const { shared } = this.#parts;
     const { opener, changedRoots } = shared;
     shared.changedRoots = undefined;
-    if (changedRoots !== undefined) return { relay: changedRoots, mayAsk: true };
+    if (changedRoots !== undefined) return { relay: changedRoots, mayAsk: true, slot: -1 };
     if (opener === undefined) return undefined;
-    if (this.#opener?.relay !== opener) this.#opener = { relay: opener, mayAsk: true };
+    if (this.#opener?.relay !== opener) this.#opener = { relay: opener, mayAsk: true, slot: -1 };
     return this.#opener;
   }
 
   /** The server does not wait for the answer any more. */
   #withdrawn(id: RequestId): void {
-    for (const { questions } of [...this.#calls])
+    for (const { questions } of this.#calls.toArray())
       questions?.get(id)?.abort(withdrawnQuestion(this.#parts.server));
   }
 
   #isAsking(): boolean {
-    return (
-      [...this.#calls].find(({ questions }) => questions !== undefined && questions.size > 0) !== undefined
-    );
+    return this.#calls.find(({ questions }) => questions !== undefined && questions.size > 0) !== undefined;
   }
 
   #log(params: Readonly<Record<string, unknown>>, origin: MessageOrigin | undefined): void {
@@ -242,7 +241,7 @@ export class RelayedCalls {
     const { channel } = this.#parts;
     const owner = channel.ownerOf(origin);
     const redacted = (channel.secrets?.redactData(params) ?? params) as typeof params;
-    for (const call of [...this.#calls])
+    for (const call of this.#calls.toArray())
       if (owner === undefined || owner === call)
         callSafely(
           () => call.relay.onLog?.(redacted, params),

@@ -1,5 +1,5 @@
 /** Abortable delays for foreground and background work. */
-import { onSharedAbort } from "./shared-abort.js";
+import { type AbortSource, onSharedAbort } from "./shared-abort.js";
 import { timerMs } from "./timers.js";
 
 type Timer = ReturnType<typeof setTimeout>;
@@ -11,13 +11,13 @@ type Timer = ReturnType<typeof setTimeout>;
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> => wait(ms, signal, () => {});
 
 /** Like {@link sleep} for background work: does not keep the process alive. */
-export const pause = (ms: number, signal?: AbortSignal): Promise<void> =>
+export const pause = (ms: number, signal?: AbortSource): Promise<void> =>
   wait(ms, signal, (timer) => {
     // Timers are objects with unref() on Node, plain numbers on Workers and in browsers.
     if (typeof timer === "object") timer.unref?.();
   });
 
-function wait(ms: number, signal: AbortSignal | undefined, onTimer: (timer: Timer) => void): Promise<void> {
+function wait(ms: number, signal: AbortSource | undefined, onTimer: (timer: Timer) => void): Promise<void> {
   return new Promise((resolve, reject) => {
     if (signal?.aborted) return reject(signal.reason);
     const onAbort = () => {

@@ -1,10 +1,10 @@
 /** Waits for a shared promise with a timeout and an abort signal. */
 
-import { onSharedAbort } from "./shared-abort.js";
+import { type AbortSource, onSharedAbort } from "./shared-abort.js";
 import { holdHost, timerMs } from "./timers.js";
 
 export interface DeadlineOptions {
-  signal?: AbortSignal | undefined;
+  signal?: AbortSource | undefined;
   /** `Infinity` or undefined: no limit. */
   timeoutMs?: number | undefined;
   /** Creates the error for a timeout. */

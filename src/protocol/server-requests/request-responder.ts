@@ -1,6 +1,7 @@
 /** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { RequestOrigin } from "./request-origin.js";
 
@@ -21,7 +22,7 @@ export interface ServerRequest {
 }
 
 /** A tool call in flight. */
-export interface TrackedCall {
+export interface TrackedCall extends Slotted {
   readonly tool: string;
   /** The task that the call has become. */
   readonly taskId?: string | undefined;
@@ -54,7 +55,7 @@ const isRequestMethod = (handlers: RequestHandlers, method: string): method is R
 export class RequestResponder {
   readonly #parts: ResponderParts;
   readonly #queues = new Map<RequestMethod, SerialQueue>();
-  readonly #calls = new Set<TrackedCall>();
+  readonly #calls = new SlotList<TrackedCall>();
   #open = 0;
   #lastWaitedAt = 0;
   #overloadReported = false;
@@ -65,7 +66,7 @@ export class RequestResponder {
 
   /** Tracks a call to a legacy server, whose requests do not name the call they belong to. */
   beginCall(tool: string, taskId?: string, owner?: object): TrackedCall {
-    const call: TrackedCall = { tool, taskId, owner };
+    const call: TrackedCall = { tool, taskId, owner, requests: undefined, slot: -1 };
     this.#calls.add(call);
     return call;
   }
@@ -163,7 +164,7 @@ export class RequestResponder {
 
   /** The call of the request's task or stream; else the only call in flight. With several calls the wire does not say which. */
   #callOf(request: ServerRequest, owner: object | undefined): TrackedCall | undefined {
-    const calls = [...this.#calls];
+    const calls = this.#calls.toArray();
     const related = relatedTask(request);
     if (related !== undefined) return calls.find(({ taskId }) => taskId === related.taskId);
     if (owner !== undefined) return calls.find((call) => call.owner === owner);

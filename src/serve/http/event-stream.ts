@@ -1,4 +1,5 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { timerMs } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { EventSink, Headers, HttpReply } from "./http-request.js";
@@ -19,7 +20,8 @@ const MAX_QUEUED_CHARS = 4 * 1024 * 1024;
 const PROGRESS = '{"jsonrpc":"2.0","method":"notifications/progress"';
 const PROGRESS_EVENT = `event: message\ndata: ${PROGRESS}`;
 
-export class EventStream implements OpenStream {
+export class EventStream implements OpenStream, Slotted {
+  slot = -1;
   readonly #sink: EventSink;
   readonly #queue: string[] = [];
   #queuedChars = 0;
@@ -161,7 +163,7 @@ export class EventStream implements OpenStream {
 
 /** One timer for all streams: ten thousand timers would cost more than their streams. */
 class Heartbeats {
-  readonly #streams = new Set<EventStream>();
+  readonly #streams = new SlotList<EventStream>();
   #timer: ReturnType<typeof setInterval> | undefined;
 
   add(stream: EventStream): void {
@@ -180,7 +182,7 @@ class Heartbeats {
 
   #beat(): void {
     const now = performance.now();
-    for (const stream of [...this.#streams]) stream.beat(now);
+    for (const stream of this.#streams.toArray()) stream.beat(now);
   }
 }
 

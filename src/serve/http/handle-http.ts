@@ -4,6 +4,7 @@ import { DeadlineClock } from "../../protocol/deadline-clock.js";
 import { decodeHeaderText } from "../../util/header-text.js";
 import { isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
@@ -69,7 +70,7 @@ export class HttpEndpoint {
   /** Streams without an end of their own. */
   readonly #streams = new Set<EventStream>();
   /** Open requests of legacy sessions, for cancellation. */
-  readonly #open = new Set<OpenRequest>();
+  readonly #open = new SlotList<OpenRequest>();
   readonly #notices: ClientNotices;
   readonly #requests = new OpenRequests();
   readonly #clock = new DeadlineClock();
@@ -279,7 +280,7 @@ export class HttpEndpoint {
 
   /** Cancellations find a request of a session until it is deleted. */
   #begin({ session }: GatewayClient, exchange: HttpExchange, { id }: ClientRequest): OpenRequest {
-    const open: OpenRequest = { session, id, exchange };
+    const open: OpenRequest = { session, id, exchange, slot: -1 };
     if (session !== undefined) this.#open.add(open);
     return open;
   }
@@ -361,9 +362,7 @@ export class HttpEndpoint {
   }
 
   #cancel(key: string): boolean {
-    const open = [...this.#open].find(
-      ({ session, id }) => session !== undefined && openKey(session, id) === key,
-    );
+    const open = this.#open.find(({ session, id }) => session !== undefined && openKey(session, id) === key);
     open?.exchange.abort(new Error("The client cancelled the request"));
     return open !== undefined;
   }
@@ -413,7 +412,7 @@ function httpFault(error: unknown): Fault {
 }
 
 /** A request of a legacy session that can be cancelled. */
-interface OpenRequest {
+interface OpenRequest extends Slotted {
   readonly session: string | undefined;
   readonly id: RequestId;
   readonly exchange: HttpExchange;

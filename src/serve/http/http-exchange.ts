@@ -33,6 +33,7 @@ interface HttpExchangeParts {
 }
 
 export class HttpExchange implements Exchange, TimedRequest {
+  slot = -1;
   readonly isBackground = true;
   readonly #abort = new AbortController();
   readonly #given: HttpExchangeParts;
