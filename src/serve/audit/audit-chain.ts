@@ -1,5 +1,5 @@
 /** Turns requests into the lines of a chain: each line contains the hash of the one before it. */
-import { createHash, randomBytes } from "node:crypto";
+import { hash, randomBytes } from "node:crypto";
 import { canonicalJson, definitionText } from "../../catalog/safety/canonical-json.js";
 import {
   ARGUMENTS_PURPOSE,
@@ -76,7 +76,7 @@ export class AuditChain {
       return this.#includeArguments ? { argumentHash, args } : { argumentHash };
     }
     // Large arguments are hashed once, as the client wrote them: to sort their members takes ten times as long.
-    const sha256 = createHash("sha256").update(json).digest("hex");
+    const sha256 = hash("sha256", json, "hex");
     const argumentHash = this.#mac(ARGUMENTS_PURPOSE, sha256);
     const cutArgs = { start: json.slice(0, MAX_ARGUMENTS), length: json.length, sha256 };
     return this.#includeArguments ? { argumentHash, cutArgs } : { argumentHash };
@@ -104,9 +104,9 @@ export class AuditChain {
   #hashOf(definition: Readonly<Record<string, unknown>>): string {
     const known = this.#definitions.get(definition);
     if (known !== undefined) return known;
-    const hash = createHash("sha256").update(definitionText(definition)).digest("hex");
-    this.#definitions.set(definition, hash);
-    return hash;
+    const definitionHash = hash("sha256", definitionText(definition), "hex");
+    this.#definitions.set(definition, definitionHash);
+    return definitionHash;
   }
 }
 

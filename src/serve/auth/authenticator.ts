@@ -1,5 +1,5 @@
 /** Finds out who sent a request: by an access token of the issuer, by the user's own check, or by one token. */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { hash, timingSafeEqual } from "node:crypto";
 import { singleFlight } from "../../auth/obtain-once.js";
 import type { HttpClient } from "../../transports/server-transport.js";
 import type { GatewayUserOptions, VerifiedUser } from "./auth-options.js";
@@ -111,7 +111,7 @@ function bearerOf(header: string | null | undefined): string | undefined {
 }
 
 function checkToken({ settings, challenges }: CheckParts): Authenticate {
-  const digest = (text: string) => createHash("sha256").update(text).digest();
+  const digest = (text: string) => hash("sha256", text, "buffer");
   const expected = digest(settings.token ?? "");
   const wrong = challenges.invalid("The token is not the token of this gateway");
   return (headers) => {
@@ -294,7 +294,7 @@ export class VerifiedTokens {
   }
 
   static keyOf(token: string): string {
-    return createHash("sha256").update(token).digest("base64");
+    return hash("sha256", token, "base64");
   }
 
   get(key: string): Identity | undefined {

@@ -1,12 +1,12 @@
 /** Cookies that bind a login to one browser. */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 
 /** Logins of several servers may run in one browser at once, so each `state` has a cookie of its own. */
 export function cookieNameOf(kind: "login" | "upstream", state: string): string {
   return `__Host-toolport-${kind}-${hashOf(state).slice(0, 16)}`;
 }
 
-export const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
+export const hashOf = (text: string): string => hash("sha256", text, "base64url");
 
 /** `__Host-` makes browsers insist on Secure, on Path=/ and on this host alone, so that no other host can set it. */
 const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";

@@ -2,7 +2,7 @@
  * One approval releases one call. A state that continues an approved call is marked as used in the store before the call is sent, so
  * that no replica runs it a second time. A client that sends the state again gets what its first request got.
  */
-import { createHash } from "node:crypto";
+import { hash } from "node:crypto";
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
 import {
   HeldRecord,
@@ -135,7 +135,7 @@ const marksIn = (store: Store): RecordAccess<UsedState> => ({
 /** A mark that no replica of this version wrote: it still says that the state was used, but its result is not given to anyone. */
 const FOREIGN: UsedState = { format: 1, answers: "", expiresAt: 0 };
 
-const hashOf = (text: string): string => createHash("sha256").update(text).digest("base64url");
+const hashOf = (text: string): string => hash("sha256", text, "base64url");
 
 /** Nothing was sent by this request. An earlier one may have used the state. */
 function throwStoreAway(): never {

@@ -65,8 +65,11 @@ export function createSeal(keys: Pick<GatewayKeys, "current" | "find" | "isRetir
 
   /** A key for one purpose, so that a text cannot be used for another. */
   const subkey = (key: GatewayKey, info: string): KeyObject => {
-    const byPurpose = subkeys.get(key) ?? new Map<string, KeyObject>();
-    subkeys.set(key, byPurpose);
+    let byPurpose = subkeys.get(key);
+    if (byPurpose === undefined) {
+      byPurpose = new Map();
+      subkeys.set(key, byPurpose);
+    }
     const known = byPurpose.get(info);
     if (known !== undefined) return known;
     const bytes = hkdfSync("sha256", key.secret, "", `toolport/serve/${info}`, 32);
