@@ -6,6 +6,7 @@ import type {
   RequestToAuthorize,
   SendWithFields,
 } from "../transports/http/credentials/authorized-send.js";
+import type { AbortSource } from "../util/shared-abort.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired } from "./auth-errors.js";
@@ -232,7 +233,7 @@ function isServerOrigin(home: URL, url: URL): boolean {
   return isUpgrade && home.port === "" && url.port === "";
 }
 
-function waitFor<T>(run: Promise<T>, signal: AbortSignal | null | undefined): Promise<T> {
+function waitFor<T>(run: Promise<T>, signal: AbortSource | null | undefined): Promise<T> {
   return withDeadline(run, { signal: signal ?? undefined, onTimeout: () => new Error("unreachable") });
 }
 

@@ -91,7 +91,7 @@ export class EndpointStreams {
 
   readonly #onEnd = (own: OpenRequest): void => {
     const { endpoint, requests } = this.#context;
-    if (own.exchange.signal.aborted) return;
+    if (own.exchange.aborted) return;
     if (own.settled) return own.options?.onRequestStreamEnd?.();
     // No retry: a caller that waits for the response has to learn at once that it will not arrive.
     if (!isResumable(own)) return requests.cut(own);

@@ -2,6 +2,8 @@
 import type { KnownSecrets } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
 import { AuthError } from "../../errors/auth-error.js";
+import { LightAbort } from "../../util/shared-abort.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { Resends } from "../resends.js";
 import { withUserHeaders } from "../user-headers.js";
 import type { AuthorizedSend } from "./credentials/authorized-send.js";
@@ -45,14 +47,15 @@ export interface EndpointResponse extends WireResponse {
 }
 
 /** One exchange with the endpoint: a request, which redirects and new credentials may repeat, and its response. */
-export class Exchange extends AbortController {
+export class Exchange extends LightAbort implements Slotted {
+  slot = -1;
   /** The server may have read the request. */
   isSent = false;
 }
 
 export class Endpoint {
   readonly #options: EndpointOptions;
-  readonly #exchanges = new Set<Exchange>();
+  readonly #exchanges = new SlotList<Exchange>();
   #closed: { readonly reason: unknown } | undefined;
 
   constructor(options: EndpointOptions) {
@@ -74,8 +77,9 @@ export class Endpoint {
   /** Aborts all exchanges in progress, and those that begin later. */
   close(reason: unknown): void {
     this.#closed = { reason };
-    for (const exchange of this.#exchanges) exchange.abort(reason);
+    const exchanges = this.#exchanges.toArray();
     this.#exchanges.clear();
+    for (const exchange of exchanges) exchange.abort(reason);
   }
 
   /** Resolves with the status and headers; the body is not read yet. */
@@ -88,7 +92,7 @@ export class Endpoint {
     const authorize = authorization === undefined ? this.#options.authorize : undefined;
     let { url } = this.#options;
     for (let followed = 0; ; followed++) {
-      exchange.signal.throwIfAborted();
+      exchange.throwIfAborted();
       const response =
         authorize === undefined
           ? await this.#open(url, request, headers)
@@ -112,9 +116,19 @@ export class Endpoint {
     const onSent = () => {
       exchange.isSent = true;
     };
-    const { signal } = exchange;
-    const sending = { url, method, headers, body, signal, onSent, background, isControl, sendAfter };
-    return { ...(await this.#options.open(sending)), sent: headers, url };
+    const sending = {
+      url,
+      method,
+      headers,
+      body,
+      signal: exchange,
+      onSent,
+      background,
+      isControl,
+      sendAfter,
+    };
+    const { status, statusText, headers: answered, body: content } = await this.#options.open(sending);
+    return { status, statusText, headers: answered, body: content, sent: headers, url };
   }
 
   async #openAuthorized(
@@ -123,11 +137,11 @@ export class Endpoint {
     { headers, authorize }: { headers: Readonly<Record<string, string>>; authorize: AuthorizedSend },
   ): Promise<EndpointResponse> {
     const { method, exchange } = request;
-    const { signal } = exchange;
     let last: EndpointResponse | undefined;
-    const question = { method, url, signal, authorization: headers["authorization"] };
+    const authorization = headers["authorization"];
+    const question = { method, url, signal: exchange, authorization };
     await authorize(question, async (fields) => {
-      signal.throwIfAborted();
+      exchange.throwIfAborted();
       if (last !== undefined && !mayResend(last, request.resends)) throw credentialsRefused(last.status);
       last = await this.#open(url, request, { ...headers, ...fields });
       if (last.status !== 401 && last.status !== 403) return lightResponse(last, url);

@@ -25,7 +25,7 @@ export async function explainErrorResponse(
 ): Promise<JSONRPCMessage> {
   const { status, statusText, sent, url } = response;
   const bytes = await readShortBody(response);
-  request.exchange.signal.throwIfAborted();
+  request.exchange.throwIfAborted();
   if (status === 429 || status >= 500) throw statusError(response, bytes, redact);
   if (status < 300) throw badResponse({ response, why: "has an invalid HTTP status", redact });
   if (status < 400) throw redirectError(response, url, request.method);

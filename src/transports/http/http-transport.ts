@@ -232,7 +232,7 @@ class HttpTransport implements ServerTransport {
 
   #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {
     const isResponse = !("method" in message);
-    if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id);
+    if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id, own);
     try {
       // Requests and log messages of the server belong to the request whose stream they arrive on.
       if (isResponse || own === undefined) this.onmessage?.(message);

@@ -51,7 +51,7 @@ export class ListeningStream {
       endpoint.release(exchange);
     } catch (error) {
       endpoint.release(exchange);
-      if (exchange.signal.aborted) return;
+      if (exchange.aborted) return;
       onError(error as Error);
       // Rejected credentials may be accepted later. Do not retry if the server has never opened this stream.
       if (this.#listened && attempt < MAX_ATTEMPTS) this.#later(attempt + 1);
@@ -99,7 +99,7 @@ export class ListeningStream {
       let waitMs = fullJitterMs(attempt);
       onStream("requested");
       const response = await endpoint.send(request).catch((error: unknown) => {
-        exchange.signal.throwIfAborted();
+        exchange.throwIfAborted();
         if (isOutage(error)) return undefined;
         throw error;
       });
@@ -115,7 +115,7 @@ export class ListeningStream {
         }
         waitMs += parseRetryAfter(response.headers.get("retry-after")) ?? 0;
       }
-      await pause(waitMs, exchange.signal);
+      await pause(waitMs, exchange);
     }
   }
 
@@ -130,7 +130,7 @@ export class ListeningStream {
       onEvent: (bytes) => this.#onEvent(bytes),
       onEnd: () => {
         endpoint.release(exchange);
-        if (exchange.signal.aborted) return;
+        if (exchange.aborted) return;
         onStream("ended");
         this.#later(0);
       },

@@ -2,11 +2,12 @@
 import type { RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
+import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { ServerSendOptions } from "../server-transport.js";
 import type { Exchange } from "./endpoint.js";
 
 /** A request without a response. */
-export interface OpenRequest {
+export interface OpenRequest extends Slotted {
   readonly id: RequestId;
   /** Sent with a stateless revision: a broken stream cannot be resumed. */
   readonly modern: boolean;
@@ -25,6 +26,8 @@ export interface OpenRequest {
   release?: (() => void) | undefined;
 }
 
+type NewRequest = Pick<OpenRequest, "id" | "modern" | "options" | "exchange">;
+
 /** Whether the event id can be sent in a header. */
 const isHeaderSafe = (token: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.test(token);
 
@@ -32,17 +35,21 @@ const isHeaderSafe = (token: string): boolean => /^[\t\x20-\x7e\x80-\xff]*$/.tes
 export const isResumable = ({ modern, token }: OpenRequest): boolean =>
   !modern && token !== undefined && isHeaderSafe(token);
 
+/**
+ * Uses a `SlotList` and not a `Map`: with high churn, entries of a Map survive minor GCs. Nearly every response arrives in
+ * the exchange of its request, so a search by id is rare.
+ */
 export class OpenRequests {
-  readonly #open = new Map<RequestId, OpenRequest>();
+  readonly #open = new SlotList<OpenRequest>();
   readonly #onCut: (id: RequestId, error: ConnectionError) => void;
 
   constructor(onCut: (id: RequestId, error: ConnectionError) => void) {
     this.#onCut = onCut;
   }
 
-  add(request: Pick<OpenRequest, "id" | "modern" | "options" | "exchange">): OpenRequest {
-    const own: OpenRequest = { ...request, settled: false, streamEnded: false };
-    this.#open.set(own.id, own);
+  add({ id, modern, options, exchange }: NewRequest): OpenRequest {
+    const own: OpenRequest = { id, modern, options, exchange, slot: -1, settled: false, streamEnded: false };
+    this.#open.add(own);
     const signal = own.options?.requestSignal;
     if (signal !== undefined) {
       const giveUp = () => this.#giveUp(own, signal.reason);
@@ -52,9 +59,9 @@ export class OpenRequests {
     return own;
   }
 
-  /** A response arrived. */
-  answered(id: RequestId): void {
-    const own = this.#open.get(id);
+  /** A response arrived; `likely` is the request in whose exchange it arrived. */
+  answered(id: RequestId, likely?: OpenRequest): void {
+    const own = likely?.id === id ? likely : this.#find(id);
     if (own !== undefined) this.settle(own);
   }
 
@@ -62,7 +69,7 @@ export class OpenRequests {
   settle(own: OpenRequest): void {
     if (own.settled) return;
     own.settled = true;
-    this.#open.delete(own.id);
+    this.#open.delete(own);
     // While the stream is open, the caller's signal still has to end it.
     if (own.streamEnded) own.release?.();
   }
@@ -75,7 +82,7 @@ export class OpenRequests {
 
   /** The caller gave up; `reason` aborts the exchange. True if the request was never sent. */
   abandon(id: RequestId, reason: unknown): boolean {
-    const own = this.#open.get(id);
+    const own = this.#find(id);
     return own !== undefined && this.#giveUp(own, reason);
   }
 
@@ -89,11 +96,15 @@ export class OpenRequests {
 
   /** Whether a caller waits for the rest of a response. */
   get isWaiting(): boolean {
-    return [...this.#open.values()].some(({ streamEnded }) => streamEnded);
+    return this.#open.find(({ streamEnded }) => streamEnded) !== undefined;
   }
 
   clear(): void {
-    for (const own of this.#open.values()) this.settle(own);
+    for (const own of this.#open.toArray()) this.settle(own);
+  }
+
+  #find(id: RequestId): OpenRequest | undefined {
+    return this.#open.find((own) => own.id === id);
   }
 
   #giveUp(own: OpenRequest, reason: unknown): boolean {

@@ -81,7 +81,7 @@ interface JsonResponse {
 async function readJson(context: EndpointContext, { response, own }: JsonResponse): Promise<void> {
   const { maxMessageBytes: maxBytes, redact } = context;
   const { bytes, cut } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
-    own.exchange.signal.throwIfAborted();
+    own.exchange.throwIfAborted();
     throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
   });
   if (cut) {

@@ -1,5 +1,7 @@
 /** How a transport sends requests with credentials, without knowing where they come from. */
 
+import type { AbortSource } from "../../../util/shared-abort.js";
+
 /** Sends the request once, with these headers in addition to its own. */
 export type SendWithFields = (fields: Readonly<Record<string, string>>) => Promise<Response>;
 
@@ -14,7 +16,7 @@ export type AuthorizedSend = (request: RequestToAuthorize, send: SendWithFields)
 export interface RequestToAuthorize {
   readonly method: string;
   readonly url: URL;
-  readonly signal?: AbortSignal | null | undefined;
+  readonly signal?: AbortSource | null | undefined;
   /** The `authorization` header that the request already has. */
   readonly authorization?: string | undefined;
 }

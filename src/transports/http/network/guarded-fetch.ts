@@ -1,5 +1,6 @@
 /** A fetch for URLs learned from the network: refuses private addresses, large bodies and slow servers. */
 import { ConnectionError } from "../../../errors/connection-error.js";
+import { LightAbort, onSharedAbort } from "../../../util/shared-abort.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
 import { openWith } from "./fetch-client.js";
@@ -39,17 +40,17 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
     const request = await toWireRequest(input, init);
     rule ??= loadRule();
     const checkAddress = (await rule)(request.url);
-    const deadline = new AbortController();
+    const deadline = new LightAbort();
     const late = () => deadline.abort(tooSlow(request.url, timeoutMs));
     const timer = setTimeout(late, timeoutMs);
     const { signal } = request;
     const onAbort = () => deadline.abort(signal?.reason);
     if (signal?.aborted) onAbort();
-    else signal?.addEventListener("abort", onAbort);
+    const stopListening = signal ? onSharedAbort(signal, onAbort) : undefined;
     const startedAt = performance.now();
     let seen: Pick<ObservedExchange, "status" | "bytes"> = {};
     try {
-      const response = await open({ ...request, signal: deadline.signal, checkAddress });
+      const response = await open({ ...request, signal: deadline, checkAddress });
       seen = { status: response.status };
       const { bytes, cut } = await collectBody(response.body, { maxBytes });
       if (cut) throw tooLarge(request.url, response.status, maxBytes);
@@ -58,7 +59,7 @@ export function createGuardedFetch(client: HttpClient, options: GuardOptions): t
     } finally {
       options.observe?.({ request, ...seen, durationMs: performance.now() - startedAt });
       clearTimeout(timer);
-      signal?.removeEventListener("abort", onAbort);
+      stopListening?.();
     }
   };
 }

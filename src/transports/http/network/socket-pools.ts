@@ -2,7 +2,7 @@
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { onSharedAbort } from "../../../util/shared-abort.js";
+import { type AbortSource, onSharedAbort } from "../../../util/shared-abort.js";
 import { clientClosed } from "./http-errors.js";
 import type { PendingTunnels } from "./proxy/open-tunnel.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";
@@ -210,7 +210,7 @@ export class OriginSlots {
   }
 
   /** Takes a slot, as soon as one is free. Rejects with the reason of the signal. */
-  async take(origin: string, signal?: AbortSignal | null): Promise<void> {
+  async take(origin: string, signal?: AbortSource | null): Promise<void> {
     const used = this.#used.get(origin) ?? 0;
     if (used < this.#max) return void this.#used.set(origin, used + 1);
     const queue = this.#waiting.get(origin) ?? new Set();

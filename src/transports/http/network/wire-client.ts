@@ -1,4 +1,5 @@
 /** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
+import type { AbortSource } from "../../../util/shared-abort.js";
 import type { HttpClient } from "../../server-transport.js";
 
 /** Checks an address that a host name resolved to; returns the error to fail with, or undefined. */
@@ -11,7 +12,7 @@ export interface WireRequest {
   readonly headers: Readonly<Record<string, string>>;
   readonly body?: string | Uint8Array | undefined;
   /** Aborts the exchange. The caller fails with its reason. */
-  readonly signal?: AbortSignal | null | undefined;
+  readonly signal?: AbortSource | null | undefined;
   /** Called when the socket is open: from then on it is unknown what the server has read. */
   readonly onSent?: (() => void) | undefined;
   /** A long-lived stream that does not keep the host process alive. @default false */

@@ -82,7 +82,7 @@ export function createSseFetch(context: SseFetchContext): typeof globalThis.fetc
           method,
           headers: { ...headers, ...fields },
           body,
-          signal: exchange.signal,
+          signal: exchange,
           onSent: () => {
             exchange.isSent = true;
           },
