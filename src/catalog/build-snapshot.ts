@@ -10,8 +10,8 @@ import {
   filterTools,
   passAll,
 } from "./filters/filters.js";
-import type { ToolList } from "./list-tools.js";
 import { assignNames, type NameIssue } from "./names/assign-names.js";
+import type { ToolList } from "./server-lists.js";
 import type { SourceTool } from "./source-tool.js";
 
 /** A tool under its public name, and as its server listed it. */

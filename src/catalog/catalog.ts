@@ -5,8 +5,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
-import type { ListName } from "../protocol/change-watch.js";
-import type { Session } from "../protocol/session.js";
+import { LIST_KEYS } from "../protocol/list-reads.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
   buildSnapshot,
@@ -18,19 +17,23 @@ import {
 } from "./build-snapshot.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import type { CatalogExport } from "./exported-catalog.js";
-import { FullLists } from "./full-lists.js";
 import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { type TextFinding, textFindings } from "./list-findings.js";
-import type { ListOptions } from "./list-pages.js";
 import { PromptNames } from "./names/assign-names.js";
-import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
+import {
+  comparePinsAgain,
+  type Examined,
+  examineLists,
+  type ListsToExamine,
+  NOT_EXAMINED,
+} from "./safety/examine-lists.js";
 import type { SearchIndex, SearchMatch } from "./search/search-index.js";
-import type { ListKey, ServerLists } from "./server-lists.js";
+import type { ListKey } from "./server-lists.js";
 
 const debug = debugChannel("catalog");
 
 export class Catalog {
-  readonly #options: CatalogOptions;
+  readonly options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
   #restoring: Promise<void>[] = [];
   /** Servers whose lists the program has given. */
@@ -44,30 +47,14 @@ export class Catalog {
   #promptNames: PromptNames | undefined;
   /** Entries of the lists other than tools, until the next change. */
   #items: Map<ListKey, readonly ListedItem[]> | undefined;
-  #full: FullLists | undefined;
 
   constructor(options: CatalogOptions) {
-    this.#options = options;
-  }
-
-  /** Reads the lists of a server, and reads them again when they change, as long as the session lives. */
-  load(session: Session, signal: AbortSignal): Promise<void> {
-    return this.#whole().load(session, signal);
-  }
-
-  /** Reads all lists of a server again. */
-  read(session: Session, options: Partial<ListOptions> = {}): Promise<void> {
-    return this.#whole().read(session, options);
-  }
-
-  /** Reads the lists of a ready session again if they are stale. Concurrent callers share one read. */
-  refreshStale(session: Session, config: ServerConfig, wait: Partial<ListOptions>): Promise<void> {
-    return this.#whole().refreshStale(session, config, wait);
+    this.options = options;
   }
 
   /** Restores exported or saved lists. */
   restore({ servers }: CatalogExport, origin: "export" | "store" = "export"): void {
-    const { scan, pins } = this.#options;
+    const { scan, pins } = this.options;
     const isExamined = scan !== undefined || pins.mode !== "off";
     for (const [server, exported] of Object.entries(servers)) {
       // The program's own export takes precedence, whichever is examined first.
@@ -79,7 +66,7 @@ export class Catalog {
       const kept = restoreServer(exported, origin);
       // An export is untrusted: it is scanned and compared with the pins like lists of a server.
       if (isExamined) this.#restoring.push(this.#restoreExamined(server, kept));
-      else this.#keep(server, kept);
+      else this.keep(server, kept);
     }
   }
 
@@ -104,7 +91,7 @@ export class Catalog {
   /** True if a list of a server is known, connected or not. */
   knows(server: string, list: ListKey = "tools"): boolean {
     const kept = this.#kept.get(server);
-    return kept !== undefined && (kept.parts === undefined || kept.parts[list] !== undefined);
+    return kept !== undefined && (kept.origin !== "server" || kept.reads[list] !== undefined);
   }
 
   /** True if the lists of a server were saved by an earlier process. */
@@ -114,11 +101,6 @@ export class Catalog {
 
   /** What is known about a server. */
   keptOf = (server: string): Kept | undefined => this.#kept.get(server);
-
-  /** True if the server has reported a change that was not read yet; for lists that are read together. */
-  isOutdated(server: string, list: ListName): boolean {
-    return this.#full?.isOutdated(server, list) ?? false;
-  }
 
   /** The server was removed. */
   drop(server: string): void {
@@ -138,13 +120,13 @@ export class Catalog {
 
   /** Accepts changed definitions, and offers the tools again. */
   async approve(server: string, tools?: readonly string[]): Promise<void> {
-    await this.#options.pins.approve(server, tools);
-    if (await this.#comparePins(server)) this.#options.onListsChanged(server, ["tools"]);
+    await this.options.pins.approve(server, tools);
+    if (await this.#comparePins(server)) this.options.onListsChanged(server, ["tools"]);
   }
 
   /** Another process changed the pins of a server. Never rejects. */
   async pinsChanged(server: string): Promise<void> {
-    const { onListsChanged, onWarning } = this.#options;
+    const { onListsChanged, onWarning } = this.options;
     try {
       if (await this.#comparePins(server)) onListsChanged(server, ["tools"]);
     } catch (error) {
@@ -193,7 +175,7 @@ export class Catalog {
     this.#items ??= new Map();
     let items = this.#items.get(list);
     if (items === undefined) {
-      items = this.#options.servers().flatMap(({ name }) => listedItems(name, this.#kept.get(name), list));
+      items = this.options.servers().flatMap(({ name }) => listedItems(name, this.#kept.get(name), list));
       this.#items.set(list, items);
     }
     return items;
@@ -201,7 +183,7 @@ export class Catalog {
 
   /** Public names of all prompts, in the order of `items("prompts")`. */
   promptNames(): readonly string[] {
-    this.#promptNames ??= new PromptNames(this.#options.naming);
+    this.#promptNames ??= new PromptNames(this.options.naming);
     return this.#promptNames.of(this.items("prompts"));
   }
 
@@ -231,7 +213,7 @@ export class Catalog {
 
   /** The current snapshot; built on first use after a change. */
   snapshot(): CatalogSnapshot {
-    const { filters, naming, servers, onWarning } = this.#options;
+    const { filters, naming, servers, onWarning } = this.options;
     if (this.#snapshot !== undefined && this.#filterVersion === filters.version) return this.#snapshot;
     const configs = servers();
     const listed = new Map<string, CatalogSource>();
@@ -249,7 +231,7 @@ export class Catalog {
     const build = (from: CatalogSnapshot | undefined) =>
       buildSnapshot(sources, { filters, naming, previous: from, onWarning });
     // A user with filters of its own has a higher version than the filters of all users.
-    const { snapshots } = this.#options;
+    const { snapshots } = this.options;
     const filterVersion = filters.version;
     const shared =
       snapshots?.filters.version === filterVersion
@@ -257,22 +239,6 @@ export class Catalog {
         : undefined;
     this.#snapshot = shared ?? build(previous);
     return this.#snapshot;
-  }
-
-  #whole(): FullLists {
-    this.#full ??= new FullLists(this.host());
-    return this.#full;
-  }
-
-  /** What reading lists needs. */
-  host() {
-    return {
-      options: this.#options,
-      kept: this.keptOf,
-      keep: (server: string, kept: Kept, isSilent = false) =>
-        isSilent ? void this.#kept.set(server, kept) : this.#keep(server, kept),
-      examine: (server: string, lists: ServerLists) => this.#examine(server, lists),
-    };
   }
 
   #indexed(): CatalogIndex {
@@ -285,13 +251,14 @@ export class Catalog {
     );
   }
 
-  #examine(
+  /** Decides what of these lists is offered. */
+  examine(
     server: string,
-    lists: ServerLists,
-    onToolChanged = this.#options.onToolChanged,
+    read: ListsToExamine,
+    onToolChanged = this.options.onToolChanged,
   ): Promise<Examined> {
-    const { scan, pins, onWarning } = this.#options;
-    return examineLists(server, lists, {
+    const { scan, pins, onWarning } = this.options;
+    return examineLists(server, read, this.#kept.get(server) ?? NOT_EXAMINED, {
       scan,
       pins,
       onToolChanged,
@@ -303,23 +270,25 @@ export class Catalog {
   async #comparePins(server: string): Promise<boolean> {
     const kept = this.#kept.get(server);
     if (kept === undefined) return false;
-    const compared = await comparePinsAgain(server, kept, this.#options);
+    const compared = await comparePinsAgain(server, kept, this.options);
     // The server may have listed other tools in the meantime.
     const isNew = compared !== undefined && this.#kept.get(server) === kept;
-    if (isNew) this.#keep(server, { ...kept, ...compared });
+    if (isNew) this.keep(server, { ...kept, ...compared });
     return isNew;
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {
     // Changes in saved lists were reported when they were read.
     const tell = kept.origin === "store" ? () => {} : undefined;
-    const examined = await this.#examine(server, kept.lists, tell);
+    const examined = await this.examine(server, { lists: kept.lists, keys: LIST_KEYS }, tell);
     // Lists from the server itself take precedence.
-    if (!this.#kept.has(server)) this.#keep(server, { ...kept, ...examined });
+    if (!this.#kept.has(server)) this.keep(server, { ...kept, ...examined });
   }
 
-  #keep(server: string, kept: Kept): void {
+  /** @param isSame nothing that others can see has changed */
+  keep(server: string, kept: Kept, { isSame = false } = {}): void {
     this.#kept.set(server, kept);
+    if (isSame) return;
     if (debug.enabled) debug(`[${server}] ${describeKept(kept)}`);
     this.#changed(server);
   }
@@ -328,7 +297,7 @@ export class Catalog {
     // Makes the next access rebuild the snapshot, which keeps the names of the old one.
     this.#filterVersion = -1;
     this.#items = undefined;
-    this.#options.onChanged(server);
+    this.options.onChanged(server);
   }
 }
 

@@ -1,13 +1,13 @@
 /** Warnings about lists that have just been read: the first few in full, the rest as a count. */
 import { suspiciousIn } from "./safety/sanitise.js";
 import type { ListItem } from "./safety/scan.js";
-import type { ServerLists } from "./server-lists.js";
+import type { ServerLists, ToolList } from "./server-lists.js";
 
 /** Maximum number of warnings in full. */
 const MAX_WARNINGS = 20;
 
 /** One line for each withheld or sanitised tool. */
-export function listFindings({ tools: { tools, withheld } }: ServerLists): string[] {
+export function listFindings({ tools, withheld }: ToolList): string[] {
   const dirty = tools.filter(({ removedCharacters }) => removedCharacters > 0);
   return [
     ...some(withheld, ({ name, reason }) => `Tool ${name} is withheld: ${reason}`, "tools are withheld"),

@@ -10,16 +10,10 @@ const MAX_PAGES = 64;
 const MAX_ITEMS = 10_000;
 const METHOD_NOT_FOUND = -32601;
 
-export interface ListOptions {
+export interface ListLimits {
   /** Time limit for all pages together. */
-  timeoutMs: number;
-  signal?: AbortSignal | undefined;
-  /** A public list of another user that need not be requested. */
-  known?: ((key: ListKey) => PagedList | undefined) | undefined;
-  /** Returns an equal array that other users have as well, so that it is kept once. @default not shared */
-  intern?: ((items: readonly unknown[]) => readonly unknown[]) | undefined;
-  /** Called with every list that was read from the server. */
-  onRead?: ((key: ListKey, list: PagedList) => void) | undefined;
+  readonly timeoutMs: number;
+  readonly signal?: AbortSignal | undefined;
 }
 
 /** A list as the server sent it. */
@@ -51,21 +45,14 @@ export interface ListKind {
   isOptional?: boolean;
 }
 
-/** Reads all items. An error on the first page is thrown; a list that never ends is truncated. */
-export async function listPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
-  const known = options.known?.(kind.key);
-  if (known !== undefined) return known;
-  const read = await readAllPages(session, kind, options);
-  const list = options.intern === undefined ? read : { ...read, items: options.intern(read.items) };
-  options.onRead?.(kind.key, list);
-  return list;
-}
-
-/** Lets the session know about the reading, so that it can tell whether changes were missed. */
-async function readAllPages(session: Session, kind: ListKind, options: ListOptions): Promise<PagedList> {
+/**
+ * Reads all items. An error on the first page is thrown; a list that never ends is truncated. The session learns about the
+ * reading, so that it can tell whether changes were missed.
+ */
+export async function listPages(session: Session, kind: ListKind, limits: ListLimits): Promise<PagedList> {
   const reading = session.beginRead(kind.key);
   try {
-    const list = await readPages(session, kind, { ...options, onResponse: reading.responded });
+    const list = await readPages(session, kind, { ...limits, onResponse: reading.responded });
     reading.succeeded();
     return list;
   } catch (error) {
@@ -74,11 +61,11 @@ async function readAllPages(session: Session, kind: ListKind, options: ListOptio
   }
 }
 
-interface ReadOptions extends ListOptions {
+interface PageOptions extends ListLimits {
   readonly onResponse: () => void;
 }
 
-async function readPages(session: Session, kind: ListKind, options: ReadOptions): Promise<PagedList> {
+async function readPages(session: Session, kind: ListKind, options: PageOptions): Promise<PagedList> {
   const { method, key } = kind;
   const items: unknown[] = [];
   const cursors = new Set<string>();
@@ -125,7 +112,7 @@ function shorter(known: number | undefined, given: unknown): number | undefined 
 async function fetchPage(
   session: Session,
   { method, cursor }: { method: string; cursor: string | undefined },
-  { timeoutMs, signal, onResponse }: ReadOptions,
+  { timeoutMs, signal, onResponse }: PageOptions,
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const params = cursor === undefined ? {} : { cursor };

@@ -4,9 +4,8 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import type { ListName } from "../protocol/change-watch.js";
 import { isSameJson } from "../util/json.js";
-import { isStale } from "./freshness.js";
 import type { PagedList } from "./list-pages.js";
-import type { ListKey } from "./server-lists.js";
+import { isStale, type ListKey } from "./server-lists.js";
 
 /** A public list, as it is stored. */
 export type PublicList = Pick<PagedList, "items" | "readAt" | "ttlMs">;

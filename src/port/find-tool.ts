@@ -152,13 +152,13 @@ function isListed(port: PortCore, name: string): boolean {
 }
 
 async function refreshStale(
-  { catalog, parts }: PortCore,
+  { lists, parts }: PortCore,
   { session, config, name }: ServerConnection,
   wait: WaitOptions,
 ): Promise<void> {
   if (session === undefined) return;
   try {
-    await catalog.refreshStale(session, config, wait);
+    await lists.refreshStale(session, config, wait);
   } catch (error) {
     if (wait.signal?.aborted) throw error;
     parts.warn(name, `The lists of the server could not be read again: ${String(error)}`);

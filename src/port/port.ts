@@ -15,7 +15,7 @@ import type { Relay } from "../protocol/relay.js";
 import type { Session } from "../protocol/session.js";
 import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
-import type { NeedOptions, PortLists } from "./lean/port-lists.js";
+import { ListReader, type NeedOptions } from "./list-reader.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
@@ -49,7 +49,7 @@ export class Port extends PortCore {
   #tasks: PortTasks | undefined;
   #malformed: MalformedCounts | undefined;
   #own: OwnToolSet | undefined;
-  #lists: PortLists | undefined;
+  #lists: ListReader | undefined;
   #variants: Promise<Variants> | undefined;
   #suspensions: Promise<PortSuspensions> | undefined;
 
@@ -109,9 +109,8 @@ export class Port extends PortCore {
     return this.#own;
   }
 
-  /** The lists for a gateway. */
-  get lists(): PortLists {
-    this.#lists ??= this.lean.createLists(this);
+  get lists(): ListReader {
+    this.#lists ??= new ListReader(this);
     return this.#lists;
   }
 
@@ -163,14 +162,12 @@ export class Port extends PortCore {
   }
 
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
-    return (this.isLean ? this.lean.bringUp : bringUp)(this, connections, wait);
+    return this.isLean ? this.lists.needAll(connections, wait) : bringUp(this, connections, wait);
   }
 
   /** Reads the lists of a server again. */
   reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
-    const read = (session: Session) =>
-      this.isLean ? this.lean.reread(this, session, wait) : this.catalog.read(session, wait);
-    const reading = this.read(connection, read, wait);
+    const reading = this.read(connection, (session) => this.lists.reread(session, wait), wait);
     return reading.catch((error: unknown) => {
       throw toDiscoveryError(error, connection.name);
     });
@@ -271,10 +268,9 @@ export class Port extends PortCore {
 
   #connectionParts(): ConnectionParts {
     return connectionPartsOf(this, {
-      shareEra: this.isLean ? (era) => this.lean.shareEra(era) : undefined,
+      shareEra: this.isLean ? (era) => this.lean.shareEra(this.parts.interned, era) : undefined,
       discover: async (session, signal) => {
-        if (this.isLean) return this.lists.connected(session);
-        await this.catalog.load(session, signal).catch((error: unknown) => {
+        await this.lists.connected(session, signal).catch((error: unknown) => {
           throw toDiscoveryError(error, session.server);
         });
       },

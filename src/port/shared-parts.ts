@@ -1,5 +1,6 @@
 /** Dependencies that all users of one `createToolport` share. */
 import { createFilterSet, type FilterSet } from "../catalog/filters/filters.js";
+import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
 import type { NetworkConfig } from "../config/read-network.js";
 import type { ServerConfig } from "../config/server-config.js";
@@ -31,6 +32,8 @@ export interface SharedParts {
   readonly filters: FilterSet;
   /** Lists that servers mark as public. */
   readonly publicLists: PublicLists;
+  /** Equal lists of different users. */
+  readonly interned: InternedLists;
   /** Texts of results that were too large for a model, of all users. */
   readonly artifacts: ArtifactStore;
   readonly telemetry: Telemetry;
@@ -102,6 +105,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
     emitter,
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
+    interned: new InternedLists(),
     artifacts: new ArtifactStore(),
     warn,
     report,

@@ -77,7 +77,7 @@ describe("a list that was read for another user", () => {
     await ada.need("tools", PATIENT);
     expect(late.count("tools/list")).toBe(1);
     await late.server.update({ tools: { new: tool } });
-    ada.lists.onDemand.outdate("up", "tools");
+    ada.lists.markChanged("up", "tools");
     await ada.need("tools", PATIENT);
     await pause(200);
     expect(namesOf(ada)).toEqual(["up__new"]);
@@ -98,9 +98,9 @@ describe("a list that was read for another user", () => {
     await bob.need("tools", PATIENT);
     await ada.need("tools", PATIENT);
     expect(namesOf(ada)).toEqual(["up__two"]);
-    expect(ada.lists.onDemand.isShared("up", "tools")).toBe(true);
+    expect(ada.catalog.keptOf("up")?.reads.tools?.isShared).toBe(true);
     await two.server.update({ tools: { new: tool } });
-    bob.lists.onDemand.outdate("up", "tools");
+    bob.lists.markChanged("up", "tools");
     await bob.need("tools", PATIENT);
     await waitFor(() => namesOf(ada).includes("up__new"));
   });

@@ -3,7 +3,7 @@
 import { CatalogError } from "../../errors/catalog-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { WithheldTool } from "../../model/tool-info.js";
-import type { ListKey, ServerLists } from "../server-lists.js";
+import { type ListKey, NO_LISTS, type ServerLists } from "../server-lists.js";
 import type { ChangedTool, PinCheck, Pins } from "./pins.js";
 import { type ListItem, type ScanHook, scanItems, scanTools } from "./scan.js";
 
@@ -43,41 +43,36 @@ interface ExaminationRules {
   readonly onWarning: (message: string) => void;
 }
 
-/** Scans the lists and compares the tools with their pins. If the store fails in mode `block`, tools are withheld. */
-export async function examineLists(
-  server: string,
-  lists: ServerLists,
-  rules: ExaminationRules,
-): Promise<Examined> {
-  const scanned = await scanTools(rules.scan, { name: server }, lists.tools.tools);
-  const refusedItems = await scanItems(rules.scan, { name: server }, lists);
-  return { scanned, refusedItems, ...(await comparePins(server, { lists, scanned }, rules)) };
+/** Lists that were read together. */
+export interface ListsToExamine {
+  readonly lists: ServerLists;
+  readonly keys: readonly ListKey[];
 }
 
 /**
- * The same for one list that was read on its own.
- *
- * @param lists contains only that list
- * @param before the result for the lists that are known so far
+ * Scans the lists and compares the tools with their pins. If the store fails in mode `block`, tools are withheld. What is not
+ * among the keys keeps the result of `before`.
  */
-export async function examineOneList(
+export async function examineLists(
   server: string,
-  { key, lists, before }: { key: ListKey; lists: ServerLists; before: Examined | undefined },
+  { lists, keys }: ListsToExamine,
+  before: Examined,
   rules: ExaminationRules,
 ): Promise<Examined> {
   const { scan, pins } = rules;
-  const known = before ?? NOT_EXAMINED;
-  if (scan === undefined && pins.mode === "off") return known;
-  if (key !== "tools") {
-    const refused = await scanItems(scan, { name: server }, lists);
-    // Entries of an earlier version of the list are different objects, and match nothing.
-    return refused.size === 0
-      ? known
-      : { ...known, refusedItems: new Map([...known.refusedItems, ...refused]) };
-  }
-  const scanned = await scanTools(scan, { name: server }, lists.tools.tools);
-  return { ...known, scanned, ...(await comparePins(server, { lists, scanned }, rules)) };
+  if (scan === undefined && pins.mode === "off") return NOT_EXAMINED;
+  const scanned = keys.includes("tools")
+    ? await scanTools(scan, { name: server }, lists.tools.tools)
+    : before.scanned;
+  const refusedItems = await scanItems(scan, { name: server }, only(lists, keys));
+  if (!keys.includes("tools")) return { ...before, refusedItems };
+  return { scanned, refusedItems, ...(await comparePins(server, { lists, scanned }, rules)) };
 }
+
+const only = (lists: ServerLists, keys: readonly ListKey[]): ServerLists => ({
+  ...NO_LISTS,
+  ...Object.fromEntries(keys.map((key) => [key, lists[key]])),
+});
 
 type Compared = Pick<Examined, "refused" | "changed" | "isPinCheckDue">;
 

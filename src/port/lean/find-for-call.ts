@@ -4,9 +4,6 @@ import type { WaitOptions } from "../../connection/server-connection.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import { ownerNames, throwMissing } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";
-import type { PortLists } from "./port-lists.js";
-
-export type ListedPort = PortCore & { readonly lists: PortLists };
 
 /** Beyond this number all hints are forgotten. */
 const MAX_HINTS = 10_000;
@@ -17,7 +14,7 @@ const MAX_HINTS = 10_000;
  * @param hints servers of tools, by public name, as users have found them
  */
 export async function findForCall(
-  port: ListedPort,
+  port: PortCore,
   { name, hints }: { readonly name: string; readonly hints: Map<string, string> },
   wait: WaitOptions,
 ): Promise<CatalogEntry> {
@@ -54,7 +51,7 @@ export async function findForCall(
 
 /** Lists these servers until one of them has the tool. */
 async function provide(
-  { lists, catalog, parts }: ListedPort,
+  { lists, catalog, parts }: PortCore,
   { name, servers }: { name: string; servers: readonly string[] },
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {
@@ -74,7 +71,7 @@ async function provide(
 
 /** Saved lists may name the server. Its own list decides. */
 async function inSavedLists(
-  port: ListedPort,
+  port: PortCore,
   name: string,
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {

@@ -5,30 +5,24 @@
  */
 
 import { SharedSnapshots } from "../../catalog/build-snapshot.js";
-import { InternedLists } from "../../catalog/interned-lists.js";
+import type { InternedLists } from "../../catalog/interned-lists.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { RememberedEra } from "../../protocol/era-memory.js";
 import type { PortCore } from "../port-core.js";
-import { bringUpLean, rereadLean } from "./bring-up-lean.js";
-import { findForCall, type ListedPort } from "./find-for-call.js";
-import { PortLists } from "./port-lists.js";
+import { findForCall } from "./find-for-call.js";
 import { watchUsers } from "./watch-users.js";
 
 export type LeanParts = ReturnType<typeof createLeanParts>;
 
 /** One for all users of a Toolport. */
 export function createLeanParts() {
-  const interned = new InternedLists();
   const hints = new Map<string, string>();
   return {
     /** Snapshots of users whose lists are the same. */
     snapshots: new SharedSnapshots(),
-    shareEra: (era: RememberedEra) => shareEra(interned, era),
-    createLists: (port: PortCore) => new PortLists(port, interned),
-    findForCall: (port: ListedPort, name: string, wait: WaitOptions) =>
+    shareEra,
+    findForCall: (port: PortCore, name: string, wait: WaitOptions) =>
       findForCall(port, { name, hints }, wait),
-    bringUp: bringUpLean,
-    reread: rereadLean,
     watchUsers,
   };
 }

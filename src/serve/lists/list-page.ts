@@ -176,21 +176,13 @@ const NOT_KEPT: ListHint = { readAt: 0, keepMs: 0, isPublic: false };
 
 /** Undefined if the server has no such list. */
 function listHint(
-  { catalog, lists: { onDemand } }: Pick<Port, "catalog" | "lists">,
+  { catalog, lists }: Pick<Port, "catalog" | "lists">,
   server: string,
   list: ListKey,
 ): ListHint | undefined {
-  const kept = catalog.keptOf(server);
-  if (kept?.origin !== "server") return NOT_KEPT;
-  const { lists, parts } = kept;
-  const part = parts?.[list];
-  if (parts !== undefined && part === undefined) return NOT_KEPT;
-  const { readAt, keepMs } = part ?? lists.times[list] ?? {};
-  if (readAt === undefined || keepMs === undefined) return undefined;
-  const isPublic = lists.publicKeys.includes(list);
-  const isChanged =
-    part === undefined
-      ? catalog.isOutdated(server, listNameOf(list))
-      : onDemand.isOutdated(server, list, part.turn);
-  return isChanged ? { ...NOT_KEPT, isPublic } : { readAt, keepMs, isPublic };
+  const read = catalog.keptOf(server)?.reads[list];
+  if (read === undefined) return NOT_KEPT;
+  const { readAt, keepMs, isPublic } = read;
+  if (keepMs === undefined) return undefined;
+  return lists.isChanged(server, list) ? { ...NOT_KEPT, isPublic } : { readAt, keepMs, isPublic };
 }

@@ -1,11 +1,12 @@
 /** Lists of other users that are used until a change may have been missed. */
 import { expect, onTestFinished, test, vi } from "vitest";
+import type { CatalogOptions } from "../catalog/catalog-options.js";
+import type { Kept } from "../catalog/kept-lists.js";
+import { NOT_EXAMINED } from "../catalog/safety/examine-lists.js";
 import type { ListKey } from "../protocol/list-reads.js";
 import type { Session } from "../protocol/session.js";
-import type { CatalogOptions } from "./catalog-options.js";
-import { FullLists } from "./full-lists.js";
-import type { Kept } from "./kept-lists.js";
-import { NOT_EXAMINED } from "./safety/examine-lists.js";
+import { ListReader } from "./list-reader.js";
+import type { PortCore } from "./port-core.js";
 
 /** Lists of a user who gets the tools of another one, and the requests to the server. */
 function setup({ isOpen }: { isOpen: boolean }) {
@@ -47,17 +48,18 @@ function setup({ isOpen }: { isOpen: boolean }) {
     onWarning() {},
   } as unknown as CatalogOptions;
   let kept: Kept | undefined;
-  const lists = new FullLists({
+  const catalog = {
     options,
-    kept: () => kept,
-    keep: (_server, given) => {
+    keptOf: () => kept,
+    keep(_server: string, given: Kept) {
       kept = given;
     },
     examine: async () => NOT_EXAMINED,
-  });
+  };
+  const lists = new ListReader({ catalog, pool: { peek() {} }, isLean: false } as unknown as PortCore);
   return {
     requests,
-    load: () => lists.load(session, new AbortController().signal),
+    load: () => lists.connected(session, new AbortController().signal),
     gap: async () => {
       gap(["tools"]);
       await vi.advanceTimersByTimeAsync(100);

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ChannelRequestOptions } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
-import { listTools } from "./list-tools.js";
+import { readList, type ToolList } from "./server-lists.js";
 
 type Page = Record<string, unknown>;
 
@@ -26,10 +26,14 @@ function serve(answer: (cursor: unknown, page: number) => Page, more: Partial<Se
     },
     ...more,
   } as Session;
-  return { asked, list: () => listTools(session, { timeoutMs: 1_000 }) };
+  const list = async () => {
+    const { list } = await readList(session, "tools", { timeoutMs: 1_000, onWarning() {} });
+    return list as ToolList;
+  };
+  return { asked, list };
 }
 
-const names = (list: Awaited<ReturnType<typeof listTools>>) => list.tools.map(({ sourceName }) => sourceName);
+const names = (list: ToolList) => list.tools.map(({ sourceName }) => sourceName);
 
 describe("pages", () => {
   test("are read until there is no cursor", async () => {
