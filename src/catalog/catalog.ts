@@ -5,7 +5,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
-import { LIST_KEYS } from "../protocol/list-reads.js";
+import { LIST_KEYS } from "../protocol/change-watch.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
   buildSnapshot,

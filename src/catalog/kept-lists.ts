@@ -1,5 +1,5 @@
 /** What a catalog keeps of one server, and its export format. */
-import { LIST_KEYS } from "../protocol/list-reads.js";
+import { LIST_KEYS } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";

@@ -1,7 +1,7 @@
 /** Reads all pages of a list. */
 import { ToolCallError } from "../errors/tool-call-error.js";
+import type { ListKey } from "../protocol/change-watch.js";
 import { isPublic } from "../protocol/era.js";
-import type { ListKey } from "../protocol/list-reads.js";
 import type { Session } from "../protocol/session.js";
 
 /** Limit for servers whose pages never end. */
@@ -45,31 +45,12 @@ export interface ListKind {
   isOptional?: boolean;
 }
 
-/**
- * Reads all items. An error on the first page is thrown; a list that never ends is truncated. The session learns about the
- * reading, so that it can tell whether changes were missed.
- */
+/** Reads all items. An error on the first page is thrown; a list that never ends is truncated. */
 export async function listPages(session: Session, kind: ListKind, limits: ListLimits): Promise<PagedList> {
-  const reading = session.beginRead(kind.key);
-  try {
-    const list = await readPages(session, kind, { ...limits, onResponse: reading.responded });
-    reading.succeeded();
-    return list;
-  } catch (error) {
-    reading.failed();
-    throw error;
-  }
-}
-
-interface PageOptions extends ListLimits {
-  readonly onResponse: () => void;
-}
-
-async function readPages(session: Session, kind: ListKind, options: PageOptions): Promise<PagedList> {
   const { method, key } = kind;
   const items: unknown[] = [];
   const cursors = new Set<string>();
-  const deadline = performance.now() + options.timeoutMs;
+  const deadline = performance.now() + limits.timeoutMs;
   const readAt = Date.now();
   let ttlMs: number | undefined;
   let cursor: string | undefined;
@@ -78,7 +59,7 @@ async function readPages(session: Session, kind: ListKind, options: PageOptions)
   const cutBecause = (cut: string): PagedList => ({ items, ttlMs, readAt, isPublic: false, cut });
   for (let page = 0; page < MAX_PAGES; page += 1) {
     const timeoutMs = Math.max(1, deadline - performance.now());
-    const result = await fetchPage(session, { method, cursor }, { ...options, timeoutMs });
+    const result = await fetchPage(session, { method, cursor }, { ...limits, timeoutMs });
     if (result === undefined && kind.isOptional && page === 0)
       return { items, ttlMs, readAt, isPublic: false, isMissing: true };
     if (result === undefined)
@@ -112,11 +93,11 @@ function shorter(known: number | undefined, given: unknown): number | undefined 
 async function fetchPage(
   session: Session,
   { method, cursor }: { method: string; cursor: string | undefined },
-  { timeoutMs, signal, onResponse }: PageOptions,
+  { timeoutMs, signal }: ListLimits,
 ): Promise<Record<string, unknown> | undefined> {
   try {
     const params = cursor === undefined ? {} : { cursor };
-    return await session.request(method, params, { timeoutMs, maxTimeoutMs: timeoutMs, signal, onResponse });
+    return await session.request(method, params, { timeoutMs, maxTimeoutMs: timeoutMs, signal });
   } catch (error) {
     if (error instanceof ToolCallError && error.rpcCode === METHOD_NOT_FOUND && !session.unproven)
       return undefined;

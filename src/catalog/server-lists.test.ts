@@ -19,7 +19,6 @@ function serve(answer: (cursor: unknown, page: number) => Page, more: Partial<Se
     transport: "stdio",
     capabilities: { tools: {} },
     unproven: false,
-    beginRead: () => ({ responded() {}, succeeded() {}, failed() {} }),
     async request(_method: string, { cursor }: Page, options: ChannelRequestOptions) {
       asked.push({ cursor, options });
       return answer(cursor, asked.length);

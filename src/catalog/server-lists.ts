@@ -1,7 +1,7 @@
 /** The lists of one server, and how one of them is read. One invalid entry does not affect the others. */
 import type { ServerCapabilities } from "@modelcontextprotocol/client";
 import type { CacheOption } from "../config/server-entry.js";
-import type { ListKey } from "../protocol/list-reads.js";
+import type { ListKey } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { isSameJson } from "../util/json.js";
 import { type ListKind, type ListLimits, listPages, type PagedList } from "./list-pages.js";

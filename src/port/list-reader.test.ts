@@ -3,7 +3,7 @@ import { expect, onTestFinished, test, vi } from "vitest";
 import type { CatalogOptions } from "../catalog/catalog-options.js";
 import type { Kept } from "../catalog/kept-lists.js";
 import { NOT_EXAMINED } from "../catalog/safety/examine-lists.js";
-import type { ListKey } from "../protocol/list-reads.js";
+import type { ListKey } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { ListReader } from "./list-reader.js";
 import type { PortCore } from "./port-core.js";
@@ -14,7 +14,6 @@ function setup({ isOpen }: { isOpen: boolean }) {
   onTestFinished(() => void vi.useRealTimers());
   const requests: string[] = [];
   let gap = (_lists: readonly ListKey[]) => {};
-  const reading = { responded() {}, succeeded() {}, failed() {} };
   const session = {
     server: "s",
     era: "modern",
@@ -23,12 +22,11 @@ function setup({ isOpen }: { isOpen: boolean }) {
     capabilities: { tools: { listChanged: true } },
     closed: new Promise(() => {}),
     onListChanged: () => () => {},
-    onListGap: (listener: typeof gap) => {
+    onListening: (listener: typeof gap) => {
       gap = listener;
       return () => {};
     },
     isReporting: () => isOpen,
-    beginRead: () => reading,
     async request(method: string) {
       requests.push(method);
       return { tools: [] };

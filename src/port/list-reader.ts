@@ -31,8 +31,7 @@ import {
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { type ListName, listNameOf } from "../protocol/change-watch.js";
-import { LIST_KEYS } from "../protocol/list-reads.js";
+import { LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { fullJitterMs } from "../util/backoff.js";
 import { withDeadline } from "../util/with-deadline.js";
@@ -57,6 +56,14 @@ interface ReadWait {
 interface Reading {
   readonly keys: readonly ListKey[];
   readonly promise: Promise<void>;
+}
+
+/** A session whose changes are noticed. */
+interface FollowedSession {
+  /** Reads changed lists again. */
+  readonly refresher: ListRefresher;
+  /** When the server began to report changes of a list, in the order of reads and changes. */
+  readonly since: ReadonlyMap<ListKey, number>;
 }
 
 /** A list that is being provided. */
@@ -99,8 +106,7 @@ export class ListReader {
   #providing: Map<string, Providing> | undefined;
   /** The last read of several lists that is under way, by server. */
   #readings: Map<string, Reading> | undefined;
-  /** What reads changed lists again, by session. */
-  #refreshers: Map<Session, ListRefresher> | undefined;
+  #followed: Map<Session, FollowedSession> | undefined;
   /** Ends noticing that shared lists are replaced, by server. */
   #sharing: Map<string, () => void> | undefined;
   /** Number of clients that listen. */
@@ -143,9 +149,9 @@ export class ListReader {
     this.#follow(session);
     if (this.#port.isLean) {
       if (!this.isListening) return;
-      this.#listenTo(session);
       // Changes may have been missed before.
-      return this.#check(server, this.#own(server, LIST_KEYS));
+      this.#check(server, this.#own(server, LIST_KEYS));
+      return this.#listenTo(session);
     }
     // Public lists of other users are used for the first read only: not on a session without any response yet, and not after a
     // reconnect, because the server may have changed.
@@ -333,20 +339,23 @@ export class ListReader {
       for (const key of keysOf(list)) this.markChanged(server, key);
       refresher.changed(list);
     });
-    // A stream that is open already has reported its first gap.
-    let isFirstGap = !LIST_KEYS.some((key) => session.isReporting(key));
-    const offGap = session.onListGap((keys) => {
-      // The server allows the use of a shared list that is older than the stream. It is read again when it is replaced.
-      this.#check(server, isFirstGap ? this.#own(server, keys) : keys, refresher);
-      isFirstGap = false;
+    const since = new Map(
+      LIST_KEYS.filter((key) => session.isReporting(key)).map((key) => [key, this.#next()]),
+    );
+    let isFirst = since.size === 0;
+    const offListening = session.onListening((keys) => {
+      for (const key of keys) since.set(key, this.#next());
+      // The server allows the use of a shared list that is older than its first report. It is read again when it is replaced.
+      this.#check(server, isFirst ? this.#own(server, keys) : keys, refresher);
+      isFirst = false;
     });
-    this.#refreshers ??= new Map();
-    this.#refreshers.set(session, refresher);
+    this.#followed ??= new Map();
+    this.#followed.set(session, { refresher, since });
     void session.closed.then(() => {
       off();
-      offGap();
+      offListening();
       refresher.close();
-      this.#refreshers?.delete(session);
+      this.#followed?.delete(session);
     });
   }
 
@@ -415,16 +424,22 @@ export class ListReader {
   /** Begins to notice changes of the lists of a server. */
   #watch(server: string): void {
     const session = this.#port.pool.peek(server)?.session;
-    if (session !== undefined) this.#listenTo(session);
-    else this.#check(server, this.#own(server, LIST_KEYS));
+    const { since } = (session && this.#followed?.get(session)) ?? {};
+    // Changes may have been missed: without a session all of them, otherwise those before the server began to report.
+    const isOlder = (key: ListKey) =>
+      since === undefined || (this.#readOf(server, key)?.order ?? 0) < (since.get(key) ?? 0);
+    this.#check(server, this.#own(server, LIST_KEYS).filter(isOlder));
+    if (session !== undefined) void this.#listenTo(session);
     if (LIST_KEYS.some((key) => this.#isShared(server, key))) this.#followShared(server);
   }
 
-  #listenTo(session: Session): void {
+  /** Resolves when the server reports changes, or takes long. */
+  async #listenTo(session: Session): Promise<void> {
     this.#streams ??= new Map();
-    if (this.#streams.has(session)) return;
-    this.#streams.set(session, session.listen());
-    void session.closed.then(() => this.#streams?.delete(session));
+    const listening = this.#streams.get(session) ?? session.listen();
+    if (!this.#streams.has(session)) void session.closed.then(() => this.#streams?.delete(session));
+    this.#streams.set(session, listening);
+    await listening;
   }
 
   #stopListening(): void {
@@ -659,7 +674,7 @@ export class ListReader {
 
   #refresherOf(server: string): ListRefresher | undefined {
     const session = this.#port.pool.peek(server)?.session;
-    return session && this.#refreshers?.get(session);
+    return session && this.#followed?.get(session)?.refresher;
   }
 
   /** Equal lists of different users are kept once. */

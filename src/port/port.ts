@@ -12,7 +12,6 @@ import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { Relay } from "../protocol/relay.js";
-import type { Session } from "../protocol/session.js";
 import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
 import { ListReader, type NeedOptions } from "./list-reader.js";

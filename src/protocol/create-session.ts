@@ -3,14 +3,13 @@ import type { Client } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import { SuspensionError } from "../errors/suspension-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
-import { type ChangeWatch, watchResource } from "./change-watch.js";
+import type { ChangeWatch, ListKey } from "./change-watch.js";
 import { closedDuringInput } from "./channel-errors.js";
 import { withElicitation } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { inputPauseOf } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
-import type { ListKey, ListRead } from "./list-reads.js";
 import { throwUnsentIfRefused } from "./refused-state.js";
 import type { RelayRequests } from "./relay-requests.js";
 import type { RelayedCalls } from "./relayed-calls.js";
@@ -19,6 +18,7 @@ import type { RequestResponder, ServerRequest } from "./server-requests/request-
 import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
 import type { Session, SessionRequestOptions } from "./session.js";
 import { completeResult, hasResultType, markDependsOnInput } from "./session-result.js";
+import { watchResource } from "./watch-resource.js";
 
 interface SessionParts {
   server: string;
@@ -264,12 +264,8 @@ class LiveSession implements Session {
     return this.#watch.on(listener);
   }
 
-  onListGap(listener: Parameters<Session["onListGap"]>[0]): () => void {
-    return this.#watch.onGap(listener);
-  }
-
-  beginRead(list: ListKey): ListRead {
-    return this.#watch.beginRead(list);
+  onListening(listener: Parameters<Session["onListening"]>[0]): () => void {
+    return this.#watch.onListening(listener);
   }
 
   isReporting(list: ListKey): boolean {
@@ -279,8 +275,7 @@ class LiveSession implements Session {
   async listen(): Promise<() => void> {
     if (this.era === "legacy") {
       const stop = this.#parts.openStream();
-      // The stream may be open already.
-      this.#watch.recheck();
+      await this.#watch.streamSettled();
       return stop;
     }
     await this.#watch.keepListening();

@@ -260,6 +260,7 @@ async function connect(
   } else {
     // Without a stream of its own, the connection reports changes from the beginning.
     if (transport.listen === undefined) watch.streamChanged("open");
+    else if (options.listens !== false && canChange(capabilities)) await watch.streamSettled();
     if (requests.isServing) channel.lastActivityAt = requests.responder.serverLastWaitedAt;
     // Load the client before the server can send a request: some servers wait only briefly for the response. If it fails,
     // only the requests of the server stay unanswered.
@@ -289,6 +290,9 @@ async function connect(
 }
 
 const noStream = (): void => {};
+
+const canChange = ({ tools, resources, prompts }: ServerCapabilities): boolean =>
+  [tools, resources, prompts].some((list) => list?.listChanged === true);
 
 const reconnectYourself = ({ kind }: ServerConfig): string =>
   `Toolport does not reconnect because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false. Call connectServer to connect again`;

@@ -16,9 +16,11 @@ async function setup(error: Error) {
   const accept = async (honoredFilter: ListenFilter) => ({ honoredFilter, closed, close: async () => {} });
   const listen = vi.fn(accept).mockImplementationOnce(accept).mockRejectedValue(error);
   const subscription = new ServerSubscription({
-    client: async () => ({ listen }) as unknown as Client,
+    client: async () => {
+      events.push("requested");
+      return { listen } as unknown as Client;
+    },
     filter: () => filter,
-    onRequest: () => void events.push("requested"),
     onOpen: () => void events.push("open"),
     onLost: () => void events.push("lost"),
     onGap() {},

@@ -8,6 +8,8 @@ export type ListenFilter = SubscriptionFilter;
 
 const METHOD_NOT_FOUND = -32601;
 const ACKNOWLEDGE_MS = 15_000;
+/** Lists that are requested after the acknowledgement contain every earlier change. Beyond this time, they do not wait for it. */
+export const LISTEN_FIRST_MS = 500;
 /** A subscription that stayed open this long resets the backoff. */
 const STABLE_AFTER_MS = 30_000;
 
@@ -16,8 +18,6 @@ export interface ServerSubscriptionParts {
   client: () => Promise<Client>;
   /** The filter that is currently needed. */
   filter: () => ListenFilter;
-  /** Called right before a subscription is requested. */
-  onRequest: () => void;
   /** A subscription is open. If it replaces one that was still open, no change was missed. */
   onOpen: (honored: ListenFilter) => void;
   /** No subscription is open any more. */
@@ -43,8 +43,8 @@ export class ServerSubscription {
   /** The filter grew while the loop was running, and the loop has not seen it yet. */
   #isNeededAgain = false;
   #lastError: unknown;
-  /** Called when the request for the subscription was sent. */
-  #onRequested: (() => void) | undefined;
+  /** Called when the server has acknowledged the subscription, has refused it, or takes long. */
+  #onAttempted: (() => void) | undefined;
 
   constructor(parts: ServerSubscriptionParts) {
     this.#parts = parts;
@@ -63,19 +63,16 @@ export class ServerSubscription {
       .catch((error: unknown) => this.#rejectWaiting(error))
       .finally(() => {
         this.#running = false;
-        this.#onRequested?.();
+        this.#onAttempted?.();
         // A caller may have registered while the loop ended.
         if (this.#waiting.length > 0 || this.#isNeededAgain) this.start();
       });
   }
 
-  /**
-   * Like {@link start}, but resolves when the request was sent or has failed. Most servers acknowledge it before they answer a
-   * list that is requested afterwards. A list that arrives before the acknowledgement has to be read again: see `ListReads`.
-   */
+  /** Like {@link start}, but resolves when the server has acknowledged the subscription, has refused it, or takes long. */
   async begin(): Promise<void> {
-    const requested = new Promise<void>((resolve) => {
-      this.#onRequested = resolve;
+    const attempted = new Promise<void>((resolve) => {
+      this.#onAttempted = resolve;
     });
     if (this.#running) {
       this.#changed = true;
@@ -83,8 +80,8 @@ export class ServerSubscription {
       this.#wake?.();
     }
     this.start();
-    if (this.#running) await requested;
-    this.#onRequested = undefined;
+    if (this.#running) await attempted;
+    this.#onAttempted = undefined;
   }
 
   /** Applies a larger filter. Resolves with the part that the server accepts. */
@@ -108,7 +105,7 @@ export class ServerSubscription {
   }
 
   async #run(): Promise<void> {
-    const { client, filter, onRequest, onOpen, onLost, onGap } = this.#parts;
+    const { client, filter, onOpen, onLost, onGap } = this.#parts;
     let current: McpSubscription | undefined;
     /** Whether changes may have been missed. */
     let gap = false;
@@ -122,25 +119,22 @@ export class ServerSubscription {
       }
       try {
         const joined = await client();
-        onRequest();
-        const opening = joined.listen(wanted, {
-          signal: this.#ended.signal,
-          timeout: ACKNOWLEDGE_MS,
-        });
-        // The SDK's client sends the request a few microtasks later.
-        setTimeout(() => this.#onRequested?.());
-        const next = await opening;
+        const isLate = setTimeout(() => this.#onAttempted?.(), LISTEN_FIRST_MS);
+        const next = await joined
+          .listen(wanted, { signal: this.#ended.signal, timeout: ACKNOWLEDGE_MS })
+          .finally(() => clearTimeout(isLate));
         // The old subscription is closed after the new one is open, so that no change is missed.
         if (current !== undefined && (await isOver(current))) {
           gap = true;
           onLost();
         }
         onOpen(next.honoredFilter);
+        this.#onAttempted?.();
         await current?.close();
         current = next;
       } catch (error) {
         this.#lastError = error;
-        this.#onRequested?.();
+        this.#onAttempted?.();
         // An error response is final: the server would reject the same filter again.
         if (typeof (error as { code?: unknown }).code === "number") this.#rejectWaiting(error);
         if (current !== undefined && (await isOver(current))) {

@@ -2,11 +2,10 @@
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ListName } from "./change-watch.js";
+import type { ListKey, ListName } from "./change-watch.js";
 import type { Era } from "./era.js";
 import type { ResumableSession } from "./era-memory.js";
 import type { SuspendableRequest } from "./input-pause.js";
-import type { ListKey, ListRead } from "./list-reads.js";
 import type { Relay } from "./relay.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
@@ -68,15 +67,13 @@ export interface Session {
   /** Sets the listener for requests that timed out while no message arrived at all. */
   onSilence(listener: () => void): void;
   onListChanged(listener: (list: ListName) => void): () => void;
-  /** Calls the listener with lists that may have changed unnoticed. They have to be read again. */
-  onListGap(listener: (lists: readonly ListKey[]) => void): () => void;
-  /** Call before a list is requested. Without it, a change that is not reported would be missed. */
-  beginRead(list: ListKey): ListRead;
+  /** Calls the listener with lists whose changes the server reports from now on. Earlier changes may have been missed. */
+  onListening(listener: (lists: readonly ListKey[]) => void): () => void;
   /** Whether the server reports changes of this list now. */
   isReporting(list: ListKey): boolean;
   /**
-   * Receives changes of lists from now on, if the session was opened without that. Resolves when the request was sent, with a
-   * function that stops it. Never rejects. Lists that were read before are reported to the listeners of {@link onListGap}.
+   * Receives changes of lists, if the session was opened without that. Resolves with a function that stops it, when the server
+   * reports changes or takes long. Never rejects.
    */
   listen(): Promise<() => void>;
   /**

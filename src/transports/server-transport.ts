@@ -72,7 +72,7 @@ export interface ServerTransport extends Transport {
   endSession?(): Promise<void>;
 }
 
-/** State of the stream for messages that belong to no request. `requested` is reported for every attempt to open it. */
+/** State of the stream for messages that belong to no request. `ended`: it ended, or cannot be opened. */
 export type StreamState = "requested" | "open" | "ended";
 
 /** Why a caller no longer waits: it aborted the request, or the request timed out. */

@@ -61,14 +61,23 @@ test("a list that changes while it is read is read again", async () => {
     answer = resolve;
   });
   const tool = (name: string) => ({ name, inputSchema: { type: "object" } });
-  const server = await startListenServer((read) => (read === 1 ? first : { tools: [tool("new")] }));
+  let request = () => {};
+  const requested = new Promise<void>((resolve) => {
+    request = resolve;
+  });
+  const server = await startListenServer((read) => {
+    request();
+    return read === 1 ? first : { tools: [tool("new")] };
+  });
   onTestFinished(() => server.close());
   await using toolport = createToolport({ mcpServers: { one: server.entry } });
   const port = gatewayAccess(toolport).portOf("ada");
   port.listen();
   const needed = port.need("tools", PATIENT);
   const changed = nextChange(toolport);
-  (await server.opened)("notifications/tools/list_changed");
+  const notify = await server.opened;
+  await requested;
+  notify("notifications/tools/list_changed");
   await changed;
   answer({ tools: [tool("old")] });
   await needed;

@@ -3,7 +3,6 @@
 import type { CacheOption } from "../../config/server-entry.js";
 import type { ConnectionState } from "../../connection/connection-state.js";
 import type { Port } from "../../port/port.js";
-import { listNameOf } from "../../protocol/change-watch.js";
 import { isRecord } from "../../util/is-record.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";

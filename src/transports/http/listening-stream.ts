@@ -49,8 +49,10 @@ export class ListeningStream {
       const response = await this.#try(exchange, sendAfter);
       if (response !== undefined) return this.#read(response, exchange);
       endpoint.release(exchange);
+      this.#context.onStream("ended");
     } catch (error) {
       endpoint.release(exchange);
+      this.#context.onStream("ended");
       if (exchange.aborted) return;
       onError(error as Error);
       // Rejected credentials may be accepted later. Do not retry if the server has never opened this stream.
