@@ -17,8 +17,19 @@ import {
 } from "./build-snapshot.js";
 import type { CatalogOptions } from "./catalog-options.js";
 import type { CatalogExport } from "./exported-catalog.js";
-import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
-import { type TextFinding, textFindings } from "./list-findings.js";
+import {
+  describeKept,
+  exportRead,
+  exportServer,
+  isSameKept,
+  type Kept,
+  listsOf,
+  mergeLists,
+  publicKeysOf,
+  type ReadLists,
+  restoreServer,
+} from "./kept-lists.js";
+import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import { PromptNames } from "./names/assign-names.js";
 import {
   comparePinsAgain,
@@ -28,7 +39,7 @@ import {
   NOT_EXAMINED,
 } from "./safety/examine-lists.js";
 import type { SearchIndex, SearchMatch } from "./search/search-index.js";
-import type { ListKey } from "./server-lists.js";
+import { type ListKey, NO_LISTS } from "./server-lists.js";
 
 const debug = debugChannel("catalog");
 
@@ -66,7 +77,7 @@ export class Catalog {
       const kept = restoreServer(exported, origin);
       // An export is untrusted: it is scanned and compared with the pins like lists of a server.
       if (isExamined) this.#restoring.push(this.#restoreExamined(server, kept));
-      else this.keep(server, kept);
+      else this.#keep(server, kept);
     }
   }
 
@@ -97,6 +108,36 @@ export class Catalog {
   /** True if the lists of a server were saved by an earlier process. */
   isFromStore(server: string): boolean {
     return this.#kept.get(server)?.origin === "store";
+  }
+
+  /**
+   * Keeps lists that were read. Resolves with those that are the same as before, and those that are not.
+   *
+   * @param isCheck nothing is reported if all are the same
+   */
+  async merge(
+    server: string,
+    read: ReadLists,
+    isCheck: boolean,
+  ): Promise<Record<"same" | "changed", readonly ListKey[]>> {
+    const { onWarning, onRead } = this.options;
+    const lists = { ...NO_LISTS, ...listsOf(read.lists) };
+    const keys = read.lists.map(({ key }) => key);
+    if (keys.includes("tools") && isNews(lists.tools.tools))
+      for (const finding of listFindings(lists.tools)) onWarning(server, finding);
+    const examined = await this.#examine(server, { lists, keys });
+    const before = this.#kept.get(server);
+    const kept = mergeLists(before, read, examined);
+    const refused = [...kept.refusedItems].filter(([item]) => before?.refusedItems.has(item) !== true);
+    for (const finding of itemFindings(new Map(refused))) onWarning(server, finding);
+    const same = keys.filter((key) => isSameKept(key, before, kept));
+    const changed = keys.filter((key) => before?.reads[key] !== undefined && !same.includes(key));
+    if (isCheck && same.length === keys.length) this.#kept.set(server, kept);
+    else {
+      this.#keep(server, kept);
+      onRead?.(server, () => exportRead(kept), publicKeysOf(kept));
+    }
+    return { same, changed };
   }
 
   /** What is known about a server. */
@@ -252,7 +293,7 @@ export class Catalog {
   }
 
   /** Decides what of these lists is offered. */
-  examine(
+  #examine(
     server: string,
     read: ListsToExamine,
     onToolChanged = this.options.onToolChanged,
@@ -273,22 +314,20 @@ export class Catalog {
     const compared = await comparePinsAgain(server, kept, this.options);
     // The server may have listed other tools in the meantime.
     const isNew = compared !== undefined && this.#kept.get(server) === kept;
-    if (isNew) this.keep(server, { ...kept, ...compared });
+    if (isNew) this.#keep(server, { ...kept, ...compared });
     return isNew;
   }
 
   async #restoreExamined(server: string, kept: Kept): Promise<void> {
     // Changes in saved lists were reported when they were read.
     const tell = kept.origin === "store" ? () => {} : undefined;
-    const examined = await this.examine(server, { lists: kept.lists, keys: LIST_KEYS }, tell);
+    const examined = await this.#examine(server, { lists: kept.lists, keys: LIST_KEYS }, tell);
     // Lists from the server itself take precedence.
-    if (!this.#kept.has(server)) this.keep(server, { ...kept, ...examined });
+    if (!this.#kept.has(server)) this.#keep(server, { ...kept, ...examined });
   }
 
-  /** @param isSame nothing that others can see has changed */
-  keep(server: string, kept: Kept, { isSame = false } = {}): void {
+  #keep(server: string, kept: Kept): void {
     this.#kept.set(server, kept);
-    if (isSame) return;
     if (debug.enabled) debug(`[${server}] ${describeKept(kept)}`);
     this.#changed(server);
   }
@@ -308,6 +347,15 @@ interface ListedItem {
   readonly name?: string | undefined;
   /** As the server sent it, with its own name. Texts are cleaned, and the mapper of the program is applied. */
   readonly item: Readonly<Record<string, unknown>>;
+}
+
+const reported = new WeakSet<object>();
+
+/** True for a list that no user has read before: its findings are reported once. */
+function isNews(list: object): boolean {
+  const isFirst = !reported.has(list);
+  reported.add(list);
+  return isFirst;
 }
 
 const toolItems = new WeakMap<CatalogIndex, readonly ListedItem[]>();

@@ -8,6 +8,7 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { CatalogError } from "../errors/catalog-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { didYouMean, suggest } from "../util/suggest.js";
+import type { ListedPort } from "./list-reader.js";
 import type { PortCore } from "./port-core.js";
 
 /** Connects the servers that may have the tool. */
@@ -106,7 +107,7 @@ const COMING_UP = ["idle", "connecting", "connected", "discovering"];
  * disconnected until a caller names it. Stale lists are read again.
  */
 export async function bringUp(
-  port: PortCore,
+  port: ListedPort,
   connections: readonly ServerConnection[],
   wait: WaitOptions,
 ): Promise<ConnectOutcome[]> {
@@ -152,7 +153,7 @@ function isListed(port: PortCore, name: string): boolean {
 }
 
 async function refreshStale(
-  { lists, parts }: PortCore,
+  { lists, parts }: ListedPort,
   { session, config, name }: ServerConnection,
   wait: WaitOptions,
 ): Promise<void> {

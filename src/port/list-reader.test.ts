@@ -1,7 +1,7 @@
 /** Lists of other users that are used until a change may have been missed. */
 import { expect, onTestFinished, test, vi } from "vitest";
 import type { CatalogOptions } from "../catalog/catalog-options.js";
-import type { Kept } from "../catalog/kept-lists.js";
+import { type Kept, mergeLists, type ReadLists } from "../catalog/kept-lists.js";
 import { NOT_EXAMINED } from "../catalog/safety/examine-lists.js";
 import type { ListKey } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
@@ -49,12 +49,15 @@ function setup({ isOpen }: { isOpen: boolean }) {
   const catalog = {
     options,
     keptOf: () => kept,
-    keep(_server: string, given: Kept) {
-      kept = given;
+    async merge(_server: string, read: ReadLists) {
+      kept = mergeLists(kept, read, NOT_EXAMINED);
+      return { same: [], changed: [] };
     },
-    examine: async () => NOT_EXAMINED,
   };
-  const lists = new ListReader({ catalog, pool: { peek() {} }, isLean: false } as unknown as PortCore);
+  const lists = new ListReader(
+    { catalog, pool: { peek() {} }, isLean: false } as unknown as PortCore,
+    () => undefined,
+  );
   return {
     requests,
     load: () => lists.connected(session, new AbortController().signal),

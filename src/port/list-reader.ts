@@ -7,44 +7,26 @@
  * needs it, and follows changes only while a client listens.
  */
 import type { CatalogOptions } from "../catalog/catalog-options.js";
-import {
-  exportRead,
-  isSameKept,
-  type Kept,
-  type KeptRead,
-  listsOf,
-  mergeLists,
-  publicKeysOf,
-  type ReadLists,
-} from "../catalog/kept-lists.js";
-import { itemFindings, listFindings } from "../catalog/list-findings.js";
+import type { Kept, KeptRead, ReadLists } from "../catalog/kept-lists.js";
 import { type DueLists, ListRefresher, type RereadOutcome } from "../catalog/list-refresher.js";
 import {
   emptyList,
   isStale,
   type ListKey,
-  NO_LISTS,
   type OneList,
   readList,
   toOneList,
 } from "../catalog/server-lists.js";
 import type { ServerConfig } from "../config/server-config.js";
-import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
-import { fullJitterMs } from "../util/backoff.js";
-import { withDeadline } from "../util/with-deadline.js";
 import type { PortCore } from "./port-core.js";
 
-/** Options of `port.need`. */
-export interface NeedOptions {
-  /** Names of the servers. @default all */
-  readonly servers?: readonly string[] | undefined;
-  /** How long to wait for servers that are not connected, or whose old lists can be used. @default 1000 */
-  readonly limitMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+/** Makes a list known, unless it is known and fresh. Only for users of a gateway. Never rejects. */
+type ProvideList = (server: string, key: ListKey) => Promise<boolean> | undefined;
+
+export type ListedPort = PortCore & { readonly lists: ListReader };
 
 interface ReadWait {
   readonly signal?: AbortSignal | undefined;
@@ -52,10 +34,20 @@ interface ReadWait {
   readonly timeoutMs?: number | undefined;
 }
 
-/** A read of several lists that is under way. */
+/** A read under way. */
 interface Reading {
-  readonly keys: readonly ListKey[];
-  readonly promise: Promise<void>;
+  /** In the order of reads and changes. */
+  readonly order: number;
+  readonly promise: Promise<unknown>;
+}
+
+interface ListRequest extends ReadWait {
+  /** Lists that need not be read. */
+  readonly shared?: readonly OneList[];
+  /** What to keep in place of a list that cannot be read. */
+  readonly onFailure: (key: ListKey, error: unknown) => readonly OneList[];
+  /** Lists that are the same as before are not reported. */
+  readonly isCheck: boolean;
 }
 
 /** A session whose changes are noticed. */
@@ -66,13 +58,6 @@ interface FollowedSession {
   readonly since: ReadonlyMap<ListKey, number>;
 }
 
-/** A list that is being provided. */
-interface Providing {
-  promise: Promise<boolean>;
-  /** When it was requested, in the order of reads and changes. Infinity before that. */
-  order: number;
-}
-
 interface Change {
   /** In the order of reads and changes. */
   readonly order: number;
@@ -80,31 +65,18 @@ interface Change {
   readonly at: number;
 }
 
-interface NamedList {
-  readonly server: string;
-  readonly key: ListKey;
-}
-
-const LIMIT_MS = 1_000;
-/** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many clients ask once. */
-const FIRST_LIST_MS = 10_000;
 /** Age at which a list is read again if the server gives no time to live and the port does not listen. */
 const UNWATCHED_MS = 30_000;
-/** A server that failed is not tried again by every request. */
-const REST_MS = 5_000;
-/** Bounds of the pause between attempts to read the lists of failed servers, on top of the rest. */
-const RETRY = { baseMs: 2_000, maxMs: 30_000 };
-const LATE = new Error("The list is late");
 
 export class ListReader {
   readonly #port: PortCore;
   readonly #options: CatalogOptions;
-  /** Orders reads and changes. */
+  readonly #provide: ProvideList;
+  /** The last position in the order of reads and changes. */
   #order = 0;
-  /** By list and server, like the other maps of lists. Created when they are needed, because a gateway has many idle users. */
+  /** By list and server. The maps are created when they are needed, because a gateway has many idle users. */
   #changes: Map<string, Change> | undefined;
-  #providing: Map<string, Providing> | undefined;
-  /** The last read of several lists that is under way, by server. */
+  /** By list and server. */
   #readings: Map<string, Reading> | undefined;
   #followed: Map<Session, FollowedSession> | undefined;
   /** Ends noticing that shared lists are replaced, by server. */
@@ -113,18 +85,11 @@ export class ListReader {
   #listeners = 0;
   /** Ends listening, by session. */
   #streams: Map<Session, Promise<() => void>> | undefined;
-  /** Servers that a request has waited for in vain. */
-  #late: Set<string> | undefined;
-  /** When a server could not be reached (`performance.now()`). */
-  #failedAt: Map<string, number> | undefined;
-  /** Lists of failed servers, which are tried again while a client listens. */
-  #missing: Map<string, NamedList> | undefined;
-  #retries = 0;
-  #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
-  constructor(port: PortCore) {
+  constructor(port: PortCore, provide: ProvideList) {
     this.#port = port;
     this.#options = port.catalog.options;
+    this.#provide = provide;
   }
 
   /** True while a client listens. */
@@ -132,9 +97,19 @@ export class ListReader {
     return this.#listeners > 0;
   }
 
+  /** The current position in the order of reads and changes. */
+  get order(): number {
+    return this.#order;
+  }
+
   /** True if the list has changed, or may have, since the known one was requested. */
   isChanged(server: string, key: ListKey): boolean {
-    return this.#isOutdated(server, key, this.#readOf(server, key)?.order ?? 0);
+    return this.isOutdated(server, key, this.#readOf(server, key)?.order ?? 0);
+  }
+
+  /** False if the list must be read. */
+  isFresh(config: ServerConfig, key: ListKey): boolean {
+    return !this.isChanged(config.name, key) && !this.#isTooOld(config, key);
   }
 
   /** Makes the next need read the list again, even if a read is under way. */
@@ -157,66 +132,22 @@ export class ListReader {
     // reconnect, because the server may have changed.
     const isFirst = this.#keptOf(server)?.origin !== "server" && !session.unproven;
     const shared = isFirst ? LIST_KEYS.flatMap((key) => this.#sharedList(session, key) ?? []) : [];
-    await this.#readAll(session, LIST_KEYS, { signal }, shared);
+    await this.read(session, LIST_KEYS, { signal }, shared);
     if (shared.length > 0) this.#followShared(server);
   }
 
   /** Reads the lists of a server again: all, or those that are known. Rejects if the tools cannot be read. */
   reread(session: Session, wait: ReadWait): Promise<void> {
     const isKnown = (key: ListKey) => key === "tools" || this.#readOf(session.server, key) !== undefined;
-    return this.#readAll(session, this.#port.isLean ? LIST_KEYS.filter(isKnown) : LIST_KEYS, wait);
+    return this.read(session, this.#port.isLean ? LIST_KEYS.filter(isKnown) : LIST_KEYS, wait);
   }
 
   /** Reads the lists of a ready session again that are too old. Concurrent callers share one read. */
   async refreshStale(session: Session, config: ServerConfig, wait: ReadWait): Promise<void> {
     const stale = LIST_KEYS.filter((key) => this.#isTooOld(config, key));
-    const running = this.#readings?.get(session.server);
-    if (running !== undefined && stale.every((key) => running.keys.includes(key))) return running.promise;
-    if (stale.length > 0) await this.#readAll(session, stale, wait);
-  }
-
-  /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
-  async need(key: ListKey, { servers, limitMs = LIMIT_MS, signal }: NeedOptions = {}): Promise<void> {
-    await this.#port.opened();
-    signal?.throwIfAborted();
-    const { catalog, pool } = this.#port;
-    for (const name of servers ?? []) if (pool.configOf(name) === undefined) pool.require(name);
-    const pending = (servers ?? pool.names).flatMap((server) => {
-      const providing = this.provide(server, key);
-      if (providing === undefined) return [];
-      const timeoutMs = this.#isFirst(server, key) ? Math.max(limitMs, FIRST_LIST_MS) : limitMs;
-      return [this.#within(providing, { server, key }, { limitMs, timeoutMs, signal })];
-    });
-    if (key === "tools") pending.push(catalog.checkDuePins());
-    if (pending.length > 0) await Promise.all(pending);
-  }
-
-  /** Makes all lists of these servers known, within the time limit. Servers that cannot be reached keep the lists they had. */
-  async needAll(connections: readonly ServerConnection[], { signal, timeoutMs }: WaitOptions): Promise<void> {
-    const all = connections.flatMap(({ name }) => LIST_KEYS.flatMap((key) => this.provide(name, key) ?? []));
-    const wait = { signal, timeoutMs, onTimeout: () => LATE };
-    await withDeadline(Promise.all(all), wait).catch(() => signal?.throwIfAborted());
-  }
-
-  /**
-   * Makes a list of one server known. Undefined if it is known and fresh; else resolves with whether it was read. Concurrent
-   * callers share one read, unless the list has changed since it began. Never rejects.
-   */
-  provide(server: string, key: ListKey): Promise<boolean> | undefined {
-    const { pool, isLean } = this.#port;
-    const config = pool.configOf(server);
-    if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
-    if (isLean && !this.isChanged(server, key) && !this.#isTooOld(config, key)) return undefined;
-    const id = idOf(server, key);
-    this.#providing ??= new Map();
-    const running = this.#providing.get(id);
-    if (running !== undefined && !this.#isOutdated(server, key, running.order)) return running.promise;
-    const providing: Providing = { promise: Promise.resolve(false), order: Number.POSITIVE_INFINITY };
-    providing.promise = this.#provide(config, key, providing).finally(() => {
-      if (this.#providing?.get(id) === providing) this.#providing.delete(id);
-    });
-    this.#providing.set(id, providing);
-    return providing.promise;
+    const running = stale.flatMap((key) => this.#readings?.get(idOf(session.server, key)) ?? []);
+    if (running.length < stale.length) return this.read(session, stale, wait);
+    await Promise.all(running.map(({ promise }) => promise));
   }
 
   /** Listens for changes until the returned function is called. */
@@ -241,7 +172,6 @@ export class ListReader {
     if (this.isListening) this.#emit(server, ["tools", "resources", "prompts"]);
   }
 
-  /** Stops listening, and clears the timer. */
   close(): void {
     this.#stopListening();
     this.#stopSharing();
@@ -252,77 +182,61 @@ export class ListReader {
    *
    * @param shared lists that need not be read
    */
-  async #readAll(
+  async read(
     session: Session,
     keys: readonly ListKey[],
-    wait: ReadWait,
+    wait: ReadWait = {},
     shared: readonly OneList[] = [],
   ): Promise<void> {
-    const { server } = session;
     const { isLean } = this.#port;
+    const onFailure = (key: ListKey, error: unknown) => {
+      if (key === "tools" || isLean || wait.signal?.aborted) throw error;
+      this.#warn(session.server, `Its ${key} could not be listed: ${messageOf(error)}`);
+      return [{ ...emptyList(key), keepMs: 0 }];
+    };
+    await this.#request(session, keys, { ...wait, shared, onFailure, isCheck: isLean });
+  }
+
+  /** Requests these lists and keeps them. Resolves with those that are the same as before. */
+  #request(session: Session, keys: readonly ListKey[], request: ListRequest): Promise<readonly ListKey[]> {
+    const { server } = session;
+    const { shared = [], onFailure, isCheck, signal, timeoutMs } = request;
     const order = this.#next();
-    const lists = keys.map(async (key) => {
-      try {
-        return shared.find((one) => one.key === key) ?? (await this.#readOne(session, key, wait));
-      } catch (error) {
-        if (key === "tools" || isLean || wait.signal?.aborted) throw error;
-        this.#warn(server, `Its ${key} could not be listed: ${messageOf(error)}`);
-        return { ...emptyList(key), keepMs: 0 };
-      }
-    });
-    const keeping = Promise.all(lists).then((read) =>
-      this.#keep(server, { session, lists: read, order }, isLean),
-    );
-    await this.#track(server, keys, keeping);
-  }
-
-  /** Notes a read until it has ended. */
-  async #track(server: string, keys: readonly ListKey[], promise: Promise<unknown>): Promise<void> {
-    const reading: Reading = { keys, promise: promise.then(() => {}) };
-    this.#readings ??= new Map();
-    this.#readings.set(server, reading);
-    await reading.promise.finally(() => {
-      if (this.#readings?.get(server) === reading) this.#readings.delete(server);
-    });
-  }
-
-  #readOne(session: Session, key: ListKey, { signal, timeoutMs }: ReadWait): Promise<OneList> {
-    return readList(session, key, {
+    const options = {
       signal,
       timeoutMs: timeoutMs ?? this.#options.listTimeoutMs,
       intern: this.#intern,
-      onWarning: (message) => this.#warn(session.server, message),
+      onWarning: (message: string) => this.#warn(server, message),
+    };
+    const readOne = async (key: ListKey): Promise<readonly OneList[]> => {
+      try {
+        return [shared.find((one) => one.key === key) ?? (await readList(session, key, options))];
+      } catch (error) {
+        return onFailure(key, error);
+      }
+    };
+    const reading: Reading = {
+      order,
+      promise: Promise.all(keys.map(readOne)).then((lists) =>
+        this.#keep(server, { session, lists: lists.flat(), order }, isCheck),
+      ),
+    };
+    this.#readings ??= new Map();
+    for (const key of keys) this.#readings.set(idOf(server, key), reading);
+    return (reading.promise as Promise<readonly ListKey[]>).finally(() => {
+      for (const key of keys)
+        if (this.#readings?.get(idOf(server, key)) === reading) this.#readings.delete(idOf(server, key));
     });
   }
 
-  /**
-   * Keeps lists that were read, and shares the public ones. Resolves with those that are the same as before.
-   *
-   * @param isCheck nobody need know of lists that are the same
-   */
-  async #keep(server: string, read: ReadLists, isCheck: boolean): Promise<ListKey[]> {
-    const { catalog, isLean } = this.#port;
-    const { publicLists, onRead, onListsChanged } = this.#options;
-    const lists = { ...NO_LISTS, ...listsOf(read.lists) };
-    const keys = read.lists.map(({ key }) => key);
-    if (keys.includes("tools") && isNews(lists.tools.tools))
-      for (const finding of listFindings(lists.tools)) this.#warn(server, finding);
-    const examined = await catalog.examine(server, { lists, keys });
-    const before = this.#keptOf(server);
-    const kept = mergeLists(before, read, examined);
-    const refused = [...kept.refusedItems].filter(([item]) => before?.refusedItems.has(item) !== true);
-    for (const finding of itemFindings(new Map(refused))) this.#warn(server, finding);
-    const same = keys.filter((key) => isSameKept(key, before, kept));
-    const isSame = isCheck && same.length === keys.length;
-    catalog.keep(server, kept, { isSame });
+  /** Keeps lists that were read, and shares the public ones. */
+  async #keep(server: string, read: ReadLists, isCheck: boolean): Promise<readonly ListKey[]> {
+    const { same, changed } = await this.#port.catalog.merge(server, read, isCheck);
     for (const { key, paged, isShared } of read.lists)
-      if (!isShared && paged !== undefined && !this.#isOutdated(server, key, read.order))
-        publicLists.keep(server, key, paged);
-    if (isSame) return same;
-    const isKnown = (key: ListKey) => before?.reads[key] !== undefined && !same.includes(key);
-    const changed = isLean ? keys.filter(isKnown).map(listNameOf) : [];
-    if (changed.length > 0) onListsChanged(server, [...new Set(changed)]);
-    onRead?.(server, () => exportRead(kept), publicKeysOf(kept));
+      if (!isShared && paged !== undefined && !this.isOutdated(server, key, read.order))
+        this.#options.publicLists.keep(server, key, paged);
+    // An ordinary port reports changes when it has read the lists again.
+    if (this.#port.isLean && changed.length > 0) this.#emit(server, [...new Set(changed.map(listNameOf))]);
     return same;
   }
 
@@ -363,16 +277,17 @@ export class ListReader {
   async #readDue(session: Session, due: DueLists): Promise<RereadOutcome> {
     const { server } = session;
     const names = [...due.keys()];
-    const isUnsure = (name: ListName) => due.get(name) === "unsure";
+    const unsure = names.filter((name) => due.get(name) === "unsure");
     if (this.#port.isLean) {
       // Clients ask for a list that was reported. Differences of the others are reported when they are found.
-      const unsure = names.filter(isUnsure);
-      if (this.isListening) await Promise.all(unsure.flatMap(keysOf).map((key) => this.provide(server, key)));
+      if (this.isListening)
+        await Promise.all(unsure.flatMap(keysOf).map((key) => this.#provide(server, key)));
       return { failed: [], same: unsure };
     }
+    const all = names.flatMap(keysOf);
     // One read at a time, which may be newer than the change.
-    await this.#readings?.get(server)?.promise.catch(() => {});
-    const keys = names.flatMap(keysOf).filter((key) => this.isChanged(server, key));
+    await Promise.allSettled(all.map((key) => this.#readings?.get(idOf(server, key))?.promise));
+    const keys = all.filter((key) => this.isChanged(server, key));
     const failed = new Set<ListName>();
     const onFailure = (key: ListKey, error: unknown) => {
       const name = listNameOf(key);
@@ -383,25 +298,12 @@ export class ListReader {
       failed.add(name);
       return [];
     };
-    const order = this.#next();
-    const read = async () => {
-      const reading = keys.map((key) =>
-        this.#readOne(session, key, {}).then(
-          (list) => [list],
-          (error: unknown) => onFailure(key, error),
-        ),
-      );
-      const lists = (await Promise.all(reading)).flat();
-      const isCheck = lists.every(({ key }) => isUnsure(listNameOf(key)));
-      const same = await this.#keep(server, { session, lists, order }, isCheck);
+    try {
+      const isCheck = unsure.length === names.length;
+      const same = await this.#request(session, keys, { onFailure, isCheck });
       const isSame = (name: ListName) =>
         keysOf(name).every((key) => !keys.includes(key) || same.includes(key));
-      return names.filter((name) => isUnsure(name) && !failed.has(name) && isSame(name));
-    };
-    const reading = read();
-    try {
-      await this.#track(server, keys, reading);
-      return { failed: [...failed], same: await reading };
+      return { failed: [...failed], same: unsure.filter((name) => !failed.has(name) && isSame(name)) };
     } catch (error) {
       this.#warn(server, `The lists could not be read again: ${messageOf(error)}`);
       return { failed: names, same: [] };
@@ -412,12 +314,12 @@ export class ListReader {
   #check(server: string, keys: readonly ListKey[], refresher = this.#refresherOf(server)): void {
     const { isLean } = this.#port;
     for (const key of keys) {
-      const isConcerned = this.#readOf(server, key) !== undefined || this.#providing?.has(idOf(server, key));
+      const isConcerned = this.#readOf(server, key) !== undefined || this.#readings?.has(idOf(server, key));
       if (isLean && !isConcerned) continue;
       this.markChanged(server, key);
       if (isLean && !this.isListening) continue;
       if (refresher !== undefined) refresher.unsure(listNameOf(key));
-      else if (isLean) void this.provide(server, key);
+      else if (isLean) void this.#provide(server, key);
     }
   }
 
@@ -445,9 +347,6 @@ export class ListReader {
   #stopListening(): void {
     for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
     this.#streams = undefined;
-    this.#missing = undefined;
-    clearTimeout(this.#retryTimer);
-    this.#retryTimer = undefined;
     if (this.#port.isLean) this.#stopSharing();
   }
 
@@ -484,14 +383,16 @@ export class ListReader {
   }
 
   /** Uses a list of another user. False if there is none, or if it was replaced in the meantime. */
-  async #useShared({ name: server, kind }: ServerConfig, key: ListKey): Promise<boolean> {
+  async useShared({ name: server, kind }: ServerConfig, key: ListKey): Promise<boolean> {
     // Only modern servers mark lists as public.
     const session = { server, era: "modern", transport: kind } as const;
     const list = this.#sharedList(session, key);
     const changedAt = this.#changes?.get(idOf(server, key))?.at ?? Number.NEGATIVE_INFINITY;
     if (list === undefined || list.readAt <= changedAt) return false;
     await this.#keep(server, { session, lists: [list], order: this.#next() }, true);
-    return !this.#isReplaced(server, key);
+    if (this.#isReplaced(server, key)) return false;
+    this.#followShared(server);
+    return true;
   }
 
   #isShared(server: string, key: ListKey): boolean {
@@ -510,135 +411,6 @@ export class ListReader {
     return keys.filter((key) => !this.#isShared(server, key));
   }
 
-  async #provide(config: ServerConfig, key: ListKey, providing: Providing): Promise<boolean> {
-    const { isLean } = this.#port;
-    const { name } = config;
-    try {
-      if (isLean && (await this.#useShared(config, key))) {
-        this.#followShared(name);
-        return true;
-      }
-      if (this.#isResting(name)) return await this.#fallBack(config, key);
-      if (isLean) await this.#connectAndRead(name, key, providing);
-      else await this.#bringUp(name);
-      this.#failedAt?.delete(name);
-      this.#missing?.delete(idOf(name, key));
-      return true;
-    } catch {
-      // The state of the connection contains the error, and the events have reported it.
-      this.#failedAt ??= new Map();
-      this.#failedAt.set(name, performance.now());
-      return this.#fallBack(config, key);
-    }
-  }
-
-  async #connectAndRead(name: string, key: ListKey, providing: Providing): Promise<void> {
-    const { pool, parts } = this.#port;
-    const read = (session: Session) => {
-      providing.order = this.#order;
-      // With a scan, other lists must be known before their entries are used.
-      return this.#readAll(session, parts.settings.scan === undefined ? [key] : LIST_KEYS, {});
-    };
-    await this.#port.read(pool.require(name), read, {});
-  }
-
-  /** An ordinary port reads all lists when it connects. */
-  async #bringUp(name: string): Promise<void> {
-    const { pool, catalog } = this.#port;
-    const connection = pool.require(name);
-    if (connection.state.status === "failed") await connection.connect();
-    await this.#port.bringUp([connection], {});
-    if (!catalog.knows(name)) await connection.acquire();
-  }
-
-  /** The server is not reachable: its saved lists, or those of its fallback servers, are used. */
-  async #fallBack(config: ServerConfig, key: ListKey): Promise<boolean> {
-    const { catalog, pool } = this.#port;
-    if (this.isListening) this.#retryLater(config.name, key);
-    try {
-      await this.#restore(config.name, key);
-      if (key === "tools" && catalog.needsStandIn(config)) {
-        const others = config.fallback!.servers.filter((name) => pool.configOf(name) !== undefined);
-        await Promise.all(others.map((name) => this.provide(name, key)));
-      }
-    } catch {
-      // The store has reported its failure.
-    }
-    return false;
-  }
-
-  /** Uses the saved list of a server if nothing else is known. Resolves with whether a list is known. */
-  async #restore(server: string, key: ListKey): Promise<boolean> {
-    const { catalog, pool, saved } = this.#port;
-    const config = pool.configOf(server);
-    if (config !== undefined && saved !== undefined && !catalog.knows(server, key)) {
-      await saved.restoreLists([config]);
-      await catalog.restored();
-    }
-    return catalog.knows(server, key);
-  }
-
-  #retryLater(server: string, key: ListKey): void {
-    this.#missing ??= new Map();
-    this.#missing.set(idOf(server, key), { server, key });
-    if (this.#retryTimer !== undefined) return;
-    this.#retries += 1;
-    this.#retryTimer = setTimeout(() => this.#retry(), REST_MS + fullJitterMs(this.#retries, RETRY));
-    if (typeof this.#retryTimer === "object") this.#retryTimer.unref?.();
-  }
-
-  #retry(): void {
-    this.#retryTimer = undefined;
-    const missing = [...(this.#missing?.values() ?? [])];
-    this.#missing = undefined;
-    for (const { server, key } of missing)
-      void this.provide(server, key)?.then((isRead) => {
-        if (!isRead) return;
-        this.#retries = 0;
-        this.#emit(server, [listNameOf(key)]);
-      });
-  }
-
-  #isResting(server: string): boolean {
-    const failedAt = this.#failedAt?.get(server);
-    if (failedAt === undefined || performance.now() - failedAt >= REST_MS) return false;
-    const status = this.#port.pool.peek(server)?.state.status;
-    // A login or a new connection ends the rest.
-    return status === "failed" || status === "authenticating" || status === "closed";
-  }
-
-  /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
-  #isFirst(server: string, key: ListKey): boolean {
-    const { catalog, pool } = this.#port;
-    if (catalog.knows(server, key) || this.#late?.has(server) || this.#failedAt?.has(server)) return false;
-    const status = pool.peek(server)?.state.status;
-    return status !== "failed" && status !== "reconnecting" && status !== "authenticating";
-  }
-
-  /** Resolves with the read, or after the limit; a list that arrives later is reported. */
-  async #within(
-    providing: Promise<boolean>,
-    { server, key }: NamedList,
-    { limitMs, timeoutMs, signal }: { limitMs: number; timeoutMs: number; signal: AbortSignal | undefined },
-  ): Promise<void> {
-    const onTimeout = () => LATE;
-    try {
-      await withDeadline(providing, { timeoutMs: limitMs, signal, onTimeout }).catch(async (error) => {
-        if (error !== LATE || limitMs >= timeoutMs) throw error;
-        if (await this.#restore(server, key).catch(() => false)) throw error;
-        await withDeadline(providing, { timeoutMs: timeoutMs - limitMs, signal, onTimeout });
-      });
-    } catch (error) {
-      if (error !== LATE) throw error;
-      this.#late ??= new Set();
-      this.#late.add(server);
-      void providing.then((isRead) => {
-        this.#late?.delete(server);
-        if (isRead) this.#emit(server, [listNameOf(key)]);
-      });
-    }
-  }
-
   #isTooOld(config: ServerConfig, key: ListKey): boolean {
     const { name } = config;
     const read = this.#readOf(name, key);
@@ -655,7 +427,7 @@ export class ListReader {
   }
 
   /** Whether a read that began then is too old. */
-  #isOutdated(server: string, key: ListKey, order: number): boolean {
+  isOutdated(server: string, key: ListKey, order: number): boolean {
     return order < (this.#changes?.get(idOf(server, key))?.order ?? 0);
   }
 
@@ -697,12 +469,3 @@ const idOf = (server: string, key: ListKey): string => `${key} ${server}`;
 const keysOf = (list: ListName): ListKey[] => LIST_KEYS.filter((key) => listNameOf(key) === list);
 
 const messageOf = (error: unknown): string => (error instanceof Error ? error.message : String(error));
-
-const reported = new WeakSet<object>();
-
-/** True for a list that no user has read before: its findings are reported once. */
-function isNews(list: object): boolean {
-  const isFirst = !reported.has(list);
-  reported.add(list);
-  return isFirst;
-}

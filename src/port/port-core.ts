@@ -21,7 +21,6 @@ import type { ServerRequests } from "../protocol/server-requests/server-requests
 import type { Session } from "../protocol/session.js";
 import type { RequestFacts, ServerFacts, TraceMeta } from "../telemetry/open-telemetry.js";
 import type { HttpClient } from "../transports/server-transport.js";
-import type { ListReader } from "./list-reader.js";
 import { PortOAuth } from "./port-oauth.js";
 import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";
@@ -84,8 +83,6 @@ export abstract class PortCore {
   readonly suspensionCounts: SuspensionCounts = { suspended: 0, resumed: 0, discarded: 0 };
   abstract readonly pool: ConnectionPool;
   abstract readonly catalog: Catalog;
-  /** Reads the lists of the servers. */
-  abstract readonly lists: ListReader;
   /** Undefined if the program has configured no store. */
   abstract readonly saved: SavedRecords | undefined;
   protected closing: Promise<void> | undefined;

@@ -14,7 +14,8 @@ import type { ToolResult } from "../execution/tool-result.js";
 import type { Relay } from "../protocol/relay.js";
 import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
-import { ListReader, type NeedOptions } from "./list-reader.js";
+import type { NeededLists, NeedOptions } from "./lean/needed-lists.js";
+import { ListReader } from "./list-reader.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
@@ -49,6 +50,7 @@ export class Port extends PortCore {
   #malformed: MalformedCounts | undefined;
   #own: OwnToolSet | undefined;
   #lists: ListReader | undefined;
+  #needs: NeededLists | undefined;
   #variants: Promise<Variants> | undefined;
   #suspensions: Promise<PortSuspensions> | undefined;
 
@@ -109,8 +111,14 @@ export class Port extends PortCore {
   }
 
   get lists(): ListReader {
-    this.#lists ??= new ListReader(this);
+    this.#lists ??= new ListReader(this, (server, key) => this.needs.provide(server, key));
     return this.#lists;
+  }
+
+  /** What clients of a gateway need of the lists. */
+  get needs(): NeededLists {
+    this.#needs ??= this.lean.createNeeds(this);
+    return this.#needs;
   }
 
   /** Connections for the clients of a gateway. Loaded on first use: most programs are not gateways. */
@@ -139,7 +147,7 @@ export class Port extends PortCore {
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
   need(list: ListKey, options?: NeedOptions): Promise<void> {
-    return this.lists.need(list, options);
+    return this.needs.need(list, options);
   }
 
   /** The tool of this public name. Connects and lists as few servers as possible. */
@@ -157,11 +165,15 @@ export class Port extends PortCore {
 
   /** Listens for changes of lists until the returned function is called. */
   listen(): () => void {
-    return this.lists.listen();
+    const stop = this.lists.listen();
+    return () => {
+      stop();
+      if (!this.lists.isListening) this.#needs?.close();
+    };
   }
 
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
-    return this.isLean ? this.lists.needAll(connections, wait) : bringUp(this, connections, wait);
+    return this.isLean ? this.needs.needAll(connections, wait) : bringUp(this, connections, wait);
   }
 
   /** Reads the lists of a server again. */
@@ -252,6 +264,7 @@ export class Port extends PortCore {
   async #close(): Promise<void> {
     this.#subscriptions?.close();
     this.#lists?.close();
+    this.#needs?.close();
     // Created if need be: a call that ends after this must not keep anything.
     this.artifacts.close();
     const variants = this.#variants?.then((each) => each.close());
@@ -262,7 +275,7 @@ export class Port extends PortCore {
   /** Connects a server and makes its tools known. */
   async #listed(connection: ServerConnection, wait: PatientWait): Promise<void> {
     await connection.acquire(wait);
-    if (this.isLean) await this.lists.provide(connection.name, "tools");
+    if (this.isLean) await this.needs.provide(connection.name, "tools");
   }
 
   #connectionParts(): ConnectionParts {

@@ -4,6 +4,9 @@ import type { WaitOptions } from "../../connection/server-connection.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import { ownerNames, throwMissing } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";
+import type { NeededLists } from "./needed-lists.js";
+
+export type NeedingPort = PortCore & { readonly needs: NeededLists };
 
 /** Beyond this number all hints are forgotten. */
 const MAX_HINTS = 10_000;
@@ -14,7 +17,7 @@ const MAX_HINTS = 10_000;
  * @param hints servers of tools, by public name, as users have found them
  */
 export async function findForCall(
-  port: PortCore,
+  port: NeedingPort,
   { name, hints }: { readonly name: string; readonly hints: Map<string, string> },
   wait: WaitOptions,
 ): Promise<CatalogEntry> {
@@ -33,7 +36,7 @@ export async function findForCall(
   /** Without a likely server, all are asked. */
   async function anywhere(): Promise<CatalogEntry | undefined> {
     const others = pool.names.filter((server) => !likely.includes(server));
-    await port.lists.need("tools", { servers: others, signal: wait.signal });
+    await port.needs.need("tools", { servers: others, signal: wait.signal });
     return catalog.entry(name);
   }
 
@@ -43,7 +46,7 @@ export async function findForCall(
     if (owner !== undefined) {
       const timeoutMs = wait.timeoutMs ?? parts.settings.timeoutMs;
       await pool.require(owner).acquire({ timeoutMs, ...wait });
-      await port.lists.provide(owner, "tools");
+      await port.needs.provide(owner, "tools");
     }
     return catalog.entry(name) ?? throwMissing(catalog, name);
   }
@@ -51,14 +54,14 @@ export async function findForCall(
 
 /** Lists these servers until one of them has the tool. */
 async function provide(
-  { lists, catalog, parts }: PortCore,
+  { needs, catalog, parts }: NeedingPort,
   { name, servers }: { name: string; servers: readonly string[] },
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {
   const timeoutMs = wait.timeoutMs ?? parts.settings.timeoutMs;
   const onTimeout = () => new Error("The list is late");
   for (const server of servers) {
-    const providing = lists.provide(server, "tools");
+    const providing = needs.provide(server, "tools");
     if (providing !== undefined)
       await withDeadline(providing, { signal: wait.signal, timeoutMs, onTimeout }).catch(() =>
         wait.signal?.throwIfAborted(),
@@ -71,7 +74,7 @@ async function provide(
 
 /** Saved lists may name the server. Its own list decides. */
 async function inSavedLists(
-  port: PortCore,
+  port: NeedingPort,
   name: string,
   wait: WaitOptions,
 ): Promise<CatalogEntry | undefined> {

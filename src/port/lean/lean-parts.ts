@@ -8,8 +8,9 @@ import { SharedSnapshots } from "../../catalog/build-snapshot.js";
 import type { InternedLists } from "../../catalog/interned-lists.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { RememberedEra } from "../../protocol/era-memory.js";
-import type { PortCore } from "../port-core.js";
-import { findForCall } from "./find-for-call.js";
+import type { ListedPort } from "../list-reader.js";
+import { findForCall, type NeedingPort } from "./find-for-call.js";
+import { NeededLists } from "./needed-lists.js";
 import { watchUsers } from "./watch-users.js";
 
 export type LeanParts = ReturnType<typeof createLeanParts>;
@@ -21,7 +22,8 @@ export function createLeanParts() {
     /** Snapshots of users whose lists are the same. */
     snapshots: new SharedSnapshots(),
     shareEra,
-    findForCall: (port: PortCore, name: string, wait: WaitOptions) =>
+    createNeeds: (port: ListedPort) => new NeededLists(port),
+    findForCall: (port: NeedingPort, name: string, wait: WaitOptions) =>
       findForCall(port, { name, hints }, wait),
     watchUsers,
   };
