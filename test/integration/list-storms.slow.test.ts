@@ -6,6 +6,7 @@ import { connectListening } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 
 const STORM_MS = 1_500;
+const LISTS = ["tools/list", "resources/list", "prompts/list"];
 const delay = (ms: number) => new Promise<void>((resolve) => setTimeout(resolve, ms));
 
 type Family = "tools" | "resources" | "prompts";
@@ -20,6 +21,7 @@ const family = (kind: Family, name: string): Pick<TestServerDefinition, Family> 
 /** Serves over HTTP, answers lists slowly and not before the stream of changes is open, and counts the requests. */
 async function slowLists(server: ReturnType<typeof createTestServer>) {
   const asked: Record<string, number> = {};
+  const early: Record<string, number> = {};
   const stream: { opened?: Promise<void> } = {};
   const underWay: Record<string, number> = {};
   const most: Record<string, number> = {};
@@ -37,7 +39,16 @@ async function slowLists(server: ReturnType<typeof createTestServer>) {
       return undefined;
     },
   });
-  return { http, asked, most, stream };
+  /** Lists that were requested before the stream was open are requested once more. */
+  const settled = async () => {
+    await waitFor(() =>
+      LISTS.every((list) => asked[list] === (early[list] ?? 0) + 1 && underWay[list] === 0),
+    );
+  };
+  const opens = (opened: Promise<void>) => {
+    stream.opened = opened.then(() => void Object.assign(early, asked));
+  };
+  return { http, asked, most, opens, settled };
 }
 
 describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) => {
@@ -48,10 +59,9 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
   ])("a storm of changed %s", async (kind, method) => {
     const all = { ...family("tools", "a"), ...family("resources", "a"), ...family("prompts", "a") };
     await using server = createTestServer({ era, ...all });
-    const { http, asked, most, stream } = await slowLists(server);
-    await using toolport = await connectListening(era, { mcpServers: { it: http.entry } }, (opened) => {
-      stream.opened = opened;
-    });
+    const { http, asked, most, opens, settled } = await slowLists(server);
+    await using toolport = await connectListening(era, { mcpServers: { it: http.entry } }, opens);
+    await settled();
     const before = { ...asked };
     const changed: string[] = [];
     toolport.on("listsChanged", ({ lists }) => changed.push(...lists));
@@ -68,8 +78,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
     expect(most[method]).toBe(1);
     expect(asked[method]! - before[method]!).toBeLessThanOrEqual(8);
     // Unchanged lists are not read.
-    for (const other of ["tools/list", "resources/list", "prompts/list"].filter((name) => name !== method))
-      expect(asked[other]).toBe(before[other]);
+    for (const other of LISTS.filter((name) => name !== method)) expect(asked[other]).toBe(before[other]);
     expect(new Set(changed)).toEqual(new Set([kind]));
   });
 });
