@@ -5,7 +5,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { RememberedEra, SsePath } from "../protocol/era-memory.js";
 import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
-import type { ConnectionParts } from "./connection-parts.js";
+import type { ConnectionParts } from "./connection-state.js";
 
 export interface EstablishOptions {
   config: ServerConfig;

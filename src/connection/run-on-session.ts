@@ -8,7 +8,7 @@ import { afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { Resends } from "../transports/resends.js";
 import { pause } from "../util/sleep.js";
-import type { WaitOptions } from "./connection-parts.js";
+import type { WaitOptions } from "./connection-state.js";
 
 /** Whether a connection is in use, and how long it has been idle. */
 export class Usage {

@@ -11,14 +11,13 @@ import { inputPauseOf } from "./input-pause.js";
 import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
 import type { ListKey, ListRead } from "./list-reads.js";
-import { throwUnsentIfRefused } from "./refused-state.js";
 import type { RelayRequests } from "./relay-requests.js";
 import type { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
 import type { Session, SessionRequestOptions } from "./session.js";
-import { completeResult, hasResultType, markDependsOnInput } from "./session-result.js";
+import { completeResult, hasResultType, markDependsOnInput, throwUnsentIfRefused } from "./session-result.js";
 
 interface SessionParts {
   server: string;

@@ -4,7 +4,6 @@ import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { connectTimeout } from "./connect-timeout.js";
 import {
   type ClientIdentity,
   type Era,
@@ -153,4 +152,28 @@ const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
 
 function failed(server: string, what: string, next: string): ConnectionError {
   return new ConnectionError({ code: "HANDSHAKE_FAILED", server, what, next });
+}
+
+/** Programs that may download a package before they run it. */
+const RUNNER = /(?:^|[\\/])(?<name>npx|pnpx|bunx|uvx|pipx|npm|pnpm|yarn|bun|uv|deno)(?:\.cmd|\.exe)?$/i;
+
+function connectTimeout(config: ServerConfig, timeoutMs: number, cause?: unknown): ToolCallError {
+  return new ToolCallError({
+    code: "TIMEOUT",
+    server: config.name,
+    phase: "connect",
+    what: `The server was not connected within ${Math.round(timeoutMs)} ms`,
+    next: `Raise connectTimeoutMs (--timeout on the command line)${slowStart(config)}`,
+    retryable: true,
+    outcome: "unsent",
+    cause,
+  });
+}
+
+/** Why the first start of the server may take longer; appended to the advice of an error. */
+export function slowStart(config: ServerConfig): string {
+  if (config.kind === "docker") return ": the image may have to be downloaded first";
+  const runner = config.kind === "stdio" ? RUNNER.exec(config.command)?.groups?.["name"] : undefined;
+  if (runner !== undefined) return `: the first run of ${runner} downloads the package`;
+  return ", or check that it is an MCP server";
 }

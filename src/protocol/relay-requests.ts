@@ -1,9 +1,9 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
-import { askClient, assertDeclared } from "./ask-client.js";
+
 import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { needsInput, readInput, runInputRounds } from "./input-rounds.js";
-import type { Relay } from "./relay.js";
+import { askClient, assertDeclared, type Relay } from "./relay.js";
 import { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";

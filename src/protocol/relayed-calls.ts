@@ -6,8 +6,7 @@ import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
 import { SlotList, type Slotted } from "../util/slot-list.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { askClient, progressTokenOf } from "./ask-client.js";
-import type { Relay, RelayedQuestion } from "./relay.js";
+import { askClient, progressTokenOf, type Relay, type RelayedQuestion } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 

@@ -6,9 +6,14 @@ import type { Toolport } from "../toolport.js";
 import { type Authenticator, createAuthenticator, type HeaderReader } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
-import { type GuardRules, LOOPBACK_HOSTS, refusalOf } from "./http/guards.js";
 import { HttpEndpoint } from "./http/handle-http.js";
-import type { HttpReply, HttpRequest } from "./http/http-request.js";
+import {
+  type GuardRules,
+  type HttpReply,
+  type HttpRequest,
+  LOOPBACK_HOSTS,
+  refusalOf,
+} from "./http/http-request.js";
 import { NodeReply, NodeRequest } from "./http/node-http.js";
 import { FetchReply, FetchRequest } from "./http/web-http.js";
 import { readMessage, readMessages, weigh } from "./message.js";

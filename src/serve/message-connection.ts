@@ -10,7 +10,7 @@ import {
   type OpenStream,
   reportsRoots,
 } from "./client.js";
-import { recordUnserved, serveRequest } from "./dispatch.js";
+import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
@@ -19,7 +19,6 @@ import {
   readEnvelope,
   UNNAMED_LEGACY_VERSION,
 } from "./message.js";
-import { OpenRequests } from "./open-requests.js";
 import type { GatewayParts } from "./request-context.js";
 import { errorText, toText } from "./results.js";
 import { openLegacyFeed } from "./streams/listen.js";

@@ -11,7 +11,7 @@ import type { UserTasks } from "./calls/user-tasks.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import type { ClientRequest } from "./message.js";
 import type { Policy } from "./policy/policy.js";
-import type { RuleReview } from "./policy/rule-review.js";
+import type { RuleReview } from "./policy/review-rules.js";
 import type { Mailbox } from "./replicas/mailbox.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";

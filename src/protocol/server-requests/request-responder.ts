@@ -3,7 +3,7 @@ import { ToolCallError } from "../../errors/tool-call-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { RequestOrigin } from "./request-origin.js";
+import type { RequestOrigin } from "./run-callback.js";
 
 /** The requests that MCP allows a server to send. */
 export type RequestMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";

@@ -17,8 +17,7 @@ import {
 } from "./request-responder.js";
 import { assertRoots, handleRoots, rootsCapability } from "./roots.js";
 import { handleSampling, samplingCapability } from "./sampling.js";
-import type { ServerLogListener } from "./server-log.js";
-import type { ServerRequestOptions } from "./server-request-options.js";
+import type { ServerLogListener, ServerRequestOptions } from "./server-request-options.js";
 
 export interface ServerRequestParts extends ServerRequestOptions {
   /** Receives failures that no caller can see. */

@@ -2,13 +2,15 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { singleFlight } from "../../auth/obtain-once.js";
 import type { HttpClient } from "../../transports/server-transport.js";
-import type { GatewayUserOptions, VerifiedUser } from "./auth-options.js";
-import { createFetchJson } from "./fetch-json.js";
-import { type GatewayAddresses, isMetadataPath } from "./gateway-addresses.js";
-import type { Identity, Rejection } from "./identity.js";
-import { createIssuer, type Issuer } from "./issuer.js";
+import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
+import { createFetchJson, createIssuer, type Issuer } from "./issuer.js";
 import { KeysUnavailable } from "./key-source.js";
-import { type AuthSettings, readAuthOptions } from "./read-auth-options.js";
+import {
+  type AuthSettings,
+  type GatewayAddresses,
+  isMetadataPath,
+  readAuthOptions,
+} from "./read-auth-options.js";
 import { InvalidToken, verifyJwt } from "./verify-jwt.js";
 
 /** What an authenticator needs of its surroundings. */

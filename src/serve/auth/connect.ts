@@ -1,12 +1,21 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
 import { singleParameter } from "../../auth/login-callback.js";
+import type { ConnectOptions } from "../../connection/server-connection.js";
+import { AuthError } from "../../errors/auth-error.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Store } from "../../state/store.js";
 import type { Authenticator } from "./authenticator.js";
-import { cookieNameOf, deleteCookie, hashOf, readCookie, setCookie } from "./connect-cookies.js";
 import type { AuthSettings } from "./read-auth-options.js";
-import { createRelyingParty, type LoginSecrets, type RelyingParty } from "./relying-party.js";
-import type { UpstreamLogins } from "./upstream-logins.js";
+import {
+  cookieNameOf,
+  createRelyingParty,
+  deleteCookie,
+  hashOf,
+  type LoginSecrets,
+  type RelyingParty,
+  readCookie,
+  setCookie,
+} from "./relying-party.js";
 
 export interface ConnectContext {
   readonly authenticator: Pick<Authenticator, "settings" | "issuer">;
@@ -332,4 +341,54 @@ function withCookies(fields: Readonly<Record<string, string>>, cookies: readonly
   const headers = new Headers(fields);
   for (const cookie of cookies) headers.append("set-cookie", cookie);
   return headers;
+}
+
+/** What the connect page does at upstream servers. */
+interface UpstreamLogins {
+  /** The address of the login page; undefined if the user is logged in. */
+  start(principal: string, server: string): Promise<string | undefined>;
+  /** Finishes the login with the parameters of its callback, and lets the connection go on. */
+  finish(principal: string, server: string, params: URLSearchParams): Promise<void>;
+}
+
+/** The parts of a port that a login needs. */
+interface LoginPort {
+  opened(): Promise<void> | undefined;
+  readonly pool: {
+    require(server: string): { connect(options: ConnectOptions): Promise<unknown> };
+  };
+  readonly oauth: {
+    loginUrl(server: string): Promise<string | undefined>;
+    finish(server: string, params: URLSearchParams): Promise<void>;
+  };
+}
+
+/** How long a browser waits for the server at most. */
+const CONNECT_MS = 15_000;
+
+export function createUpstreamLogins(portOf: (principal: string) => LoginPort): UpstreamLogins {
+  return {
+    async start(principal, server) {
+      const port = portOf(principal);
+      await port.opened();
+      try {
+        await port.pool.require(server).connect({ timeoutMs: CONNECT_MS, isRequested: true });
+      } catch (error) {
+        if (error instanceof AuthError && error.authUrl !== undefined) return error.authUrl;
+        throw error;
+      }
+      // A server that lets users connect may still require a login, or more scopes, for a call.
+      return port.oauth.loginUrl(server);
+    },
+    async finish(principal, server, params) {
+      const port = portOf(principal);
+      await port.opened();
+      await port.oauth.finish(server, params);
+      // Not awaited: the browser shows the outcome of the login. Calls see the outcome of the connection.
+      port.pool
+        .require(server)
+        .connect({ timeoutMs: CONNECT_MS, isRequested: true })
+        .catch(() => {});
+    },
+  };
 }

@@ -12,8 +12,8 @@ import {
   MISSING_CAPABILITY,
   unknownTask,
 } from "../faults.js";
-import { isTooFar, nextHop } from "../hops.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
+import { isTooFar, nextHop } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";

@@ -6,7 +6,7 @@ import { isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
-import { recordUnserved, type Served, serveRequest } from "../dispatch.js";
+import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import {
   type ClientMessage,
@@ -22,7 +22,6 @@ import {
   unsupportedVersion,
   weigh,
 } from "../message.js";
-import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import { toText } from "../results.js";
 import type { OpenedSession } from "../sessions.js";
@@ -30,10 +29,19 @@ import { openLegacyFeed } from "../streams/listen.js";
 import type { Arrival, GatewayUser } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
 import { EventStream, STALLED_MS } from "./event-stream.js";
-import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange, lostResponse } from "./http-exchange.js";
-import type { BodyLimits, Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { refuse, sendFault } from "./refusals.js";
+import {
+  type BodyLimits,
+  corsHeaders,
+  type GuardRules,
+  type Headers,
+  type HttpReply,
+  type HttpRequest,
+  PREFLIGHT_HEADERS,
+  refusalOf,
+  refuse,
+  sendFault,
+} from "./http-request.js";
 
 /** The user of a request, or the response that refuses it. */
 export type Authenticated =

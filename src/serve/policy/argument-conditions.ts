@@ -1,8 +1,8 @@
 /** Conditions on the arguments of a call, compiled from JSON pointers, globs, patterns and ranges. */
 
+import { compileNames } from "../../util/glob.js";
 import { readingsOfPath } from "./argument-path.js";
-import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy-document.js";
-import { compileText, type TextMatcher } from "./text-pattern.js";
+import type { ArgumentCondition, ArgumentTest, PolicyEffect, TextPattern } from "./policy-document.js";
 
 export type ArgumentsMatcher = (args: Readonly<Record<string, unknown>>) => boolean;
 
@@ -160,4 +160,14 @@ function toNumber(value: unknown): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const number = Number(value);
   return Number.isNaN(number) ? undefined : number;
+}
+
+export type TextMatcher = (text: string) => boolean;
+
+/** Compiles a pattern or a list of them. A text matches if one of them does. */
+export function compileText(pattern: TextPattern, ignoreCase = false): TextMatcher {
+  const patterns = typeof pattern === "string" ? [pattern] : pattern;
+  if (!ignoreCase) return compileNames(patterns);
+  const matches = compileNames(patterns.map((one) => one.toLowerCase()));
+  return (text) => matches(text.toLowerCase());
 }

@@ -9,10 +9,10 @@ import {
   type Explanation,
   type ProcessEnd,
   ProcessTransport,
+  type StdioTransportOptions,
 } from "../stdio/process-transport.js";
 import { DEFAULT_STOP_TIMEOUTS } from "../stdio/server-process.js";
 import { safeEnvironment } from "../stdio/spawn-environment.js";
-import type { StdioTransportOptions } from "../stdio/stdio-transport.js";
 import {
   dockerRemoveCommands,
   dockerRunCommand,
