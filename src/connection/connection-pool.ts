@@ -177,15 +177,10 @@ export class ConnectionPool {
   }
 }
 
-interface UpkeepOptions {
-  healthCheckMs: number | undefined;
-  idleTimeoutMs: number | undefined;
-}
-
 /** Starts the timers, which do not keep the process alive, and returns a function that stops them. */
 export function startUpkeep(
   pool: Pick<ConnectionPool, "created">,
-  { healthCheckMs, idleTimeoutMs }: UpkeepOptions,
+  { healthCheckMs, idleTimeoutMs }: Record<"healthCheckMs" | "idleTimeoutMs", number | undefined>,
 ): () => void {
   const timers: ReturnType<typeof setInterval>[] = [];
   const every = (ms: number, task: (connection: ServerConnection) => void) => {

@@ -18,7 +18,7 @@ import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";
 
-export interface LazyClientParts {
+interface LazyClientParts {
   readonly channel: RequestChannel;
   readonly config: ServerConfig;
   readonly identity: ClientIdentity;
@@ -29,15 +29,10 @@ export interface LazyClientParts {
   readonly prepare: (client: Client) => void;
 }
 
-export interface LazyClient {
-  /** The connected client, shared by all callers. */
-  get(): Promise<Client>;
-  /** Closes the client if it was created. */
-  close(): Promise<void>;
-}
+export type LazyClient = ReturnType<typeof createLazyClient>;
 
 /** The channel also creates the client when the server sends a request that only the client can answer. */
-export function createLazyClient(parts: LazyClientParts): LazyClient {
+export function createLazyClient(parts: LazyClientParts) {
   const { channel } = parts;
   let joining: Promise<Client> | undefined;
   let joined: Client | undefined;
@@ -58,8 +53,10 @@ export function createLazyClient(parts: LazyClientParts): LazyClient {
   // Ignore failures: only the requests of the server need the client.
   channel.sdkTransport.onneeded = () => void get().catch(() => {});
   return {
+    /** The connected client, shared by all callers. */
     get,
-    async close() {
+    /** Closes the client if it was created. */
+    async close(): Promise<void> {
       channel.sdkTransport.onneeded = undefined;
       // Do not wait for a client that is still connecting: if it rejects the server's handshake result, that takes a minute.
       // Closing the channel ends it.

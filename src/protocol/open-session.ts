@@ -13,9 +13,8 @@ import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { createChangeWatch } from "./change-watch.js";
+import { ChangeWatch } from "./change-watch.js";
 import type { InvalidMessageSource } from "./channel-errors.js";
-import { createSession } from "./create-session.js";
 import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
 import { type Handshake, handshake, isModernPin } from "./handshake.js";
@@ -23,7 +22,7 @@ import { createLazyClient } from "./lazy-client.js";
 import { RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
-import type { Session } from "./session.js";
+import { Session } from "./session.js";
 
 export interface OpenOptions {
   config: ServerConfig;
@@ -234,7 +233,7 @@ async function connect(
   const { config, identity, remembered, validator, serverRequests = noServerRequests } = options;
   // Attach before the handshake: the server may send messages as soon as it is complete.
   const requests = serverRequests.attach(channel, config.name);
-  const watch = createChangeWatch(channel);
+  const watch = new ChangeWatch(channel);
   transport.onstream = (state) => watch.streamChanged(state);
   // Without it, the subscription of an aborted attempt to connect would be tried again for good.
   void channel.closed.then(() => watch.close());
@@ -269,7 +268,7 @@ async function connect(
     requests.opened();
   }
   if (!config.reconnect.enabled) channel.adviceAfterLoss = reconnectYourself(config);
-  const session = createSession({
+  const session = new Session({
     transport: config.kind,
     server: config.name,
     handshake: done,

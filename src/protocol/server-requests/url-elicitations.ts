@@ -23,13 +23,15 @@ export interface ElicitingRequest {
   readonly suspendable?: SuspendableRequest | undefined;
 }
 
-export interface UrlElicitations {
-  /**
-   * Handles the failure of a request. If the server demands a web page, asks the user and sends the request again; throws
-   * any other error unchanged. A suspendable request ends with the mark of {@link toPausedRaw}.
-   */
-  after(error: unknown, send: () => Promise<unknown>, request: ElicitingRequest): Promise<unknown>;
-}
+/**
+ * Handles the failure of a request. If the server demands a web page, asks the user and sends the request again; throws any other
+ * error unchanged. A suspendable request ends with the mark of {@link toPausedRaw}.
+ */
+export type UrlElicitations = (
+  error: unknown,
+  send: () => Promise<unknown>,
+  request: ElicitingRequest,
+) => Promise<unknown>;
 
 interface Page {
   readonly elicitationId: string;
@@ -45,13 +47,11 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
     for (const done of waiting.get(elicitationId as string) ?? []) done();
   });
 
-  return {
-    async after(error, send, request) {
-      const pages = readPages(error);
-      if (pages === undefined) throw error;
-      if (request.suspendable !== undefined) return suspend(pages, error as ToolCallError, request);
-      return await visit(pages, error as ToolCallError, send, request);
-    },
+  return async (error, send, request) => {
+    const pages = readPages(error);
+    if (pages === undefined) throw error;
+    if (request.suspendable !== undefined) return suspend(pages, error as ToolCallError, request);
+    return await visit(pages, error as ToolCallError, send, request);
   };
 
   async function visit(
