@@ -17,7 +17,7 @@ import { ChangeWatch } from "./change-watch.js";
 import type { InvalidMessageSource } from "./channel-errors.js";
 import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
-import { type Handshake, handshake, isModernPin } from "./handshake.js";
+import { handshake, isModernPin } from "./handshake.js";
 import { createLazyClient } from "./lazy-client.js";
 import { RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
@@ -73,7 +73,10 @@ interface Attempt {
 }
 
 export async function openSession(given: OpenOptions): Promise<OpenedSession> {
-  const options = { ...given, identity: identityFor(given) };
+  const { capabilities } = given.identity;
+  // With those of the server's own `clientOptions`.
+  const more = given.config.clientOptions?.reveal().capabilities;
+  const options = { ...given, identity: { ...given.identity, capabilities: { ...capabilities, ...more } } };
   const errors: ToolportError[] = [];
   for (const attempt of attempts(options)) {
     const last = errors.at(-1);
@@ -88,13 +91,6 @@ export async function openSession(given: OpenOptions): Promise<OpenedSession> {
     }
   }
   throw summary(options.config, errors);
-}
-
-/** Adds the capabilities of the server's own `clientOptions`. */
-function identityFor({ config, identity }: OpenOptions): ClientIdentity {
-  const more = config.clientOptions?.reveal().capabilities;
-  if (more === undefined) return identity;
-  return { ...identity, capabilities: { ...identity.capabilities, ...more } };
 }
 
 function* attempts({ config, remembered, mayStartAgain }: OpenOptions): Generator<Attempt> {
@@ -203,27 +199,19 @@ async function open(options: OpenOptions): Promise<Opened> {
     return opened;
   } catch (error) {
     // A broken pipe is seen before the exit of its process: wait for the exit code and the last lines of stderr.
-    if (channel !== undefined && isClosed(error))
+    if (channel !== undefined && error instanceof ConnectionError && error.code === "CLOSED")
       await Promise.race([channel.closed, pause(CLOSING_MS, signal)]).catch(() => {});
     discard();
-    throw explain(error, transport, config.name);
+    const converted = toToolportError(error, { server: config.name, phase: "connect" });
+    // The transport's own close error is more specific than "closed".
+    const isVague = ["CLOSED", "HANDSHAKE_FAILED", "UNEXPECTED"].includes(converted.code);
+    throw (isVague ? transport?.closeError : undefined) ?? converted;
   } finally {
     signal.removeEventListener("abort", discard);
   }
 }
 
 const CLOSING_MS = 1_000;
-
-const isClosed = (error: unknown): boolean => error instanceof ConnectionError && error.code === "CLOSED";
-
-/** Prefers the transport's own close error, which is more specific than "closed". */
-function explain(error: unknown, transport: ServerTransport | undefined, server: string): ToolportError {
-  const converted = toToolportError(error, { server, phase: "connect" });
-  const known = transport?.closeError;
-  return known !== undefined && ["CLOSED", "HANDSHAKE_FAILED", "UNEXPECTED"].includes(converted.code)
-    ? known
-    : converted;
-}
 
 async function connect(
   channel: RequestChannel,
@@ -267,7 +255,10 @@ async function connect(
     if (logLevel !== undefined) setLogLevel(channel, capabilities, logLevel);
     requests.opened();
   }
-  if (!config.reconnect.enabled) channel.adviceAfterLoss = reconnectYourself(config);
+  if (!config.reconnect.enabled) {
+    const option = config.kind === "stdio" || config.kind === "docker" ? "restart" : "reconnect";
+    channel.adviceAfterLoss = `Toolport does not reconnect because ${option}.enabled is false. Call connectServer to connect again`;
+  }
   const session = new Session({
     transport: config.kind,
     server: config.name,
@@ -281,16 +272,12 @@ async function connect(
     urlElicitations,
     calls: requests.calls,
     unproven: remembered?.era === "modern",
-    openStream: () => transport.listen?.() ?? noStream,
+    openStream: () => transport.listen?.() ?? (() => {}),
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
-  return { session, verdict: done.isCertain ? verdictOf(done) : undefined };
+  const verdict: EraVerdict = era === "modern" ? { era, discover: done.result } : { era };
+  return { session, verdict: done.isCertain ? verdict : undefined };
 }
-
-const noStream = (): void => {};
-
-const reconnectYourself = ({ kind }: ServerConfig): string =>
-  `Toolport does not reconnect because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false. Call connectServer to connect again`;
 
 /** The SDK's client may reject a handshake result that Toolport accepts, and then hang. */
 const CLIENT_MS = 2_000;
@@ -299,9 +286,6 @@ async function waitBriefly(work: Promise<unknown>, signal: AbortSignal): Promise
   const onTimeout = () => new Error("The SDK's client is not connected yet");
   await withDeadline(work, { timeoutMs: CLIENT_MS, signal, onTimeout }).catch(() => {});
 }
-
-const verdictOf = ({ era, result }: Handshake): EraVerdict =>
-  era === "modern" ? { era, discover: result } : { era };
 
 /** Advertises nothing. A server that requests something anyway gets an error that names the missing option. */
 const noServerRequests = createServerRequests({ report() {} });

@@ -379,16 +379,11 @@ export class Session {
 /** Methods during which a legacy server may send requests on behalf of a tool call. */
 const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
 
-interface AskingCall {
-  /** The `owner` of the call's request. */
-  readonly owner: object;
-  isAsked: boolean;
-}
-
 class CancelledQuestions {
   readonly #server: string;
   readonly #channel: RequestChannel;
-  readonly #calls = new Set<AskingCall>();
+  /** The calls by the `owner` of their requests. */
+  readonly #calls = new Set<{ readonly owner: object; isAsked: boolean }>();
 
   constructor(server: string, channel: RequestChannel) {
     this.#server = server;
@@ -403,7 +398,14 @@ class CancelledQuestions {
     sdkTransport.oncancelledquestion = (origin) => this.#cancelled(origin);
     try {
       const result = await run();
-      if (call.isAsked) throw askedLive(this.#server, tool);
+      if (call.isAsked)
+        throw new SuspensionError({
+          code: "NOT_OFFERED",
+          server: this.#server,
+          tool,
+          what: "The server asked the user during the call, which its protocol revision does not allow to be suspended; Toolport cancelled the question",
+          next: "Set the option onElicitation of createToolport, which answers such servers while the call runs",
+        });
       return result;
     } finally {
       this.#calls.delete(call);
@@ -418,14 +420,4 @@ class CancelledQuestions {
     const call = owner === undefined ? calls[0] : calls.find((each) => each.owner === owner);
     if (call !== undefined && (owner !== undefined || calls.length === 1)) call.isAsked = true;
   }
-}
-
-function askedLive(server: string, tool: string): SuspensionError {
-  return new SuspensionError({
-    code: "NOT_OFFERED",
-    server,
-    tool,
-    what: "The server asked the user during the call, which its protocol revision does not allow to be suspended; Toolport cancelled the question",
-    next: "Set the option onElicitation of createToolport, which answers such servers while the call runs",
-  });
 }

@@ -141,7 +141,7 @@ function receiveRequests(
   channel.onrequest = (request, origin) => {
     const owner = channel.ownerOf(origin);
     if (channel.envelope === undefined && isTaskRequest(request, methods)) {
-      tasks ??= import("./question-tasks.js").then((code) => new code.QuestionTasks({ channel, responder }));
+      tasks ??= import("./question-tasks.js").then((code) => new code.QuestionTasks(channel, responder));
       // If the code cannot be loaded, the request stays unanswered, as without the SDK's client.
       tasks.then(
         (loaded) => loaded.receive(request, owner),
