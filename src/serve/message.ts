@@ -203,12 +203,10 @@ export function nextHop(params: Fields): number {
   return typeof given === "number" && given > 0 ? Math.floor(given) + 1 : 1;
 }
 
-export const isTooFar = (hops: number): boolean => hops > MAX_HOPS;
+export const isTooFar = (params: Fields): boolean => nextHop(params) > MAX_HOPS;
 
 /** An entry of a list with its hops. Undefined if a request for it would pass too many gateways. */
 export function withHops(item: Fields): Fields | undefined {
-  const hops = nextHop(item);
-  if (isTooFar(hops)) return undefined;
-  const { _meta } = item;
-  return { ...item, _meta: { ...(isRecord(_meta) && _meta), [HOPS_META_KEY]: hops } };
+  if (isTooFar(item)) return undefined;
+  return { ...item, _meta: { ...metaOf(item), [HOPS_META_KEY]: nextHop(item) } };
 }

@@ -20,8 +20,6 @@ export interface Arrival {
   takeBytes(bytes: number): void;
   /** Of the body, so far. */
   readonly bodyBytes: number;
-  /** Waits until it is the turn of a body of this weight. */
-  turn(weight: number): Promise<void> | undefined;
   /** The request answers a parked call, and continues in its place. */
   takeParkedPlace(): void;
   end(): void;
@@ -143,7 +141,6 @@ export class Users {
       get bodyBytes() {
         return bytes;
       },
-      turn: (weight) => this.turn(user, weight),
       takeParkedPlace() {
         if (hasPlace) return;
         hasPlace = true;

@@ -13,7 +13,7 @@ import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { resourceNames, SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
-import { isTooFar, mismatch, nextHop } from "../message.js";
+import { isTooFar, mismatch } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
@@ -74,7 +74,6 @@ function readCall({ name, arguments: given, inputResponses }: Fields): WantedCal
 interface CallPlan {
   readonly wanted: WantedCall;
   readonly round: OpenedRound | undefined;
-  readonly hops: number;
   /** The client has named the tool by a name that it was listed by. */
   readonly isListed: boolean;
 }
@@ -84,12 +83,15 @@ async function resolveAndRun(
   wanted: WantedCall,
   round: OpenedRound | undefined,
 ): Promise<string> {
-  const hops = nextHop(context.request.params);
-  if (isTooFar(hops)) throw tooFar();
+  if (isTooFar(context.request.params))
+    throw new Fault({
+      code: INTERNAL_ERROR,
+      message: "The request has passed too many gateways; one of them is probably in its own list of servers",
+    });
   const { port } = context.user;
   if (context.parts.code !== undefined) return callOfCode(context, context.parts.code, wanted);
   const listed = port.catalog.entry(wanted.name);
-  const plan: CallPlan = { wanted, round, hops, isListed: listed !== undefined };
+  const plan: CallPlan = { wanted, round, isListed: listed !== undefined };
   if (listed !== undefined) return decideAndRun(context, listed, wanted.args, plan);
   // A tool of the port itself: `call_tool` names another tool, which the policy decides about.
   const target = port.own.targetOf(wanted.name, wanted.args);
@@ -134,7 +136,8 @@ async function decideAndRun(
   plan: CallPlan,
 ): Promise<string> {
   const { wanted, round, isListed } = plan;
-  noteFacts(context, entry, args);
+  const { server, sourceName: tool } = entry.info;
+  Object.assign(context.facts, { server, tool, args, definition: entry.source.raw });
   if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (isListed) checkParamHeaders(context, entry, args);
   const decided = await decideCall(context, entry, args, plan);
@@ -148,10 +151,10 @@ async function decideAndRun(
 function run(
   context: RequestContext,
   entry: CatalogEntry,
-  { wanted, round, hops }: CallPlan,
+  { wanted, round }: CallPlan,
   { args, decided: { isExact, isApproved } }: { readonly args: Fields; readonly decided: AllowedCall },
 ): Promise<string> {
-  const { client, request, parts, user } = context;
+  const { client, request, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
   const task =
@@ -162,27 +165,24 @@ function run(
     identity: identityOf(wanted),
     inputResponses,
     run(signal, answer) {
-      const requestState = round?.kind === "server" ? round.state : undefined;
-      const mayUse = fallbackRule(context, args, isApproved);
-      const progressUntil = progress?.until;
       const relay = createRelay(context, {
         inputResponses,
-        requestState,
+        requestState: round?.kind === "server" ? round.state : undefined,
         task,
-        progressUntil,
+        progressUntil: progress?.until,
         answer,
-        mayUse,
+        mayUse: fallbackRule(context, args, isApproved),
       });
       const onProgress = progress?.report ?? progressOf(context);
       const options: CallToolOptions = {
         signal,
-        meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
+        meta: passedRequestMeta(context),
         ...(onProgress !== undefined && { onProgress }),
         ...(isExact && { checkArguments: "strict" }),
       };
       return user.port.run(entry, args, options, { relay }).then((result) => outcomeOf(result, relay));
     },
-    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, isApproved, progress, entry }),
+    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, entry }, isApproved, progress),
     fail(waiting, error) {
       progress?.stop();
       return fail(waiting, error, wanted, isApproved);
@@ -227,17 +227,12 @@ function isSameMeta(meta: Fields | undefined, given: unknown): boolean {
   );
 }
 
-interface FinishedCall {
-  readonly wanted: WantedCall;
-  readonly isApproved: boolean;
-  readonly progress: TaskProgress | undefined;
-  readonly entry: CatalogEntry;
-}
-
 async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
-  { wanted, isApproved, progress, entry }: FinishedCall,
+  { wanted, entry }: { readonly wanted: WantedCall; readonly entry: CatalogEntry },
+  isApproved: boolean,
+  progress: TaskProgress | undefined,
 ): Promise<string> {
   const { client, facts, user, request } = context;
   facts.server = server;
@@ -303,20 +298,7 @@ const resultFields = ({ content, structuredContent, isError, _meta }: ToolResult
   ...(_meta && { _meta }),
 });
 
-function noteFacts({ facts }: RequestContext, { info, source }: CatalogEntry, args: Fields): void {
-  facts.server = info.server;
-  facts.tool = source.sourceName;
-  facts.args = args;
-  facts.definition = source.raw;
-}
-
 const unknownTool = (name: string): Fault => invalidParams(`Unknown tool: ${name.slice(0, 200)}`);
-
-const tooFar = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message: "The request has passed too many gateways; one of them is probably in its own list of servers",
-  });
 
 const NONE: readonly ParamHeader[] = [];
 const declared = new WeakMap<object, readonly ParamHeader[]>();

@@ -13,7 +13,7 @@ import {
   unknownTask,
 } from "../faults.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
-import { isTooFar, nextHop } from "../message.js";
+import { isTooFar } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
@@ -188,19 +188,18 @@ async function currentTask(context: RequestContext, task: UserTask): Promise<Fie
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
 async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
-  const { request, user, parts, facts } = context;
+  const { request, user, facts } = context;
   const { server, params, uri, prompt, identity, task } = wanted;
   facts.server = server;
   facts.tool = uri ?? prompt ?? task?.tool;
   await checkPolicy(context, wanted);
-  const hops = nextHop(request.params);
-  if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
+  if (isTooFar(request.params)) throw invalidParams("The request has passed too many gateways");
   const given = request.params["inputResponses"];
   const inputResponses = isRecord(given) ? given : undefined;
   const round = await openRound(context, identity);
   if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
   if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
-  const _meta = passedRequestMeta(request.params, { baggage: parts.baggage, hops });
+  const _meta = passedRequestMeta(context);
   const sent = { server, method: request.method, params: { ...params, _meta }, uri, prompt };
   return runParkable(context, {
     identity,

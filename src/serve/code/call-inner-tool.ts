@@ -14,7 +14,6 @@ import { type AskClient, askOnStream, createRelay, passedRequestMeta } from "../
 import { capabilityKeyOf, onlyQuestions } from "../client.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
-import { nextHop } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import type { GatewayUser, Users } from "../users.js";
 
@@ -115,10 +114,9 @@ async function decideAndRun(
       throw refusal;
     },
   });
-  const { params } = outer.request;
   const options: CallToolOptions = {
     signal: AbortSignal.any([signal, denied.signal]),
-    meta: passedRequestMeta(params, { baggage: parts.baggage, hops: nextHop(params) }),
+    meta: passedRequestMeta(outer),
     ...(decided.isExact && { checkArguments: "strict" }),
   };
   const result = await port.run(found, args, options, { relay });

@@ -19,7 +19,7 @@ import { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";
 import { MessageHeaders, ownAuthorization, ownVersion } from "./message-headers.js";
 import { openWith } from "./network/fetch-client.js";
-import { badResponse, type Redact, tooLarge } from "./network/http-errors.js";
+import { badResponse, tooLarge } from "./network/http-errors.js";
 import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
 import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
 import {
@@ -39,7 +39,7 @@ export async function createHttpTransport(
 ): Promise<ServerTransport> {
   const url = new URL(config.url);
   const authorize = context.authorize?.(config.name) ?? (await authorizeWithProvider(config, url, context));
-  return new HttpTransport({ config, context, url, authorize });
+  return new HttpTransport(config, context, url, authorize);
 }
 
 /** Uses the `authProvider` of the server's entry, if it has one. */
@@ -54,13 +54,6 @@ async function authorizeWithProvider(
     import("./credentials/provider-authorization.js"),
   ]);
   return authorizeByProvider({ provider, serverUrl, fetch: createGuardedFetch(http, { serverUrl }) });
-}
-
-interface Parts {
-  readonly config: HttpConfig;
-  readonly context: TransportContext;
-  readonly url: URL;
-  readonly authorize: AuthorizedSend | undefined;
 }
 
 class HttpTransport implements ServerTransport {
@@ -85,7 +78,12 @@ class HttpTransport implements ServerTransport {
   /** Number of callers of `listen()` that have not stopped. */
   #listeners = 0;
 
-  constructor({ config, context: { http, maxMessageBytes, listensAtOnce = true }, url, authorize }: Parts) {
+  constructor(
+    config: HttpConfig,
+    { http, maxMessageBytes, listensAtOnce = true }: TransportContext,
+    url: URL,
+    authorize: AuthorizedSend | undefined,
+  ) {
     this.#listensAtOnce = listensAtOnce;
     const { headers } = config;
     const secrets = secretsOf(config);
@@ -95,7 +93,7 @@ class HttpTransport implements ServerTransport {
       messageHeaders: new MessageHeaders(headers),
       requests: new OpenRequests((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,
-      onMessage: (message, own) => this.#receive(message, own),
+      onMessage: this.#receive,
       onError: (error) => this.#report(error),
       onDiscard: (discarded) => this.ondiscard?.(discarded),
       onStream: (state) => this.onstream?.(state),
@@ -186,7 +184,7 @@ class HttpTransport implements ServerTransport {
   ): Promise<void> {
     const context = this.#context;
     const { endpoint, requests } = context;
-    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message);
+    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message as object);
     const modern = ownVersion(message) !== undefined;
     const own = requests.add({ id: message.id, modern, options, exchange: endpoint.begin() });
     if (options?.resumptionToken !== undefined) {
@@ -197,7 +195,7 @@ class HttpTransport implements ServerTransport {
       return;
     }
     try {
-      await postRequest({ context, streams: this.#streams, own, message });
+      await postRequest(context, this.#streams, own, message);
     } catch (error) {
       requests.settle(own);
       if (!isAbandoned(error)) throw error;
@@ -238,7 +236,7 @@ class HttpTransport implements ServerTransport {
     if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId, "abort");
   }
 
-  #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {
+  readonly #receive = (message: JSONRPCMessage, own?: OpenRequest): void => {
     const isResponse = !("method" in message);
     if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id, own);
     try {
@@ -248,7 +246,7 @@ class HttpTransport implements ServerTransport {
     } catch (error) {
       this.#report(error as Error);
     }
-  }
+  };
 
   #report(error: Error): void {
     if (this.#closing === undefined) this.onerror?.(error);
@@ -259,10 +257,8 @@ function closed(outcome: "unsent" | "unknown"): ConnectionError {
   return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome });
 }
 
-function hasCapabilities(message: JSONRPCMessage): boolean {
-  const { params } = message as { params?: { capabilities?: object } };
-  return Object.keys(params?.capabilities ?? {}).length > 0;
-}
+const hasCapabilities = ({ params }: { params?: { capabilities?: object } }): boolean =>
+  Object.keys(params?.capabilities ?? {}).length > 0;
 
 /** Its response stream stays open as long as the connection. */
 const LISTEN_METHOD = "subscriptions/listen";
@@ -270,15 +266,13 @@ const LISTEN_METHOD = "subscriptions/listen";
 /** Short requests on which the connection depends: they do not wait for a socket behind calls. */
 const CONTROL_METHODS: ReadonlySet<string> = new Set(["initialize", "ping", "server/discover"]);
 
-interface RequestPost {
-  readonly context: EndpointContext;
-  readonly streams: EndpointStreams;
-  readonly own: OpenRequest;
-  readonly message: JSONRPCMessage & { readonly method: string };
-}
-
 /** Resolves when the response has been passed on, or its stream has started. */
-async function postRequest({ context, streams, own, message }: RequestPost): Promise<void> {
+async function postRequest(
+  context: EndpointContext,
+  streams: EndpointStreams,
+  own: OpenRequest,
+  message: JSONRPCMessage & { readonly method: string },
+): Promise<void> {
   const { endpoint, messageHeaders, redact } = context;
   const { exchange } = own;
   const given = own.options?.headers;
@@ -307,9 +301,9 @@ async function postRequest({ context, streams, own, message }: RequestPost): Pro
       streaming = true;
       return streams.read(own, response.body);
     }
-    await (type === "application/json"
-      ? readJson(context, { response, own })
-      : unreadableResponse(response, redact));
+    if (type === "application/json") return await readJson(context, response, own);
+    const bytes = await readShortBody(response);
+    throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
   } finally {
     if (!streaming) {
       endpoint.release(exchange);
@@ -318,18 +312,8 @@ async function postRequest({ context, streams, own, message }: RequestPost): Pro
   }
 }
 
-async function unreadableResponse(response: WireResponse, redact: Redact): Promise<never> {
-  const bytes = await readShortBody(response);
-  throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
-}
-
-interface JsonResponse {
-  readonly response: WireResponse;
-  readonly own: OpenRequest;
-}
-
 /** Throws if the body is not a response to the request. */
-async function readJson(context: EndpointContext, { response, own }: JsonResponse): Promise<void> {
+async function readJson(context: EndpointContext, response: WireResponse, own: OpenRequest): Promise<void> {
   const { maxMessageBytes: maxBytes, redact } = context;
   const { bytes, cut } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
     own.exchange.throwIfAborted();
