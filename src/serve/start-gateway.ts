@@ -19,7 +19,7 @@ import { UserTasks } from "./calls/user-tasks.js";
 import { callInnerTool, ProgramLimits } from "./code/call-inner-tool.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
 import { createPolicy, createServerRule, readsUris } from "./policy/create-policy.js";
-import { ALLOW, decideEach, type Policy, type PolicyDecision, type PolicyRequest } from "./policy/policy.js";
+import { ALLOW, fixedPolicy, type Policy, type PolicyDecision } from "./policy/policy.js";
 import { RuleReview } from "./policy/review-rules.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
@@ -85,14 +85,8 @@ export async function startGateway(
     review.reloaded();
     feeds.changedForAll();
   });
-  const audit =
-    options.audit === undefined
-      ? undefined
-      : await openAudit(options.audit, {
-          mac: seal.mac,
-          replica: mailbox.replica,
-          logger: settings.logger,
-        });
+  const auditParts = { mac: seal.mac, replica: mailbox.replica, logger: settings.logger };
+  const audit = options.audit === undefined ? undefined : await openAudit(options.audit, auditParts);
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
   const hidesServer = createServerRule(policies);
   const parts: GatewayParts = {
@@ -129,9 +123,8 @@ export async function startGateway(
     showsServer: ({ principal, scopes }, server) => !hidesServer({ principal, scopes, server }),
     async isReady() {
       const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);
-      return withDeadline(reading, { timeoutMs: READY_MS, onTimeout: () => new Error("late") }).catch(
-        () => false,
-      );
+      const limit = { timeoutMs: READY_MS, onTimeout: () => new Error("late") };
+      return withDeadline(reading, limit).catch(() => false);
     },
     report,
   };
@@ -152,17 +145,10 @@ export async function startGateway(
   };
 }
 
-const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => ({
-  principal: client.principal,
-  method: request.method,
-  server: facts.server,
-  tool: facts.tool,
-  definition: facts.definition,
-  args: facts.args,
-  outcome: facts.outcome ?? "ok",
-  code: facts.errorCode,
-  durationMs,
-});
+const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => {
+  const { errorCode: code, outcome = "ok", ...more } = facts;
+  return { principal: client.principal, method: request.method, ...more, outcome, code, durationMs };
+};
 
 /** Throws a `ConfigError` if an option is wrong or a package is missing. */
 async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
@@ -229,12 +215,7 @@ const DENY: PolicyDecision = { effect: "deny", reason: "this server is not offer
 /** @param isServed whether a user may use a server */
 function createServerPolicy(isServed: (principal: string | undefined, server: string) => boolean): Policy {
   // Tools of the gateway itself belong to no server.
-  const decide = ({ principal, server }: PolicyRequest): PolicyDecision =>
-    server === "" || isServed(principal, server) ? ALLOW : DENY;
-  return {
-    decide,
-    decideAll: (requests) => decideEach(decide, requests),
-    onChange: () => () => {},
-    close() {},
-  };
+  return fixedPolicy(({ principal, server }) =>
+    server === "" || isServed(principal, server) ? ALLOW : DENY,
+  );
 }

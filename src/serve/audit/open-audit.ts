@@ -5,6 +5,7 @@ import { canonicalJson, definitionText } from "../../catalog/safety/canonical-js
 import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { callSafely } from "../../util/call-safely.js";
+import { isRecord } from "../../util/is-record.js";
 import { parseJson } from "../../util/json.js";
 import {
   ARGUMENTS_PURPOSE,
@@ -87,7 +88,7 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
     includeArguments = false,
   } = readOption(option);
   const chain = new AuditChain({ mac, replica, includeArguments });
-  const warn = (message: string, cause: unknown) => logger.warn(message, cause);
+  const warn = (message: string, cause?: unknown) => logger.warn(message, cause);
   let lost = 0;
   let isClosed = false;
   const file =
@@ -98,7 +99,7 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
           fsyncMs,
           maxBufferBytes,
           onError: warn,
-          onWarning: (message) => warn(message, undefined),
+          onWarning: warn,
           onDrained: () => {
             if (lost === 0) return;
             const count = lost;
@@ -134,12 +135,8 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
       if (isClosed) return;
       // A line that is not written must not be in the chain: the next one would contain its hash.
       if (file?.isStuck === true) {
-        if (lost++ === 0)
-          warn(
-            "The disk of the audit log fails; requests are only counted until it can be written",
-            undefined,
-          );
-        return;
+        if (lost++ > 0) return;
+        return warn("The disk of the audit log fails; requests are only counted until it can be written");
       }
       add(lineOf(entry));
     },
@@ -167,11 +164,9 @@ function readOption(option: AuditOption): AuditOptions {
 }
 
 /** The hash of a line that is in the file already. */
-function macOf(line: string | undefined): string | undefined {
-  const { mac } = (line === undefined ? {} : ((parseJson(line) as Partial<AuditEvent> | null) ?? {})) as {
-    mac?: unknown;
-  };
-  return typeof mac === "string" ? mac : undefined;
+function macOf(line = ""): string | undefined {
+  const event = parseJson(line);
+  return isRecord(event) && typeof event["mac"] === "string" ? event["mac"] : undefined;
 }
 
 /** Longer texts are cut. */

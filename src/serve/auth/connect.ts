@@ -4,7 +4,8 @@ import type { ConnectOptions } from "../../connection/server-connection.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Store } from "../../state/store.js";
-import type { Authenticator } from "./authenticator.js";
+import type { Seal } from "../replicas/seal.js";
+import { type Authenticator, messageOf } from "./authenticator.js";
 import type { AuthSettings } from "./read-auth-options.js";
 import {
   cookieNameOf,
@@ -20,10 +21,7 @@ import {
 export interface ConnectContext {
   readonly authenticator: Pick<Authenticator, "settings" | "issuer">;
   /** Seals the links and the cookies; the same keys on all replicas. */
-  readonly seal: {
-    seal(purpose: string, value: unknown): string;
-    openFresh(purpose: string, text: string): Promise<unknown>;
-  };
+  readonly seal: Pick<Seal, "seal" | "openFresh">;
   /** Records which links were used, for all replicas. */
   readonly store: Pick<Store, "get" | "put">;
   readonly logins: UpstreamLogins;
@@ -237,11 +235,8 @@ class ConnectPages {
     const state = singleParameter(params, "state");
     if (state === undefined) throw new Stop("badRequest");
     const name = cookieNameOf("upstream", state);
-    const login = await this.#read<UpstreamLogin>(
-      "upstream",
-      readCookie(request, name) ?? "",
-      "otherBrowser",
-    );
+    const sealed = readCookie(request, name) ?? "";
+    const login = await this.#read<UpstreamLogin>("upstream", sealed, "otherBrowser");
     if (login.stateHash !== hashOf(state)) throw new Stop("otherBrowser");
     const spent = [deleteCookie(name)];
     try {
@@ -270,8 +265,6 @@ class ConnectPages {
 }
 
 const usedKey = ({ id }: Link): string => `serve/connect/${id}`;
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
 
 /** Only a person who follows a link or a redirect: no script, no frame, no form, no prefetch. */
 function checkNavigation({ method, headers }: Request): void {

@@ -5,7 +5,8 @@ import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.
 import { canonicalHost, isLoopbackHost } from "../../transports/http/network/local-host.js";
 import type { HttpClient } from "../../transports/server-transport.js";
 import { isRecord } from "../../util/is-record.js";
-import { fixedKeys, type KeySource, remoteKeys } from "./key-source.js";
+import { parseJson } from "../../util/json.js";
+import { fixedKeys, type KeySource, type RemoteKeys, remoteKeys } from "./key-source.js";
 import type { AuthSettings } from "./read-auth-options.js";
 
 /** The metadata that a gateway uses: RFC 8414, or OpenID Connect Discovery. */
@@ -27,19 +28,13 @@ export interface Issuer {
   metadata(): Promise<IssuerMetadata>;
 }
 
-export interface IssuerParts {
-  readonly fetchJson: FetchJson;
-  readonly now: () => number;
-  readonly warn: (message: string) => void;
-}
-
 /** How long metadata is used. */
 const METADATA_MS = 600_000;
 
 export function createIssuer(
   name: string,
   { jwks }: Pick<AuthSettings, "jwks">,
-  { fetchJson, now, warn }: IssuerParts,
+  { fetchJson, now, warn }: Omit<RemoteKeys, "read"> & { readonly fetchJson: FetchJson },
 ): Issuer {
   let known: { readonly at: number; readonly value: Promise<IssuerMetadata> } | undefined;
   const metadata = (): Promise<IssuerMetadata> => {
@@ -110,22 +105,10 @@ export function createFetchJson(
     if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(canonicalHost(url))))
       throw new Error(`${url.protocol}//${url.host} is neither https nor on this machine`);
     client ??= http?.() ?? Promise.resolve(createFetchClient());
-    const fetch = createGuardedFetch(await client, {
-      serverUrl: url,
-      maxBytes: MAX_BYTES,
-      timeoutMs: TIMEOUT_MS,
-    });
+    const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+    const fetch = createGuardedFetch(await client, { serverUrl: url, ...limits });
     const headers = { accept: "application/json", ...(init.headers as Record<string, string>) };
     const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
-    const text = await response.text();
-    return { status: response.status, body: parse(text) };
+    return { status: response.status, body: parseJson(await response.text()) };
   };
-}
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

@@ -63,7 +63,7 @@ export async function decideCall(
   // What a person has decided about the call holds, also if the policy asks no person any more.
   if (decision.effect === "allow" && approval.round?.kind !== "approval")
     return { isExact: decision.readsArguments === true, isApproved: false };
-  const answer = await approve(context, decision, { ...approval, info, args, decide });
+  const answer = await approve(context, decision, { ...approval, info, args }, decide);
   // A person who approves has read the arguments too.
   return answer === undefined ? { isExact: true, isApproved: true } : { answer, isDenied: false };
 }
@@ -112,17 +112,12 @@ export function fallbackRule(
   };
 }
 
-interface AskedApproval extends ApprovalParts {
-  readonly info: CatalogEntry["info"];
-  readonly args: Fields;
-  /** Asks the policy again. */
-  decide(): PolicyDecision | Promise<PolicyDecision>;
-}
-
+/** @param decide asks the policy again */
 async function approve(
   context: RequestContext,
   decision: PolicyDecision,
-  { round, wanted, info, args, decide }: AskedApproval,
+  { round, wanted, info, args }: ApprovalParts & { info: CatalogEntry["info"]; args: Fields },
+  decide: () => PolicyDecision | Promise<PolicyDecision>,
 ): Promise<string | undefined> {
   const { client, exchange, facts } = context;
   if (round?.kind === "approval") {
@@ -187,12 +182,6 @@ function refused({ client, facts }: RequestContext, { effect, reason }: PolicyDe
   });
 }
 
-interface ShownArguments {
-  /** JSON. Notes in brackets follow shortened values: "(+90 characters)". */
-  readonly text: string;
-  readonly isShortened: boolean;
-}
-
 const MAX_SHOWN = 3_000;
 /** Longer names of arguments are shortened. */
 const MAX_NAME = 32;
@@ -217,7 +206,7 @@ type Field = readonly [name: string, value: unknown];
  * // {"note":"xxx" (+6078 characters),"path":"/etc/passwd"}, with more of the note
  * ```
  */
-export function showArguments(args: Fields, declared: unknown): ShownArguments {
+export function showArguments(args: Fields, declared: unknown): { text: string; isShortened: boolean } {
   const whole = fitting(args, MAX_SHOWN);
   if (whole !== undefined) return { text: whole, isShortened: false };
   const known = isRecord(declared) ? declared : {};

@@ -67,9 +67,7 @@ async function readArtifact(context: RequestContext, args: Fields): Promise<Tool
     const [isShown = true] = await visibleTools(context, listed === undefined ? [] : [listed.info]);
     if (!isShown || !parts.showsServer(client, server)) {
       facts.outcome = "refused";
-      const what =
-        "The gateway refused this call: the policy does not allow the tool that returned this result";
-      throw new ToolCallError({ code: "REFUSED", what, server, outcome: "unsent" });
+      throw refused(server, "the policy does not allow the tool that returned this result");
     }
   }
   // Every port has this tool.
@@ -95,21 +93,22 @@ function itemRules(context: RequestContext, policy: Policy): ItemRules {
     async check(item) {
       const { server } = item;
       context.facts.server = server;
-      const refuse = (reason: string) =>
-        new ToolCallError({
-          code: "REFUSED",
-          what: `The gateway refused this call: ${reason}`,
-          server,
-          outcome: "unsent",
-        });
       const { problem, ...read } = await toRead(context, item);
-      if (problem !== undefined) throw refuse(refusalOfUri(problem));
+      if (problem !== undefined) throw refused(server, refusalOfUri(problem));
       const reason = await refusalOfRead(context, read);
-      if (reason !== undefined) throw refuse(reason);
+      if (reason !== undefined) throw refused(server, reason);
       return read.uri === undefined ? item : { ...item, uri: read.uri };
     },
   };
 }
+
+const refused = (server: string, reason: string): ToolCallError =>
+  new ToolCallError({
+    code: "REFUSED",
+    what: `The gateway refused this call: ${reason}`,
+    server,
+    outcome: "unsent",
+  });
 
 /** What the policy decides about. */
 async function toRead(

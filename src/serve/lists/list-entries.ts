@@ -32,19 +32,9 @@ export async function entriesOf(
   list: ListKey,
   ownTools?: readonly ToolInfo[],
 ): Promise<readonly ListEntry[]> {
-  switch (list) {
-    case "tools":
-      return withSignIn(
-        port,
-        ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)),
-      );
-    case "prompts":
-      return promptEntries(port);
-    default: {
-      const names = await resourceNames(port);
-      return resourceEntries(port, list, names);
-    }
-  }
+  if (list === "prompts") return promptEntries(port);
+  if (list !== "tools") return resourceEntries(port, list, await resourceNames(port));
+  return withSignIn(port, ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)));
 }
 
 const tools = new WeakMap<object, readonly ListEntry[]>();
@@ -70,9 +60,10 @@ function toolEntries(port: Port): readonly ListEntry[] {
 
 function ownEntries(port: Port, infos: readonly ToolInfo[]): readonly ListEntry[] {
   const order = serverOrder(port);
-  return infos.flatMap((info) =>
-    entryOf(order, { server: "", source: info.name, name: info.name }, ownTool(info)),
-  );
+  return infos.flatMap(({ name, title, description, inputSchema, annotations }) => {
+    const tool = { name, title, description, inputSchema, annotations };
+    return entryOf(order, { server: "", source: name, name }, tool);
+  });
 }
 
 function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEntry[] {
@@ -121,14 +112,6 @@ function toListedMember(member: unknown): Fields {
   if (isRecord(member)) return member;
   return member === false ? { not: {} } : {};
 }
-
-const ownTool = ({ name, title, description, inputSchema, annotations }: ToolInfo): Fields => ({
-  name,
-  title,
-  description,
-  inputSchema,
-  annotations,
-});
 
 function promptEntries(port: Port): readonly ListEntry[] {
   const order = serverOrder(port);

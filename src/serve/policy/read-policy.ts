@@ -8,7 +8,7 @@ import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import { compileRules } from "./compile-rules.js";
 import {
-  decideEach,
+  fixedPolicy,
   type Policy,
   type PolicyDecision,
   type PolicyRequest,
@@ -57,13 +57,7 @@ export async function readPolicy(
   options: ReadPolicyOptions = {},
 ): Promise<Policy> {
   const { decide, ...rules } = await readRules(source, options);
-  return {
-    decide,
-    decideAll: (requests) => decideEach(decide, requests),
-    onChange: () => () => {},
-    close() {},
-    source: () => rules,
-  };
+  return { ...fixedPolicy(decide), source: () => rules };
 }
 
 /** Rules, and the function that decides by them. */
@@ -85,11 +79,7 @@ export async function readRules(
   return { decide: compileRules(document, regex), document, knownServers, locate };
 }
 
-interface PolicyText {
-  readonly root: unknown;
-  readonly issues: ConfigIssues;
-  readonly locate: ReadRules["locate"];
-}
+type PolicyText = Pick<ReadRules, "locate"> & { readonly root: unknown; readonly issues: ConfigIssues };
 
 async function parseText(text: string, file = "policy"): Promise<PolicyText> {
   const { parseJsonConfig } = await import("../../config/parse-json-config.js");
@@ -178,7 +168,7 @@ function checkArguments(reader: EntryReader, path: ConfigPath, findings: Finding
         pointer,
         'must be a JSON pointer that starts with "/", such as "/path" or "/files/*/name"',
       );
-    checkCondition(inner.raw(pointer), { path: [...path, pointer], findings, depth: 0 });
+    checkCondition(inner.raw(pointer), [...path, pointer], findings);
   }
 }
 
@@ -222,13 +212,7 @@ async function loadRegex(): Promise<RegexCompiler> {
 
 /** What a value must be. */
 const OPERATORS: readonly (keyof ArgumentTest)[] = [
-  "glob",
-  "regex",
-  "equals",
-  "min",
-  "max",
-  "present",
-  "not",
+  ...(["glob", "regex", "equals", "min", "max", "present", "not"] as const),
 ];
 const TEST_FIELDS: readonly (keyof ArgumentTest)[] = [...OPERATORS, "ignoreCase", "match", "path"];
 /** Depth of `not` in `not`. */
@@ -269,14 +253,8 @@ function checkUris(reader: EntryReader): void {
   }
 }
 
-interface Place {
-  readonly path: ConfigPath;
-  readonly findings: Findings;
-  /** Number of `not` around it. */
-  readonly depth: number;
-}
-
-function checkCondition(value: unknown, { path, findings, depth }: Place): void {
+/** @param depth number of `not` around it */
+function checkCondition(value: unknown, path: ConfigPath, findings: Findings, depth = 0): void {
   const { issues, patterns } = findings;
   if (typeof value === "string" || typeof value === "boolean" || value === null) return;
   if (typeof value === "number" && Number.isFinite(value)) return;
@@ -293,9 +271,7 @@ function checkCondition(value: unknown, { path, findings, depth }: Place): void 
   const equals = reader.raw("equals");
   if (typeof equals === "object" && equals !== null)
     reader.report("equals", "must be a text, a number, true, false or null");
-  reader.flag("ignoreCase");
-  reader.flag("present");
-  reader.flag("path");
+  for (const field of ["ignoreCase", "present", "path"]) reader.flag(field);
   if (reader.raw("path") === true) checkPath(value as ArgumentTest, reader);
   reader.choice("match", ["every", "some"]);
   if (reader.raw("ignoreCase") === true && !reader.has("glob") && !reader.has("regex"))
@@ -303,8 +279,7 @@ function checkCondition(value: unknown, { path, findings, depth }: Place): void 
   if (depth > 0) rejectInNot(reader);
   else if (reader.raw("present") === false && reader.keys.length > 1)
     reader.report("present", "is false, so no other condition can hold");
-  if (reader.has("not"))
-    checkCondition(reader.raw("not"), { path: [...path, "not"], findings, depth: depth + 1 });
+  if (reader.has("not")) checkCondition(reader.raw("not"), [...path, "not"], findings, depth + 1);
 }
 
 function checkRange(reader: EntryReader): void {
@@ -348,6 +323,6 @@ function rejectInNot(reader: EntryReader): void {
       "present",
       'has no effect inside "not": write "present": false beside the pointer for a missing argument, "present": true for one that is given',
     );
-  if (reader.has("path")) reader.report("path", 'has no effect inside "not": write it beside "not"');
-  if (reader.has("match")) reader.report("match", 'has no effect inside "not": write it beside "not"');
+  for (const field of ["path", "match"])
+    if (reader.has(field)) reader.report(field, 'has no effect inside "not": write it beside "not"');
 }
