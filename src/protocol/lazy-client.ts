@@ -6,7 +6,6 @@
  * need it.
  */
 
-import type * as Sdk from "@modelcontextprotocol/client";
 import type { Client, ClientOptions, DiscoverResult } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import {
@@ -87,7 +86,8 @@ async function createClient({
   // Its `listChanged` handlers would replace those of Toolport, which would then miss changes.
   const { listChanged: _, ...given } = config.clientOptions?.reveal() ?? {};
   const [{ Client }, jsonSchemaValidator] = await Promise.all([
-    loadSdk(),
+    // With the first client: its import takes longer than that of all of Toolport.
+    import("@modelcontextprotocol/client"),
     // The SDK's default validator compiles code, and a hostile pattern can block it.
     given.jsonSchemaValidator ?? createSdkValidator(validator ?? createSchemaValidator()),
   ]);
@@ -99,16 +99,4 @@ async function createClient({
     supportedProtocolVersions: [...legacyVersions(config)],
   };
   return new Client(identity.clientInfo, options);
-}
-
-let loading: Promise<typeof Sdk> | undefined;
-
-/** Loads the SDK with the first client: its import takes longer than that of all of Toolport. */
-function loadSdk(): Promise<typeof Sdk> {
-  loading ??= import("@modelcontextprotocol/client").catch((error: unknown) => {
-    // Try again at the next connection: the failure may be temporary, such as too many open files.
-    loading = undefined;
-    throw error;
-  });
-  return loading;
 }

@@ -47,14 +47,6 @@ export interface AuditOptions {
 /** A file, a callback, or both with more options. */
 export type AuditOption = string | ((event: AuditEvent) => unknown) | AuditOptions;
 
-export interface AuditParts {
-  /** `Seal.mac` of the gateway. */
-  readonly mac: AuditMac;
-  /** Name of the replica. */
-  readonly replica: string;
-  readonly logger: Pick<Logger, "warn">;
-}
-
 export interface Audit {
   /**
    * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
@@ -78,7 +70,10 @@ const DEFAULT_BUFFER_BYTES = 16 * 2 ** 20;
  *
  * @throws ConfigError if there is no destination, or the file cannot be opened
  */
-export async function openAudit(option: AuditOption, { mac, replica, logger }: AuditParts): Promise<Audit> {
+export async function openAudit(
+  option: AuditOption,
+  { mac, replica, logger }: { mac: AuditMac; replica: string; logger: Pick<Logger, "warn"> },
+): Promise<Audit> {
   const {
     file: path,
     onEvent,

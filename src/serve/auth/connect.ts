@@ -1,8 +1,8 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
 import { singleParameter } from "../../auth/login-callback.js";
-import type { ConnectOptions } from "../../connection/server-connection.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { ConfigError } from "../../errors/config-error.js";
+import type { Port } from "../../port/port.js";
 import type { Store } from "../../state/store.js";
 import type { Seal } from "../replicas/seal.js";
 import { type Authenticator, messageOf } from "./authenticator.js";
@@ -344,22 +344,12 @@ interface UpstreamLogins {
   finish(principal: string, server: string, params: URLSearchParams): Promise<void>;
 }
 
-/** The parts of a port that a login needs. */
-interface LoginPort {
-  opened(): Promise<void> | undefined;
-  readonly pool: {
-    require(server: string): { connect(options: ConnectOptions): Promise<unknown> };
-  };
-  readonly oauth: {
-    loginUrl(server: string): Promise<string | undefined>;
-    finish(server: string, params: URLSearchParams): Promise<void>;
-  };
-}
-
 /** How long a browser waits for the server at most. */
 const CONNECT_MS = 15_000;
 
-export function createUpstreamLogins(portOf: (principal: string) => LoginPort): UpstreamLogins {
+export function createUpstreamLogins(
+  portOf: (principal: string) => Pick<Port, "opened" | "pool" | "oauth">,
+): UpstreamLogins {
   return {
     async start(principal, server) {
       const port = portOf(principal);

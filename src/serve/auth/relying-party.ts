@@ -16,14 +16,9 @@ export interface LoginSecrets {
   readonly verifier: string;
 }
 
-export interface RelyingParty {
-  /** The address of the login page. @throws Error if the issuer cannot be reached */
-  start(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }>;
-  /** The user who logged in; undefined if `principal` rejects the user. @throws Error without anything from the callback */
-  finish(params: URLSearchParams, secrets: LoginSecrets): Promise<string | undefined>;
-}
+export type RelyingParty = ReturnType<typeof createRelyingParty>;
 
-export interface RelyingPartyParts {
+interface RelyingPartyParts {
   readonly issuer: Issuer;
   readonly client: ConnectClient;
   readonly redirectUri: string;
@@ -31,10 +26,11 @@ export interface RelyingPartyParts {
   readonly now: () => number;
 }
 
-export function createRelyingParty(parts: RelyingPartyParts): RelyingParty {
+export function createRelyingParty(parts: RelyingPartyParts) {
   const { issuer, client, redirectUri } = parts;
   return {
-    async start() {
+    /** The address of the login page. @throws Error if the issuer cannot be reached */
+    async start(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }> {
       const { authorization_endpoint: endpoint = "" } = await issuer.metadata();
       // The operator trusts the issuer, so its login page may be at a private address.
       const url = await checkLoginPage(endpoint, { serverUrl: endpoint });
@@ -52,7 +48,8 @@ export function createRelyingParty(parts: RelyingPartyParts): RelyingParty {
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
       return { url: url.href, secrets };
     },
-    async finish(params, secrets) {
+    /** The user who logged in; undefined if `principal` rejects the user. @throws Error without anything from the callback */
+    async finish(params: URLSearchParams, secrets: LoginSecrets): Promise<string | undefined> {
       const metadata = await issuer.metadata();
       checkIssuer(params, issuer.name, metadata);
       const idToken = await exchange(readCode(params), secrets, metadata, parts);

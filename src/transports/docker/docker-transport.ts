@@ -4,9 +4,9 @@ import { randomBytes } from "node:crypto";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { DockerConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
+import type { Explanation } from "../stdio/explain-spawn-error.js";
 import {
   describeStatus,
-  type Explanation,
   type ProcessEnd,
   ProcessTransport,
   type StdioTransportOptions,

@@ -8,7 +8,7 @@ import { afterNextPoll } from "../../util/timers.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 import { errorLines } from "./error-lines.js";
-import { explainSpawnError } from "./explain-spawn-error.js";
+import { type Explanation, explainSpawnError } from "./explain-spawn-error.js";
 import { createLineDecoder, MessageReader, TailBuffer } from "./message-reader.js";
 import { Outbox } from "./outbox.js";
 import {
@@ -26,12 +26,6 @@ export interface ProcessEnd {
   readonly status: ExitStatus | undefined;
   /** The process has sent at least one message. */
   readonly hasSentMessage: boolean;
-}
-
-/** What happened, and what to do next. */
-export interface Explanation {
-  readonly what: string;
-  readonly next: string;
 }
 
 export interface ProcessTransportOptions {
