@@ -6,11 +6,10 @@ import { AuthError } from "../errors/auth-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { InvalidMessageSource } from "../protocol/channel-errors.js";
-import type { ClientIdentity, Era } from "../protocol/era.js";
+import type { Era } from "../protocol/era.js";
 import type { EraMemory, RememberedEra } from "../protocol/era-memory.js";
-import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
+import type { OpenOptions } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
-import type { SchemaValidator } from "../schema/create-validator.js";
 import type { TransportContext } from "../transports/server-transport.js";
 
 export type ConnectionState =
@@ -89,18 +88,13 @@ export interface WaitOptions {
   timeoutMs?: number | undefined;
 }
 
-export interface ConnectionParts {
-  readonly identity: ClientIdentity;
-  /** Handles the requests of servers. */
-  readonly serverRequests?: ServerRequests | undefined;
-  readonly validator?: SchemaValidator | undefined;
+export interface ConnectionParts
+  extends Readonly<Pick<OpenOptions, "identity" | "serverRequests" | "validator" | "silenceMs">> {
   readonly eras: Pick<EraMemory, "recall" | "remember" | "forget">;
   /** Minimum level of the log messages that a server should send. @default none */
   readonly logLevelOf?: ((config: ServerConfig, era: Era) => LogLevel | undefined) | undefined;
   /** Time limit of one attempt to connect. */
   readonly connectTimeoutMs: number;
-  /** How long a server over stdio may stay silent before the client also sends `initialize`. */
-  readonly silenceMs?: number | undefined;
   /** How long a server may take to answer a ping. @default 10000 */
   readonly pingLimitMs?: number | undefined;
   /** Connecting reads no list and does not listen for changes. @default false */

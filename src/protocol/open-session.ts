@@ -42,6 +42,7 @@ export interface OpenOptions {
   timeoutMs: number;
   /** Whether a server that ended at the probe of its era may be started again. @default yes */
   mayStartAgain?: (() => boolean) | undefined;
+  /** How long a server over stdio may stay silent before the client also sends `initialize`. */
   silenceMs?: number | undefined;
   signal: AbortSignal;
   /** Observes every message. Calls are slower with it. */

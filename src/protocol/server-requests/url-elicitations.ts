@@ -61,7 +61,7 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
     request: ElicitingRequest,
   ): Promise<unknown> {
     const finished = new Set<string>();
-    const release = watch(pages, (id) => finished.add(id));
+    const releases = pages.map(({ elicitationId: id }) => listen(id, () => finished.add(id)));
     try {
       for (const page of pages) await ask(page, required, request);
       try {
@@ -77,7 +77,7 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
         return await send();
       }
     } finally {
-      release();
+      for (const release of releases) release();
     }
   }
 
@@ -95,13 +95,6 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
         throw error;
       });
     if (answer["action"] !== "accept") throw declined(required, tool);
-  }
-
-  function watch(pages: readonly Page[], onFinished: (id: string) => void): () => void {
-    const releases = pages.map(({ elicitationId: id }) => listen(id, () => onFinished(id)));
-    return () => {
-      for (const release of releases) release();
-    };
   }
 
   function listen(id: string, done: () => void): () => void {

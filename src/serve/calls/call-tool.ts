@@ -20,7 +20,7 @@ import { askForLogin, askForPages } from "./ask-for-login.js";
 import { type AllowedCall, decideCall, fallbackRule } from "./decide-call.js";
 import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
-import { type NextRound, type OpenedRound, openRound, sealRound } from "./request-state.js";
+import { type OpenedRound, openRound, sealQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { beginTask, createTaskProgress, type TaskProgress, withClientTasks } from "./task-progress.js";
 import { isApprovedRound, runOnce } from "./used-states.js";
@@ -229,21 +229,15 @@ function isSameMeta(meta: Fields | undefined, given: unknown): boolean {
 
 async function finish(
   context: RequestContext,
-  { fields, server, resultType }: CallOutcome,
+  outcome: CallOutcome,
   { wanted, entry }: { readonly wanted: WantedCall; readonly entry: CatalogEntry },
   isApproved: boolean,
   progress: TaskProgress | undefined,
 ): Promise<string> {
   const { client, facts, user, request } = context;
+  const { fields, server, resultType } = outcome;
   facts.server = server;
-  if (resultType === "input_required") {
-    facts.outcome = "waiting";
-    const { requestState } = fields;
-    const state = typeof requestState === "string" ? requestState : undefined;
-    const round: NextRound = { kind: "server", server, state, isApproved };
-    const sealed = { ...fields, requestState: sealRound(context, round, identityOf(wanted)) };
-    return resultText(client, sealed, { resultType });
-  }
+  if (resultType === "input_required") return sealQuestion(context, outcome, identityOf(wanted), isApproved);
   facts.outcome = fields["isError"] === true ? "error" : "ok";
   const isTask = resultType === "task" || request.params["task"] !== undefined;
   const tool = toolAt(user.port, entry, server);

@@ -19,7 +19,7 @@ import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
 import { checkRead, locateResource } from "./check-read.js";
 import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
-import { type NextRound, openRound, sealRound } from "./request-state.js";
+import { openRound, sealQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { openTask, visibleTasks, withClientTasks } from "./task-progress.js";
 import type { UserTask } from "./user-tasks.js";
@@ -227,13 +227,8 @@ async function finish(
 ): Promise<string> {
   const { client, facts } = context;
   if (resultType === "input_required") {
-    const { requestState } = fields;
-    const state = typeof requestState === "string" ? requestState : undefined;
-    const round: NextRound = { kind: "server", server, state };
-    facts.outcome = "waiting";
     const { ttlMs: _, cacheScope: __, ...question } = fields;
-    const sealed = { ...question, requestState: sealRound(context, round, identity) };
-    return resultText(client, sealed, { resultType });
+    return sealQuestion(context, { fields: question, server, resultType }, identity);
   }
   facts.outcome = "ok";
   if (task !== undefined) observeTask(context, task, fields);

@@ -5,7 +5,7 @@ import { AuthError } from "../../errors/auth-error.js";
 import { LightAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { Resends } from "../resends.js";
-import type { AuthorizedSend } from "./credentials/authorized-send.js";
+import type { AuthorizedSend } from "../server-transport.js";
 import { withUserHeaders } from "./message-headers.js";
 import { lightResponse, toResponse } from "./network/fetch-response.js";
 import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";

@@ -8,12 +8,12 @@ import { parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import { findResponse } from "../json-rpc-message.js";
 import type {
+  AuthorizedSend,
   GiveUpReason,
   ServerSendOptions,
   ServerTransport,
   TransportContext,
 } from "../server-transport.js";
-import type { AuthorizedSend } from "./credentials/authorized-send.js";
 import { Endpoint, type EndpointRequest } from "./endpoint.js";
 import { EndpointStreams } from "./endpoint-streams.js";
 import { explainErrorResponse } from "./error-response.js";

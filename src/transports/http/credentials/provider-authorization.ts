@@ -3,8 +3,8 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
 import { processWide } from "../../../util/process-wide.js";
+import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../server-transport.js";
 import { toHeaderRecord } from "../network/fetch-response.js";
-import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "./authorized-send.js";
 import { finishedScopes, logInByProvider } from "./provider-login.js";
 import { dropUnknownLifetimes } from "./token-lifetime.js";
 

@@ -6,7 +6,7 @@ import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { canParseUrl } from "../../../util/can-parse-url.js";
 import { onSharedAbort } from "../../../util/shared-abort.js";
-import type { AuthorizedSend } from "../credentials/authorized-send.js";
+import type { AuthorizedSend } from "../../server-transport.js";
 import { credentialsRefused, Exchange } from "../endpoint.js";
 import { type Discard, readSharedEvents, type SharedEventsHooks } from "../events/event-frames.js";
 import { withUserHeaders } from "../message-headers.js";
