@@ -176,16 +176,19 @@ export type {
   FormSchema,
   UrlElicitation,
 } from "./protocol/server-requests/elicitation-request.js";
-export type { RequestOrigin } from "./protocol/server-requests/request-origin.js";
 export type { Root, RootsOption } from "./protocol/server-requests/roots.js";
+export type { RequestOrigin } from "./protocol/server-requests/run-callback.js";
 export type {
   SamplingAnswer,
   SamplingHandler,
   SamplingOption,
   SamplingRequest,
 } from "./protocol/server-requests/sampling.js";
-export type { ServerLogEntry, ServerLogListener } from "./protocol/server-requests/server-log.js";
-export type { ServerRequestOptions } from "./protocol/server-requests/server-request-options.js";
+export type {
+  ServerLogEntry,
+  ServerLogListener,
+  ServerRequestOptions,
+} from "./protocol/server-requests/server-request-options.js";
 export type { TaskStatus, TaskStatusName } from "./protocol/tasks.js";
 export type { ServerSource, SourcePreference } from "./registry/build-entry.js";
 export type { UnpackedMcpb } from "./registry/bundle-command.js";

@@ -4,7 +4,7 @@ import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import { slowStart } from "../protocol/connect-timeout.js";
+import { slowStart } from "../protocol/handshake.js";
 
 /** The server was disconnected by the program, or is disabled. */
 export function serverDown({ name, enabled }: ServerConfig): ConnectionError {

@@ -6,7 +6,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { RememberedEra } from "../protocol/era-memory.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { didYouMean, suggest } from "../util/suggest.js";
-import type { ConnectionParts } from "./connection-parts.js";
+import type { ConnectionParts } from "./connection-state.js";
 import { type ConnectOptions, ServerConnection } from "./server-connection.js";
 
 /**
@@ -175,4 +175,32 @@ export class ConnectionPool {
     await Promise.all([...(this.#eras?.keys() ?? [])].map((name) => this.#wake(name)));
     await Promise.all([...this.created(), ...this.#leaving].map((connection) => connection.disconnect()));
   }
+}
+
+/** Starts the timers, which do not keep the process alive, and returns a function that stops them. */
+export function startUpkeep(
+  pool: Pick<ConnectionPool, "created">,
+  { healthCheckMs, idleTimeoutMs }: Record<"healthCheckMs" | "idleTimeoutMs", number | undefined>,
+): () => void {
+  const timers: ReturnType<typeof setInterval>[] = [];
+  const every = (ms: number, task: (connection: ServerConnection) => void) => {
+    const timer = setInterval(() => pool.created().forEach(task), ms);
+    if (typeof timer === "object") timer.unref?.();
+    timers.push(timer);
+  };
+  if (healthCheckMs !== undefined) every(healthCheckMs, (connection) => void checkHealth(connection));
+  if (idleTimeoutMs !== undefined) {
+    every(Math.max(50, idleTimeoutMs / 4), (connection) => {
+      const isIdle = connection.session !== undefined && connection.usage.idleMs >= idleTimeoutMs;
+      if (isIdle) connection.disconnect("idleness").catch(() => {});
+    });
+  }
+  return () => timers.forEach(clearInterval);
+}
+
+/** Pings a ready server, and tries to connect a failed one again, which counts as an attempt. */
+async function checkHealth(connection: ServerConnection): Promise<void> {
+  if (connection.state.status !== "failed") return connection.checkHealth();
+  // The state of the connection contains the error.
+  await connection.connect().catch(() => {});
 }

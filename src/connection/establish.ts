@@ -5,9 +5,9 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { RememberedEra, SsePath } from "../protocol/era-memory.js";
 import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
-import type { ConnectionParts } from "./connection-parts.js";
+import type { ConnectionParts } from "./connection-state.js";
 
-export interface EstablishOptions {
+interface EstablishOptions {
   config: ServerConfig;
   parts: ConnectionParts;
   lastEra: RememberedEra | undefined;
@@ -79,7 +79,12 @@ async function attempt(
     options.onConnected(session);
     await parts.discover(session, signal);
     // The server used to have lists and now has none: it has changed, so its era is negotiated again.
-    if (session.unproven && !parts.isLean) throw changedServer(config.name);
+    if (session.unproven && !parts.isLean)
+      throw new ConnectionError({
+        code: "HANDSHAKE_FAILED",
+        server: config.name,
+        what: "The server has none of the lists that it is remembered for",
+      });
     if (config.protocol === "auto" && remembered === undefined && verdict !== undefined) {
       await parts.eras.remember(config, verdict);
     }
@@ -101,13 +106,6 @@ function joinTaps(first: OpenOptions["tap"], second: MessageTap | undefined): Op
     second(direction, message);
   };
 }
-
-const changedServer = (server: string): ConnectionError =>
-  new ConnectionError({
-    code: "HANDSHAKE_FAILED",
-    server,
-    what: "The server has none of the lists that it is remembered for",
-  });
 
 /** The era of such a server is negotiated every time; otherwise an upgrade would go unnoticed. */
 function declaresNothing(remembered: RememberedEra): boolean {

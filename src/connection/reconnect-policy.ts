@@ -113,7 +113,7 @@ export class RestartBudget {
   limit(): ConnectionError | undefined {
     const { maxAttempts } = this.#config.reconnect;
     if (maxAttempts !== undefined && this.#count >= maxAttempts)
-      return attemptsUsedUp(this.#config, { maxAttempts, last: this.#last });
+      return attemptsUsedUp(this.#config, maxAttempts, this.#last);
     if (!isProcess(this.#config)) return undefined;
     const now = this.#now();
     this.#starts = this.#starts.filter((at) => now - at < START_WINDOW_MS);
@@ -154,10 +154,7 @@ export class RestartBudget {
 }
 
 /** Keeps what the last failure of the process says. */
-function restartLimit(
-  server: string,
-  { what, next, last }: { what: string; next: string; last: ToolportError | undefined },
-): ConnectionError {
+function restartLimit(server: string, what: string, next: string, last?: ToolportError): ConnectionError {
   const details = last instanceof ConnectionError ? last : undefined;
   return new ConnectionError({
     code: "RESTART_LIMIT",
@@ -177,22 +174,17 @@ const connectYourself = (server: string): string =>
 
 function startedTooOften(server: string, last: ToolportError | undefined): ConnectionError {
   const seconds = START_WINDOW_MS / 1_000;
-  return restartLimit(server, {
-    what: `The server was started ${MAX_STARTS} times within ${seconds} s and ended every time`,
-    next: `${connectYourself(server)}, or call again after ${seconds} s`,
-    last,
-  });
+  const what = `The server was started ${MAX_STARTS} times within ${seconds} s and ended every time`;
+  return restartLimit(server, what, `${connectYourself(server)}, or call again after ${seconds} s`, last);
 }
 
 function attemptsUsedUp(
   config: Pick<ServerConfig, "name" | "kind">,
-  { maxAttempts, last }: { maxAttempts: number; last: ToolportError | undefined },
+  maxAttempts: number,
+  last: ToolportError | undefined,
 ): ConnectionError {
   const [option, done] = isProcess(config) ? ["restart", "started again"] : ["reconnect", "connected again"];
   const times = maxAttempts === 1 ? "once" : `${maxAttempts} times`;
-  return restartLimit(config.name, {
-    what: `The server may be ${done} ${times} (${option}.maxAttempts) until it stays ready for ${STABLE_AFTER_MS / 1_000} s, and that is used up`,
-    next: connectYourself(config.name),
-    last,
-  });
+  const what = `The server may be ${done} ${times} (${option}.maxAttempts) until it stays ready for ${STABLE_AFTER_MS / 1_000} s, and that is used up`;
+  return restartLimit(config.name, what, connectYourself(config.name), last);
 }

@@ -8,7 +8,7 @@ import { afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { Resends } from "../transports/resends.js";
 import { pause } from "../util/sleep.js";
-import type { WaitOptions } from "./connection-parts.js";
+import type { WaitOptions } from "./connection-state.js";
 
 /** Whether a connection is in use, and how long it has been idle. */
 export class Usage {
@@ -125,7 +125,7 @@ export async function runOnSession<Result>(
       // After an abort, the caller gets the reason of its own signal.
       if (signal?.aborted) throw error;
       const failure = error as ToolportError;
-      await heal(connection, { failure, session, options });
+      await heal(connection, failure, session, options);
       try {
         return await operation(await acquire());
       } catch (later) {
@@ -141,25 +141,21 @@ export async function runOnSession<Result>(
   }
 }
 
-interface FailedRun {
-  readonly failure: ToolportError;
-  readonly session: Session;
-  readonly options: RunOptions;
-}
-
 /** Throws the error, unless the operation may run once more on another session. */
-async function heal(connection: SessionOwner, { failure, session, options }: FailedRun): Promise<void> {
+async function heal(
+  connection: SessionOwner,
+  failure: ToolportError,
+  session: Session,
+  options: RunOptions,
+): Promise<void> {
   // The transport closes slightly before the session does, and only the session knows the cause: wait for it briefly.
   if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
   const isOtherEra = session.unproven && isRefusedEra(failure);
   if (isOtherEra) await connection.renegotiate(session, failure);
   else if (isLost(failure, session)) connection.renew(session, failure);
-  const safe = failure.outcome === "unsent" || options.repeatable;
-  if (!safe || !(isOtherEra || isWayError(failure, session)) || !mayResend(options, failure, session))
-    throw retryableIfLost(failure, session);
-}
-
-function mayResend({ resends }: RunOptions, failure: ToolportError, session: Session): boolean {
-  if (resends === undefined) return true;
-  return isSessionLost(failure, session) ? resends.takeHealing() : resends.take();
+  const isSafe = failure.outcome === "unsent" || options.repeatable;
+  const isWorthIt = isSafe && (isOtherEra || isWayError(failure, session));
+  const { resends } = options;
+  const take = () => (isSessionLost(failure, session) ? resends?.takeHealing() : resends?.take());
+  if (!isWorthIt || take() === false) throw retryableIfLost(failure, session);
 }

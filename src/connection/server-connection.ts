@@ -8,14 +8,15 @@ import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";
-import type { ConnectionParts, WaitOptions } from "./connection-parts.js";
 import {
+  type ConnectionParts,
   type ConnectionState,
   errorOf,
   type ReadyState,
   type StateChange,
   stateAfter,
   TRANSITIONS,
+  type WaitOptions,
 } from "./connection-state.js";
 import { type Established, establish } from "./establish.js";
 import { findLoss, mayBeReplacedAtOnce, PING_LIMIT_MS, waitForSign } from "./health-check.js";

@@ -6,8 +6,7 @@ import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/config-error.js";
 import { serverIdentity } from "../state/server-keys.js";
-import type { AuthorizedSend } from "../transports/http/credentials/authorized-send.js";
-import type { HttpClient } from "../transports/server-transport.js";
+import type { AuthorizedSend, HttpClient } from "../transports/server-transport.js";
 import type { SharedParts } from "./shared-parts.js";
 import { authEvents } from "./wire-events.js";
 

@@ -9,7 +9,7 @@ import { ArtifactStore } from "../execution/artifacts/artifact-store.js";
 import { CALL_LISTENERS_AT_ONCE, createCallObserver, type ObserveCall } from "../execution/listeners.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
-import { logToLogger } from "../protocol/server-requests/server-log.js";
+import { logToLogger } from "../protocol/server-requests/server-request-options.js";
 import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
 import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
 import { debugChannel } from "../telemetry/debug-channel.js";

@@ -1,9 +1,9 @@
 /** Connections to legacy servers for the clients of a gateway: such a server learns the capabilities of a client only once. */
 import { shareSecrets } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import type { ConnectionParts } from "../connection/connection-parts.js";
+import { startUpkeep } from "../connection/connection-pool.js";
+import type { ConnectionParts } from "../connection/connection-state.js";
 import { ServerConnection, type WaitOptions } from "../connection/server-connection.js";
-import { startUpkeep } from "../connection/upkeep.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { type Era, withoutTasks } from "../protocol/era.js";
 import type { Relay } from "../protocol/relay.js";

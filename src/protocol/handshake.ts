@@ -1,10 +1,9 @@
 /** The handshake in either era, and what the server says about itself. */
 import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { type Fields, isRecord } from "../util/is-record.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { connectTimeout } from "./connect-timeout.js";
 import {
   type ClientIdentity,
   type Era,
@@ -14,7 +13,7 @@ import {
   SERVER_INFO_META_KEY,
 } from "./era.js";
 import type { RememberedEra } from "./era-memory.js";
-import { initialize, type NegotiationOptions, negotiate } from "./negotiate.js";
+import { failed, initialize, type NegotiationOptions, negotiate, notModern } from "./negotiate.js";
 import type { RequestChannel } from "./request-channel.js";
 
 export interface Handshake {
@@ -71,17 +70,15 @@ async function runHandshake(channel: RequestChannel, options: HandshakeOptions):
   };
   if (remembered?.era === "legacy" && remembered.resume !== undefined) {
     channel.resumeSession(remembered.resume.sessionId);
-    return legacy(remembered.resume.result, { config, isCertain: true });
+    return legacy(remembered.resume.result, config);
   }
   if (remembered?.era === "modern") return modern(remembered.discover, config);
   if (remembered?.era === "legacy" || isLegacyOnly(config))
-    return legacy(await initialize(channel, negotiation), { config, isCertain: true });
-  const verdict = await negotiate(channel, {
-    ...negotiation,
-    isLegacyAllowed: !isModernPin(config.protocol),
-  });
+    return legacy(await initialize(channel, negotiation), config);
+  const isLegacyAllowed = !isModernPin(config.protocol);
+  const verdict = await negotiate(channel, { ...negotiation, isLegacyAllowed });
   if (verdict.era === "modern") return modern(verdict.discover, config);
-  return legacy(verdict.initializeResult, { config, isCertain: verdict.isCertain });
+  return legacy(verdict.initializeResult, config, verdict.isCertain);
 }
 
 /** The configuration requires a modern revision. */
@@ -102,26 +99,13 @@ function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }:
   const offered = discover["supportedVersions"] as readonly string[];
   const known = typeof protocol === "object" ? [protocol.pin] : MODERN_VERSIONS;
   const protocolVersion = known.find((version) => offered.includes(version));
-  if (protocolVersion === undefined)
-    throw failed(
-      name,
-      `The server does not support ${known.join(" or ")}`,
-      'Remove `protocol`, or set it to "auto"',
-    );
+  if (protocolVersion === undefined) throw notModern(name, known);
   const meta = asRecord(discover["_meta"]);
-  return {
-    era: "modern",
-    protocolVersion,
-    ...aboutServer(discover, meta[SERVER_INFO_META_KEY]),
-    result: discover,
-    isCertain: true,
-  };
+  const about = aboutServer(discover, meta[SERVER_INFO_META_KEY]);
+  return { era: "modern", protocolVersion, ...about, result: discover, isCertain: true };
 }
 
-function legacy(
-  initializeResult: unknown,
-  { config, isCertain }: { config: ServerConfig; isCertain: boolean },
-): Handshake {
+function legacy(initializeResult: unknown, config: ServerConfig, isCertain = true): Handshake {
   const result = asRecord(initializeResult);
   const { protocolVersion } = result;
   const known = legacyVersions(config);
@@ -146,11 +130,28 @@ function aboutServer(result: Readonly<Record<string, unknown>>, info: unknown) {
   };
 }
 
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
+const asRecord = (value: unknown): Fields => (isRecord(value) ? value : {});
 
-function failed(server: string, what: string, next: string): ConnectionError {
-  return new ConnectionError({ code: "HANDSHAKE_FAILED", server, what, next });
+/** Programs that may download a package before they run it. */
+const RUNNER = /(?:^|[\\/])(?<name>npx|pnpx|bunx|uvx|pipx|npm|pnpm|yarn|bun|uv|deno)(?:\.cmd|\.exe)?$/i;
+
+function connectTimeout(config: ServerConfig, timeoutMs: number, cause?: unknown): ToolCallError {
+  return new ToolCallError({
+    code: "TIMEOUT",
+    server: config.name,
+    phase: "connect",
+    what: `The server was not connected within ${Math.round(timeoutMs)} ms`,
+    next: `Raise connectTimeoutMs (--timeout on the command line)${slowStart(config)}`,
+    retryable: true,
+    outcome: "unsent",
+    cause,
+  });
+}
+
+/** Why the first start of the server may take longer; appended to the advice of an error. */
+export function slowStart(config: ServerConfig): string {
+  if (config.kind === "docker") return ": the image may have to be downloaded first";
+  const runner = config.kind === "stdio" ? RUNNER.exec(config.command)?.groups?.["name"] : undefined;
+  if (runner !== undefined) return `: the first run of ${runner} downloads the package`;
+  return ", or check that it is an MCP server";
 }

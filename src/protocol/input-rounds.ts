@@ -6,6 +6,7 @@
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown } from "../errors/toolport-error.js";
+import { isRecord } from "../util/is-record.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
 import { timerMs } from "../util/timers.js";
@@ -121,9 +122,8 @@ export function readInput(result: unknown, parts: Asked): Input {
     throw fault(parts, "sent a requestState that is not a string", result);
   if (requestState !== undefined && byteLength(requestState) > MAX_STATE_BYTES)
     throw fault(parts, `sent a requestState of more than ${MAX_STATE_BYTES} bytes`);
-  if (typeof inputRequests !== "object" || inputRequests === null || Array.isArray(inputRequests))
-    throw fault(parts, "sent inputRequests that are not an object", result);
-  const requests = Object.entries(inputRequests as Record<string, unknown>).map(([name, request]) => {
+  if (!isRecord(inputRequests)) throw fault(parts, "sent inputRequests that are not an object", result);
+  const requests = Object.entries(inputRequests).map(([name, request]) => {
     if (isRequest(request)) return [name, request] as const;
     throw fault(parts, "sent inputRequests that are not requests", result);
   });
@@ -132,23 +132,17 @@ export function readInput(result: unknown, parts: Asked): Input {
   return { requests, requestState };
 }
 
-function isRequest(value: unknown): value is ServerRequest {
-  if (typeof value !== "object" || value === null) return false;
-  const { method, params } = value as { method?: unknown; params?: unknown };
-  return (
-    typeof method === "string" && (params === undefined || (typeof params === "object" && params !== null))
-  );
-}
+const isRequest = (value: unknown): value is ServerRequest =>
+  isRecord(value) &&
+  typeof value["method"] === "string" &&
+  (value["params"] === undefined || Object(value["params"]) === value["params"]);
 
 /** Skips the encoding of short text: UTF-8 needs at most three bytes per UTF-16 unit. */
 const byteLength = (text: string): number =>
   text.length * 3 <= MAX_STATE_BYTES ? text.length : new TextEncoder().encode(text).length;
 
-interface CollectedInput {
-  /** What only a person can answer; empty unless the request is suspendable. */
-  readonly requests: InputPause["requests"];
-  readonly responses: Readonly<Record<string, unknown>>;
-}
+/** The requests are those that only a person can answer; empty unless the request is suspendable. */
+type CollectedInput = Pick<InputPause, "requests" | "responses">;
 
 async function collect(
   requests: Input["requests"],

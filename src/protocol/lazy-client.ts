@@ -6,7 +6,6 @@
  * need it.
  */
 
-import type * as Sdk from "@modelcontextprotocol/client";
 import type { Client, ClientOptions, DiscoverResult } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import {
@@ -18,7 +17,7 @@ import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";
 
-export interface LazyClientParts {
+interface LazyClientParts {
   readonly channel: RequestChannel;
   readonly config: ServerConfig;
   readonly identity: ClientIdentity;
@@ -29,15 +28,10 @@ export interface LazyClientParts {
   readonly prepare: (client: Client) => void;
 }
 
-export interface LazyClient {
-  /** The connected client, shared by all callers. */
-  get(): Promise<Client>;
-  /** Closes the client if it was created. */
-  close(): Promise<void>;
-}
+export type LazyClient = ReturnType<typeof createLazyClient>;
 
 /** The channel also creates the client when the server sends a request that only the client can answer. */
-export function createLazyClient(parts: LazyClientParts): LazyClient {
+export function createLazyClient(parts: LazyClientParts) {
   const { channel } = parts;
   let joining: Promise<Client> | undefined;
   let joined: Client | undefined;
@@ -58,8 +52,10 @@ export function createLazyClient(parts: LazyClientParts): LazyClient {
   // Ignore failures: only the requests of the server need the client.
   channel.sdkTransport.onneeded = () => void get().catch(() => {});
   return {
+    /** The connected client, shared by all callers. */
     get,
-    async close() {
+    /** Closes the client if it was created. */
+    async close(): Promise<void> {
       channel.sdkTransport.onneeded = undefined;
       // Do not wait for a client that is still connecting: if it rejects the server's handshake result, that takes a minute.
       // Closing the channel ends it.
@@ -90,7 +86,8 @@ async function createClient({
   // Its `listChanged` handlers would replace those of Toolport, which would then miss changes.
   const { listChanged: _, ...given } = config.clientOptions?.reveal() ?? {};
   const [{ Client }, jsonSchemaValidator] = await Promise.all([
-    loadSdk(),
+    // With the first client: its import takes longer than that of all of Toolport.
+    import("@modelcontextprotocol/client"),
     // The SDK's default validator compiles code, and a hostile pattern can block it.
     given.jsonSchemaValidator ?? createSdkValidator(validator ?? createSchemaValidator()),
   ]);
@@ -102,16 +99,4 @@ async function createClient({
     supportedProtocolVersions: [...legacyVersions(config)],
   };
   return new Client(identity.clientInfo, options);
-}
-
-let loading: Promise<typeof Sdk> | undefined;
-
-/** Loads the SDK with the first client: its import takes longer than that of all of Toolport. */
-function loadSdk(): Promise<typeof Sdk> {
-  loading ??= import("@modelcontextprotocol/client").catch((error: unknown) => {
-    // Try again at the next connection: the failure may be temporary, such as too many open files.
-    loading = undefined;
-    throw error;
-  });
-  return loading;
 }

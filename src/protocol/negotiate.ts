@@ -49,27 +49,18 @@ type Discovery =
 const supports = (list: unknown): boolean =>
   Array.isArray(list) && MODERN_VERSIONS.some((v) => list.includes(v));
 
-const isRevision = (version: unknown): version is string => typeof version === "string";
-
 /** The server supports only modern revisions that are unknown here: `initialize` would fail as well. */
-function supportsOtherModern(supported: unknown): boolean {
-  return (
-    Array.isArray(supported) && supported.some((version) => isRevision(version) && isModernVersion(version))
-  );
-}
+const supportsOtherModern = (list: unknown): boolean =>
+  Array.isArray(list) && list.some((version) => typeof version === "string" && isModernVersion(version));
 
 /** Over HTTP, legacy servers reject unknown methods with a status. 401, 403 and 5xx say nothing about the era. */
 function isUnsupportedByStatus(error: unknown): error is ConnectionError {
   if (!(error instanceof ConnectionError)) return false;
   const { code, status = 0 } = error;
-  if (code === "UNREACHABLE") return isInBrowser();
-  return code === "HTTP_STATUS" && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
-}
-
-/** A browser may block the headers of modern requests (CORS) without naming the reason. */
-function isInBrowser(): boolean {
+  // A browser may block the headers of modern requests (CORS) without naming the reason.
   const { window, document } = globalThis as { window?: unknown; document?: unknown };
-  return window !== undefined && document !== undefined;
+  if (code === "UNREACHABLE") return window !== undefined && document !== undefined;
+  return code === "HTTP_STATUS" && status >= 400 && status < 500 && ![401, 403, 408, 429].includes(status);
 }
 
 /** Sends `server/discover`; once more if the error names a revision that both sides support (-32022). */
@@ -100,7 +91,12 @@ async function discover(
       return mayRepeat ? discover(channel, options, false) : { modern: undefined, error };
     }
     if (error.rpcCode === UNSUPPORTED_VERSION && supportsOtherModern(supported))
-      throw noCommonVersion(server, supported, error);
+      throw failed(
+        server,
+        `The server supports ${JSON.stringify(supported)}, and Toolport supports none of these revisions`,
+        "Update Toolport, or the server",
+        error,
+      );
     return { modern: undefined, error };
   }
 }
@@ -141,7 +137,7 @@ export async function negotiate(channel: RequestChannel, options: NegotiationOpt
     const first = await Promise.race([discovering, silence]);
     if (first !== "silent") {
       if (first.modern !== undefined) return { era: "modern", discover: first.modern };
-      if (!isLegacyAllowed) throw notModern(server, first.error);
+      if (!isLegacyAllowed) throw notModern(server, MODERN_VERSIONS, first.error);
       return { era: "legacy", initializeResult: await initialize(channel, racing), isCertain: true };
     }
     isRace = true;
@@ -180,25 +176,13 @@ async function firstSuccess(
   }
 }
 
-function notModern(server: string, cause: ToolportError | undefined): ConnectionError {
-  return new ConnectionError({
-    code: "HANDSHAKE_FAILED",
-    server,
-    what: `The server does not support ${MODERN_VERSIONS.join(" or ")}`,
-    next: 'Remove `protocol`, or set it to "auto"',
-    cause,
-  });
+export function notModern(server: string, wanted: readonly string[], cause?: ToolportError): ConnectionError {
+  const what = `The server does not support ${wanted.join(" or ")}`;
+  return failed(server, what, 'Remove `protocol`, or set it to "auto"', cause);
 }
 
-function noCommonVersion(server: string, supported: unknown, cause: unknown): ConnectionError {
-  return new ConnectionError({
-    code: "HANDSHAKE_FAILED",
-    server,
-    what: `The server supports ${JSON.stringify(supported)}, and Toolport supports none of these revisions`,
-    next: "Update Toolport, or the server",
-    cause,
-  });
-}
+export const failed = (server: string, what: string, next: string, cause?: unknown): ConnectionError =>
+  new ConnectionError({ code: "HANDSHAKE_FAILED", server, what, next, cause });
 
 function noResponse(server: string): ConnectionError {
   return new ConnectionError({

@@ -13,17 +13,16 @@ import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { createChangeWatch } from "./change-watch.js";
+import { ChangeWatch } from "./change-watch.js";
 import type { InvalidMessageSource } from "./channel-errors.js";
-import { createSession } from "./create-session.js";
 import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
 import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
-import { type Handshake, handshake, isModernPin } from "./handshake.js";
+import { handshake, isModernPin } from "./handshake.js";
 import { createLazyClient } from "./lazy-client.js";
 import { RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
-import type { Session } from "./session.js";
+import { Session } from "./session.js";
 
 export interface OpenOptions {
   config: ServerConfig;
@@ -43,6 +42,7 @@ export interface OpenOptions {
   timeoutMs: number;
   /** Whether a server that ended at the probe of its era may be started again. @default yes */
   mayStartAgain?: (() => boolean) | undefined;
+  /** How long a server over stdio may stay silent before the client also sends `initialize`. */
   silenceMs?: number | undefined;
   signal: AbortSignal;
   /** Observes every message. Calls are slower with it. */
@@ -74,7 +74,10 @@ interface Attempt {
 }
 
 export async function openSession(given: OpenOptions): Promise<OpenedSession> {
-  const options = { ...given, identity: identityFor(given) };
+  const { capabilities } = given.identity;
+  // With those of the server's own `clientOptions`.
+  const more = given.config.clientOptions?.reveal().capabilities;
+  const options = { ...given, identity: { ...given.identity, capabilities: { ...capabilities, ...more } } };
   const errors: ToolportError[] = [];
   for (const attempt of attempts(options)) {
     const last = errors.at(-1);
@@ -89,13 +92,6 @@ export async function openSession(given: OpenOptions): Promise<OpenedSession> {
     }
   }
   throw summary(options.config, errors);
-}
-
-/** Adds the capabilities of the server's own `clientOptions`. */
-function identityFor({ config, identity }: OpenOptions): ClientIdentity {
-  const more = config.clientOptions?.reveal().capabilities;
-  if (more === undefined) return identity;
-  return { ...identity, capabilities: { ...identity.capabilities, ...more } };
 }
 
 function* attempts({ config, remembered, mayStartAgain }: OpenOptions): Generator<Attempt> {
@@ -204,27 +200,19 @@ async function open(options: OpenOptions): Promise<Opened> {
     return opened;
   } catch (error) {
     // A broken pipe is seen before the exit of its process: wait for the exit code and the last lines of stderr.
-    if (channel !== undefined && isClosed(error))
+    if (channel !== undefined && error instanceof ConnectionError && error.code === "CLOSED")
       await Promise.race([channel.closed, pause(CLOSING_MS, signal)]).catch(() => {});
     discard();
-    throw explain(error, transport, config.name);
+    const converted = toToolportError(error, { server: config.name, phase: "connect" });
+    // The transport's own close error is more specific than "closed".
+    const isVague = ["CLOSED", "HANDSHAKE_FAILED", "UNEXPECTED"].includes(converted.code);
+    throw (isVague ? transport?.closeError : undefined) ?? converted;
   } finally {
     signal.removeEventListener("abort", discard);
   }
 }
 
 const CLOSING_MS = 1_000;
-
-const isClosed = (error: unknown): boolean => error instanceof ConnectionError && error.code === "CLOSED";
-
-/** Prefers the transport's own close error, which is more specific than "closed". */
-function explain(error: unknown, transport: ServerTransport | undefined, server: string): ToolportError {
-  const converted = toToolportError(error, { server, phase: "connect" });
-  const known = transport?.closeError;
-  return known !== undefined && ["CLOSED", "HANDSHAKE_FAILED", "UNEXPECTED"].includes(converted.code)
-    ? known
-    : converted;
-}
 
 async function connect(
   channel: RequestChannel,
@@ -234,7 +222,7 @@ async function connect(
   const { config, identity, remembered, validator, serverRequests = noServerRequests } = options;
   // Attach before the handshake: the server may send messages as soon as it is complete.
   const requests = serverRequests.attach(channel, config.name);
-  const watch = createChangeWatch(channel);
+  const watch = new ChangeWatch(channel);
   transport.onstream = (state) => watch.streamChanged(state);
   // Without it, the subscription of an aborted attempt to connect would be tried again for good.
   void channel.closed.then(() => watch.close());
@@ -269,8 +257,11 @@ async function connect(
     if (logLevel !== undefined) setLogLevel(channel, capabilities, logLevel);
     requests.opened();
   }
-  if (!config.reconnect.enabled) channel.adviceAfterLoss = reconnectYourself(config);
-  const session = createSession({
+  if (!config.reconnect.enabled) {
+    const option = config.kind === "stdio" || config.kind === "docker" ? "restart" : "reconnect";
+    channel.adviceAfterLoss = `Toolport does not reconnect because ${option}.enabled is false. Call connectServer to connect again`;
+  }
+  const session = new Session({
     transport: config.kind,
     server: config.name,
     handshake: done,
@@ -283,19 +274,15 @@ async function connect(
     urlElicitations,
     calls: requests.calls,
     unproven: remembered?.era === "modern",
-    openStream: () => transport.listen?.() ?? noStream,
+    openStream: () => transport.listen?.() ?? (() => {}),
     endSession: () => transport.endSession?.() ?? Promise.resolve(),
   });
-  return { session, verdict: done.isCertain ? verdictOf(done) : undefined };
+  const verdict: EraVerdict = era === "modern" ? { era, discover: done.result } : { era };
+  return { session, verdict: done.isCertain ? verdict : undefined };
 }
-
-const noStream = (): void => {};
 
 const canChange = ({ tools, resources, prompts }: ServerCapabilities): boolean =>
   [tools, resources, prompts].some((list) => list?.listChanged === true);
-
-const reconnectYourself = ({ kind }: ServerConfig): string =>
-  `Toolport does not reconnect because ${kind === "stdio" || kind === "docker" ? "restart" : "reconnect"}.enabled is false. Call connectServer to connect again`;
 
 /** The SDK's client may reject a handshake result that Toolport accepts, and then hang. */
 const CLIENT_MS = 2_000;
@@ -304,9 +291,6 @@ async function waitBriefly(work: Promise<unknown>, signal: AbortSignal): Promise
   const onTimeout = () => new Error("The SDK's client is not connected yet");
   await withDeadline(work, { timeoutMs: CLIENT_MS, signal, onTimeout }).catch(() => {});
 }
-
-const verdictOf = ({ era, result }: Handshake): EraVerdict =>
-  era === "modern" ? { era, discover: result } : { era };
 
 /** Advertises nothing. A server that requests something anyway gets an error that names the missing option. */
 const noServerRequests = createServerRequests({ report() {} });

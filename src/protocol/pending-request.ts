@@ -46,13 +46,6 @@ export interface RequestContext {
   silent(): void;
 }
 
-interface Init {
-  id: string;
-  method: string;
-  limits: RequestLimits;
-  context: RequestContext;
-}
-
 /** Progress is passed on without a limit up to this count, then at most once per `REPORT_EVERY_MS`. */
 const UNLIMITED_REPORTS = 1_000;
 const REPORT_EVERY_MS = 10;
@@ -85,7 +78,12 @@ export class PendingRequest implements TimedRequest {
   #reject!: (error: unknown) => void;
   #stopListening: (() => void) | undefined;
 
-  constructor({ id, method, limits, context }: Init) {
+  constructor({
+    id,
+    method,
+    limits,
+    context,
+  }: { id: string; method: string; limits: RequestLimits; context: RequestContext }) {
     this.id = id;
     this.#method = method;
     this.#limits = limits;
@@ -245,10 +243,6 @@ export class PendingRequest implements TimedRequest {
   }
 }
 
-export interface Identified {
-  readonly id: string;
-}
-
 /** A power of two: members with distinct slots keep distinct slots when the table doubles. */
 const MIN_SLOTS = 64;
 /** An empty table with more slots than this shrinks. */
@@ -260,7 +254,7 @@ const MAX_SLOTS_KEPT = 4_096;
  * Replaces a `Map`, which leaks under high churn: it reallocates its backing store every few dozen changes, each old store
  * keeps the next one alive, and entries survive until a full garbage collection.
  */
-export class IdTable<Member extends Identified> {
+export class IdTable<Member extends { readonly id: string }> {
   readonly #prefix: string;
   #members: (Member | undefined)[] = emptySlots(MIN_SLOTS);
   #lastNumber = 0;

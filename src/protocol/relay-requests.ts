@@ -1,9 +1,9 @@
 /** Sends the requests of a gateway's clients on one session, in either era. */
-import { askClient, assertDeclared } from "./ask-client.js";
+
 import { LOG_LEVEL_META_KEY, withCapabilities } from "./era.js";
 import type { Handshake } from "./handshake.js";
 import { needsInput, readInput, runInputRounds } from "./input-rounds.js";
-import type { Relay } from "./relay.js";
+import { askClient, assertDeclared, type Relay } from "./relay.js";
 import { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
@@ -11,7 +11,7 @@ import { completeResult, hasResultType, markDependsOnInput } from "./session-res
 
 type Fields = Record<string, unknown>;
 
-export interface RelayRequestParts {
+interface RelayRequestParts {
   readonly server: string;
   readonly handshake: Handshake;
   readonly channel: RequestChannel;
@@ -40,31 +40,22 @@ export class RelayRequests {
   constructor(parts: RelayRequestParts) {
     this.#parts = parts;
     const { server, channel } = parts;
-    this.#calls = parts.calls ?? new RelayedCalls({ server, channel, shared: { hasTurns: false } });
+    this.#calls = parts.calls ?? new RelayedCalls(server, channel, { hasTurns: false });
   }
 
   async request(method: string, given: Fields, relay: Relay, limits: ChannelRequestOptions): Promise<Fields> {
     const { calls, handshake } = this.#parts;
     const isModern = handshake.era === "modern";
     const request = { method, params: relayParams(given, relay), relay, startedAt: performance.now() };
-    const options = isModern
-      ? {
-          ...limits,
-          envelope: relayEnvelope(this.#parts.channel.envelope ?? {}, relay),
-          skipsMetaDefaults: true,
-        }
-      : limits;
+    const envelope = isModern ? relayEnvelope(this.#parts.channel.envelope ?? {}, relay) : undefined;
+    const options = isModern ? { ...limits, envelope, skipsMetaDefaults: true } : limits;
     // A server without the capability sends no log messages.
     const canLog = isModern || handshake.capabilities.logging !== undefined;
     if (!isModern && canLog && relay.logLevel !== undefined) await this.#calls.lowerLevel(relay.logLevel);
     // No question of a modern server can be for this client: it answers them with the next request.
     const isTracked = (canLog && relay.onLog !== undefined) || (!isModern && calls !== undefined);
-    return isTracked ? this.#sendTracked(request, options) : this.#send(request, options);
-  }
-
-  #sendTracked(request: RelayedRequest, options: ChannelRequestOptions): Promise<Fields> {
-    const { method, params, relay } = request;
-    const taskId = method === "tasks/result" ? String(params["taskId"]) : undefined;
+    if (!isTracked) return this.#send(request, options);
+    const taskId = method === "tasks/result" ? String(given["taskId"]) : undefined;
     const send = (own: ChannelRequestOptions) => this.#send(request, own);
     return this.#calls.run({ method, taskId, relay, options, send, track: this.#parts.track });
   }

@@ -6,8 +6,7 @@ import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
 import { SlotList, type Slotted } from "../util/slot-list.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { askClient, progressTokenOf } from "./ask-client.js";
-import type { Relay, RelayedQuestion } from "./relay.js";
+import { askClient, progressTokenOf, type Relay, type RelayedQuestion } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 
@@ -36,14 +35,7 @@ export interface RelayedRun {
   readonly send: (options: ChannelRequestOptions) => Promise<Fields>;
 }
 
-interface RelayedCallsParts {
-  readonly server: string;
-  readonly channel: RequestChannel;
-  /** Shared by all connections for the same clients. */
-  readonly shared: SharedRelayState;
-}
-
-/** What outlives a connection. */
+/** What outlives a connection: shared by all connections for the same clients. */
 export interface SharedRelayState {
   /** The request for which the connection is opened: many servers ask for the roots before the first call arrives. */
   opener?: Relay | undefined;
@@ -64,7 +56,7 @@ const MAX_QUESTIONS = 16;
 const SET_LEVEL_MS = 10_000;
 
 export class RelayedCalls {
-  readonly #parts: RelayedCallsParts;
+  readonly #parts: { server: string; channel: RequestChannel; shared: SharedRelayState };
   readonly #calls = new SlotList<RelayedCall>();
   /** The connection was opened with the capabilities of the clients, so the server's questions are for them. */
   #isAnswering = false;
@@ -75,9 +67,9 @@ export class RelayedCalls {
   /** The lowest level that a client asked for, and the request that sets it. */
   #level: { readonly level: LogLevel; readonly set: Promise<unknown> } | undefined;
 
-  constructor(parts: RelayedCallsParts) {
-    this.#parts = parts;
-    parts.channel.notificationListeners.add((method, params, origin) => {
+  constructor(server: string, channel: RequestChannel, shared: SharedRelayState) {
+    this.#parts = { server, channel, shared };
+    channel.notificationListeners.add((method, params, origin) => {
       if (method === "notifications/message") this.#log(params, origin);
       else if (method === "notifications/cancelled") this.#withdrawn(params["requestId"] as RequestId);
     });
@@ -124,7 +116,9 @@ export class RelayedCalls {
     } finally {
       this.#calls.delete(call);
       if (this.#parts.shared.opener === call.relay) this.#parts.shared.opener = undefined;
-      for (const question of call.questions?.values() ?? []) question.abort(endedCall(this.#parts.server));
+      const { server } = this.#parts;
+      for (const question of call.questions?.values() ?? [])
+        question.abort(notNeeded(server, "The call that asked has ended"));
     }
   }
 
@@ -229,7 +223,7 @@ export class RelayedCalls {
   /** The server does not wait for the answer any more. */
   #withdrawn(id: RequestId): void {
     for (const { questions } of this.#calls.toArray())
-      questions?.get(id)?.abort(withdrawnQuestion(this.#parts.server));
+      questions?.get(id)?.abort(notNeeded(this.#parts.server, "The server has withdrawn its question"));
   }
 
   #isAsking(): boolean {
@@ -267,11 +261,8 @@ function toRpcError(error: unknown): { code: number; message: string; data?: unk
     : { code: INTERNAL_ERROR, message: "The client could not answer this request" };
 }
 
-const endedCall = (server: string): ToolCallError =>
-  new ToolCallError({ code: "PROTOCOL", server, what: "The call that asked has ended" });
-
-const withdrawnQuestion = (server: string): ToolCallError =>
-  new ToolCallError({ code: "PROTOCOL", server, what: "The server has withdrawn its question" });
+const notNeeded = (server: string, what: string): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", server, what });
 
 const waitedTooLong = (server: string): ToolCallError =>
   new ToolCallError({

@@ -125,7 +125,7 @@ export class RequestChannel {
     this.closed = new Promise((resolve) => {
       this.#settleClosed = resolve;
     });
-    inner.onmessage = (message, origin) => this.#receive(message, origin);
+    inner.onmessage = this.#receive;
     inner.onerror = (error) => {
       this.#context.redactError(error);
       if (isInvalidMessage(error)) this.oninvalidmessage?.(error, "transport");
@@ -212,20 +212,25 @@ export class RequestChannel {
     const id = this.#pending.nextId();
     const pending = new PendingRequest({ id, method, limits: options, context: this.#context });
     this.#pending.put(pending);
-    if (options.progressUntil !== undefined) this.#keepProgress(id, pending, options.progressUntil);
-    const wantsProgress = options.onProgress !== undefined;
-    const { envelope = this.envelope } = options;
-    const metaDefaults = options.skipsMetaDefaults === true ? undefined : this.metaDefaults;
-    const request = { id, method, params, wantsProgress, envelope, metaDefaults };
-    this.#send(toMessage(request), this.#sendOptions(pending, options)).catch((error: ToolportError) =>
+    if (options.progressUntil !== undefined) {
+      this.#withProgress.set(id, pending);
+      options.progressUntil.addEventListener("abort", () => this.#withProgress.delete(id), { once: true });
+    }
+    const _meta = this.#metaOf(id, params, options);
+    // `id` comes early in the text, so that the HTTP transport finds it without parsing large arguments.
+    const message = { jsonrpc: "2.0", id, method, params: _meta ? { ...params, _meta } : params } as const;
+    this.#send(message, this.#sendOptions(pending, options)).catch((error: ToolportError) =>
       this.#fail(id, error),
     );
     return await pending.promise;
   }
 
-  #keepProgress(id: string, pending: PendingRequest, until: AbortSignal): void {
-    this.#withProgress.set(id, pending);
-    until.addEventListener("abort", () => this.#withProgress.delete(id), { once: true });
+  #metaOf(id: string, params: Fields, options: ChannelRequestOptions): Fields | undefined {
+    const own = params["_meta"] as Fields | undefined;
+    const { envelope = this.envelope, skipsMetaDefaults = false, onProgress } = options;
+    if (onProgress === undefined && envelope === undefined && own === undefined) return undefined;
+    const defaults = skipsMetaDefaults ? undefined : this.metaDefaults;
+    return { ...defaults, ...own, ...envelope, ...(onProgress !== undefined && { progressToken: id }) };
   }
 
   #sendOptions(
@@ -256,7 +261,7 @@ export class RequestChannel {
     this.#receivedAt = performance.now();
   }
 
-  #receive(message: JSONRPCMessage, origin?: MessageOrigin): void {
+  readonly #receive = (message: JSONRPCMessage, origin?: MessageOrigin): void => {
     this.#noteReceived();
     this.tap?.("received", message);
     this.liveTap?.()?.("received", message);
@@ -274,7 +279,7 @@ export class RequestChannel {
       for (const listener of this.notificationListeners) listener(method, params, origin);
     } else if (this.onrequest?.(message, origin) === true) return;
     this.sdkTransport.receive(message, origin);
-  }
+  };
 
   #take(id: string): PendingRequest | undefined {
     const pending = this.#pending.take(id);
@@ -339,24 +344,6 @@ export class RequestChannel {
   }
 }
 
-interface OutgoingRequest {
-  readonly id: string;
-  readonly method: string;
-  readonly params: Fields;
-  readonly wantsProgress: boolean;
-  /** `_meta` that every request of the connection carries. */
-  readonly envelope: Fields | undefined;
-  /** Defaults for `_meta`; the request's own fields take precedence. */
-  readonly metaDefaults: Fields | undefined;
-}
-
-function toMessage(request: OutgoingRequest): JSONRPCMessage {
-  const { id, method, params } = request;
-  const meta = metaOf(request);
-  // `id` comes early in the text, so that the HTTP transport finds it without parsing large arguments.
-  return { jsonrpc: "2.0", id, method, params: meta ? { ...params, _meta: meta } : params } as JSONRPCMessage;
-}
-
 const CANCEL_REASONS: Readonly<Record<GiveUpReason, string>> = {
   abort: "The caller aborted the request",
   timeout: "The request timed out",
@@ -368,12 +355,6 @@ function toCancellation(id: string, why: GiveUpReason, envelope: Fields | undefi
     method: "notifications/cancelled",
     params: { requestId: id, reason: CANCEL_REASONS[why], ...(envelope && { _meta: envelope }) },
   } as JSONRPCMessage;
-}
-
-function metaOf({ id, params, wantsProgress, envelope, metaDefaults }: OutgoingRequest): Fields | undefined {
-  const own = params["_meta"] as Fields | undefined;
-  if (!wantsProgress && envelope === undefined && own === undefined) return undefined;
-  return { ...metaDefaults, ...own, ...envelope, ...(wantsProgress && { progressToken: id }) };
 }
 
 /** Maximum number of cancelled requests that are remembered. */
@@ -412,16 +393,14 @@ class DroppedResponses {
   drop(id: unknown): void {
     if (this.#lateIds.delete(id as RequestId)) return;
     this.#count += 1;
-    if (this.#count === 1) this.#report(this.#warning(id));
-  }
-
-  #warning(id: unknown): ConnectionError {
+    if (this.#count > 1) return;
     const text = String(id ?? "none");
-    return new ConnectionError({
+    const error = new ConnectionError({
       code: "BAD_RESPONSE",
       server: this.#server,
       what: `The server sent a response to no open request (id ${PLAIN_ID.test(text) ? text : "unreadable"}): the id is unknown, or the request was answered before. The response is dropped`,
       next: "Report this to the author of the server; snapshot() counts further responses",
     });
+    this.#report(error);
   }
 }

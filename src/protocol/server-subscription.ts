@@ -26,16 +26,11 @@ export interface ServerSubscriptionParts {
   onGap: (filter: ListenFilter) => void;
 }
 
-/** A caller that waits until the server accepts a filter. */
-interface Waiting {
-  resolve: (honored: ListenFilter) => void;
-  reject: (error: unknown) => void;
-}
-
 export class ServerSubscription {
   readonly #parts: ServerSubscriptionParts;
   readonly #ended = new AbortController();
-  #waiting: Waiting[] = [];
+  /** Callers that wait until the server accepts a filter. */
+  #waiting: { resolve: (honored: ListenFilter) => void; reject: (error: unknown) => void }[] = [];
   #running = false;
   /** Wakes the loop when the filter changes. */
   #wake: (() => void) | undefined;

@@ -31,3 +31,16 @@ export function completeResult(server: string, method: string, result: unknown):
 
 const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
   new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });
+
+const INVALID_PARAMS = -32602;
+
+/** The state has expired, or the key of the server has changed. */
+export function isRefusedState(error: unknown): error is ToolCallError {
+  if (!(error instanceof ToolCallError) || error.rpcCode !== INVALID_PARAMS) return false;
+  return (error.data as { reason?: unknown } | null | undefined)?.reason === "invalid_request_state";
+}
+
+/** A server checks the state before it runs anything. */
+export function throwUnsentIfRefused(error: unknown): never {
+  throw isRefusedState(error) ? error.withOutcome("unsent") : error;
+}

@@ -1,14 +1,51 @@
-/** One live MCP session with one server: the interface that the layers above use. */
+/** One live MCP session with one server: requests of both eras, and of a gateway's clients. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
+import { SuspensionError } from "../errors/suspension-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ListKey, ListName } from "./change-watch.js";
-import type { Era } from "./era.js";
+import type { MessageOrigin } from "../transports/server-transport.js";
+import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
+import { closedDuringInput } from "./channel-errors.js";
+import { type Era, withElicitation } from "./era.js";
 import type { ResumableSession } from "./era-memory.js";
-import type { SuspendableRequest } from "./input-pause.js";
+import type { Handshake } from "./handshake.js";
+import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
+import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
+import type { LazyClient } from "./lazy-client.js";
 import type { Relay } from "./relay.js";
-import type { ChannelRequestOptions } from "./request-channel.js";
-import type { ServerRequest } from "./server-requests/request-responder.js";
+import type { RelayRequests } from "./relay-requests.js";
+import type { RelayedCalls } from "./relayed-calls.js";
+import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
+import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
+import { completeResult, hasResultType, markDependsOnInput, throwUnsentIfRefused } from "./session-result.js";
+
+interface SessionParts {
+  server: string;
+  transport: TransportKind;
+  handshake: Handshake;
+  client: LazyClient;
+  channel: RequestChannel;
+  watch: ChangeWatch;
+  /** Responds to requests of the server. */
+  responder: RequestResponder;
+  /** Whether the server may send requests during a call, so that calls must be tracked. */
+  tracksCalls: boolean;
+  /** Whether a handler answers the questions of the server to the user. */
+  asksUser: boolean;
+  /** Handles legacy servers that demand a web page before they respond. */
+  urlElicitations: UrlElicitations;
+  /** Set if the connection was opened with the capabilities of a gateway's clients. */
+  calls?: RelayedCalls | undefined;
+  unproven: boolean;
+  /** Legacy servers: opens the stream for notifications, unless it is open. Returns a function that closes it. */
+  openStream: () => () => void;
+  endSession: () => Promise<void>;
+}
+
+type Fields = Record<string, unknown>;
+
+const UNSUBSCRIBE_MS = 5_000;
 
 /** Options of one request. */
 export interface SessionRequestOptions extends ChannelRequestOptions {
@@ -24,7 +61,7 @@ export interface SessionRequestOptions extends ChannelRequestOptions {
 }
 
 /** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
-export interface Session {
+export class Session {
   readonly server: string;
   readonly transport: TransportKind;
   readonly era: Era;
@@ -32,61 +69,353 @@ export interface Session {
   readonly serverInfo: Implementation | undefined;
   readonly capabilities: ServerCapabilities;
   readonly instructions: string | undefined;
-  /** The era was remembered from an earlier connection, and no response on this one has confirmed it yet. */
-  readonly unproven: boolean;
-  /** The server assigned a session id, which it may invalidate. */
-  readonly hasSessionId: boolean;
-  /** Number of responses that matched no open request, not counting late ones. */
-  readonly droppedAnswers: number;
-  /** Number of messages received so far. */
-  readonly received: number;
-  /** Number of open requests. */
-  readonly inFlight: number;
   /** The result of `server/discover`; modern servers only. */
-  readonly discover: Readonly<Record<string, unknown>> | undefined;
-  /** The SDK's client, for everything that Toolport does not wrap. Loaded on first use. */
-  client(): Promise<Client>;
+  readonly discover: Readonly<Fields> | undefined;
   /** Resolves when the connection is closed; with the reason unless Toolport closed it. */
   readonly closed: Promise<ToolportError | undefined>;
+  readonly #parts: SessionParts;
+  readonly #channel: RequestChannel;
+  readonly #watch: ChangeWatch;
+  #proven: boolean;
+  #isKept = false;
+  #closing: Promise<void> | undefined;
+  /** `_meta` of requests that may be suspended. */
+  #suspendEnvelope: Fields | undefined;
+  #cancelledQuestions: CancelledQuestions | undefined;
+  /** Loaded with the first request of a gateway's client. */
+  #relayRequests: RelayRequests | undefined;
+  /** Requests that collect input: between two rounds the channel has no open request for them. */
+  readonly #rounds = new Set<Promise<unknown>>();
+  readonly #closed = new AbortController();
+
+  constructor(parts: SessionParts) {
+    const { server, transport, handshake, channel, watch, unproven } = parts;
+    this.#parts = parts;
+    this.#channel = channel;
+    this.#watch = watch;
+    this.#proven = !unproven;
+    this.server = server;
+    this.transport = transport;
+    this.era = handshake.era;
+    this.protocolVersion = handshake.protocolVersion;
+    this.serverInfo = handshake.serverInfo;
+    this.capabilities = handshake.capabilities;
+    this.instructions = handshake.instructions;
+    this.discover = handshake.era === "modern" ? handshake.result : undefined;
+    this.closed = channel.closed;
+    channel.closed.then((error) => this.#closed.abort(error ?? closedDuringInput(server)));
+  }
+
+  /** The era was remembered from an earlier connection, and no response on this one has confirmed it yet. */
+  get unproven(): boolean {
+    return !this.#proven;
+  }
+
+  /** The server assigned a session id, which it may invalidate. */
+  get hasSessionId(): boolean {
+    return this.#channel.sessionId !== undefined;
+  }
+
+  /** Number of responses that matched no open request, not counting late ones. */
+  get droppedAnswers(): number {
+    return this.#channel.droppedAnswers;
+  }
+
+  /** Number of messages received so far. */
+  get received(): number {
+    return this.#channel.received;
+  }
+
+  /** Number of open requests. */
+  get inFlight(): number {
+    return this.#channel.inFlight + this.#rounds.size;
+  }
+
+  /** Legacy servers: what a later connection needs to go on with this session. */
+  get resume(): ResumableSession | undefined {
+    if (this.era !== "legacy") return undefined;
+    return { sessionId: this.#channel.sessionId, result: this.#parts.handshake.result };
+  }
+
+  /** The SDK's client, for everything that Toolport does not wrap. Loaded on first use. */
+  client(): Promise<Client> {
+    return this.#parts.client.get();
+  }
+
   /**
    * Sends one request and returns its result. If a modern server requests input first, the input is collected within the same
-   * limits. {@link dependsOnInput} is true for such a result; it must not be cached.
+   * limits. `dependsOnInput` is true for such a result; it must not be cached.
    */
-  request(
+  async request(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    if (options.relay !== undefined) return this.#requestRelayed(method, params, options);
+    if (this.era === "modern")
+      return options.suspendable === undefined
+        ? this.#requestModern(method, params, options)
+        : this.#requestSuspendable(method, params, options);
+    return CALL_METHODS.has(method)
+      ? this.#callLegacy(method, params, options)
+      : this.#requestLegacy(method, params, { options });
+  }
+
+  async #requestRelayed(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    if (this.#relayRequests === undefined) {
+      const { RelayRequests } = await import("./relay-requests.js");
+      this.#relayRequests ??= new RelayRequests({
+        ...this.#parts,
+        closed: this.#closed.signal,
+        track: (running) => this.#track(running),
+        onResponse: () => {
+          this.#proven = true;
+        },
+      });
+    }
+    return this.#relayRequests.request(method, params, options.relay!, options);
+  }
+
+  async #requestModern(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    const startedAt = performance.now();
+    const result = await this.#channel.request(method, params, options);
+    this.#proven = true;
+    return hasResultType(result) && needsInput(method, result)
+      ? this.#collectInput(result, { method, params, options, startedAt })
+      : completeResult(this.server, method, result);
+  }
+
+  /** Declares elicitation for this request, and begins with the round that a person has answered. */
+  async #requestSuspendable(
     method: string,
-    params: Record<string, unknown>,
-    options: SessionRequestOptions,
-  ): Promise<Record<string, unknown>>;
+    params: Fields,
+    { suspendable, ...given }: SessionRequestOptions,
+  ): Promise<Fields> {
+    const startedAt = performance.now();
+    this.#suspendEnvelope ??= withElicitation(this.#channel.envelope ?? {});
+    const options = { ...given, envelope: this.#suspendEnvelope };
+    const { resumed } = suspendable!;
+    const { inputResponses, requestState } = resumed?.by === "responses" ? resumed : {};
+    const sending = this.#channel.request(
+      method,
+      {
+        ...params,
+        ...(inputResponses !== undefined && { inputResponses }),
+        ...(requestState !== undefined && { requestState }),
+      },
+      options,
+    );
+    const result = await (requestState === undefined ? sending : sending.catch(throwUnsentIfRefused));
+    this.#proven = true;
+    if (hasResultType(result) && needsInput(method, result))
+      return this.#collectInput(result, { method, params, options, startedAt, suspendable });
+    const complete = completeResult(this.server, method, result);
+    return resumed === undefined ? complete : markDependsOnInput(complete);
+  }
+
+  async #collectInput(
+    first: unknown,
+    request: Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt" | "suspendable">,
+  ): Promise<Fields> {
+    const { server } = this;
+    const { method } = request;
+    const running = runInputRounds(first, {
+      ...request,
+      server,
+      responder: this.#parts.responder,
+      closed: this.#closed.signal,
+      send: (next, limits) => this.#channel.request(method, next, limits),
+    });
+    const result = await this.#track(running);
+    if (inputPauseOf(result as object) !== undefined) return result as Fields;
+    return markDependsOnInput(completeResult(server, method, result));
+  }
+
+  async #track<Result>(running: Promise<Result>): Promise<Result> {
+    this.#rounds.add(running);
+    try {
+      return await running;
+    } finally {
+      this.#rounds.delete(running);
+    }
+  }
+
+  /** Sends the request again when the user has opened the web page that the server may demand first. */
+  async #requestLegacy(method: string, params: Fields, request: ElicitingRequest): Promise<Fields> {
+    const send = () => this.#channel.request(method, params, request.options);
+    let result: unknown;
+    try {
+      result = await send();
+    } catch (error) {
+      result = await this.#parts.urlElicitations(error, send, request);
+    }
+    this.#proven = true;
+    return completeResult(this.server, method, result);
+  }
+
+  /** Tracks the call: requests of a legacy server do not name the call they belong to. */
+  async #callLegacy(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
+    const { tracksCalls, asksUser, responder } = this.#parts;
+    const { suspendable, tool = String(params["name"]) } = options;
+    const run = () => this.#requestLegacy(method, params, { tool, options, suspendable });
+    const runTracked = async () => {
+      const tracked = responder.beginCall(tool, params["taskId"] as string | undefined, options);
+      try {
+        const result = await run();
+        responder.endCall(tracked);
+        return result;
+      } catch (error) {
+        responder.endCall(tracked, error);
+        throw error;
+      }
+    };
+    const send = tracksCalls ? runTracked : run;
+    if (suspendable === undefined || asksUser) return send();
+    this.#cancelledQuestions ??= new CancelledQuestions(this.server, this.#channel);
+    return this.#cancelledQuestions.during(tool, options, send);
+  }
+
   /** Collects the input that a task of the server waits for. Not aborted with the connection: the task outlives it. */
   answerInputRequests(
     requests: Readonly<Record<string, ServerRequest>>,
     context: { tool: string; signal: AbortSignal },
-  ): Promise<Record<string, unknown>>;
+  ): Promise<Fields> {
+    return this.#parts.responder.respondAll(Object.entries(requests), context);
+  }
+
   /** Checks that the server responds: `ping`, or `server/discover` for modern servers, which have no ping. */
-  ping(options: ChannelRequestOptions): Promise<void>;
+  async ping(options: ChannelRequestOptions): Promise<void> {
+    await this.request(this.era === "modern" ? "server/discover" : "ping", {}, options);
+  }
+
   /** Sets the listener for requests that timed out while no message arrived at all. */
-  onSilence(listener: () => void): void;
-  onListChanged(listener: (list: ListName) => void): () => void;
+  onSilence(listener: () => void): void {
+    this.#channel.onsilence = listener;
+  }
+
+  onListChanged(listener: (list: ListName) => void): () => void {
+    return this.#watch.on(listener);
+  }
+
   /** Calls the listener with lists whose changes the server reports from now on. Earlier changes may have been missed. */
-  onListening(listener: (lists: readonly ListKey[]) => void): () => void;
+  onListening(listener: (lists: readonly ListKey[]) => void): () => void {
+    return this.#watch.onListening(listener);
+  }
+
   /** Whether the server reports changes of this list now. */
-  isReporting(list: ListKey): boolean;
+  isReporting(list: ListKey): boolean {
+    return this.#watch.isReporting(list);
+  }
+
   /**
    * Receives changes of lists, if the session was opened without that. Resolves with a function that stops it, when the server
    * reports changes or takes long. Never rejects.
    */
-  listen(): Promise<() => void>;
+  async listen(): Promise<() => void> {
+    if (this.era === "legacy") {
+      const stop = this.#parts.openStream();
+      await this.#watch.streamSettled();
+      return stop;
+    }
+    await this.#watch.keepListening();
+    return () => this.#watch.stopListening();
+  }
+
   /**
    * Subscribes to a resource; changes arrive as `notifications/resources/updated`. Calls `onGap` when changes may have been
    * missed. Resolves with a function that unsubscribes and never rejects.
    */
-  watchResource(uri: string, onGap: () => void, limits: ChannelRequestOptions): Promise<() => Promise<void>>;
+  async watchResource(
+    uri: string,
+    onGap: () => void,
+    limits: ChannelRequestOptions,
+  ): Promise<() => Promise<void>> {
+    if (this.capabilities.resources?.subscribe !== true) throw notOffered(this.server);
+    if (this.era === "modern") return this.#watch.addResource(this.server, uri, onGap, limits);
+    this.#parts.openStream();
+    await this.#watch.streamSettled();
+    // The server may accept the subscription before a late stream is open, and answer after that.
+    const off = this.#watch.onStreamOpen(onGap);
+    await this.request("resources/subscribe", { uri }, limits).catch((error: unknown) => {
+      off();
+      throw error;
+    });
+    return async () => {
+      off();
+      const options = { timeoutMs: UNSUBSCRIBE_MS, maxTimeoutMs: UNSUBSCRIBE_MS };
+      // Ignore failures: a closed connection has no subscriptions.
+      await this.request("resources/unsubscribe", { uri }, options).catch(() => {});
+    };
+  }
+
   /** Makes `close()` leave the session open at the server. False if a later connection could not go on with it. */
-  keepAtServer(): boolean;
-  /** Legacy servers: what a later connection needs to go on with this session. */
-  readonly resume: ResumableSession | undefined;
+  keepAtServer(): boolean {
+    // Only HTTP needs no open connection for a session.
+    this.#isKept = this.transport === "http" && (this.era === "modern" || !this.#parts.tracksCalls);
+    return this.#isKept;
+  }
+
   /** Rejects new requests, waits for the open ones, then closes. */
-  retire(): Promise<void>;
+  async retire(): Promise<void> {
+    this.#watch.close();
+    await Promise.allSettled(this.#rounds);
+    await this.#channel.drain();
+    await this.close();
+  }
+
   /** Ends the session at the server and closes the transport. */
-  close(): Promise<void>;
+  close(): Promise<void> {
+    this.#closing ??= this.#close();
+    return this.#closing;
+  }
+
+  async #close(): Promise<void> {
+    this.#watch.close();
+    if (!this.#isKept) await this.#parts.endSession();
+    await this.#parts.client.close();
+    // The SDK's client closes the transport too, but may never have been created.
+    await this.#channel.close();
+  }
+}
+
+/** Methods during which a legacy server may send requests on behalf of a tool call. */
+const CALL_METHODS = new Set(["tools/call", "tasks/result"]);
+
+class CancelledQuestions {
+  readonly #server: string;
+  readonly #channel: RequestChannel;
+  /** The calls by the `owner` of their requests. */
+  readonly #calls = new Set<{ readonly owner: object; isAsked: boolean }>();
+
+  constructor(server: string, channel: RequestChannel) {
+    this.#server = server;
+    this.#channel = channel;
+  }
+
+  /** Throws `NOT_OFFERED` after a call that asked something. */
+  async during<Result>(tool: string, owner: object, run: () => Promise<Result>): Promise<Result> {
+    const call = { owner, isAsked: false };
+    const { sdkTransport } = this.#channel;
+    this.#calls.add(call);
+    sdkTransport.oncancelledquestion = (origin) => this.#cancelled(origin);
+    try {
+      const result = await run();
+      if (call.isAsked)
+        throw new SuspensionError({
+          code: "NOT_OFFERED",
+          server: this.#server,
+          tool,
+          what: "The server asked the user during the call, which its protocol revision does not allow to be suspended; Toolport cancelled the question",
+          next: "Set the option onElicitation of createToolport, which answers such servers while the call runs",
+        });
+      return result;
+    } finally {
+      this.#calls.delete(call);
+      if (this.#calls.size === 0) sdkTransport.oncancelledquestion = undefined;
+    }
+  }
+
+  /** Outside the stream of a call, and with several calls in flight, the wire does not say which one asks. */
+  #cancelled(origin: MessageOrigin | undefined): void {
+    const owner = this.#channel.ownerOf(origin);
+    const calls = [...this.#calls];
+    const call = owner === undefined ? calls[0] : calls.find((each) => each.owner === owner);
+    if (call !== undefined && (owner !== undefined || calls.length === 1)) call.isAsked = true;
+  }
 }

@@ -22,16 +22,6 @@ export interface SkillLimits {
   signal?: AbortSignal | undefined;
 }
 
-let loading: Promise<typeof SkillsModule> | undefined;
-
-function loadSkills(): Promise<typeof SkillsModule> {
-  loading ??= import("@modelcontextprotocol/client/ext/skills").catch((error: unknown) => {
-    loading = undefined;
-    throw error;
-  });
-  return loading;
-}
-
 /** The skills that the server lists; `invalid` contains the entries that violate the specification. Empty without skills. */
 export async function listSkills(session: Session, limits: SkillLimits): Promise<SkillListing> {
   // The SDK returns the same, but also writes a warning to the console.
@@ -68,9 +58,15 @@ async function useSkills<Result>(
   ) => Promise<Result>,
 ): Promise<Result> {
   const { server } = session;
-  if (!hasSkills(session)) throw notOffered(server);
+  if (!hasSkills(session))
+    throw new CatalogError({
+      code: "NOT_OFFERED",
+      server,
+      what: "The server does not offer skills",
+      next: "Use a server that offers skills",
+    });
   const [{ SkillsClient, SkillVerificationError }, client] = await Promise.all([
-    loadSkills(),
+    import("@modelcontextprotocol/client/ext/skills"),
     session.client(),
   ]);
   const limit = timerMs(timeoutMs);
@@ -89,15 +85,6 @@ async function useSkills<Result>(
       ? notFound(server, failure.what, failure)
       : failure;
   }
-}
-
-function notOffered(server: string): CatalogError {
-  return new CatalogError({
-    code: "NOT_OFFERED",
-    server,
-    what: "The server does not offer skills",
-    next: "Use a server that offers skills",
-  });
 }
 
 function notFound(server: string, what: string, cause: unknown): CatalogError {

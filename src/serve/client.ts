@@ -65,11 +65,10 @@ export const onlyQuestions = (capabilities: Fields): Fields =>
     ASKED.flatMap((name) => (capabilities[name] === undefined ? [] : [[name, capabilities[name]]])),
   );
 
-const canBeAsked = (capabilities: Fields): boolean => ASKED.some((name) => capabilities[name] !== undefined);
-
 /** The same key for equal capabilities, whatever the order of their fields. Legacy servers learn only what they may ask for. */
 export function capabilityKeyOf(capabilities: Fields): string {
-  return canBeAsked(capabilities) ? canonicalJson(capabilities) : "";
+  for (const name of ASKED) if (capabilities[name] !== undefined) return canonicalJson(capabilities);
+  return "";
 }
 
 /** The client of a modern request. */
@@ -93,13 +92,7 @@ export const legacyClient = (
   { principal, scopes }: Pick<GatewayClient, "principal" | "scopes">,
   facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
     Partial<Pick<GatewayClient, "session" | "logLevel">>,
-): GatewayClient => ({
-  principal,
-  scopes,
-  era: "legacy",
-  version: facts.version,
-  capabilities: facts.capabilities,
-  capabilityKey: facts.capabilityKey,
-  session: facts.session,
-  logLevel: facts.logLevel,
-});
+): GatewayClient => {
+  const { version, capabilities, capabilityKey, session, logLevel } = facts;
+  return { principal, scopes, era: "legacy", version, capabilities, capabilityKey, session, logLevel };
+};

@@ -1,19 +1,18 @@
-/** Finds the handler of a request, and turns its end into a response. */
+/** Finds the handler of a request, and turns its end into a response. Requests about the gateway itself are answered here. */
 import { isLogLevel } from "../model/log-levels.js";
-import type { Era } from "../protocol/era.js";
-import { isRecord } from "../util/is-record.js";
+import type { Port } from "../port/port.js";
+import { type Era, MODERN_VERSIONS } from "../protocol/era.js";
+import { type Fields, isRecord } from "../util/is-record.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";
 import type { Exchange, GatewayClient } from "./client.js";
-import { discover, initialize, ping } from "./discover.js";
 import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
 import { listPage } from "./lists/list-page.js";
-import type { ClientRequest } from "./message.js";
+import { type ClientRequest, negotiateLegacy } from "./message.js";
 import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
-import { errorText, type Json, responseJson, resultText } from "./results.js";
-import { listen } from "./streams/listen.js";
-import { subscribe } from "./streams/subscribe.js";
+import { errorText, type Json, NOT_CACHED, responseJson, resultText, SERVER_INFO } from "./results.js";
+import { listen, subscribe } from "./streams/listen.js";
 import type { Arrival } from "./users.js";
 
 /** Returns the JSON of the result. */
@@ -36,7 +35,7 @@ const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
   legacy: {
     ...BOTH,
     initialize,
-    ping,
+    ping: ({ client }) => resultText(client, {}),
     "tasks/result": taskRequest,
     "tasks/list": listTasks,
     "logging/setLevel": setLevel,
@@ -159,4 +158,81 @@ async function setLevel({ request, client, parts }: RequestContext): Promise<str
   if (!isLogLevel(level)) throw invalidParams("The level is not valid");
   if (client.session !== undefined) await parts.sessions.update(client.session, { logLevel: level });
   return resultText(client, {});
+}
+
+export class OpenRequests {
+  #count = 0;
+  #onIdle: (() => void) | undefined;
+
+  begin(): void {
+    this.#count += 1;
+  }
+
+  end(): void {
+    this.#count -= 1;
+    if (this.#count === 0) this.#onIdle?.();
+  }
+
+  /** Resolves when no request is open, or after `limitMs`. */
+  async drained(limitMs: number): Promise<void> {
+    if (this.#count === 0) return;
+    let timer: ReturnType<typeof setTimeout> | undefined;
+    await new Promise<void>((resolve) => {
+      this.#onIdle = resolve;
+      timer = setTimeout(resolve, limitMs);
+      if (typeof timer === "object") timer.unref?.();
+    });
+    clearTimeout(timer);
+  }
+}
+
+const MAX_INSTRUCTIONS = 8_192;
+
+/** The same for every client and every moment, so that clients see no features come and go. */
+const CAPABILITIES = {
+  tools: { listChanged: true },
+  resources: { subscribe: true, listChanged: true },
+  prompts: { listChanged: true },
+  completions: {},
+} as const;
+
+function initialize(context: RequestContext): string {
+  const { request, user, client } = context;
+  const instructions = instructionsOf(context);
+  return resultText(client, {
+    protocolVersion: negotiateLegacy(request.params["protocolVersion"]),
+    capabilities: { ...CAPABILITIES, logging: {}, ...offered(user.port, "tasks") },
+    serverInfo: SERVER_INFO,
+    ...(instructions !== "" && { instructions }),
+  });
+}
+
+function discover(context: RequestContext): string {
+  const { user, client } = context;
+  const instructions = instructionsOf(context);
+  const result = {
+    supportedVersions: [...MODERN_VERSIONS],
+    capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
+    ...(instructions !== "" && { instructions }),
+  };
+  return resultText(client, result, { cache: NOT_CACHED });
+}
+
+/** What any connected server offers. */
+function offered(port: Port, capability: "tasks" | "extensions"): Fields {
+  const found: Record<string, unknown> = {};
+  for (const { session } of port.pool.all()) {
+    const given = (session?.capabilities as Fields | undefined)?.[capability];
+    if (isRecord(given)) Object.assign(found, given);
+  }
+  return Object.keys(found).length === 0 ? {} : { [capability]: found };
+}
+
+/** The instructions of connected servers that the user may see, headed by their names. */
+function instructionsOf({ parts, user, client }: RequestContext): string {
+  const sections = user.port.pool.all().flatMap(({ name, session }) => {
+    const text = session?.instructions?.trim();
+    return text && parts.showsServer(client, name) ? [`## ${name}\n\n${text}`] : [];
+  });
+  return sections.join("\n\n").slice(0, MAX_INSTRUCTIONS);
 }

@@ -3,12 +3,17 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type GatewayAccess, gatewayAccess } from "../port/gateway-access.js";
 import type { Toolport } from "../toolport.js";
-import { type Authenticator, createAuthenticator, type HeaderReader } from "./auth/authenticator.js";
+import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
-import { type GuardRules, LOOPBACK_HOSTS, refusalOf } from "./http/guards.js";
 import { HttpEndpoint } from "./http/handle-http.js";
-import type { HttpReply, HttpRequest } from "./http/http-request.js";
+import {
+  type GuardRules,
+  type HttpReply,
+  type HttpRequest,
+  LOOPBACK_HOSTS,
+  refusalOf,
+} from "./http/http-request.js";
 import { NodeReply, NodeRequest } from "./http/node-http.js";
 import { FetchReply, FetchRequest } from "./http/web-http.js";
 import { readMessage, readMessages, weigh } from "./message.js";
@@ -32,6 +37,9 @@ export interface Gateway {
   close(options?: { drainMs?: number }): Promise<void>;
 }
 
+/** Clients that are not served over HTTP. */
+type Connections = Set<{ close(drainMs: number): Promise<void> }>;
+
 /** A client that closed standard input waits for the end of the process, but not long. */
 const STDIO_DRAIN_MS = 500;
 
@@ -53,7 +61,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
   let running: RunningGateway | undefined;
   let router: HttpRouter | undefined;
   let closing: Promise<void> | undefined;
-  const connections = new Set<{ close(drainMs: number): Promise<void> }>();
+  const connections: Connections = new Set();
   const access = gatewayAccess(toolport);
   // Wrong options are reported at once, not with the first request.
   const authenticator = createHttpAuthenticator(options, access);
@@ -80,30 +88,29 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
     });
   };
 
-  const failed = (reply: HttpReply) => (error: unknown) => {
+  const fail = (reply: HttpReply, error: unknown) => {
     access.plain.parts.report(error);
-    reply.send(503, { "content-type": "text/plain", "retry-after": "1" }, "The gateway cannot start");
+    reply.send(503, { ...TEXT, "retry-after": "1" }, "The gateway cannot start");
   };
 
   return {
     async fetch(request) {
       authenticator();
       const reply = new FetchReply(request.signal);
-      serve(new FetchRequest(request), reply).catch(failed(reply));
+      serve(new FetchRequest(request), reply).catch((error) => fail(reply, error));
       return reply.response;
     },
     node(request, response) {
       authenticator();
       const reply = new NodeReply(response);
-      serve(new NodeRequest(request), reply).catch(failed(reply));
+      serve(new NodeRequest(request), reply).catch((error) => fail(reply, error));
     },
     async stdio() {
       const { parts } = await start();
-      await serveStdio(parts, { connections, drainMs: options.drainMs ?? STDIO_DRAIN_MS });
+      await serveStdio(parts, connections, options.drainMs ?? STDIO_DRAIN_MS);
     },
     memory() {
-      const memory = new MemoryConnection(async () => (await start()).parts, connections);
-      return memory.transport;
+      return new MemoryConnection(async () => (await start()).parts, connections).transport;
     },
     async ready() {
       await start();
@@ -143,16 +150,13 @@ function createHttpAuthenticator(options: GatewayOptions, { plain }: GatewayAcce
 class MemoryConnection {
   readonly transport: Transport;
   readonly #start: () => Promise<GatewayParts>;
-  readonly #connections: Set<{ close(drainMs: number): Promise<void> }>;
+  readonly #connections: Connections;
   #connection: MessageConnection | undefined;
 
-  constructor(
-    start: () => Promise<GatewayParts>,
-    connections: Set<{ close(drainMs: number): Promise<void> }>,
-  ) {
+  constructor(start: () => Promise<GatewayParts>, connections: Connections) {
     this.#start = start;
     this.#connections = connections;
-    const transport: Transport = {
+    this.transport = {
       start: () => this.#open(),
       send: async (message) => {
         if (this.#connection === undefined) throw new Error("The connection is not open");
@@ -160,7 +164,6 @@ class MemoryConnection {
       },
       close: async () => this.#close(),
     };
-    this.transport = transport;
   }
 
   async #open(): Promise<void> {
@@ -186,21 +189,14 @@ class MemoryConnection {
   }
 }
 
-interface StdioOptions {
-  readonly connections: Set<{ close(drainMs: number): Promise<void> }>;
-  /** Requests that were sent before the end of the input may still be answered, as in `printf … | toolport serve`. */
-  readonly drainMs: number;
-  readonly input?: NodeJS.ReadableStream;
-  readonly output?: NodeJS.WritableStream;
-}
-
 const MAX_LINE = 64 * 1024 * 1024;
 
-/** Resolves when the input has ended or the gateway is closed. */
-async function serveStdio(
-  parts: GatewayParts,
-  { connections, drainMs, input = process.stdin, output = process.stdout }: StdioOptions,
-): Promise<void> {
+/**
+ * Resolves when the input has ended or the gateway is closed. Requests that were sent before the end of the input may still be
+ * answered within `drainMs`, as in `printf … | toolport serve`.
+ */
+async function serveStdio(parts: GatewayParts, connections: Connections, drainMs: number): Promise<void> {
+  const { stdin: input, stdout: output } = process;
   const connection = new MessageConnection(parts, undefined, (text) => void output.write(`${text}\n`));
   let settle!: () => void;
   const over = new Promise<void>((resolve) => {
@@ -223,7 +219,7 @@ async function serveStdio(
     }
     if (rest.length > MAX_LINE) settle();
   };
-  if ("setEncoding" in input) input.setEncoding("utf8");
+  input.setEncoding("utf8");
   input.on("data", onData);
   const onEnd = () => void connection.drain(drainMs).then(settle);
   input.on("end", onEnd);
@@ -271,7 +267,8 @@ class HttpRouter {
         timeoutMs: options.bodyTimeoutMs ?? 30_000,
       },
       legacy: options.legacy ?? true,
-      authenticate: (request) => authenticator.authenticate(headersOf(request), () => request.toRequest()),
+      authenticate: (request) =>
+        authenticator.authenticate({ get: (name) => request.header(name) }, () => request.toRequest()),
     });
   }
 
@@ -292,10 +289,9 @@ class HttpRouter {
     if (path === "/healthz") return reply.send(200, TEXT, "ok");
     if (path === "/readyz") return this.#ready(reply);
     if (path.startsWith("/.well-known/")) return this.#metadata(request, reply, path);
-    if (
-      this.#isPage(path) &&
-      refusalOf({ header: (name) => hostOnly(request, name) }, this.#rules) === undefined
-    ) {
+    // Links to a page come from other sites, so only the host is checked; the page checks the rest.
+    const header = (name: string) => (name === "host" ? request.header(name) : undefined);
+    if (this.#isPage(path) && refusalOf({ header }, this.#rules) === undefined) {
       const page = this.#connect?.handle(request.toRequest());
       if (page !== undefined) return reply.respond(await page);
     }
@@ -304,11 +300,8 @@ class HttpRouter {
 
   async #ready(reply: HttpReply): Promise<void> {
     const isReady = !this.#isClosing && (await this.#parts.isReady());
-    reply.send(
-      isReady ? 200 : 503,
-      TEXT,
-      isReady ? "ready" : this.#isClosing ? "closing" : "the store is away",
-    );
+    if (isReady) return reply.send(200, TEXT, "ready");
+    reply.send(503, TEXT, this.#isClosing ? "closing" : "the store is away");
   }
 
   /** Public, for clients in browsers too. */
@@ -330,12 +323,6 @@ class HttpRouter {
     this.#authenticator.close();
   }
 }
-
-/** Links to a page come from other sites, so only the host is checked; the page checks the rest. */
-const hostOnly = (request: HttpRequest, name: string): string | undefined =>
-  name === "host" ? request.header(name) : undefined;
-
-const headersOf = (request: HttpRequest): HeaderReader => ({ get: (name) => request.header(name) });
 
 function allowedHosts({ allowedHosts: given, url }: GatewayOptions): readonly string[] {
   if (given !== undefined) return given;

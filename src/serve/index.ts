@@ -7,9 +7,9 @@ export type {
   GatewayAuth,
   GatewayUserOptions,
   KeySet,
+  TokenClaims,
   VerifiedUser,
 } from "./auth/auth-options.js";
-export type { TokenClaims } from "./auth/identity.js";
 export { createGateway, type Gateway } from "./gateway.js";
 export type { GatewayOptions } from "./gateway-options.js";
 export type { PolicyOption } from "./policy/create-policy.js";

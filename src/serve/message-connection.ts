@@ -6,11 +6,12 @@ import {
   capabilityKeyOf,
   type Exchange,
   type GatewayClient,
+  legacyClient,
   modernClient,
   type OpenStream,
   reportsRoots,
 } from "./client.js";
-import { recordUnserved, serveRequest } from "./dispatch.js";
+import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
@@ -19,32 +20,24 @@ import {
   readEnvelope,
   UNNAMED_LEGACY_VERSION,
 } from "./message.js";
-import { OpenRequests } from "./open-requests.js";
 import type { GatewayParts } from "./request-context.js";
 import { errorText, toText } from "./results.js";
 import { openLegacyFeed } from "./streams/listen.js";
-
-/** What a legacy client said in its handshake. */
-interface Handshake {
-  readonly version: string;
-  readonly capabilities: Fields;
-  readonly capabilityKey: string;
-}
-
-const BEFORE_HANDSHAKE: Handshake = { version: UNNAMED_LEGACY_VERSION, capabilities: {}, capabilityKey: "" };
-
-interface HeldStream {
-  readonly finish: () => void;
-}
 
 export class MessageConnection {
   readonly #parts: GatewayParts;
   readonly #principal: string | undefined;
   readonly #write: (text: string) => void;
   readonly #open = new Map<string, AbortController>();
-  readonly #held = new Map<string, HeldStream>();
+  /** Ends the held streams. */
+  readonly #held = new Map<string, () => void>();
   readonly #session: string;
-  #handshake = BEFORE_HANDSHAKE;
+  /** What a legacy client said in its handshake. */
+  #handshake: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> = {
+    version: UNNAMED_LEGACY_VERSION,
+    capabilities: {},
+    capabilityKey: "",
+  };
   #stopFeed: (() => void) | undefined;
   readonly #requests = new OpenRequests();
   readonly #closed = new AbortController();
@@ -79,7 +72,7 @@ export class MessageConnection {
 
   /** Ends held streams with a result, and waits for open requests. */
   async drain(drainMs: number): Promise<void> {
-    for (const { finish } of this.#held.values()) finish();
+    for (const finish of this.#held.values()) finish();
     await this.#requests.drained(drainMs);
   }
 
@@ -89,7 +82,7 @@ export class MessageConnection {
     this.#stopFeed?.();
     this.#stopFeed = undefined;
     for (const controller of this.#open.values()) controller.abort(new Error("The client is gone"));
-    for (const { finish } of this.#held.values()) finish();
+    for (const finish of this.#held.values()) finish();
     this.#parts.sessions.forgetLocal(this.#session);
   }
 
@@ -135,14 +128,8 @@ export class MessageConnection {
 
   #legacyClient(): GatewayClient {
     const { logLevel } = this.#parts.sessions.stateOf(this.#session);
-    return {
-      principal: this.#principal,
-      scopes: [],
-      era: "legacy",
-      ...this.#handshake,
-      logLevel,
-      session: this.#session,
-    };
+    const user = { principal: this.#principal, scopes: [] };
+    return legacyClient(user, { ...this.#handshake, logLevel, session: this.#session });
   }
 
   #exchange(key: string, signal: AbortSignal): Exchange {
@@ -168,7 +155,7 @@ export class MessageConnection {
       finish = resolve;
     });
     signal.addEventListener("abort", finish, { once: true });
-    this.#held.set(key, { finish });
+    this.#held.set(key, finish);
     return {
       closed,
       send: (text) => {

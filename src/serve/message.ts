@@ -192,3 +192,21 @@ export const UNNAMED_LEGACY_VERSION = "2025-03-26";
 
 export const isLegacyVersion = (version: string): boolean =>
   (LEGACY_VERSIONS as readonly string[]).includes(version);
+
+/** Key in `_meta` of requests, and of the entries of lists. */
+export const HOPS_META_KEY = "toolport/hops";
+const MAX_HOPS = 4;
+
+/** The number of gateways after this one. */
+export function nextHop(params: Fields): number {
+  const given = metaOf(params)?.[HOPS_META_KEY];
+  return typeof given === "number" && given > 0 ? Math.floor(given) + 1 : 1;
+}
+
+export const isTooFar = (params: Fields): boolean => nextHop(params) > MAX_HOPS;
+
+/** An entry of a list with its hops. Undefined if a request for it would pass too many gateways. */
+export function withHops(item: Fields): Fields | undefined {
+  if (isTooFar(item)) return undefined;
+  return { ...item, _meta: { ...metaOf(item), [HOPS_META_KEY]: nextHop(item) } };
+}

@@ -4,6 +4,8 @@ import type { ToolInfo } from "../model/tool-info.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Store } from "../state/store.js";
 import type { Fields } from "../util/is-record.js";
+import type { AuditOutcome } from "./audit/audit-event.js";
+import type { Audit } from "./audit/open-audit.js";
 import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
@@ -11,7 +13,7 @@ import type { UserTasks } from "./calls/user-tasks.js";
 import type { Exchange, GatewayClient } from "./client.js";
 import type { ClientRequest } from "./message.js";
 import type { Policy } from "./policy/policy.js";
-import type { RuleReview } from "./policy/rule-review.js";
+import type { RuleReview } from "./policy/review-rules.js";
 import type { Mailbox } from "./replicas/mailbox.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";
@@ -87,19 +89,14 @@ export interface RequestContext {
 export interface RequestFacts {
   server?: string | undefined;
   tool?: string | undefined;
-  args?: Readonly<Record<string, unknown>> | undefined;
-  definition?: Readonly<Record<string, unknown>> | undefined;
-  outcome?: "ok" | "error" | "refused" | "waiting" | undefined;
+  args?: Fields | undefined;
+  definition?: Fields | undefined;
+  outcome?: AuditOutcome | undefined;
   errorCode?: string | number | undefined;
 }
 
 /** The audit log as handlers of requests use it. */
-export interface ServedAudit {
-  /** See `Audit.space`. */
-  space(signal?: () => AbortSignal): Promise<void> | undefined;
-  /** Receives one event for each request. */
-  record(event: ServedEvent): void;
-}
+type ServedAudit = Pick<Audit, "space"> & { record(event: ServedEvent): void };
 
 /** One served request. */
 export interface ServedEvent {

@@ -74,21 +74,18 @@ const wrap = (before: string, json: Json, after: string): Json =>
     ? `${before}${json}${after}`
     : Buffer.concat([Buffer.from(before), json, Buffer.from(after)]);
 
-/** The JSON of a result with one list. */
+/** The JSON of a result with one list, whose entries are separated by commas. */
 export function listJson(
   client: Pick<GatewayClient, "era">,
-  { key, entries, nextCursor, cache }: ListParts,
+  {
+    key,
+    entries,
+    nextCursor,
+    cache,
+  }: { key: string; entries: Json; nextCursor: string | undefined; cache: CachePolicy },
 ): Json {
   const rest = resultText(client, { nextCursor }, { cache });
   return wrap(`{"${key}":[`, entries, rest === "{}" ? "]}" : `],${rest.slice(1)}`);
-}
-
-interface ListParts {
-  readonly key: string;
-  /** Separated by commas. */
-  readonly entries: Json;
-  readonly nextCursor: string | undefined;
-  readonly cache: CachePolicy;
 }
 
 /** The JSON of a whole response. */

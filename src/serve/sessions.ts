@@ -54,13 +54,8 @@ export class Sessions {
     { version, capabilities }: { version: string; capabilities: Fields },
   ): string {
     const key = crypto.randomUUID();
-    return this.#seal.seal(PURPOSE, {
-      k: key,
-      p: principal,
-      v: version,
-      c: capabilities,
-      exp: Date.now() + LIFETIME_MS,
-    });
+    const content = { k: key, p: principal, v: version, c: capabilities };
+    return this.#seal.seal(PURPOSE, { ...content, exp: Date.now() + LIFETIME_MS });
   }
 
   /** The key of a session that only this process knows. */
@@ -101,9 +96,7 @@ export class Sessions {
   /** Calls the listener with the key of every changed session. */
   onChange(listener: (key: string) => void): () => void {
     this.#listeners.add(listener);
-    return () => {
-      this.#listeners.delete(listener);
-    };
+    return () => void this.#listeners.delete(listener);
   }
 
   forgetLocal(key: string): void {

@@ -10,20 +10,17 @@ import { withDeadline } from "../util/with-deadline.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
-import { createConnect } from "./auth/connect.js";
-import { createUpstreamLogins } from "./auth/upstream-logins.js";
+import { createConnect, createUpstreamLogins } from "./auth/connect.js";
 import { offersOwnTool, visibleTools } from "./calls/own-tools.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
 import type { AskClient } from "./calls/relayed.js";
 import { UserTasks } from "./calls/user-tasks.js";
-import { callInnerTool } from "./code/call-inner-tool.js";
-import { ProgramLimits } from "./code/program-limits.js";
+import { callInnerTool, ProgramLimits } from "./code/call-inner-tool.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
-import { createPolicy } from "./policy/create-policy.js";
-import { createServerRule, readsUris } from "./policy/hides-server.js";
-import { ALLOW, decideEach, type Policy, type PolicyDecision, type PolicyRequest } from "./policy/policy.js";
-import { RuleReview } from "./policy/rule-review.js";
+import { createPolicy, createServerRule, readsUris } from "./policy/create-policy.js";
+import { ALLOW, fixedPolicy, type Policy, type PolicyDecision } from "./policy/policy.js";
+import { RuleReview } from "./policy/review-rules.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
 import { createMailbox } from "./replicas/mailbox.js";
 import { createSeal } from "./replicas/seal.js";
@@ -88,14 +85,8 @@ export async function startGateway(
     review.reloaded();
     feeds.changedForAll();
   });
-  const audit =
-    options.audit === undefined
-      ? undefined
-      : await openAudit(options.audit, {
-          mac: seal.mac,
-          replica: mailbox.replica,
-          logger: settings.logger,
-        });
+  const auditParts = { mac: seal.mac, replica: mailbox.replica, logger: settings.logger };
+  const audit = options.audit === undefined ? undefined : await openAudit(options.audit, auditParts);
   const isWanted = compileFilter({ only: options.only, except: options.except, filter: options.filter });
   const hidesServer = createServerRule(policies);
   const parts: GatewayParts = {
@@ -132,9 +123,8 @@ export async function startGateway(
     showsServer: ({ principal, scopes }, server) => !hidesServer({ principal, scopes, server }),
     async isReady() {
       const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);
-      return withDeadline(reading, { timeoutMs: READY_MS, onTimeout: () => new Error("late") }).catch(
-        () => false,
-      );
+      const limit = { timeoutMs: READY_MS, onTimeout: () => new Error("late") };
+      return withDeadline(reading, limit).catch(() => false);
     },
     report,
   };
@@ -155,17 +145,10 @@ export async function startGateway(
   };
 }
 
-const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => ({
-  principal: client.principal,
-  method: request.method,
-  server: facts.server,
-  tool: facts.tool,
-  definition: facts.definition,
-  args: facts.args,
-  outcome: facts.outcome ?? "ok",
-  code: facts.errorCode,
-  durationMs,
-});
+const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => {
+  const { errorCode: code, outcome = "ok", ...more } = facts;
+  return { principal: client.principal, method: request.method, ...more, outcome, code, durationMs };
+};
 
 /** Throws a `ConfigError` if an option is wrong or a package is missing. */
 async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {
@@ -232,12 +215,7 @@ const DENY: PolicyDecision = { effect: "deny", reason: "this server is not offer
 /** @param isServed whether a user may use a server */
 function createServerPolicy(isServed: (principal: string | undefined, server: string) => boolean): Policy {
   // Tools of the gateway itself belong to no server.
-  const decide = ({ principal, server }: PolicyRequest): PolicyDecision =>
-    server === "" || isServed(principal, server) ? ALLOW : DENY;
-  return {
-    decide,
-    decideAll: (requests) => decideEach(decide, requests),
-    onChange: () => () => {},
-    close() {},
-  };
+  return fixedPolicy(({ principal, server }) =>
+    server === "" || isServed(principal, server) ? ALLOW : DENY,
+  );
 }

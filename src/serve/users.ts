@@ -1,4 +1,5 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
+import type { GatewayAccess } from "../port/gateway-access.js";
 import type { Port } from "../port/port.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { sleep } from "../util/sleep.js";
@@ -20,8 +21,6 @@ export interface Arrival {
   takeBytes(bytes: number): void;
   /** Of the body, so far. */
   readonly bodyBytes: number;
-  /** Waits until it is the turn of a body of this weight. */
-  turn(weight: number): Promise<void> | undefined;
   /** The request answers a parked call, and continues in its place. */
   takeParkedPlace(): void;
   end(): void;
@@ -54,10 +53,7 @@ interface UserRecord extends GatewayUser {
 }
 
 /** Where the ports of users come from. */
-export interface PortSource {
-  portOf(principal: string | undefined): Port;
-  release(principal: string): Promise<void>;
-}
+export type PortSource = Pick<GatewayAccess, "portOf" | "release">;
 
 export interface UserLimits {
   readonly maxUsers: number;
@@ -143,7 +139,6 @@ export class Users {
       get bodyBytes() {
         return bytes;
       },
-      turn: (weight) => this.turn(user, weight),
       takeParkedPlace() {
         if (hasPlace) return;
         hasPlace = true;

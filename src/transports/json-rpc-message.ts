@@ -28,9 +28,8 @@ export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<Request
 /** Maximum number of messages in a batch, which only servers of old revisions send. */
 const MAX_BATCH = 1_000;
 
-type Fields = Record<string, unknown>;
-
-const isMessage = (value: unknown): value is Fields => isRecord(value) && value.jsonrpc === "2.0";
+const isMessage = (value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && value.jsonrpc === "2.0";
 
 /** A JSON-RPC error response. */
 export interface RpcErrorMessage {
@@ -57,17 +56,15 @@ export function findResponse(
   id: RequestId,
   body: unknown,
 ): JSONRPCMessage | readonly JSONRPCMessage[] | undefined {
-  const found = findIn(id, body);
-  return found as JSONRPCMessage | readonly JSONRPCMessage[] | undefined;
-}
-
-function findIn(id: RequestId, body: unknown): unknown {
   if (Array.isArray(body)) {
     const fits = body.length <= MAX_BATCH && body.every(isMessage);
-    return fits && body.some((message) => message.id === id && !("method" in message)) ? body : undefined;
+    const isAnswer = fits && body.some((message) => message.id === id && !("method" in message));
+    return isAnswer ? (body as unknown as JSONRPCMessage[]) : undefined;
   }
   if (!isMessage(body) || "method" in body) return undefined;
-  if (body.id === id) return body;
+  if (body.id === id) return body as unknown as JSONRPCMessage;
   const error = asRpcError(body);
-  return error !== undefined && (error.id === null || error.id === undefined) ? { ...error, id } : undefined;
+  return error !== undefined && (error.id === null || error.id === undefined)
+    ? ({ ...error, id } as JSONRPCMessage)
+    : undefined;
 }

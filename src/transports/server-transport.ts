@@ -10,7 +10,7 @@ import type { TransportKind } from "../config/server-config.js";
 import type { ProxyOption } from "../config/server-entry.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { AuthorizeRequests } from "./http/credentials/authorized-send.js";
+import type { AbortSource } from "../util/shared-abort.js";
 import type { Resends } from "./resends.js";
 
 /** Default of `maxMessageBytes`. */
@@ -109,3 +109,25 @@ export interface HttpClient {
   /** Closes idle and open sockets. */
   close(): Promise<void>;
 }
+
+/** Sends the request once, with these headers in addition to its own. */
+export type SendWithFields = (fields: Readonly<Record<string, string>>) => Promise<Response>;
+
+/**
+ * Sends a request with the current credentials and, if the server rejects them, again with renewed ones.
+ *
+ * @throws AuthError if a user has to authorize first
+ */
+export type AuthorizedSend = (request: RequestToAuthorize, send: SendWithFields) => Promise<Response>;
+
+/** The request to send. */
+export interface RequestToAuthorize {
+  readonly method: string;
+  readonly url: URL;
+  readonly signal?: AbortSource | null | undefined;
+  /** The `authorization` header that the request already has. */
+  readonly authorization?: string | undefined;
+}
+
+/** The credentials of a server, if the port manages them. Undefined: use the entry's `authProvider`. */
+type AuthorizeRequests = (server: string) => AuthorizedSend | undefined;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../config/secret-record.js";
-import { withUserHeaders } from "./user-headers.js";
+import { withUserHeaders } from "./http/message-headers.js";
 
 describe("withUserHeaders", () => {
   it("adds headers, but does not replace those of the transport or of an auth provider", async () => {

@@ -3,7 +3,7 @@ import { SecretRecord } from "../../src/config/secret-record.js";
 import type { DockerConfig, StdioConfig } from "../../src/config/server-config.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
-import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
+import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
 import { fixture } from "./contract-peer.js";
 import { type ContractSubject, describeTransport } from "./transport-contract.js";
 

@@ -3,8 +3,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { EventFrames } from "../../src/transports/http/events/event-frames.js";
 import { parseEvent, type ServerEvent } from "../../src/transports/http/events/parse-event.js";
-import { createLineDecoder } from "../../src/transports/stdio/line-framing.js";
-import { MessageReader } from "../../src/transports/stdio/message-reader.js";
+import { createLineDecoder, MessageReader } from "../../src/transports/stdio/message-reader.js";
 import { fuzzModel } from "./fuzz-model.js";
 
 const MAX_BYTES = 64;

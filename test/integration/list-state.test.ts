@@ -1,6 +1,6 @@
 /** All orders of up to ten events, and changes of the model that the check must notice. */
 import { describe, expect, test } from "vitest";
-import { explore, RULES, type Step } from "../../test/support/list-model.js";
+import { explore, RULES, type Step } from "../support/list-model.js";
 import {
   isDue,
   isFresh,
@@ -9,7 +9,7 @@ import {
   MAX_REPEATED_READS,
   step,
   UNKNOWN_LIST,
-} from "./list-state.js";
+} from "../support/list-state.js";
 
 const DEPTH = 10;
 /** One more read is allowed to fail. */

@@ -2,7 +2,7 @@
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import type { UrlElicitation } from "../../src/protocol/server-requests/elicitation-request.js";
-import type { RequestOrigin } from "../../src/protocol/server-requests/request-origin.js";
+import type { RequestOrigin } from "../../src/protocol/server-requests/run-callback.js";
 import { openTestSession } from "../support/open-test-session.js";
 import { waitFor } from "../support/wait-for.js";
 

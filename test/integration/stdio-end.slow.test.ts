@@ -2,7 +2,7 @@
 import { describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
-import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
+import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
 import {
   isAlive,
   LEAN_SERVER,

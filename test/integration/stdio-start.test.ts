@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
 import { SecretRecord } from "../../src/config/secret-record.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
-import { createStdioTransport } from "../../src/transports/stdio/stdio-transport.js";
+import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
 import {
   LEAN_SERVER,
   leanConfig,

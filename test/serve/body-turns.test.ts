@@ -3,7 +3,7 @@ import { createToolport } from "toolport";
 import { createGateway } from "toolport/serve";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Port } from "../../src/port/port.js";
-import { ProgramLimits } from "../../src/serve/code/program-limits.js";
+import { ProgramLimits } from "../../src/serve/code/call-inner-tool.js";
 import { type GatewayUser, Users } from "../../src/serve/users.js";
 import type { Fields } from "../../src/util/is-record.js";
 

@@ -3,8 +3,7 @@ import { createToolport, memoryStore, type Store, type Toolport } from "toolport
 import { gatewayAccess } from "../../src/port/gateway-access.js";
 import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
 import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { type Connect, createConnect } from "../../src/serve/auth/connect.js";
-import { createUpstreamLogins } from "../../src/serve/auth/upstream-logins.js";
+import { type Connect, createConnect, createUpstreamLogins } from "../../src/serve/auth/connect.js";
 import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
 import { createSeal } from "../../src/serve/replicas/seal.js";
 

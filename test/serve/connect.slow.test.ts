@@ -3,7 +3,7 @@ import { memoryStore, type Store } from "toolport";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
 import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { hashOf } from "../../src/serve/auth/connect-cookies.js";
+import { hashOf } from "../../src/serve/auth/relying-party.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn, refuseLogin } from "../support/oauth-browser.js";
 import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";

@@ -1,7 +1,12 @@
 /** A gateway's authenticator with a real key server and a clock that the test advances. */
-import type { GatewayAuth, GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
+import {
+  type GatewayAuth,
+  type GatewayUserOptions,
+  type Identity,
+  isRejection,
+  type Rejection,
+} from "../../src/serve/auth/auth-options.js";
 import { type Authenticator, createAuthenticator } from "../../src/serve/auth/authenticator.js";
-import { type Identity, isRejection, type Rejection } from "../../src/serve/auth/identity.js";
 import { type KeyServer, type SigningKey, startKeyServer } from "./key-server.js";
 
 export const URL_OF_GATEWAY = "https://tools.example.com/mcp";

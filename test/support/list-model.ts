@@ -10,7 +10,7 @@ import {
   type ListState,
   MAX_REPEATED_READS,
   UNKNOWN_LIST,
-} from "../../src/catalog/list-state.js";
+} from "./list-state.js";
 
 export type Step = (state: ListState, event: ListEvent) => ListState;
 

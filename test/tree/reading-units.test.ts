@@ -25,8 +25,6 @@ const LONG: Readonly<Record<string, string>> = {
   "demo/run-demo.ts runSteps": STEPS,
   "execution/fallback.ts fallbackStep": FACTORY,
   "port/shared-parts.ts createSharedParts": FACTORY,
-  "protocol/change-watch.ts createChangeWatch": FACTORY,
-  "protocol/server-requests/url-elicitations.ts createUrlElicitations": FACTORY,
   "schema/typescript.ts createTypeWriter": FACTORY,
   "serve/policy/policy-engine.ts enginePolicy": FACTORY,
   "serve/replicas/incoming-letters.ts createIncomingLetters": FACTORY,

@@ -11,7 +11,7 @@ import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isRefusedState } from "../../protocol/refused-state.js";
+import { isRefusedState } from "../../protocol/session-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import { findTool } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";

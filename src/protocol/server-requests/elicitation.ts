@@ -8,8 +8,7 @@ import {
   readElicitation,
   type UrlElicitation,
 } from "./elicitation-request.js";
-import type { RequestOrigin } from "./request-origin.js";
-import { notServed, runCallback, unusableCallbackResult } from "./run-callback.js";
+import { notServed, type RequestOrigin, runCallback, unusableCallbackResult } from "./run-callback.js";
 
 /** The decision of the user. The content of an accepted form is validated, and missing fields get the defaults of the form. */
 export type ElicitationAnswer =

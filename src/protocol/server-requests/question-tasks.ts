@@ -46,22 +46,16 @@ const METHOD_NOT_FOUND = -32601;
 const INVALID_PARAMS = -32602;
 const INTERNAL_ERROR = -32603;
 
-interface QuestionTasksParts {
-  readonly channel: RequestChannel;
-  readonly responder: RequestResponder;
-}
-
 export class QuestionTasks {
-  readonly #parts: QuestionTasksParts;
+  readonly #responder: RequestResponder;
   readonly #replies: IncomingRequestLimit;
   /** In order of creation. */
   readonly #tasks = new Map<string, QuestionTask>();
   /** Ids of open requests for a result. */
   readonly #waiting = new Set<RequestId>();
 
-  constructor(parts: QuestionTasksParts) {
-    const { channel } = parts;
-    this.#parts = parts;
+  constructor(channel: RequestChannel, responder: RequestResponder) {
+    this.#responder = responder;
     this.#replies = new IncomingRequestLimit((message) => channel.sdkTransport.send(message));
     channel.notificationListeners.add((method, params) => {
       if (method === "notifications/cancelled") this.#stopWaiting(params["requestId"] as RequestId);
@@ -98,8 +92,8 @@ export class QuestionTasks {
     if (this.#tasks.size >= MAX_TASKS) this.#removeOldestEnded();
     const { task: wanted, ...question } = params;
     const task = this.#add(ttlOf(wanted as Fields));
-    const { responder } = this.#parts;
-    responder.respondToMessage({ method, params: question }, task.controller.signal, owner).then(
+    const asked = { method, params: question };
+    this.#responder.respondToMessage(asked, task.controller.signal, owner).then(
       (result) => {
         const meta = { ...(result["_meta"] as object), [RELATED_TASK_META_KEY]: { taskId: task.taskId } };
         task.end("completed", { result: { ...result, _meta: meta } });
@@ -107,12 +101,8 @@ export class QuestionTasks {
       ({ code, message }: { code: number; message: string }) => task.end("failed", failure(code, message)),
     );
     const related = relatedTask({ method, params });
-    return {
-      result: {
-        task: view(task),
-        ...(related !== undefined && { _meta: { [RELATED_TASK_META_KEY]: related } }),
-      },
-    };
+    const _meta = related && { [RELATED_TASK_META_KEY]: related };
+    return { result: { task: view(task), ...(_meta && { _meta }) } };
   }
 
   #add(ttl: number): QuestionTask {

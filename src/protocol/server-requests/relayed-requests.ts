@@ -24,7 +24,7 @@ export function createRelayedRequests(capabilities: Relay["capabilities"]): Rela
     capabilities: capabilities as ClientCapabilities,
     attach(channel, server) {
       shared.hasTurns ||= channel.sdkTransport.hasPerRequestStream !== true;
-      const calls = new RelayedCalls({ server, channel, shared });
+      const calls = new RelayedCalls(server, channel, shared);
       calls.answer();
       return {
         ...none.attach(channel, server),

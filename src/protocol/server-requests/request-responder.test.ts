@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import type { RequestOrigin } from "./request-origin.js";
 import { MAX_WAITING, RequestResponder, SerialQueue } from "./request-responder.js";
+import type { RequestOrigin } from "./run-callback.js";
 
 function openResponder() {
   const origins: RequestOrigin[] = [];

@@ -3,7 +3,7 @@ import { ToolCallError } from "../../errors/tool-call-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { withDeadline } from "../../util/with-deadline.js";
-import type { RequestOrigin } from "./request-origin.js";
+import type { RequestOrigin } from "./run-callback.js";
 
 /** The requests that MCP allows a server to send. */
 export type RequestMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
@@ -86,15 +86,17 @@ export class RequestResponder {
     { method, params = {} }: ServerRequest,
     { tool, signal }: { tool?: string | undefined; signal: AbortSignal },
   ): Promise<Record<string, unknown>> {
-    const { server, handlers } = this.#parts;
-    if (!isRequestMethod(handlers, method)) throw unknownRequest(server, tool);
-    const { principal } = this.#parts;
-    const origin: RequestOrigin = {
-      server,
-      ...(tool !== undefined && { tool }),
-      ...(principal !== undefined && { principal }),
-      signal,
-    };
+    const { server, handlers, principal } = this.#parts;
+    if (!isRequestMethod(handlers, method))
+      throw new ToolCallError({
+        code: "PROTOCOL",
+        server,
+        tool,
+        what: "The server sent a request that MCP does not allow servers to send",
+        next: "Report this to the author of the server",
+      });
+    const known = { ...(tool !== undefined && { tool }), ...(principal !== undefined && { principal }) };
+    const origin: RequestOrigin = { server, ...known, signal };
     const queue = this.#queue(method);
     if (queue.isIdle) this.#overloadReported = false;
     const handling = queue.run(() => handlers[method](params, origin), signal);
@@ -222,7 +224,12 @@ export class SerialQueue {
       this.#busy = true;
       return;
     }
-    if (this.#waiting.size >= MAX_WAITING) throw overloaded();
+    if (this.#waiting.size >= MAX_WAITING)
+      throw new ToolCallError({
+        code: "OVERLOADED",
+        what: `The server sent too many requests at once: ${MAX_WAITING} are already waiting`,
+        next: "Check why the server sends so many requests",
+      });
     await new Promise<void>((resolve, reject) => {
       const admit = () => {
         signal.removeEventListener("abort", onAbort);
@@ -246,24 +253,6 @@ export class SerialQueue {
       next();
     }
   }
-}
-
-function overloaded(): ToolCallError {
-  return new ToolCallError({
-    code: "OVERLOADED",
-    what: `The server sent too many requests at once: ${MAX_WAITING} are already waiting`,
-    next: "Check why the server sends so many requests",
-  });
-}
-
-function unknownRequest(server: string, tool: string | undefined): ToolCallError {
-  return new ToolCallError({
-    code: "PROTOCOL",
-    server,
-    tool,
-    what: "The server sent a request that MCP does not allow servers to send",
-    next: "Report this to the author of the server",
-  });
 }
 
 const INVALID_PARAMS = -32602;

@@ -2,7 +2,6 @@
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { redactText } from "../../util/redact-text.js";
-import type { RequestOrigin } from "./request-origin.js";
 
 /** Wraps what the callback throws in a `REFUSED` error; after an abort, throws the reason of the abort. */
 export async function runCallback<T>(
@@ -55,4 +54,19 @@ export function notServed(
     what: `The server requested ${requested}, but no callback for it is configured`,
     next: `Set the option \`${option}\` of createToolport`,
   });
+}
+
+/** Where a request comes from, and until when its response is needed. */
+export interface RequestOrigin {
+  /** Name of the server, as configured. Show it to the user who decides. */
+  readonly server: string;
+  /**
+   * The tool (its name on that server) whose call led to the request. Always known for servers that speak 2026-07-28. Earlier
+   * revisions do not transmit it, so it is set only while a single tool call is in flight on the connection.
+   */
+  readonly tool?: string | undefined;
+  /** The user that the connection belongs to; undefined outside `as(principal)`. */
+  readonly principal?: string | undefined;
+  /** Aborts when the response is no longer needed: close the dialog. */
+  readonly signal: AbortSignal;
 }

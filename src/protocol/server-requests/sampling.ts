@@ -6,8 +6,7 @@ import type {
   CreateMessageResultWithTools,
 } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { RequestOrigin } from "./request-origin.js";
-import { notServed, runCallback, unusableCallbackResult } from "./run-callback.js";
+import { notServed, type RequestOrigin, runCallback, unusableCallbackResult } from "./run-callback.js";
 
 /** The completion that a server requests. */
 export type SamplingRequest = CreateMessageRequestParams;

@@ -1,8 +1,7 @@
 import { describe, expect, test } from "vitest";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { logToLogger } from "./server-log.js";
-import type { ServerRequestOptions } from "./server-request-options.js";
+import { logToLogger, type ServerRequestOptions } from "./server-request-options.js";
 import { createServerRequests } from "./server-requests.js";
 
 const capabilities = (options: ServerRequestOptions) =>

@@ -17,8 +17,7 @@ import {
 } from "./request-responder.js";
 import { assertRoots, handleRoots, rootsCapability } from "./roots.js";
 import { handleSampling, samplingCapability } from "./sampling.js";
-import type { ServerLogListener } from "./server-log.js";
-import type { ServerRequestOptions } from "./server-request-options.js";
+import type { ServerLogListener, ServerRequestOptions } from "./server-request-options.js";
 
 export interface ServerRequestParts extends ServerRequestOptions {
   /** Receives failures that no caller can see. */
@@ -142,7 +141,7 @@ function receiveRequests(
   channel.onrequest = (request, origin) => {
     const owner = channel.ownerOf(origin);
     if (channel.envelope === undefined && isTaskRequest(request, methods)) {
-      tasks ??= import("./question-tasks.js").then((code) => new code.QuestionTasks({ channel, responder }));
+      tasks ??= import("./question-tasks.js").then((code) => new code.QuestionTasks(channel, responder));
       // If the code cannot be loaded, the request stays unanswered, as without the SDK's client.
       tasks.then(
         (loaded) => loaded.receive(request, owner),

@@ -23,13 +23,15 @@ export interface ElicitingRequest {
   readonly suspendable?: SuspendableRequest | undefined;
 }
 
-export interface UrlElicitations {
-  /**
-   * Handles the failure of a request. If the server demands a web page, asks the user and sends the request again; throws
-   * any other error unchanged. A suspendable request ends with the mark of {@link toPausedRaw}.
-   */
-  after(error: unknown, send: () => Promise<unknown>, request: ElicitingRequest): Promise<unknown>;
-}
+/**
+ * Handles the failure of a request. If the server demands a web page, asks the user and sends the request again; throws any other
+ * error unchanged. A suspendable request ends with the mark of {@link toPausedRaw}.
+ */
+export type UrlElicitations = (
+  error: unknown,
+  send: () => Promise<unknown>,
+  request: ElicitingRequest,
+) => Promise<unknown>;
 
 interface Page {
   readonly elicitationId: string;
@@ -45,13 +47,11 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
     for (const done of waiting.get(elicitationId as string) ?? []) done();
   });
 
-  return {
-    async after(error, send, request) {
-      const pages = readPages(error);
-      if (pages === undefined) throw error;
-      if (request.suspendable !== undefined) return suspend(pages, error as ToolCallError, request);
-      return await visit(pages, error as ToolCallError, send, request);
-    },
+  return async (error, send, request) => {
+    const pages = readPages(error);
+    if (pages === undefined) throw error;
+    if (request.suspendable !== undefined) return suspend(pages, error as ToolCallError, request);
+    return await visit(pages, error as ToolCallError, send, request);
   };
 
   async function visit(
@@ -61,7 +61,7 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
     request: ElicitingRequest,
   ): Promise<unknown> {
     const finished = new Set<string>();
-    const release = watch(pages, (id) => finished.add(id));
+    const releases = pages.map(({ elicitationId: id }) => listen(id, () => finished.add(id)));
     try {
       for (const page of pages) await ask(page, required, request);
       try {
@@ -77,7 +77,7 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
         return await send();
       }
     } finally {
-      release();
+      for (const release of releases) release();
     }
   }
 
@@ -95,13 +95,6 @@ export function createUrlElicitations(channel: RequestChannel, responder: Reques
         throw error;
       });
     if (answer["action"] !== "accept") throw declined(required, tool);
-  }
-
-  function watch(pages: readonly Page[], onFinished: (id: string) => void): () => void {
-    const releases = pages.map(({ elicitationId: id }) => listen(id, () => onFinished(id)));
-    return () => {
-      for (const release of releases) release();
-    };
   }
 
   function listen(id: string, done: () => void): () => void {

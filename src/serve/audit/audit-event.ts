@@ -1,5 +1,7 @@
 /** One line of an audit log, and what the gateway says about a request to write it. */
 
+import type { Seal } from "../replicas/seal.js";
+
 /** How a request ended. `refused`: by a policy or a person. `waiting`: the client has to answer something first. */
 export type AuditOutcome = "ok" | "error" | "refused" | "waiting";
 
@@ -55,12 +57,8 @@ export interface AuditEvent {
   readonly mac: string;
 }
 
-/**
- * A keyed hash under a key of the gateway, as `Seal.mac`: `<key id>.<hash>`.
- *
- * @param like an earlier hash, whose key is used; "" is returned if that key is unknown
- */
-export type AuditMac = (purpose: string, text: string, like?: string) => string;
+/** A keyed hash under a key of the gateway. */
+export type AuditMac = Seal["mac"];
 
 /** Purposes of the keyed hashes. */
 export const LINE_PURPOSE = "audit/line";

@@ -1,10 +1,19 @@
 /** The audit log of a gateway: one chained line for every request, in a file, for a callback, or both. */
+
+import { hash, randomBytes } from "node:crypto";
+import { canonicalJson, definitionText } from "../../catalog/safety/canonical-json.js";
 import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { callSafely } from "../../util/call-safely.js";
+import { isRecord } from "../../util/is-record.js";
 import { parseJson } from "../../util/json.js";
-import { AuditChain } from "./audit-chain.js";
-import type { AuditEntry, AuditEvent, AuditMac } from "./audit-event.js";
+import {
+  ARGUMENTS_PURPOSE,
+  type AuditEntry,
+  type AuditEvent,
+  type AuditMac,
+  LINE_PURPOSE,
+} from "./audit-event.js";
 import { AuditFile } from "./audit-file.js";
 
 /** Where a gateway writes what happened. */
@@ -38,14 +47,6 @@ export interface AuditOptions {
 /** A file, a callback, or both with more options. */
 export type AuditOption = string | ((event: AuditEvent) => unknown) | AuditOptions;
 
-export interface AuditParts {
-  /** `Seal.mac` of the gateway. */
-  readonly mac: AuditMac;
-  /** Name of the replica. */
-  readonly replica: string;
-  readonly logger: Pick<Logger, "warn">;
-}
-
 export interface Audit {
   /**
    * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
@@ -69,7 +70,10 @@ const DEFAULT_BUFFER_BYTES = 16 * 2 ** 20;
  *
  * @throws ConfigError if there is no destination, or the file cannot be opened
  */
-export async function openAudit(option: AuditOption, { mac, replica, logger }: AuditParts): Promise<Audit> {
+export async function openAudit(
+  option: AuditOption,
+  { mac, replica, logger }: { mac: AuditMac; replica: string; logger: Pick<Logger, "warn"> },
+): Promise<Audit> {
   const {
     file: path,
     onEvent,
@@ -79,7 +83,7 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
     includeArguments = false,
   } = readOption(option);
   const chain = new AuditChain({ mac, replica, includeArguments });
-  const warn = (message: string, cause: unknown) => logger.warn(message, cause);
+  const warn = (message: string, cause?: unknown) => logger.warn(message, cause);
   let lost = 0;
   let isClosed = false;
   const file =
@@ -90,7 +94,7 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
           fsyncMs,
           maxBufferBytes,
           onError: warn,
-          onWarning: (message) => warn(message, undefined),
+          onWarning: warn,
           onDrained: () => {
             if (lost === 0) return;
             const count = lost;
@@ -126,12 +130,8 @@ export async function openAudit(option: AuditOption, { mac, replica, logger }: A
       if (isClosed) return;
       // A line that is not written must not be in the chain: the next one would contain its hash.
       if (file?.isStuck === true) {
-        if (lost++ === 0)
-          warn(
-            "The disk of the audit log fails; requests are only counted until it can be written",
-            undefined,
-          );
-        return;
+        if (lost++ > 0) return;
+        return warn("The disk of the audit log fails; requests are only counted until it can be written");
       }
       add(lineOf(entry));
     },
@@ -159,9 +159,120 @@ function readOption(option: AuditOption): AuditOptions {
 }
 
 /** The hash of a line that is in the file already. */
-function macOf(line: string | undefined): string | undefined {
-  const { mac } = (line === undefined ? {} : ((parseJson(line) as Partial<AuditEvent> | null) ?? {})) as {
-    mac?: unknown;
-  };
-  return typeof mac === "string" ? mac : undefined;
+function macOf(line = ""): string | undefined {
+  const event = parseJson(line);
+  return isRecord(event) && typeof event["mac"] === "string" ? event["mac"] : undefined;
 }
+
+/** Longer texts are cut. */
+const MAX_TEXT = 512;
+
+/** Longer arguments are cut, so that a client does not decide how long a line is. */
+const MAX_ARGUMENTS = 4_096;
+
+interface ChainOptions {
+  readonly mac: AuditMac;
+  /** Named in the id of the chain. */
+  readonly replica: string;
+  /** Write the arguments, not only their hash. */
+  readonly includeArguments: boolean;
+}
+
+type LineFields = { readonly [Key in keyof AuditEvent]?: AuditEvent[Key] | undefined };
+
+export class AuditChain {
+  readonly #mac: AuditMac;
+  readonly #includeArguments: boolean;
+  readonly #id: string;
+  #seq = 0;
+  #prev = "";
+  /** Definitions are listed once and called often: a hash for each call moves "echo call → stdio". */
+  readonly #definitions = new WeakMap<object, string>();
+
+  constructor({ mac, replica, includeArguments }: ChainOptions) {
+    this.#mac = mac;
+    this.#includeArguments = includeArguments;
+    this.#id = `${short(replica)}-${randomBytes(6).toString("hex")}`;
+  }
+
+  /** The first line. @param after the hash of the last line that the file has already */
+  start(after: string | undefined): string {
+    return this.#line("start", { after });
+  }
+
+  lost(count: number): string {
+    return this.#line("lost", { count });
+  }
+
+  end(): string {
+    return this.#line("end", {});
+  }
+
+  /** Clients choose some of the texts, so they are cut. */
+  request(entry: AuditEntry): string {
+    const { principal, method, server, tool, definition, args, outcome, code, durationMs } = entry;
+    return this.#line("request", {
+      principal: short(principal),
+      method: short(method),
+      server: short(server),
+      tool: short(tool),
+      definitionHash: definition && this.#hashOf(definition),
+      ...(args && this.#argumentFields(args)),
+      outcome,
+      code: typeof code === "number" ? code : short(code),
+      durationMs: Math.round(durationMs * 1_000) / 1_000,
+    });
+  }
+
+  #argumentFields(args: Readonly<Record<string, unknown>>): LineFields {
+    const json = jsonOf(args);
+    if (json.length <= MAX_ARGUMENTS) {
+      const argumentHash = this.#mac(ARGUMENTS_PURPOSE, canonicalJson(args));
+      return this.#includeArguments ? { argumentHash, args } : { argumentHash };
+    }
+    // Large arguments are hashed once, as the client wrote them: to sort their members takes ten times as long.
+    const sha256 = hash("sha256", json, "hex");
+    const argumentHash = this.#mac(ARGUMENTS_PURPOSE, sha256);
+    const cutArgs = { start: json.slice(0, MAX_ARGUMENTS), length: json.length, sha256 };
+    return this.#includeArguments ? { argumentHash, cutArgs } : { argumentHash };
+  }
+
+  /**
+   * A line of the log, with its line break. Everything that can throw comes before the number is used: a number that is used must
+   * appear in the log.
+   */
+  #line(event: AuditEvent["event"], fields: LineFields): string {
+    const time = new Date().toISOString();
+    const line = JSON.stringify({
+      chain: this.#id,
+      seq: this.#seq,
+      time,
+      event,
+      ...fields,
+      prev: this.#prev,
+    });
+    this.#prev = this.#mac(LINE_PURPOSE, line);
+    this.#seq++;
+    return `${line.slice(0, -1)},"mac":"${this.#prev}"}\n`;
+  }
+
+  #hashOf(definition: Readonly<Record<string, unknown>>): string {
+    const known = this.#definitions.get(definition);
+    if (known !== undefined) return known;
+    const definitionHash = hash("sha256", definitionText(definition), "hex");
+    this.#definitions.set(definition, definitionHash);
+    return definitionHash;
+  }
+}
+
+function jsonOf(args: Readonly<Record<string, unknown>>): string {
+  try {
+    return JSON.stringify(args);
+  } catch {
+    // `JSON.stringify` is recursive: arguments may be too deep for it.
+    return canonicalJson(args);
+  }
+}
+
+const short = (text: string | undefined): string | undefined =>
+  text !== undefined && text.length > MAX_TEXT ? `${text.slice(0, MAX_TEXT)}…` : text;

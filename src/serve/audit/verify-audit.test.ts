@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { memoryStore } from "../../state/memory-store.js";
 import { loadGatewayKeys } from "../replicas/gateway-key.js";
 import { createSeal } from "../replicas/seal.js";
-import { AuditChain } from "./audit-chain.js";
+import { AuditChain } from "./open-audit.js";
 import { verifyAudit } from "./verify-audit.js";
 
 const keys = await loadGatewayKeys(memoryStore());

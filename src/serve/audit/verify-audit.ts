@@ -1,4 +1,5 @@
 /** Checks the lines of an audit log, and names the first that was changed, removed or moved. */
+import { isRecord } from "../../util/is-record.js";
 import { parseJson } from "../../util/json.js";
 import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./audit-event.js";
 
@@ -26,12 +27,6 @@ export interface AuditReport {
   readonly lostRequests: number;
   /** `mac` of the last line: keep it elsewhere to notice later that lines were removed from the end. */
   readonly lastMac?: string;
-}
-
-interface Chain {
-  seq: number;
-  mac: string;
-  isOpen: boolean;
 }
 
 /** `,"mac":"…"}` at the end of a line. */
@@ -62,7 +57,7 @@ export async function verifyAudit(
 
 class AuditCheck {
   readonly #mac: AuditMac;
-  readonly #chains = new Map<string, Chain>();
+  readonly #chains = new Map<string, { seq: number; mac: string; isOpen: boolean }>();
   readonly #recent = new Set<string>();
   #number = 0;
   #lines = 0;
@@ -82,17 +77,10 @@ class AuditCheck {
 
   add(line: string): void {
     this.#number++;
-    this.#check(line);
-  }
-
-  #check(line: string): void {
     const signed = SIGNATURE.exec(line);
     const event = signed && (parseJson(line) as AuditEvent | undefined);
     if (this.#problem !== undefined) return this.#searchGap(signed, event);
-    if (!signed || !isEvent(event)) {
-      this.#suspects.push(this.#number);
-      return;
-    }
+    if (!signed || !isEvent(event)) return void this.#suspects.push(this.#number);
     const [, text, given] = signed as unknown as [string, string, string];
     const wanted = this.#mac(LINE_PURPOSE, `${text}}`, given);
     if (wanted === "")
@@ -180,7 +168,4 @@ class AuditCheck {
 }
 
 const isEvent = (event: unknown): event is AuditEvent =>
-  typeof event === "object" &&
-  event !== null &&
-  typeof (event as AuditEvent).chain === "string" &&
-  Number.isSafeInteger((event as AuditEvent).seq);
+  isRecord(event) && typeof event["chain"] === "string" && Number.isSafeInteger(event["seq"]);

@@ -2,13 +2,15 @@
 import { hash, timingSafeEqual } from "node:crypto";
 import { singleFlight } from "../../auth/obtain-once.js";
 import type { HttpClient } from "../../transports/server-transport.js";
-import type { GatewayUserOptions, VerifiedUser } from "./auth-options.js";
-import { createFetchJson } from "./fetch-json.js";
-import { type GatewayAddresses, isMetadataPath } from "./gateway-addresses.js";
-import type { Identity, Rejection } from "./identity.js";
-import { createIssuer, type Issuer } from "./issuer.js";
+import type { GatewayUserOptions, Identity, Rejection, VerifiedUser } from "./auth-options.js";
+import { createFetchJson, createIssuer, type Issuer } from "./issuer.js";
 import { KeysUnavailable } from "./key-source.js";
-import { type AuthSettings, readAuthOptions } from "./read-auth-options.js";
+import {
+  type AuthSettings,
+  type GatewayAddresses,
+  isMetadataPath,
+  readAuthOptions,
+} from "./read-auth-options.js";
 import { InvalidToken, verifyJwt } from "./verify-jwt.js";
 
 /** What an authenticator needs of its surroundings. */
@@ -70,13 +72,7 @@ export function createAuthenticator(options: GatewayUserOptions, context: AuthCo
   const { warn, now = Date.now } = context;
   const fetchJson = createFetchJson(context.http, closed.signal);
   const issuer = name === undefined ? undefined : createIssuer(name, settings, { fetchJson, now, warn });
-  const parts: CheckParts = {
-    settings,
-    issuer,
-    now,
-    warn,
-    challenges: createChallenges({ addresses, scopes }),
-  };
+  const parts: CheckParts = { settings, issuer, now, warn, challenges: createChallenges(settings) };
   const document = addresses && protectedResourceMetadata(addresses, { issuer: name, scopes });
   return {
     settings,
@@ -92,7 +88,7 @@ interface CheckParts {
   readonly issuer: Issuer | undefined;
   readonly now: () => number;
   readonly warn: (message: string) => void;
-  readonly challenges: Challenges;
+  readonly challenges: ReturnType<typeof createChallenges>;
 }
 
 const CHECKS: Readonly<Record<AuthSettings["mode"], (parts: CheckParts) => Authenticate>> = {
@@ -187,29 +183,11 @@ function checkByUser({ settings, now, warn, challenges }: CheckParts): Authentic
 const hasScopes = (granted: readonly string[], { scopes }: AuthSettings): boolean =>
   scopes.every((scope) => granted.includes(scope));
 
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
+export const messageOf = (error: unknown): string =>
+  error instanceof Error ? error.message : "unknown error";
 
-interface ChallengeParts {
-  /** Undefined: the gateway has no `url`, so challenges name no metadata. */
-  readonly addresses: GatewayAddresses | undefined;
-  /** The scopes that every token needs. */
-  readonly scopes: readonly string[];
-}
-
-interface Challenges {
-  /** The request has no bearer token. */
-  readonly missing: Rejection;
-  /** The token is not valid. @param why a sentence without anything from the request */
-  invalid(why: string): Rejection;
-  /** The token lacks one of the required scopes. */
-  readonly insufficientScope: Rejection;
-  /** The user may not use this gateway. */
-  readonly forbidden: Rejection;
-  /** The token could not be checked. */
-  unavailable(retryAfterMs: number): Rejection;
-}
-
-function createChallenges({ addresses, scopes }: ChallengeParts): Challenges {
+/** Without the `url` of the gateway, challenges name no metadata. */
+function createChallenges({ addresses, scopes }: Pick<AuthSettings, "addresses" | "scopes">) {
   const scope = scopes.join(" ");
   const challenge = (error?: string, why?: string): string => {
     const fields = [
@@ -227,7 +205,8 @@ function createChallenges({ addresses, scopes }: ChallengeParts): Challenges {
   return {
     // RFC 6750, 3.1: no error code if the request has no credentials at all.
     missing: refuse(401, "unauthorized", "Send an access token as Authorization: Bearer"),
-    invalid: (why) => refuse(401, "invalid_token", why, "invalid_token"),
+    /** @param why a sentence without anything from the request */
+    invalid: (why: string) => refuse(401, "invalid_token", why, "invalid_token"),
     insufficientScope: refuse(
       403,
       "insufficient_scope",
@@ -235,7 +214,8 @@ function createChallenges({ addresses, scopes }: ChallengeParts): Challenges {
       "insufficient_scope",
     ),
     forbidden: reject(403, "access_denied", "This user may not use this server", {}),
-    unavailable: (retryAfterMs) =>
+    /** The token could not be checked. */
+    unavailable: (retryAfterMs: number) =>
       reject(503, "temporarily_unavailable", "The access token cannot be checked now; try again", {
         "retry-after": String(Math.max(1, Math.ceil(retryAfterMs / 1_000))),
       }),

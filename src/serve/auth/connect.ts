@@ -1,20 +1,27 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
 import { singleParameter } from "../../auth/login-callback.js";
+import { AuthError } from "../../errors/auth-error.js";
 import { ConfigError } from "../../errors/config-error.js";
+import type { Port } from "../../port/port.js";
 import type { Store } from "../../state/store.js";
-import type { Authenticator } from "./authenticator.js";
-import { cookieNameOf, deleteCookie, hashOf, readCookie, setCookie } from "./connect-cookies.js";
+import type { Seal } from "../replicas/seal.js";
+import { type Authenticator, messageOf } from "./authenticator.js";
 import type { AuthSettings } from "./read-auth-options.js";
-import { createRelyingParty, type LoginSecrets, type RelyingParty } from "./relying-party.js";
-import type { UpstreamLogins } from "./upstream-logins.js";
+import {
+  cookieNameOf,
+  createRelyingParty,
+  deleteCookie,
+  hashOf,
+  type LoginSecrets,
+  type RelyingParty,
+  readCookie,
+  setCookie,
+} from "./relying-party.js";
 
 export interface ConnectContext {
   readonly authenticator: Pick<Authenticator, "settings" | "issuer">;
   /** Seals the links and the cookies; the same keys on all replicas. */
-  readonly seal: {
-    seal(purpose: string, value: unknown): string;
-    openFresh(purpose: string, text: string): Promise<unknown>;
-  };
+  readonly seal: Pick<Seal, "seal" | "openFresh">;
   /** Records which links were used, for all replicas. */
   readonly store: Pick<Store, "get" | "put">;
   readonly logins: UpstreamLogins;
@@ -228,11 +235,8 @@ class ConnectPages {
     const state = singleParameter(params, "state");
     if (state === undefined) throw new Stop("badRequest");
     const name = cookieNameOf("upstream", state);
-    const login = await this.#read<UpstreamLogin>(
-      "upstream",
-      readCookie(request, name) ?? "",
-      "otherBrowser",
-    );
+    const sealed = readCookie(request, name) ?? "";
+    const login = await this.#read<UpstreamLogin>("upstream", sealed, "otherBrowser");
     if (login.stateHash !== hashOf(state)) throw new Stop("otherBrowser");
     const spent = [deleteCookie(name)];
     try {
@@ -261,8 +265,6 @@ class ConnectPages {
 }
 
 const usedKey = ({ id }: Link): string => `serve/connect/${id}`;
-
-const messageOf = (error: unknown): string => (error instanceof Error ? error.message : "unknown error");
 
 /** Only a person who follows a link or a redirect: no script, no frame, no form, no prefetch. */
 function checkNavigation({ method, headers }: Request): void {
@@ -332,4 +334,44 @@ function withCookies(fields: Readonly<Record<string, string>>, cookies: readonly
   const headers = new Headers(fields);
   for (const cookie of cookies) headers.append("set-cookie", cookie);
   return headers;
+}
+
+/** What the connect page does at upstream servers. */
+interface UpstreamLogins {
+  /** The address of the login page; undefined if the user is logged in. */
+  start(principal: string, server: string): Promise<string | undefined>;
+  /** Finishes the login with the parameters of its callback, and lets the connection go on. */
+  finish(principal: string, server: string, params: URLSearchParams): Promise<void>;
+}
+
+/** How long a browser waits for the server at most. */
+const CONNECT_MS = 15_000;
+
+export function createUpstreamLogins(
+  portOf: (principal: string) => Pick<Port, "opened" | "pool" | "oauth">,
+): UpstreamLogins {
+  return {
+    async start(principal, server) {
+      const port = portOf(principal);
+      await port.opened();
+      try {
+        await port.pool.require(server).connect({ timeoutMs: CONNECT_MS, isRequested: true });
+      } catch (error) {
+        if (error instanceof AuthError && error.authUrl !== undefined) return error.authUrl;
+        throw error;
+      }
+      // A server that lets users connect may still require a login, or more scopes, for a call.
+      return port.oauth.loginUrl(server);
+    },
+    async finish(principal, server, params) {
+      const port = portOf(principal);
+      await port.opened();
+      await port.oauth.finish(server, params);
+      // Not awaited: the browser shows the outcome of the login. Calls see the outcome of the connection.
+      port.pool
+        .require(server)
+        .connect({ timeoutMs: CONNECT_MS, isRequested: true })
+        .catch(() => {});
+    },
+  };
 }

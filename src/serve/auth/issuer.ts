@@ -1,8 +1,12 @@
 /** The configured issuer: its metadata and its keys, read when they are needed. */
 import type { JSONWebKeySet } from "jose";
+import { createFetchClient } from "../../transports/http/network/fetch-client.js";
+import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
+import { canonicalHost, isLoopbackHost } from "../../transports/http/network/local-host.js";
+import type { HttpClient } from "../../transports/server-transport.js";
 import { isRecord } from "../../util/is-record.js";
-import type { FetchJson } from "./fetch-json.js";
-import { fixedKeys, type KeySource, remoteKeys } from "./key-source.js";
+import { parseJson } from "../../util/json.js";
+import { fixedKeys, type KeySource, type RemoteKeys, remoteKeys } from "./key-source.js";
 import type { AuthSettings } from "./read-auth-options.js";
 
 /** The metadata that a gateway uses: RFC 8414, or OpenID Connect Discovery. */
@@ -24,19 +28,13 @@ export interface Issuer {
   metadata(): Promise<IssuerMetadata>;
 }
 
-export interface IssuerParts {
-  readonly fetchJson: FetchJson;
-  readonly now: () => number;
-  readonly warn: (message: string) => void;
-}
-
 /** How long metadata is used. */
 const METADATA_MS = 600_000;
 
 export function createIssuer(
   name: string,
   { jwks }: Pick<AuthSettings, "jwks">,
-  { fetchJson, now, warn }: IssuerParts,
+  { fetchJson, now, warn }: Omit<RemoteKeys, "read"> & { readonly fetchJson: FetchJson },
 ): Issuer {
   let known: { readonly at: number; readonly value: Promise<IssuerMetadata> } | undefined;
   const metadata = (): Promise<IssuerMetadata> => {
@@ -85,4 +83,32 @@ function metadataUrls(issuer: string): URL[] {
     `${origin}/.well-known/openid-configuration${path}`,
   ];
   return [...new Set(urls)].map((url) => new URL(url));
+}
+
+/** Sends a request and returns the status and the parsed body (undefined if it is not JSON). */
+type FetchJson = (url: URL, init?: RequestInit) => Promise<{ status: number; body: unknown }>;
+
+const MAX_BYTES = 512 * 1024;
+const TIMEOUT_MS = 5_000;
+
+/**
+ * @param http the network client, with the proxy settings of the port. Default: the `fetch` of the runtime
+ * @param signal aborts every request
+ */
+export function createFetchJson(
+  http: (() => Promise<HttpClient>) | undefined,
+  signal: AbortSignal,
+): FetchJson {
+  let client: Promise<HttpClient> | undefined;
+  return async (url, init = {}) => {
+    // The operator configured the issuer, and its metadata names the other addresses: private hosts are allowed, plain http is not.
+    if (url.protocol !== "https:" && !(url.protocol === "http:" && isLoopbackHost(canonicalHost(url))))
+      throw new Error(`${url.protocol}//${url.host} is neither https nor on this machine`);
+    client ??= http?.() ?? Promise.resolve(createFetchClient());
+    const limits = { maxBytes: MAX_BYTES, timeoutMs: TIMEOUT_MS };
+    const fetch = createGuardedFetch(await client, { serverUrl: url, ...limits });
+    const headers = { accept: "application/json", ...(init.headers as Record<string, string>) };
+    const response = await fetch(url, { ...init, headers, redirect: "manual", signal });
+    return { status: response.status, body: parseJson(await response.text()) };
+  };
 }

@@ -3,13 +3,6 @@ import { chmodSync, lstatSync, statSync } from "node:fs";
 import { ConfigError } from "../../errors/config-error.js";
 import { createKeyFile, readKeyLines } from "../../state/stores/local/local-keys.js";
 
-/** What {@link loadLocalToken} found. */
-export interface LocalToken {
-  readonly token: string;
-  /** The file did not exist before. */
-  readonly isNew: boolean;
-}
-
 const USABLE = /^[!-~]{32,}$/;
 const OTHERS = 0o077;
 /** A file of root is often readable by the group of the gateway. */
@@ -20,9 +13,13 @@ const OTHERS_OF_ROOT = 0o027;
  * An existing file may be a link, and may belong to root, as secrets of containers do. Nothing is created through a link.
  *
  * @param path e.g. `serve-token` in the state folder
+ * @returns the token, and whether the file did not exist before
  * @throws ConfigError if the file has no usable token, cannot be read, or belongs to another user
  */
-export function loadLocalToken(path: string, warn: (message: string) => void): LocalToken {
+export function loadLocalToken(
+  path: string,
+  warn: (message: string) => void,
+): { readonly token: string; readonly isNew: boolean } {
   const found = readToken(path, warn);
   if (found !== undefined) return { token: found, isNew: false };
   const token = Buffer.from(crypto.getRandomValues(new Uint8Array(32))).toString("base64url");

@@ -6,10 +6,8 @@ import {
   type SigningKey,
   startKeyServer,
 } from "../../../test/support/key-server.js";
-import { SIGNING_ALGORITHMS } from "./auth-options.js";
-import { createFetchJson } from "./fetch-json.js";
-import { defaultPrincipal } from "./identity.js";
-import { createIssuer } from "./issuer.js";
+import { defaultPrincipal, SIGNING_ALGORITHMS } from "./auth-options.js";
+import { createFetchJson, createIssuer } from "./issuer.js";
 import { createRelyingParty, type LoginSecrets } from "./relying-party.js";
 
 let key: SigningKey;

@@ -1,9 +1,10 @@
 /** The login of a user at the issuer, with the gateway as a client: code flow with PKCE, `state` and `nonce`. */
+
+import { hash } from "node:crypto";
 import { readCode, singleParameter } from "../../auth/login-callback.js";
 import { checkLoginPage } from "../../transports/http/credentials/login-page.js";
 import { isRecord } from "../../util/is-record.js";
 import type { ConnectClient } from "./auth-options.js";
-import { hashOf } from "./connect-cookies.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";
 import type { AuthSettings } from "./read-auth-options.js";
 import { verifyJwt } from "./verify-jwt.js";
@@ -15,14 +16,9 @@ export interface LoginSecrets {
   readonly verifier: string;
 }
 
-export interface RelyingParty {
-  /** The address of the login page. @throws Error if the issuer cannot be reached */
-  start(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }>;
-  /** The user who logged in; undefined if `principal` rejects the user. @throws Error without anything from the callback */
-  finish(params: URLSearchParams, secrets: LoginSecrets): Promise<string | undefined>;
-}
+export type RelyingParty = ReturnType<typeof createRelyingParty>;
 
-export interface RelyingPartyParts {
+interface RelyingPartyParts {
   readonly issuer: Issuer;
   readonly client: ConnectClient;
   readonly redirectUri: string;
@@ -30,10 +26,11 @@ export interface RelyingPartyParts {
   readonly now: () => number;
 }
 
-export function createRelyingParty(parts: RelyingPartyParts): RelyingParty {
+export function createRelyingParty(parts: RelyingPartyParts) {
   const { issuer, client, redirectUri } = parts;
   return {
-    async start() {
+    /** The address of the login page. @throws Error if the issuer cannot be reached */
+    async start(): Promise<{ readonly url: string; readonly secrets: LoginSecrets }> {
       const { authorization_endpoint: endpoint = "" } = await issuer.metadata();
       // The operator trusts the issuer, so its login page may be at a private address.
       const url = await checkLoginPage(endpoint, { serverUrl: endpoint });
@@ -51,7 +48,8 @@ export function createRelyingParty(parts: RelyingPartyParts): RelyingParty {
       for (const [name, value] of Object.entries(query)) url.searchParams.set(name, value);
       return { url: url.href, secrets };
     },
-    async finish(params, secrets) {
+    /** The user who logged in; undefined if `principal` rejects the user. @throws Error without anything from the callback */
+    async finish(params: URLSearchParams, secrets: LoginSecrets): Promise<string | undefined> {
       const metadata = await issuer.metadata();
       checkIssuer(params, issuer.name, metadata);
       const idToken = await exchange(readCode(params), secrets, metadata, parts);
@@ -135,4 +133,29 @@ async function userOf(
   if ((isShared || azp !== undefined) && azp !== clientId)
     throw new Error("the ID token was issued to another client (azp)");
   return principal(token);
+}
+
+/** Logins of several servers may run in one browser at once, so each `state` has a cookie of its own. */
+export function cookieNameOf(kind: "login" | "upstream", state: string): string {
+  return `__Host-toolport-${kind}-${hashOf(state).slice(0, 16)}`;
+}
+
+export const hashOf = (text: string): string => hash("sha256", text, "base64url");
+
+/** `__Host-` makes browsers insist on Secure, on Path=/ and on this host alone, so that no other host can set it. */
+const ATTRIBUTES = "Path=/; Secure; HttpOnly; SameSite=Lax";
+
+export const setCookie = (name: string, value: string, maxAgeMs: number): string =>
+  `${name}=${value}; Max-Age=${Math.floor(maxAgeMs / 1_000)}; ${ATTRIBUTES}`;
+
+export const deleteCookie = (name: string): string => `${name}=; Max-Age=0; ${ATTRIBUTES}`;
+
+/** The value of a cookie that is present exactly once. */
+export function readCookie(request: Request, name: string): string | undefined {
+  const values = (request.headers.get("cookie") ?? "")
+    .split(";")
+    .map((pair) => pair.trim())
+    .filter((pair) => pair.startsWith(`${name}=`))
+    .map((pair) => pair.slice(name.length + 1));
+  return values.length === 1 ? values[0] : undefined;
 }

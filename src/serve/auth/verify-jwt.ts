@@ -1,7 +1,7 @@
 /** Checks a signed token (JWT): signature, algorithm, issuer, audience and lifetime. */
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
 import { isRecord } from "../../util/is-record.js";
-import type { TokenClaims } from "./identity.js";
+import type { TokenClaims } from "./auth-options.js";
 import { type KeySource, KeysUnavailable } from "./key-source.js";
 
 export interface JwtRules {

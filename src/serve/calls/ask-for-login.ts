@@ -63,11 +63,10 @@ export function askForPages(
   facts.outcome = "waiting";
   const { server = "" } = error;
   if (!takesUrls(context))
-    return resultText(client, {
-      content: [{ type: "text", text: pages.map(({ message, url }) => `${message}: ${url}`).join("\n") }],
-      isError: true,
-      _meta: { [FAILURE_META_KEY]: failureData(error) },
-    });
+    return resultText(
+      client,
+      toText(error, pages.map(({ message, url }) => `${message}: ${url}`).join("\n")),
+    );
   const inputRequests = Object.fromEntries(
     pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
   );
@@ -78,19 +77,13 @@ export function askForPages(
 /** Key of a question in `inputRequests`, before its number. */
 const PAGE = "page";
 
-interface Page extends Fields {
-  readonly mode: "url";
-  readonly message: string;
-  readonly url: string;
-}
-
-function pagesOf(data: unknown): Page[] {
+function pagesOf(data: unknown) {
   const given = isRecord(data) ? data["elicitations"] : undefined;
-  return (Array.isArray(given) ? given : []).flatMap((page: unknown) =>
-    isRecord(page) && typeof page["url"] === "string" && typeof page["message"] === "string"
-      ? [{ ...page, mode: "url", message: page["message"], url: page["url"] }]
-      : [],
-  );
+  return (Array.isArray(given) ? given : []).flatMap((page: unknown) => {
+    const { message, url } = isRecord(page) ? page : {};
+    if (typeof url !== "string" || typeof message !== "string") return [];
+    return [{ ...(page as Fields), mode: "url", message, url }];
+  });
 }
 
 function takesUrls({ client }: RequestContext): boolean {
@@ -99,7 +92,7 @@ function takesUrls({ client }: RequestContext): boolean {
   return hasUrl && (client.era === "modern" || client.version >= "2025-11-25");
 }
 
-const toText = (error: AuthError, text: string) => ({
+const toText = (error: AuthError | ToolCallError, text: string) => ({
   content: [{ type: "text", text }],
   isError: true,
   _meta: { [FAILURE_META_KEY]: failureData(error) },

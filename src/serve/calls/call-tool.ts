@@ -11,19 +11,16 @@ import type { Relay } from "../../protocol/relay.js";
 import { decodeHeaderText } from "../../util/header-text.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
-import { isTooFar, nextHop } from "../hops.js";
-import { resourceNames } from "../lists/list-entries.js";
+import { resourceNames, SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
-import { SIGN_IN, signInServer, signInTool } from "../lists/sign-in.js";
-import { mismatch } from "../message.js";
+import { isTooFar, mismatch } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
 import { type AllowedCall, decideCall, fallbackRule } from "./decide-call.js";
-import { findForCall } from "./find-for-call.js";
-import { callOwnTool, visibleTools } from "./own-tools.js";
+import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
 import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
-import { type NextRound, type OpenedRound, openRound, sealRound } from "./request-state.js";
+import { type OpenedRound, openRound, sealQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { beginTask, createTaskProgress, type TaskProgress, withClientTasks } from "./task-progress.js";
 import { isApprovedRound, runOnce } from "./used-states.js";
@@ -77,7 +74,6 @@ function readCall({ name, arguments: given, inputResponses }: Fields): WantedCal
 interface CallPlan {
   readonly wanted: WantedCall;
   readonly round: OpenedRound | undefined;
-  readonly hops: number;
   /** The client has named the tool by a name that it was listed by. */
   readonly isListed: boolean;
 }
@@ -87,12 +83,15 @@ async function resolveAndRun(
   wanted: WantedCall,
   round: OpenedRound | undefined,
 ): Promise<string> {
-  const hops = nextHop(context.request.params);
-  if (isTooFar(hops)) throw tooFar();
+  if (isTooFar(context.request.params))
+    throw new Fault({
+      code: INTERNAL_ERROR,
+      message: "The request has passed too many gateways; one of them is probably in its own list of servers",
+    });
   const { port } = context.user;
   if (context.parts.code !== undefined) return callOfCode(context, context.parts.code, wanted);
   const listed = port.catalog.entry(wanted.name);
-  const plan: CallPlan = { wanted, round, hops, isListed: listed !== undefined };
+  const plan: CallPlan = { wanted, round, isListed: listed !== undefined };
   if (listed !== undefined) return decideAndRun(context, listed, wanted.args, plan);
   // A tool of the port itself: `call_tool` names another tool, which the policy decides about.
   const target = port.own.targetOf(wanted.name, wanted.args);
@@ -137,7 +136,8 @@ async function decideAndRun(
   plan: CallPlan,
 ): Promise<string> {
   const { wanted, round, isListed } = plan;
-  noteFacts(context, entry, args);
+  const { server, sourceName: tool } = entry.info;
+  Object.assign(context.facts, { server, tool, args, definition: entry.source.raw });
   if (!context.parts.offers(context.client.principal, entry.info)) throw unknownTool(wanted.name);
   if (isListed) checkParamHeaders(context, entry, args);
   const decided = await decideCall(context, entry, args, plan);
@@ -151,10 +151,10 @@ async function decideAndRun(
 function run(
   context: RequestContext,
   entry: CatalogEntry,
-  { wanted, round, hops }: CallPlan,
+  { wanted, round }: CallPlan,
   { args, decided: { isExact, isApproved } }: { readonly args: Fields; readonly decided: AllowedCall },
 ): Promise<string> {
-  const { client, request, parts, user } = context;
+  const { client, request, user } = context;
   if (round?.kind === "server" && round.server !== entry.info.server) throw badState();
   const isAnswer = round === undefined || round.kind === "server";
   const task =
@@ -165,27 +165,24 @@ function run(
     identity: identityOf(wanted),
     inputResponses,
     run(signal, answer) {
-      const requestState = round?.kind === "server" ? round.state : undefined;
-      const mayUse = fallbackRule(context, args, isApproved);
-      const progressUntil = progress?.until;
       const relay = createRelay(context, {
         inputResponses,
-        requestState,
+        requestState: round?.kind === "server" ? round.state : undefined,
         task,
-        progressUntil,
+        progressUntil: progress?.until,
         answer,
-        mayUse,
+        mayUse: fallbackRule(context, args, isApproved),
       });
       const onProgress = progress?.report ?? progressOf(context);
       const options: CallToolOptions = {
         signal,
-        meta: passedRequestMeta(request.params, { baggage: parts.baggage, hops }),
+        meta: passedRequestMeta(context),
         ...(onProgress !== undefined && { onProgress }),
         ...(isExact && { checkArguments: "strict" }),
       };
       return user.port.run(entry, args, options, { relay }).then((result) => outcomeOf(result, relay));
     },
-    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, isApproved, progress, entry }),
+    finish: (waiting, outcome) => finish(waiting, outcome, { wanted, entry }, isApproved, progress),
     fail(waiting, error) {
       progress?.stop();
       return fail(waiting, error, wanted, isApproved);
@@ -230,28 +227,17 @@ function isSameMeta(meta: Fields | undefined, given: unknown): boolean {
   );
 }
 
-interface FinishedCall {
-  readonly wanted: WantedCall;
-  readonly isApproved: boolean;
-  readonly progress: TaskProgress | undefined;
-  readonly entry: CatalogEntry;
-}
-
 async function finish(
   context: RequestContext,
-  { fields, server, resultType }: CallOutcome,
-  { wanted, isApproved, progress, entry }: FinishedCall,
+  outcome: CallOutcome,
+  { wanted, entry }: { readonly wanted: WantedCall; readonly entry: CatalogEntry },
+  isApproved: boolean,
+  progress: TaskProgress | undefined,
 ): Promise<string> {
   const { client, facts, user, request } = context;
+  const { fields, server, resultType } = outcome;
   facts.server = server;
-  if (resultType === "input_required") {
-    facts.outcome = "waiting";
-    const { requestState } = fields;
-    const state = typeof requestState === "string" ? requestState : undefined;
-    const round: NextRound = { kind: "server", server, state, isApproved };
-    const sealed = { ...fields, requestState: sealRound(context, round, identityOf(wanted)) };
-    return resultText(client, sealed, { resultType });
-  }
+  if (resultType === "input_required") return sealQuestion(context, outcome, identityOf(wanted), isApproved);
   facts.outcome = fields["isError"] === true ? "error" : "ok";
   const isTask = resultType === "task" || request.params["task"] !== undefined;
   const tool = toolAt(user.port, entry, server);
@@ -306,20 +292,7 @@ const resultFields = ({ content, structuredContent, isError, _meta }: ToolResult
   ...(_meta && { _meta }),
 });
 
-function noteFacts({ facts }: RequestContext, { info, source }: CatalogEntry, args: Fields): void {
-  facts.server = info.server;
-  facts.tool = source.sourceName;
-  facts.args = args;
-  facts.definition = source.raw;
-}
-
 const unknownTool = (name: string): Fault => invalidParams(`Unknown tool: ${name.slice(0, 200)}`);
-
-const tooFar = (): Fault =>
-  new Fault({
-    code: INTERNAL_ERROR,
-    message: "The request has passed too many gateways; one of them is probably in its own list of servers",
-  });
 
 const NONE: readonly ParamHeader[] = [];
 const declared = new WeakMap<object, readonly ParamHeader[]>();

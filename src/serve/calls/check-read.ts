@@ -49,12 +49,6 @@ const refusedRead = (reason: string): Fault =>
 export const refusalOfUri = (problem: string): string =>
   `servers may read this URI in more than one way: ${problem}. Use the URI as a list shows it, or write it in its simplest form`;
 
-interface Locating {
-  readonly user: Pick<GatewayUser, "port">;
-  readonly parts: Pick<GatewayParts, "readsUris">;
-  readonly facts: RequestFacts;
-}
-
 /**
  * The resource that a URI of a client leads to. With rules about resources it has the URI that the policy decides about, and that its server gets.
  *
@@ -62,7 +56,11 @@ interface Locating {
  * @throws Fault if servers may read the URI in more than one way, and none lists it
  */
 export async function locateResource(
-  { user, parts, facts }: Locating,
+  {
+    user,
+    parts,
+    facts,
+  }: { user: Pick<GatewayUser, "port">; parts: Pick<GatewayParts, "readsUris">; facts: RequestFacts },
   uri: string,
   { isTemplate = false, ...wait }: { isTemplate?: boolean; signal?: AbortSignal; limitMs?: number } = {},
 ): Promise<ResourceTarget | undefined> {

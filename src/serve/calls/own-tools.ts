@@ -1,16 +1,22 @@
 /** Calls of tools that the port itself offers. They show and read things of servers, so filters and the policy apply to those. */
+
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import {
   CALL_TOOL_NAME,
   readSearchArguments,
   SEARCH_TOOLS_NAME,
 } from "../../catalog/search/deferred-tools.js";
 import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
+import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import { missingTool } from "../../port/find-tool.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
 import type { Fields } from "../../util/is-record.js";
+import { suggest } from "../../util/suggest.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { Policy, PolicyRequest } from "../policy/policy.js";
 import type { RequestContext } from "../request-context.js";
@@ -61,9 +67,7 @@ async function readArtifact(context: RequestContext, args: Fields): Promise<Tool
     const [isShown = true] = await visibleTools(context, listed === undefined ? [] : [listed.info]);
     if (!isShown || !parts.showsServer(client, server)) {
       facts.outcome = "refused";
-      const what =
-        "The gateway refused this call: the policy does not allow the tool that returned this result";
-      throw new ToolCallError({ code: "REFUSED", what, server, outcome: "unsent" });
+      throw refused(server, "the policy does not allow the tool that returned this result");
     }
   }
   // Every port has this tool.
@@ -89,21 +93,22 @@ function itemRules(context: RequestContext, policy: Policy): ItemRules {
     async check(item) {
       const { server } = item;
       context.facts.server = server;
-      const refuse = (reason: string) =>
-        new ToolCallError({
-          code: "REFUSED",
-          what: `The gateway refused this call: ${reason}`,
-          server,
-          outcome: "unsent",
-        });
       const { problem, ...read } = await toRead(context, item);
-      if (problem !== undefined) throw refuse(refusalOfUri(problem));
+      if (problem !== undefined) throw refused(server, refusalOfUri(problem));
       const reason = await refusalOfRead(context, read);
-      if (reason !== undefined) throw refuse(reason);
+      if (reason !== undefined) throw refused(server, reason);
       return read.uri === undefined ? item : { ...item, uri: read.uri };
     },
   };
 }
+
+const refused = (server: string, reason: string): ToolCallError =>
+  new ToolCallError({
+    code: "REFUSED",
+    what: `The gateway refused this call: ${reason}`,
+    server,
+    outcome: "unsent",
+  });
 
 /** What the policy decides about. */
 async function toRead(
@@ -155,4 +160,37 @@ export async function visibleTools(
     })),
   );
   return offered.map((isOffered, index) => isOffered && decisions[index]!.effect !== "deny");
+}
+
+/** Some of them may be hidden. */
+const MAX_CANDIDATES = 20;
+const MAX_SUGGESTIONS = 3;
+
+export async function findForCall(
+  context: RequestContext,
+  name: string,
+  signal: AbortSignal,
+): Promise<CatalogEntry> {
+  try {
+    return await context.user.port.findForCall(name, { signal });
+  } catch (error) {
+    if (!ToolportError.isInstance(error)) throw error;
+    const { server } = error;
+    // The reason why such a server has no tools would name it, and a login would begin.
+    const isHidden = server !== undefined && !context.parts.showsServer(context.client, server);
+    const suggests = error instanceof CatalogError && error.suggestions.length > 0;
+    if (!isHidden && !suggests) throw error;
+    throw missingTool(name, await suggestionsFor(context, name));
+  }
+}
+
+async function suggestionsFor(context: RequestContext, name: string): Promise<readonly string[]> {
+  const { catalog } = context.user.port;
+  const names = catalog.tools().map((tool) => tool.name);
+  const candidates = suggest(name, names, MAX_CANDIDATES).flatMap((each) => catalog.entry(each)?.info ?? []);
+  const isShown = await visibleTools(context, candidates);
+  return candidates
+    .filter((_, index) => isShown[index])
+    .slice(0, MAX_SUGGESTIONS)
+    .map((tool) => tool.name);
 }

@@ -174,11 +174,7 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
 /** The result in a client's answer, or an error with the code that the client sent. */
 export function resultOf({ result, error }: ClientResponse): Record<string, unknown> {
   if (result !== undefined) return { ...result };
-  const { code, message, data } = (typeof error === "object" && error !== null ? error : {}) as {
-    code?: unknown;
-    message?: unknown;
-    data?: unknown;
-  };
+  const { code, message, data } = isRecord(error) ? error : {};
   throw Object.assign(new Error(typeof message === "string" ? message : "The client refused the request"), {
     code: typeof code === "number" ? code : -32603,
     data,

@@ -8,6 +8,7 @@ import { type ClientResponse, RESERVED_META } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";
 import type { Seal } from "../replicas/seal.js";
 import { notificationText } from "../results.js";
+import type { Question } from "./parked-calls.js";
 
 const PURPOSE = "question";
 /** Reports that a server gets of one answer. More are dropped. */
@@ -17,13 +18,6 @@ interface AnswerProgress {
   readonly principal: string | undefined;
   readonly onProgress: (params: Fields) => void;
   readonly bucket: TokenBucket;
-}
-
-/** A question, and the way to its client. */
-interface SentQuestion {
-  readonly method: string;
-  readonly params: Fields | undefined;
-  readonly send: (text: string) => void;
 }
 
 export class Questions {
@@ -44,9 +38,14 @@ export class Questions {
   /**
    * Sends a question with a new id, and waits for the answer. A client that takes too long has answered with an error. If the wait
    * ends before the answer, the client can close its dialog.
+   *
+   * @param send sends a text to the client
    */
-  ask(principal: string | undefined, question: SentQuestion, signal: AbortSignal): Promise<ClientResponse> {
-    const { method, params, send } = question;
+  ask(
+    principal: string | undefined,
+    { method, params, send }: Pick<Question, "method" | "params"> & { send: (text: string) => void },
+    signal: AbortSignal,
+  ): Promise<ClientResponse> {
     this.#count += 1;
     // Sealed, so that an invented id costs no letter to another replica.
     const id = this.#seal.seal(PURPOSE, { r: this.#mailbox.replica, n: this.#count, p: principal });

@@ -12,14 +12,14 @@ import {
   MISSING_CAPABILITY,
   unknownTask,
 } from "../faults.js";
-import { isTooFar, nextHop } from "../hops.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
+import { isTooFar } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
 import { checkRead, locateResource } from "./check-read.js";
 import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
-import { type NextRound, openRound, sealRound } from "./request-state.js";
+import { openRound, sealQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { openTask, visibleTasks, withClientTasks } from "./task-progress.js";
 import type { UserTask } from "./user-tasks.js";
@@ -188,19 +188,18 @@ async function currentTask(context: RequestContext, task: UserTask): Promise<Fie
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
 async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
-  const { request, user, parts, facts } = context;
+  const { request, user, facts } = context;
   const { server, params, uri, prompt, identity, task } = wanted;
   facts.server = server;
   facts.tool = uri ?? prompt ?? task?.tool;
   await checkPolicy(context, wanted);
-  const hops = nextHop(request.params);
-  if (isTooFar(hops)) throw invalidParams("The request has passed too many gateways");
+  if (isTooFar(request.params)) throw invalidParams("The request has passed too many gateways");
   const given = request.params["inputResponses"];
   const inputResponses = isRecord(given) ? given : undefined;
   const round = await openRound(context, identity);
   if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
   if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
-  const _meta = passedRequestMeta(request.params, { baggage: parts.baggage, hops });
+  const _meta = passedRequestMeta(context);
   const sent = { server, method: request.method, params: { ...params, _meta }, uri, prompt };
   return runParkable(context, {
     identity,
@@ -228,13 +227,8 @@ async function finish(
 ): Promise<string> {
   const { client, facts } = context;
   if (resultType === "input_required") {
-    const { requestState } = fields;
-    const state = typeof requestState === "string" ? requestState : undefined;
-    const round: NextRound = { kind: "server", server, state };
-    facts.outcome = "waiting";
     const { ttlMs: _, cacheScope: __, ...question } = fields;
-    const sealed = { ...question, requestState: sealRound(context, round, identity) };
-    return resultText(client, sealed, { resultType });
+    return sealQuestion(context, { fields: question, server, resultType }, identity);
   }
   facts.outcome = "ok";
   if (task !== undefined) observeTask(context, task, fields);

@@ -4,8 +4,7 @@ import type { Progress } from "../../protocol/pending-request.js";
 import type { Relay, RelayedQuestion } from "../../protocol/relay.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { withoutQuestions } from "../client.js";
-import { HOPS_META_KEY } from "../hops.js";
-import { META, metaOf, RESERVED_META } from "../message.js";
+import { HOPS_META_KEY, META, metaOf, nextHop, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import { resultOf } from "./parked-calls.js";
@@ -131,7 +130,7 @@ export function progressOf({
 }
 
 /** `_meta` of a request as servers get it: without what belongs to one connection. */
-export function passedRequestMeta(params: Fields, { baggage, hops }: MetaRules): Record<string, unknown> {
+export function passedRequestMeta({ parts: { baggage }, request: { params } }: RequestContext): Fields {
   const meta = metaOf(params) ?? {};
   const passed: Record<string, unknown> = {};
   for (const name of Object.keys(meta)) {
@@ -139,13 +138,8 @@ export function passedRequestMeta(params: Fields, { baggage, hops }: MetaRules):
     if (name === "baggage" && !baggage) continue;
     passed[name] = meta[name];
   }
-  passed[HOPS_META_KEY] = hops;
+  passed[HOPS_META_KEY] = nextHop(params);
   return passed;
-}
-
-interface MetaRules {
-  readonly baggage: boolean;
-  readonly hops: number;
 }
 
 /** The arguments of a request, checked to be an object. */

@@ -4,7 +4,8 @@ import { isRecord } from "../../util/is-record.js";
 import type { GatewayClient } from "../client.js";
 import { badState } from "../faults.js";
 import type { ClientRequest } from "../message.js";
-import type { GatewayParts, RequestContext } from "../request-context.js";
+import type { CallOutcome, GatewayParts, RequestContext } from "../request-context.js";
+import { resultText } from "../results.js";
 
 /** What continues with the next request of the client. */
 export type NextRound =
@@ -45,6 +46,20 @@ export function sealRound(
     d: digestOf({ parts }, identity),
     exp: Date.now() + parts.stateTtlMs,
   });
+}
+
+/** The result for a request whose server asks something. The next round goes to the same server. */
+export function sealQuestion(
+  context: RequestContext,
+  { fields, server, resultType }: CallOutcome,
+  identity: unknown,
+  isApproved?: boolean,
+): string {
+  const { requestState } = fields;
+  const state = typeof requestState === "string" ? requestState : undefined;
+  const sealed = sealRound(context, { kind: "server", server, state, isApproved }, identity);
+  context.facts.outcome = "waiting";
+  return resultText(context.client, { ...fields, requestState: sealed }, { resultType });
 }
 
 /**

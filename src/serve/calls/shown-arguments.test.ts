@@ -1,7 +1,7 @@
 /** What a person sees of the arguments of a call before they approve it. */
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { showArguments } from "./shown-arguments.js";
+import { showArguments } from "./decide-call.js";
 
 const show = (args: Record<string, unknown>, declared?: unknown) => showArguments(args, declared);
 

@@ -3,7 +3,7 @@ import type { Progress } from "../../protocol/pending-request.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { unknownTask } from "../faults.js";
 import { META, metaOf } from "../message.js";
-import type { RequestContext } from "../request-context.js";
+import type { CallOutcome, RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
 import { visibleTools } from "./own-tools.js";
@@ -67,20 +67,14 @@ export function createTaskProgress(context: RequestContext): TaskProgress | unde
   return new TaskProgress(context, progressToken);
 }
 
-/** The answer to a call that may have become a task. */
-interface TaskAnswer {
-  readonly server: string;
-  /** The name of the tool at the server. */
-  readonly tool: string;
-  /** The result of the server. */
-  readonly fields: Fields;
-  readonly resultType: string | undefined;
-}
-
-/** A call that may become a task is answered. Returns the result with the ids that the client gets. */
+/**
+ * A call that may become a task is answered. Returns the result with the ids that the client gets.
+ *
+ * @param tool its name at the server
+ */
 export async function beginTask(
   context: RequestContext,
-  { server, tool, fields, resultType }: TaskAnswer,
+  { server, tool, fields, resultType }: CallOutcome & { readonly tool: string },
   progress: TaskProgress | undefined,
 ): Promise<Fields> {
   const { parts, user, client } = context;

@@ -4,19 +4,18 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { withoutProgressToken } from "../../protocol/ask-client.js";
+import { withoutProgressToken } from "../../protocol/relay.js";
 import type { Fields } from "../../util/is-record.js";
+import { sleep } from "../../util/sleep.js";
 import { askForLogin } from "../calls/ask-for-login.js";
 import { decideCall, fallbackRule, refusalNow } from "../calls/decide-call.js";
-import { findForCall } from "../calls/find-for-call.js";
-import { callOwnTool } from "../calls/own-tools.js";
+import { callOwnTool, findForCall } from "../calls/own-tools.js";
 import { type AskClient, askOnStream, createRelay, passedRequestMeta } from "../calls/relayed.js";
 import { capabilityKeyOf, onlyQuestions } from "../client.js";
-import { nextHop } from "../hops.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import type { RequestContext } from "../request-context.js";
-import type { ProgramLimits } from "./program-limits.js";
+import type { GatewayUser, Users } from "../users.js";
 
 export interface InnerCall {
   /** Public name of the tool. */
@@ -115,10 +114,9 @@ async function decideAndRun(
       throw refusal;
     },
   });
-  const { params } = outer.request;
   const options: CallToolOptions = {
     signal: AbortSignal.any([signal, denied.signal]),
-    meta: passedRequestMeta(params, { baggage: parts.baggage, hops: nextHop(params) }),
+    meta: passedRequestMeta(outer),
     ...(decided.isExact && { checkArguments: "strict" }),
   };
   const result = await port.run(found, args, options, { relay });
@@ -148,3 +146,58 @@ function withLink(context: RequestContext, error: AuthError): AuthError {
 /** The text of a result that has one text block. */
 const textIn = (result: string): string =>
   (JSON.parse(result) as { content: [{ text: string }] }).content[0].text;
+
+/** A call that would have to wait longer for the rate of its user fails. */
+const MAX_WAIT_MS = 10_000;
+
+export class ProgramLimits {
+  readonly #users: Users;
+  readonly #user: GatewayUser;
+  /** The request `execute` has a place among the requests of the user. One call uses it, so that a program can always go on. */
+  #isOwnPlaceUsed = false;
+
+  constructor(users: Users, user: GatewayUser) {
+    this.#users = users;
+    this.#user = user;
+  }
+
+  /**
+   * Waits until the user may make one more request. A program is slowed down where a client gets 429, because its earlier calls
+   * have run already.
+   *
+   * @param args large ones wait for their turn among the large bodies of the user
+   * @returns a function to call when the call is over
+   */
+  async enter(args: Fields, signal: AbortSignal): Promise<() => void> {
+    await this.#waitForRate(signal);
+    await this.#users.turn(this.#user, JSON.stringify(args).length, signal);
+    for (;;) {
+      if (!this.#isOwnPlaceUsed) {
+        this.#isOwnPlaceUsed = true;
+        return () => {
+          this.#isOwnPlaceUsed = false;
+          this.#users.wake(this.#user);
+        };
+      }
+      const leave = this.#users.tryPlace(this.#user);
+      if (leave !== undefined) return leave;
+      await this.#users.freed(this.#user, signal);
+    }
+  }
+
+  async #waitForRate(signal: AbortSignal): Promise<void> {
+    const end = performance.now() + MAX_WAIT_MS;
+    for (;;) {
+      const waitMs = this.#users.takeRate(this.#user);
+      if (waitMs === 0) return;
+      if (performance.now() + waitMs > end)
+        throw new ToolCallError({
+          code: "OVERLOADED",
+          what: "The user has made more requests than the gateway allows in this time",
+          next: "Make fewer calls, or run the rest of the program later",
+          outcome: "unsent",
+        });
+      await sleep(waitMs, signal);
+    }
+  }
+}

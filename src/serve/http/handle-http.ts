@@ -6,7 +6,7 @@ import { isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
-import { recordUnserved, type Served, serveRequest } from "../dispatch.js";
+import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import {
   type ClientMessage,
@@ -22,18 +22,26 @@ import {
   unsupportedVersion,
   weigh,
 } from "../message.js";
-import { OpenRequests } from "../open-requests.js";
 import type { GatewayParts } from "../request-context.js";
 import { toText } from "../results.js";
 import type { OpenedSession } from "../sessions.js";
 import { openLegacyFeed } from "../streams/listen.js";
-import type { Arrival, GatewayUser } from "../users.js";
+import type { Arrival } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
 import { EventStream, STALLED_MS } from "./event-stream.js";
-import { corsHeaders, type GuardRules, PREFLIGHT_HEADERS, refusalOf } from "./guards.js";
 import { HttpExchange, lostResponse } from "./http-exchange.js";
-import type { BodyLimits, Headers, HttpReply, HttpRequest } from "./http-request.js";
-import { refuse, sendFault } from "./refusals.js";
+import {
+  type BodyLimits,
+  corsHeaders,
+  type GuardRules,
+  type Headers,
+  type HttpReply,
+  type HttpRequest,
+  PREFLIGHT_HEADERS,
+  refusalOf,
+  refuse,
+  sendFault,
+} from "./http-request.js";
 
 /** The user of a request, or the response that refuses it. */
 export type Authenticated =
@@ -173,7 +181,7 @@ export class HttpEndpoint {
       return refuse(reply, 415, "The content type must be application/json", cors);
     const { takeBytes } = arrival;
     const text = await request.body({ ...this.#settings.body, takeBytes });
-    await arrival.turn(weigh(text));
+    await this.#parts.users.turn(arrival.user, weigh(text));
     const { messages, isBatch } = readMessages(text);
     const [first] = messages;
     if (!isBatch && first?.kind === "request")
@@ -367,21 +375,36 @@ export class HttpEndpoint {
     return open !== undefined;
   }
 
-  /** The stream of a legacy client for news. */
+  /** The stream of a legacy client for news. Ends with the session, with the credential of the user, and with the client. */
   #get(request: HttpRequest, reply: HttpReply, { user, arrival, cors }: Arrived): void {
     const session = this.#settings.legacy ? this.#sessionOf(request, user) : undefined;
     if (session === undefined || !acceptsStream(request))
       return refuse(reply, 405, "Method not allowed", { ...cors, allow: "POST" });
-    const lost = lostResponse(this.#parts, session.key, request.header("last-event-id"));
-    const stream = openNewsStream(this.#parts, reply, {
-      owner: arrival.user,
-      user,
-      session,
-      headers: cors,
-      first: lost,
+    const { users, sessions } = this.#parts;
+    const { key } = session;
+    const lost = lostResponse(this.#parts, key, request.header("last-event-id"));
+    const letGo = users.openStream(arrival.user);
+    const stream = new EventStream(reply, cors, ": open\n\n");
+    if (lost === undefined) stream.flush();
+    else stream.send(lost);
+    const stopFeed = openLegacyFeed(this.#parts, arrival.user, {
+      client: () =>
+        legacyClient(user, { ...session, session: key, logLevel: sessions.stateOf(key).logLevel }),
+      send: (text) => stream.send(text),
+      usesReplicas: true,
     });
+    const stopEnding = sessions.onChange((changed) => {
+      if (changed === key && sessions.stateOf(key).isEnded) stream.finish();
+    });
+    stream.endWithCredential(user.expiresAt);
     this.#streams.add(stream);
-    void stream.closed.then(() => this.#streams.delete(stream));
+    void stream.closed.then(() => {
+      this.#streams.delete(stream);
+      stopEnding();
+      stopFeed();
+      letGo();
+      stream.end();
+    });
     this.#notices.streamOpened(session, stream);
   }
 
@@ -423,45 +446,6 @@ const SPREAD_MS = 250;
 function acceptsStream(request: HttpRequest): boolean {
   const accept = request.header("accept");
   return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
-}
-
-interface NewsStreamOptions {
-  readonly owner: GatewayUser;
-  readonly user: Pick<GatewayClient, "principal" | "scopes" | "expiresAt">;
-  readonly session: OpenedSession;
-  readonly headers: Headers;
-  /** The first message. */
-  readonly first: string | undefined;
-}
-
-/** Ends with the session, with the credential of the user, and with the client. */
-function openNewsStream(
-  parts: GatewayParts,
-  reply: HttpReply,
-  { owner, user, session, headers, first }: NewsStreamOptions,
-): EventStream {
-  const { users, sessions } = parts;
-  const letGo = users.openStream(owner);
-  const stream = new EventStream(reply, headers, ": open\n\n");
-  if (first === undefined) stream.flush();
-  else stream.send(first);
-  const { key } = session;
-  const stopFeed = openLegacyFeed(parts, owner, {
-    client: () => legacyClient(user, { ...session, session: key, logLevel: sessions.stateOf(key).logLevel }),
-    send: (text) => stream.send(text),
-    usesReplicas: true,
-  });
-  const stopEnding = sessions.onChange((changed) => {
-    if (changed === key && sessions.stateOf(key).isEnded) stream.finish();
-  });
-  stream.endWithCredential(user.expiresAt);
-  void stream.closed.then(() => {
-    stopEnding();
-    stopFeed();
-    letGo();
-    stream.end();
-  });
-  return stream;
 }
 
 /** The parameter that `Mcp-Name` repeats. */

@@ -6,12 +6,13 @@ import type { Json } from "../results.js";
 import {
   BodyBytes,
   type BodyLimits,
+  bodyTooLarge,
+  bodyTooSlow,
   type EventSink,
   type Headers,
   type HttpReply,
   type HttpRequest,
 } from "./http-request.js";
-import { bodyTooLarge, bodyTooSlow } from "./refusals.js";
 
 export class NodeRequest implements HttpRequest {
   readonly target: string;

@@ -5,9 +5,8 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import type { Port } from "../../port/port.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
-import { withHops } from "../hops.js";
+import { withHops } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
-import { SIGN_IN, signInTool, waitingServers } from "./sign-in.js";
 
 export type ListKey = "tools" | "prompts" | "resources" | "resourceTemplates";
 
@@ -33,19 +32,9 @@ export async function entriesOf(
   list: ListKey,
   ownTools?: readonly ToolInfo[],
 ): Promise<readonly ListEntry[]> {
-  switch (list) {
-    case "tools":
-      return withSignIn(
-        port,
-        ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)),
-      );
-    case "prompts":
-      return promptEntries(port);
-    default: {
-      const names = await resourceNames(port);
-      return resourceEntries(port, list, names);
-    }
-  }
+  if (list === "prompts") return promptEntries(port);
+  if (list !== "tools") return resourceEntries(port, list, await resourceNames(port));
+  return withSignIn(port, ownTools === undefined ? toolEntries(port) : sorted(ownEntries(port, ownTools)));
 }
 
 const tools = new WeakMap<object, readonly ListEntry[]>();
@@ -71,9 +60,10 @@ function toolEntries(port: Port): readonly ListEntry[] {
 
 function ownEntries(port: Port, infos: readonly ToolInfo[]): readonly ListEntry[] {
   const order = serverOrder(port);
-  return infos.flatMap((info) =>
-    entryOf(order, { server: "", source: info.name, name: info.name }, ownTool(info)),
-  );
+  return infos.flatMap(({ name, title, description, inputSchema, annotations }) => {
+    const tool = { name, title, description, inputSchema, annotations };
+    return entryOf(order, { server: "", source: name, name }, tool);
+  });
 }
 
 function withSignIn(port: Port, entries: readonly ListEntry[]): readonly ListEntry[] {
@@ -122,14 +112,6 @@ function toListedMember(member: unknown): Fields {
   if (isRecord(member)) return member;
   return member === false ? { not: {} } : {};
 }
-
-const ownTool = ({ name, title, description, inputSchema, annotations }: ToolInfo): Fields => ({
-  name,
-  title,
-  description,
-  inputSchema,
-  annotations,
-});
 
 function promptEntries(port: Port): readonly ListEntry[] {
   const order = serverOrder(port);
@@ -214,3 +196,26 @@ function entryOf(
 
 const sorted = (entries: readonly ListEntry[]): readonly ListEntry[] =>
   [...entries].sort((a, b) => (a.key < b.key ? -1 : a.key > b.key ? 1 : 0));
+
+const SUFFIX = "__sign_in";
+
+/** Name on the server, for policies and the audit log. */
+export const SIGN_IN = "sign_in";
+
+/** The servers that wait for a login. */
+const waitingServers = (port: Port): string[] =>
+  port.pool
+    .created()
+    .filter(({ name, state }) => state.status === "authenticating" && !port.catalog.knows(name))
+    .map(({ name }) => name);
+
+export const signInTool = (server: string) => ({
+  name: `${server}${SUFFIX}`,
+  title: `Log in to ${server}`,
+  description: `The tools of ${server} can be used after a login. Call this tool to begin it.`,
+  inputSchema: { type: "object", properties: {} },
+});
+
+/** The server of such a tool. Undefined for any other name, and if the server does not wait for a login. */
+export const signInServer = (port: Port, name: string): string | undefined =>
+  name.endsWith(SUFFIX) ? waitingServers(port).find((server) => `${server}${SUFFIX}` === name) : undefined;

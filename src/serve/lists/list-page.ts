@@ -112,18 +112,8 @@ async function visibleEntries(
 /** How the policy calls what a list contains. */
 const FIELDS = { tools: "tool", prompts: "prompt", resources: "uri", resourceTemplates: "uri" } as const;
 
-interface Cursor {
-  /** Of the last entry before the page. */
-  readonly key: string;
-  /** All pages before were public. */
-  readonly isPublic: boolean;
-}
-
-async function openCursor(
-  { parts, client }: RequestContext,
-  list: ListKey,
-  cursor: unknown,
-): Promise<Cursor> {
+/** The key of the last entry before the page, and whether all pages before were public. */
+async function openCursor({ parts, client }: RequestContext, list: ListKey, cursor: unknown) {
   const opened = typeof cursor === "string" ? await parts.seal.openFresh("cursor", cursor) : undefined;
   if (!isRecord(opened) || opened["l"] !== list || opened["p"] !== client.principal) throw badCursor();
   return { key: opened["k"] as string, isPublic: opened["s"] === true };

@@ -1,8 +1,8 @@
 /** Conditions on the arguments of a call, compiled from JSON pointers, globs, patterns and ranges. */
 
+import { compileNames } from "../../util/glob.js";
 import { readingsOfPath } from "./argument-path.js";
-import type { ArgumentCondition, ArgumentTest, PolicyEffect } from "./policy-document.js";
-import { compileText, type TextMatcher } from "./text-pattern.js";
+import type { ArgumentCondition, ArgumentTest, PolicyEffect, TextPattern } from "./policy-document.js";
 
 export type ArgumentsMatcher = (args: Readonly<Record<string, unknown>>) => boolean;
 
@@ -64,49 +64,40 @@ function compileCondition(
   const { present, path: isPath = false } = test;
   return (args) => {
     const isAllow = effect === "allow";
-    const search: Search = {
-      steps,
-      matches,
-      isEvery,
-      isPath,
-      isAllow,
-      found: 0,
-      isDecided: false,
-      isUnclear: false,
-    };
-    visit(args, { step: 0, depth: 0 }, search);
+    const state = { found: 0, isDecided: false, isUnclear: false };
+    const search: Search = { steps, matches, isEvery, isPath, isAllow, ...state };
+    visit(args, search);
     if (present === false) return search.found === 0;
     if (search.found > MAX_VALUES || search.isUnclear) return effect !== "allow";
     return search.found > 0 && search.isDecided !== isEvery;
   };
 }
 
-interface Place {
-  /** Index of the next step of the pointer. */
-  readonly step: number;
-  readonly depth: number;
-}
-
-/** Follows the pointer. An array stands for its elements, because models and the repair of arguments wrap single values. */
-function visit(value: unknown, { step, depth }: Place, search: Search): void {
+/**
+ * Follows the pointer. An array stands for its elements, because models and the repair of arguments wrap single values.
+ *
+ * @param step index of the next step of the pointer
+ */
+function visit(value: unknown, search: Search, step = 0, depth = 0): void {
   const name = search.steps[step];
-  const next = { step: name === undefined ? step : step + 1, depth: depth + 1 };
+  const next = name === undefined ? step : step + 1;
   if (depth > MAX_DEPTH) search.found = MAX_VALUES + 1;
   else if (Array.isArray(value)) {
     if (name === undefined && value.length === 0) test(value, search);
-    else if (name === undefined || name === "*") visitAll(value, next, search);
+    else if (name === undefined || name === "*") visitAll(value, search, next, depth + 1);
     else if (/^(0|[1-9]\d*)$/.test(name) && Number(name) < value.length)
-      visit(value[Number(name)], next, search);
+      visit(value[Number(name)], search, next, depth + 1);
   } else if (name === undefined) test(value, search);
   else if (typeof value === "object" && value !== null) {
-    if (name === "*") visitAll(Object.values(value), next, search);
-    else if (Object.hasOwn(value, name)) visit((value as Record<string, unknown>)[name], next, search);
+    if (name === "*") visitAll(Object.values(value), search, next, depth + 1);
+    else if (Object.hasOwn(value, name))
+      visit((value as Record<string, unknown>)[name], search, next, depth + 1);
   }
 }
 
-function visitAll(values: readonly unknown[], place: Place, search: Search): void {
+function visitAll(values: readonly unknown[], search: Search, step: number, depth: number): void {
   for (const value of values) {
-    visit(value, place, search);
+    visit(value, search, step, depth);
     if ((search.isDecided && !search.isPath) || search.found > MAX_VALUES || search.isUnclear) return;
   }
 }
@@ -160,4 +151,14 @@ function toNumber(value: unknown): number | undefined {
   if (typeof value !== "string" || value.trim() === "") return undefined;
   const number = Number(value);
   return Number.isNaN(number) ? undefined : number;
+}
+
+export type TextMatcher = (text: string) => boolean;
+
+/** Compiles a pattern or a list of them. A text matches if one of them does. */
+export function compileText(pattern: TextPattern, ignoreCase = false): TextMatcher {
+  const patterns = typeof pattern === "string" ? [pattern] : pattern;
+  if (!ignoreCase) return compileNames(patterns);
+  const matches = compileNames(patterns.map((one) => one.toLowerCase()));
+  return (text) => matches(text.toLowerCase());
 }

@@ -1,12 +1,17 @@
 /** Turns the rules of a policy into one function that decides about a request. */
 import { BoundedMap } from "../../util/bounded-map.js";
 import { parseJson } from "../../util/json.js";
-import { type ArgumentsMatcher, compileArguments, type RegexCompiler } from "./argument-conditions.js";
-import { WHOLE_SERVER } from "./hides-server.js";
+import {
+  type ArgumentsMatcher,
+  compileArguments,
+  compileText,
+  type RegexCompiler,
+  type TextMatcher,
+} from "./argument-conditions.js";
+import { WHOLE_SERVER } from "./create-policy.js";
 import { ALLOW, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
 import type { PolicyDocument, PolicyRule, TextPattern, UserPattern } from "./policy-document.js";
 import { readingsOf } from "./resource-uri.js";
-import { compileText, type TextMatcher } from "./text-pattern.js";
 
 interface CompiledRule {
   readonly server: TextMatcher | undefined;

@@ -38,7 +38,7 @@ const isPolicy = (part: Policy | PolicyEngine): part is Policy => "onChange" in 
 
 function joinPolicies(parts: readonly Policy[]): Policy {
   return {
-    decide: (request) => decideFrom(parts, { index: 0, request, sofar: undefined }),
+    decide: (request) => decideFrom(parts, request),
     decideAll: (requests) => decideListFrom(parts, requests),
     onChange(listener) {
       const ends = parts.map((part) => part.onChange(listener));
@@ -52,25 +52,19 @@ function joinPolicies(parts: readonly Policy[]): Policy {
   };
 }
 
-interface Progress {
-  readonly index: number;
-  readonly request: PolicyRequest;
-  readonly sofar: PolicyDecision | undefined;
-}
-
 /** Asks the parts from `index` on, without a promise as long as they answer at once. */
 function decideFrom(
   parts: readonly Policy[],
-  { index, request, sofar }: Progress,
+  request: PolicyRequest,
+  index = 0,
+  sofar?: PolicyDecision,
 ): PolicyDecision | Promise<PolicyDecision> {
   let strictest = sofar;
   for (let at = index; at < parts.length && strictest?.effect !== "deny"; at++) {
     const decision = parts[at]!.decide(request);
     const before = strictest;
     if (decision instanceof Promise)
-      return decision.then((late) =>
-        decideFrom(parts, { index: at + 1, request, sofar: stricter(before, late) }),
-      );
+      return decision.then((late) => decideFrom(parts, request, at + 1, stricter(before, late)));
     strictest = stricter(before, decision);
   }
   return strictest ?? ALLOW;
@@ -98,3 +92,32 @@ function decideListFrom(
   const decisions = first.decideAll(requests);
   return decisions instanceof Promise ? decisions.then(goOn) : goOn(decisions);
 }
+
+/** The method of a request about a whole server. It names no tool, prompt or resource. */
+export const WHOLE_SERVER = "server/discover";
+
+/**
+ * Asks rules only, which answer at once and can tell whether some part of the server could be allowed. An outside engine decides
+ * about one tool, prompt or resource at a time, so it hides no server.
+ */
+export function createServerRule(
+  option: PolicyOption | undefined,
+): (asked: Pick<PolicyRequest, "principal" | "scopes" | "server">) => boolean {
+  const given = (Array.isArray(option) ? option : [option]) as readonly unknown[];
+  const rules = given.filter(isRules);
+  return (asked) =>
+    rules.some((policy) => {
+      const decision = policy.decide({ ...asked, method: WHOLE_SERVER });
+      return !(decision instanceof Promise) && decision.effect === "deny";
+    });
+}
+
+/** Whether decisions may differ with the URI of a resource. Rules without `resource` do not read it. */
+export const readsUris = (option: PolicyOption): boolean =>
+  ([option].flat() as readonly unknown[]).some((part) => {
+    const document = isRules(part) ? part.source?.().document : undefined;
+    return document === undefined || document.rules.some(({ resource }) => resource !== undefined);
+  });
+
+const isRules = (part: unknown): part is Policy =>
+  typeof part === "object" && part !== null && "onChange" in part;

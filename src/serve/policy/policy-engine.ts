@@ -89,17 +89,14 @@ export function enginePolicy(
       return failed(error);
     }
   };
-  const readAll = (answers: unknown, requests: readonly PolicyRequest[]): PolicyDecision[] => {
-    if (!Array.isArray(answers) || answers.length !== requests.length) {
-      const decision = failed(new TypeError(`Expected an array of ${requests.length} answers`));
-      return requests.map(() => decision);
-    }
-    return requests.map((request, index) => read(answers[index], request));
-  };
   const allFailed = (requests: readonly PolicyRequest[], cause: unknown): PolicyDecision[] => {
     const decision = failed(cause);
     return requests.map(() => decision);
   };
+  const readAll = (answers: unknown, requests: readonly PolicyRequest[]): PolicyDecision[] =>
+    Array.isArray(answers) && answers.length === requests.length
+      ? requests.map((request, index) => read(answers[index], request))
+      : allFailed(requests, new TypeError(`Expected an array of ${requests.length} answers`));
 
   const decideList = (requests: readonly PolicyRequest[]) => {
     if (decideAll === undefined) return decideInTurn(decideOne, requests);

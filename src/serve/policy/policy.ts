@@ -84,10 +84,10 @@ export function stricter(before: PolicyDecision | undefined, decision: PolicyDec
   return readsArguments && chosen.readsArguments !== true ? { ...chosen, readsArguments } : chosen;
 }
 
-/** Decides about every request of a list. */
-export function decideEach(
-  decide: (request: PolicyRequest) => PolicyDecision,
-  requests: readonly PolicyRequest[],
-): readonly PolicyDecision[] {
-  return requests.map((request) => decide(request));
-}
+/** A policy whose rules do not change. */
+export const fixedPolicy = (decide: (request: PolicyRequest) => PolicyDecision): Policy => ({
+  decide,
+  decideAll: (requests) => requests.map((request) => decide(request)),
+  onChange: () => () => {},
+  close() {},
+});

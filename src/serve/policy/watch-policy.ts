@@ -3,7 +3,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { Emitter } from "../../util/emitter.js";
 import { timerMs } from "../../util/timers.js";
-import { decideEach, type Policy } from "./policy.js";
+import type { Policy } from "./policy.js";
 import { type CompiledPolicy, readRules } from "./read-policy.js";
 
 export interface WatchPolicyOptions {
@@ -90,7 +90,7 @@ export async function watchPolicy(
 
   return {
     decide: (request) => rules.decide(request),
-    decideAll: (requests) => decideEach(rules.decide, requests),
+    decideAll: (requests) => requests.map((request) => rules.decide(request)),
     source: () => rules,
     onChange: (listener) => changes.on("change", listener),
     reload: () => reload(true),

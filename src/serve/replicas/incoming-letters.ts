@@ -14,15 +14,7 @@ export interface LetterContext {
 /** Handles the body of a letter; the result has to be JSON. */
 export type LetterHandler = (body: unknown, context: LetterContext) => Promise<unknown>;
 
-/** The receiving side of a mailbox. */
-export interface IncomingLetters {
-  expect(id: string, principal: string | undefined, handler: LetterHandler): () => void;
-  /** A notice about a record of this replica. */
-  notice(key: string): void;
-  /** Handles a letter of this replica to itself. */
-  handle(letter: Extract<Letter, { kind: "request" }>, signal?: AbortSignal): Promise<unknown>;
-  close(): void;
-}
+type LetterRequest = Extract<Letter, { kind: "request" }>;
 
 /** While letters are being handled, the replica says at this interval that it is alive. */
 const BEAT_EVERY_MS = 1_000;
@@ -37,7 +29,8 @@ const MAX_REPLY_CHARACTERS = 32 * 1_024 * 1_024;
 /** Letters whose keys are remembered, so that a record that was written again by an attacker is not handled again. */
 const MAX_REMEMBERED = 10_000;
 
-export function createIncomingLetters(store: Store, replica: string): IncomingLetters {
+/** The receiving side of a mailbox. */
+export function createIncomingLetters(store: Store, replica: string) {
   const handlers = new Map<string, { principal: string | null; handler: LetterHandler }>();
   const taken = new Set<string>();
   /** Letters that are being handled. */
@@ -65,7 +58,11 @@ export function createIncomingLetters(store: Store, replica: string): IncomingLe
     beating = undefined;
   };
 
-  const handle: IncomingLetters["handle"] = async ({ id, principal, body }, signal = closing.signal) => {
+  /** Handles a letter, also one of this replica to itself. */
+  const handle = async (
+    { id, principal, body }: LetterRequest,
+    signal: AbortSignal = closing.signal,
+  ): Promise<unknown> => {
     const expected = handlers.get(id);
     // A letter of another user gets the same answer as one for an unknown id.
     if (expected === undefined || expected.principal !== principal) throw unknownLetter();
@@ -100,11 +97,7 @@ export function createIncomingLetters(store: Store, replica: string): IncomingLe
     }
   };
 
-  const work = async (
-    key: string,
-    letter: Extract<Letter, { kind: "request" }>,
-    ifVersion: number,
-  ): Promise<void> => {
+  const work = async (key: string, letter: LetterRequest, ifVersion: number): Promise<void> => {
     const { signal } = startWork(key);
     try {
       const answer = await handle(letter, signal).then(toReply).catch(toFailure);
@@ -132,14 +125,15 @@ export function createIncomingLetters(store: Store, replica: string): IncomingLe
   };
 
   return {
-    expect(id, principal, handler) {
+    expect(id: string, principal: string | undefined, handler: LetterHandler): () => void {
       const entry = { principal: principal ?? null, handler };
       handlers.set(id, entry);
       return () => {
         if (handlers.get(id) === entry) handlers.delete(id);
       };
     },
-    notice(key) {
+    /** A notice about a record of this replica. */
+    notice(key: string): void {
       if (key === beatKey(replica)) return;
       const cancelled = cancelledLetter(key);
       if (cancelled !== undefined) {
@@ -155,7 +149,7 @@ export function createIncomingLetters(store: Store, replica: string): IncomingLe
         .catch(() => {});
     },
     handle,
-    close() {
+    close(): void {
       closing.abort(new Error("The gateway is closed"));
       for (const controller of working.values()) controller.abort(closing.signal.reason);
       clearInterval(beating);

@@ -4,15 +4,15 @@ import { randomBytes } from "node:crypto";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { DockerConfig } from "../../config/server-config.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
+import type { Explanation } from "../stdio/explain-spawn-error.js";
 import {
   describeStatus,
-  type Explanation,
   type ProcessEnd,
   ProcessTransport,
+  type StdioTransportOptions,
 } from "../stdio/process-transport.js";
 import { DEFAULT_STOP_TIMEOUTS } from "../stdio/server-process.js";
 import { safeEnvironment } from "../stdio/spawn-environment.js";
-import type { StdioTransportOptions } from "../stdio/stdio-transport.js";
 import {
   dockerRemoveCommands,
   dockerRunCommand,

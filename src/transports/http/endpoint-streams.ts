@@ -1,15 +1,13 @@
 /** The event streams of one connection: reads responses, resumes broken ones, and opens the listening stream. */
 import type { ConnectionError } from "../../errors/connection-error.js";
 import type { EndpointRequest, EndpointResponse } from "./endpoint.js";
-import type { EndpointContext } from "./endpoint-context.js";
 import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";
-import { ListeningStream } from "./listening-stream.js";
+import { ListeningStream, ReconnectTimers } from "./listening-stream.js";
 import { badResponse, sessionLost, statusError, tooLarge } from "./network/http-errors.js";
 import { isEventStream, readShortBody } from "./network/response-body.js";
 import type { BodySink, ResponseBody } from "./network/wire-client.js";
-import { isResumable, type OpenRequest, streamCut } from "./open-requests.js";
-import { ReconnectTimers } from "./reconnect-timers.js";
+import { type EndpointContext, isResumable, type OpenRequest, streamCut } from "./open-requests.js";
 
 const OPENING_MS = 500;
 

@@ -1,7 +1,7 @@
 /** Explains a response with a status other than 2xx: as a JSON-RPC error, or as an exception. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { parseJson } from "../../util/json.js";
-import { asRpcError, type RpcErrorMessage } from "../json-rpc-message.js";
+import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest, EndpointResponse } from "./endpoint.js";
 import { toResponse } from "./network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
@@ -33,25 +33,16 @@ export async function explainErrorResponse(
   if (inSession && status === 404) throw sessionLost(status);
   const gone = inSession && (status === 400 || status === 410);
   const error = asRpcError(parseJson(decodeText(bytes, response.headers.get("content-type")) ?? ""));
-  if (own !== undefined && error !== undefined && isErrorOfRequest(error, { status, gone, own }))
-    return { ...error, id: own.id } as JSONRPCMessage;
+  if (own !== undefined && error !== undefined) {
+    // Before 2026-07-28 servers reject unknown messages with errors of their own that name no request.
+    const isOfRequest = own.modern && (status === 404 || (status === 400 && error.id === own.id));
+    if (gone ? !SESSION_CODES.has(error.error.code) : isOfRequest)
+      return { ...error, id: own.id } as JSONRPCMessage;
+  }
   if (gone) throw sessionLost(status);
   if (status === 403) await throwIfScopeIsMissing(response, bytes);
   // Some servers echo the request in the body.
   throw new HttpErrorResponse({ status, statusText, text: redact(new TextDecoder().decode(bytes)) });
-}
-
-interface Situation {
-  readonly status: number;
-  readonly gone: boolean;
-  readonly own: OpenRequest;
-}
-
-/** Whether the error belongs to the request, and not to the session or the transport. */
-function isErrorOfRequest({ id, error }: RpcErrorMessage, { status, gone, own }: Situation): boolean {
-  if (gone) return !SESSION_CODES.has(error.code);
-  // Before 2026-07-28 servers reject unknown messages with errors of their own that name no request.
-  return own.modern && (status === 404 || (status === 400 && id === own.id));
 }
 
 /** The required scope could not be obtained. The SDK's error names it. */
@@ -66,19 +57,15 @@ async function throwIfScopeIsMissing(response: WireResponse, bytes: Uint8Array):
 
 const BRANDS = Symbol.for("mcp.sdk.errorBrands");
 
-interface HttpErrorResponseData {
-  readonly status: number;
-  readonly statusText: string;
-  /** The redacted body. */
-  readonly text: string;
-}
-
 /** Recognised as the SDK's `SdkHttpError` by its brand, without loading the SDK. */
 export class HttpErrorResponse extends Error {
   override readonly name = "SdkHttpError";
   readonly code = "CLIENT_HTTP_NOT_IMPLEMENTED";
 
-  constructor(readonly data: HttpErrorResponseData) {
+  /** @param data with the redacted body */
+  constructor(
+    readonly data: { readonly status: number; readonly statusText: string; readonly text: string },
+  ) {
     super(`The server answered with HTTP ${data.status}`);
     Object.defineProperty(this, BRANDS, { value: new Set(["mcp.SdkError", "mcp.SdkHttpError"]) });
   }

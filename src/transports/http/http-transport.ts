@@ -4,23 +4,31 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
+import { parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/with-deadline.js";
+import { findResponse } from "../json-rpc-message.js";
 import type {
+  AuthorizedSend,
   GiveUpReason,
   ServerSendOptions,
   ServerTransport,
   TransportContext,
 } from "../server-transport.js";
-import type { AuthorizedSend } from "./credentials/authorized-send.js";
-import { Endpoint } from "./endpoint.js";
-import type { EndpointContext } from "./endpoint-context.js";
+import { Endpoint, type EndpointRequest } from "./endpoint.js";
 import { EndpointStreams } from "./endpoint-streams.js";
-import { MessageHeaders, ownVersion } from "./message-headers.js";
+import { explainErrorResponse } from "./error-response.js";
+import { MessageHeaders, ownAuthorization, ownVersion } from "./message-headers.js";
 import { openWith } from "./network/fetch-client.js";
-import { readShortBody } from "./network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE } from "./network/wire-client.js";
-import { isResumable, type OpenRequest, OpenRequests } from "./open-requests.js";
-import { postNotification, postRequest } from "./post-message.js";
+import { badResponse, tooLarge } from "./network/http-errors.js";
+import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
+import {
+  type EndpointContext,
+  isResumable,
+  type OpenRequest,
+  OpenRequests,
+  streamCut,
+} from "./open-requests.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -31,7 +39,7 @@ export async function createHttpTransport(
 ): Promise<ServerTransport> {
   const url = new URL(config.url);
   const authorize = context.authorize?.(config.name) ?? (await authorizeWithProvider(config, url, context));
-  return new HttpTransport({ config, context, url, authorize });
+  return new HttpTransport(config, context, url, authorize);
 }
 
 /** Uses the `authProvider` of the server's entry, if it has one. */
@@ -46,13 +54,6 @@ async function authorizeWithProvider(
     import("./credentials/provider-authorization.js"),
   ]);
   return authorizeByProvider({ provider, serverUrl, fetch: createGuardedFetch(http, { serverUrl }) });
-}
-
-interface Parts {
-  readonly config: HttpConfig;
-  readonly context: TransportContext;
-  readonly url: URL;
-  readonly authorize: AuthorizedSend | undefined;
 }
 
 class HttpTransport implements ServerTransport {
@@ -77,7 +78,12 @@ class HttpTransport implements ServerTransport {
   /** Number of callers of `listen()` that have not stopped. */
   #listeners = 0;
 
-  constructor({ config, context: { http, maxMessageBytes, listensAtOnce = true }, url, authorize }: Parts) {
+  constructor(
+    config: HttpConfig,
+    { http, maxMessageBytes, listensAtOnce = true }: TransportContext,
+    url: URL,
+    authorize: AuthorizedSend | undefined,
+  ) {
     this.#listensAtOnce = listensAtOnce;
     const { headers } = config;
     const secrets = secretsOf(config);
@@ -87,7 +93,7 @@ class HttpTransport implements ServerTransport {
       messageHeaders: new MessageHeaders(headers),
       requests: new OpenRequests((id, error) => this.onstreamcut?.(id, error)),
       maxMessageBytes,
-      onMessage: (message, own) => this.#receive(message, own),
+      onMessage: this.#receive,
       onError: (error) => this.#report(error),
       onDiscard: (discarded) => this.ondiscard?.(discarded),
       onStream: (state) => this.onstream?.(state),
@@ -178,7 +184,7 @@ class HttpTransport implements ServerTransport {
   ): Promise<void> {
     const context = this.#context;
     const { endpoint, requests } = context;
-    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message);
+    if (message.method === "initialize") this.#acceptsRequests = hasCapabilities(message as object);
     const modern = ownVersion(message) !== undefined;
     const own = requests.add({ id: message.id, modern, options, exchange: endpoint.begin() });
     if (options?.resumptionToken !== undefined) {
@@ -189,7 +195,7 @@ class HttpTransport implements ServerTransport {
       return;
     }
     try {
-      await postRequest({ context, streams: this.#streams, own, message });
+      await postRequest(context, this.#streams, own, message);
     } catch (error) {
       requests.settle(own);
       if (!isAbandoned(error)) throw error;
@@ -230,7 +236,7 @@ class HttpTransport implements ServerTransport {
     if (typeof requestId === "string" || typeof requestId === "number") this.abandon(requestId, "abort");
   }
 
-  #receive(message: JSONRPCMessage, own: OpenRequest | undefined): void {
+  readonly #receive = (message: JSONRPCMessage, own?: OpenRequest): void => {
     const isResponse = !("method" in message);
     if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id, own);
     try {
@@ -240,7 +246,7 @@ class HttpTransport implements ServerTransport {
     } catch (error) {
       this.#report(error as Error);
     }
-  }
+  };
 
   #report(error: Error): void {
     if (this.#closing === undefined) this.onerror?.(error);
@@ -251,7 +257,113 @@ function closed(outcome: "unsent" | "unknown"): ConnectionError {
   return new ConnectionError({ code: "CLOSED", what: "The connection is closed", retryable: true, outcome });
 }
 
-function hasCapabilities(message: JSONRPCMessage): boolean {
-  const { params } = message as { params?: { capabilities?: object } };
-  return Object.keys(params?.capabilities ?? {}).length > 0;
+const hasCapabilities = ({ params }: { params?: { capabilities?: object } }): boolean =>
+  Object.keys(params?.capabilities ?? {}).length > 0;
+
+/** Its response stream stays open as long as the connection. */
+const LISTEN_METHOD = "subscriptions/listen";
+
+/** Short requests on which the connection depends: they do not wait for a socket behind calls. */
+const CONTROL_METHODS: ReadonlySet<string> = new Set(["initialize", "ping", "server/discover"]);
+
+/** Resolves when the response has been passed on, or its stream has started. */
+async function postRequest(
+  context: EndpointContext,
+  streams: EndpointStreams,
+  own: OpenRequest,
+  message: JSONRPCMessage & { readonly method: string },
+): Promise<void> {
+  const { endpoint, messageHeaders, redact } = context;
+  const { exchange } = own;
+  const given = own.options?.headers;
+  let streaming = false;
+  try {
+    const request: EndpointRequest = {
+      method: "POST",
+      fields: messageHeaders.forMessage(message, given),
+      body: JSON.stringify(message),
+      exchange,
+      background: message.method === LISTEN_METHOD || own.options?.background === true,
+      authorization: ownAuthorization(given),
+      resends: own.options?.resends,
+      isControl: CONTROL_METHODS.has(message.method),
+    };
+    const response = await endpoint.send(request);
+    const { status } = response;
+    if (status < 200 || status >= 300)
+      return context.onMessage(await explainErrorResponse(response, request, { own, redact }), own);
+    if (message.method === "initialize")
+      messageHeaders.sessionId = response.headers.get("mcp-session-id") || undefined;
+    // The response arrives on the listening stream.
+    if (status === 202) return discardBody(response);
+    const type = status === 204 ? "" : mediaType(response.headers.get("content-type"));
+    if (type === "text/event-stream") {
+      streaming = true;
+      return streams.read(own, response.body);
+    }
+    if (type === "application/json") return await readJson(context, response, own);
+    const bytes = await readShortBody(response);
+    throw badResponse({ response, why: "is neither JSON nor an event stream", bytes, redact });
+  } finally {
+    if (!streaming) {
+      endpoint.release(exchange);
+      context.requests.ended(own);
+    }
+  }
+}
+
+/** Throws if the body is not a response to the request. */
+async function readJson(context: EndpointContext, response: WireResponse, own: OpenRequest): Promise<void> {
+  const { maxMessageBytes: maxBytes, redact } = context;
+  const { bytes, cut } = await collectBody(response.body, { maxBytes }).catch((error: unknown) => {
+    own.exchange.throwIfAborted();
+    throw error instanceof ConnectionError && error.code !== "UNREACHABLE" ? error : streamCut(error);
+  });
+  if (cut) {
+    const error = tooLarge(maxBytes);
+    context.requests.cut(own, error);
+    throw error;
+  }
+  const text = decodeText(bytes, response.headers.get("content-type"));
+  const body = text === undefined ? undefined : parseJson(text);
+  const found = body === undefined ? undefined : findResponse(own.id, body);
+  if (found !== undefined) {
+    for (const message of "jsonrpc" in found ? [found] : found) context.onMessage(message, own);
+    return;
+  }
+  const why =
+    text === undefined
+      ? "is in an unknown character set"
+      : bytes.byteLength === 0
+        ? "is empty"
+        : body === undefined
+          ? "is not valid JSON"
+          : "does not answer the request";
+  throw badResponse({ response, why, bytes: text === undefined ? undefined : bytes, redact });
+}
+
+/** Sends a notification, or a response to a request of the server. Resolves when the server has accepted it. */
+async function postNotification(
+  { endpoint, messageHeaders, redact }: EndpointContext,
+  message: JSONRPCMessage,
+  headers: Readonly<Record<string, string>> | undefined,
+): Promise<void> {
+  const exchange = endpoint.begin();
+  try {
+    const request: EndpointRequest = {
+      method: "POST",
+      fields: messageHeaders.forMessage(message, headers),
+      body: JSON.stringify(message),
+      exchange,
+      authorization: ownAuthorization(headers),
+      // Calls that hold all sockets may be waiting for this message.
+      isControl: true,
+    };
+    const response = await endpoint.send(request);
+    if (response.status < 200 || response.status >= 300)
+      await explainErrorResponse(response, request, { redact });
+    discardBody(response);
+  } finally {
+    endpoint.release(exchange);
+  }
 }

@@ -1,17 +1,16 @@
 /** The GET stream on which the server may send messages at any time. It is reopened for as long as the connection lasts. */
-import { fullJitterMs } from "../../util/backoff.js";
+import { backoffMs, fullJitterMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/json.js";
 import { pause } from "../../util/sleep.js";
 import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest, EndpointResponse, Exchange } from "./endpoint.js";
-import type { EndpointContext } from "./endpoint-context.js";
 import { HttpErrorResponse } from "./error-response.js";
+import { readSharedEvents } from "./events/event-frames.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";
-import { readSharedEvents } from "./events/shared-events.js";
 import { parseRetryAfter, sessionLost } from "./network/http-errors.js";
 import { isEventStream, readShortBody } from "./network/response-body.js";
 import { ABANDONED } from "./network/wire-client.js";
-import { MAX_ATTEMPTS, type ReconnectTimers } from "./reconnect-timers.js";
+import type { EndpointContext } from "./open-requests.js";
 
 const decoder = new TextDecoder();
 
@@ -168,3 +167,40 @@ export class ListeningStream {
 
 /** The server could not be reached, which may be temporary. */
 const isOutage = (error: unknown): boolean => (error as { code?: unknown } | null)?.code === "UNREACHABLE";
+
+/** Delay if the server does not set one. */
+const DEFAULT_DELAY_MS = 1_000;
+/** Bounds for the delay that servers set with `retry:`. */
+const MIN_DELAY_MS = 100;
+const MAX_DELAY_MS = 60_000;
+/** Maximum number of consecutive failures other than network errors, such as rejected credentials. */
+const MAX_ATTEMPTS = 20;
+
+export class ReconnectTimers {
+  readonly #timers = new Set<ReturnType<typeof setTimeout>>();
+  /** The last delay that the server set. */
+  retryMs = DEFAULT_DELAY_MS;
+
+  /**
+   * @param attempt number of consecutive failures; the delay grows with it
+   * @param spreadMs maximum of a random delay that is added to the one the server set
+   */
+  schedule(reconnect: () => void, { attempt = 0, spreadMs = 0 } = {}): void {
+    const asked = Math.min(Math.max(this.retryMs, MIN_DELAY_MS), MAX_DELAY_MS);
+    const spread = fullJitterMs(1, { baseMs: spreadMs });
+    const timer = setTimeout(
+      () => {
+        this.#timers.delete(timer);
+        reconnect();
+      },
+      Math.max(asked, backoffMs(attempt)) + spread,
+    );
+    if (typeof timer === "object") timer.unref?.();
+    this.#timers.add(timer);
+  }
+
+  clear(): void {
+    for (const timer of this.#timers) clearTimeout(timer);
+    this.#timers.clear();
+  }
+}

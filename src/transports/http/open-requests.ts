@@ -1,10 +1,13 @@
 /** The requests of one Streamable HTTP connection that have no response yet. */
-import type { RequestId } from "@modelcontextprotocol/client";
+import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
 import { onSharedAbort } from "../../util/shared-abort.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
-import type { ServerSendOptions } from "../server-transport.js";
-import type { Exchange } from "./endpoint.js";
+import type { ServerSendOptions, StreamState } from "../server-transport.js";
+import type { Endpoint, Exchange } from "./endpoint.js";
+import type { Discard } from "./events/event-frames.js";
+import type { MessageHeaders } from "./message-headers.js";
+import type { Redact } from "./network/http-errors.js";
 
 /** A request without a response. */
 export interface OpenRequest extends Slotted {
@@ -126,4 +129,20 @@ export function streamCut(cause?: unknown): ConnectionError {
     outcome: "unknown",
     cause,
   });
+}
+
+export interface EndpointContext {
+  readonly endpoint: Endpoint;
+  readonly messageHeaders: MessageHeaders;
+  readonly requests: OpenRequests;
+  readonly maxMessageBytes: number;
+  /** Redacts secrets in text from the server. Call it before shortening the text: half a secret is still a secret. */
+  readonly redact: Redact;
+  /** Called for every message; `own` is the request in whose response it arrived. Never throws. */
+  readonly onMessage: (message: JSONRPCMessage, own?: OpenRequest) => void;
+  /** Called for errors that concern no request. */
+  readonly onError: (error: Error) => void;
+  readonly onDiscard: Discard;
+  readonly onStream: (state: StreamState) => void;
+  readonly onSessionLost: (error: ConnectionError) => void;
 }

@@ -13,7 +13,7 @@ const isBun = "bun" in process.versions;
 const handlesProxies = isBun || "deno" in process.versions;
 
 export async function stdio(config: StdioConfig, context: TransportContext): Promise<ServerTransport> {
-  const { createStdioTransport } = await import("../stdio/stdio-transport.js");
+  const { createStdioTransport } = await import("../stdio/process-transport.js");
   return createStdioTransport(config, context);
 }
 

@@ -9,9 +9,10 @@ export interface SpawnAttempt {
   readonly cwd: string | undefined;
 }
 
-interface Reason {
-  what: string;
-  next: string;
+/** What happened, and what to do next. */
+export interface Explanation {
+  readonly what: string;
+  readonly next: string;
 }
 
 /** Out of descriptors, processes or memory: a later start may succeed. */
@@ -34,7 +35,7 @@ export async function explainSpawnError(attempt: SpawnAttempt, cause: unknown): 
 }
 
 /** The system reports a missing working directory as if the command were missing. */
-async function checkWorkingDirectory({ cwd }: SpawnAttempt): Promise<Reason | undefined> {
+async function checkWorkingDirectory({ cwd }: SpawnAttempt): Promise<Explanation | undefined> {
   if (cwd === undefined) return undefined;
   const kind = await kindOf(cwd);
   if (kind === "folder") return undefined;
@@ -43,7 +44,7 @@ async function checkWorkingDirectory({ cwd }: SpawnAttempt): Promise<Reason | un
   return { what: `The working directory "${cwd}" is not a directory`, next };
 }
 
-async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefined): Promise<Reason> {
+async function reasonFor({ command, cwd }: SpawnAttempt, errno: string | undefined): Promise<Explanation> {
   const isPath = /[\\/]/.test(command);
   const kind = isPath ? await kindOf(resolve(cwd ?? "", command)) : "nothing";
   if (kind === "folder") {

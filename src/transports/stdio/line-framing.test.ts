@@ -1,5 +1,5 @@
 import { describe, expect, it, vi } from "vitest";
-import { LineFraming, OVERSIZE_SAMPLE_BYTES, type OversizeLine } from "./line-framing.js";
+import { LineFraming, OVERSIZE_SAMPLE_BYTES, type OversizeLine } from "./message-reader.js";
 
 function collect(maxBytes = 1_000_000) {
   const lines: string[] = [];

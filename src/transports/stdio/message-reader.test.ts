@@ -1,8 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
 import type { ConnectionError } from "../../errors/connection-error.js";
-import { createLineDecoder } from "./line-framing.js";
-import { MessageReader } from "./message-reader.js";
+import { createLineDecoder, MessageReader } from "./message-reader.js";
 
 function read(text: string | Buffer, maxMessageBytes = 100_000) {
   const messages: JSONRPCMessage[] = [];

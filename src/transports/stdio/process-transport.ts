@@ -1,35 +1,31 @@
-/** JSON-RPC over the standard streams of a process: the common part of stdio servers and containers. */
+/** JSON-RPC over the standard streams of a process: stdio servers, and the part that containers share with them. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
+import { secretsOf } from "../../config/known-secrets.js";
+import type { StdioConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
 import { afterNextPoll } from "../../util/timers.js";
-import type { ServerTransport } from "../server-transport.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 import { errorLines } from "./error-lines.js";
-import { explainSpawnError } from "./explain-spawn-error.js";
-import { createLineDecoder } from "./line-framing.js";
-import { MessageReader } from "./message-reader.js";
+import { type Explanation, explainSpawnError } from "./explain-spawn-error.js";
+import { createLineDecoder, MessageReader, TailBuffer } from "./message-reader.js";
 import { Outbox } from "./outbox.js";
 import {
+  DEFAULT_STOP_TIMEOUTS,
   type ExitStatus,
   type LaunchOptions,
   ServerProcess,
   type StopTimeouts,
   settledWithin,
 } from "./server-process.js";
-import { TailBuffer } from "./tail-buffer.js";
+import { mergeEnvironment, safeEnvironment, serveChain } from "./spawn-environment.js";
 
 /** How a process ended; no status: it closed a pipe but is still running. */
 export interface ProcessEnd {
   readonly status: ExitStatus | undefined;
   /** The process has sent at least one message. */
   readonly hasSentMessage: boolean;
-}
-
-/** What happened, and what to do next. */
-export interface Explanation {
-  readonly what: string;
-  readonly next: string;
 }
 
 export interface ProcessTransportOptions {
@@ -363,4 +359,45 @@ export class StderrTail {
   #plain(): string {
     return this.#redact(toPlainText(this.#buffer.last(KEPT_BYTES).toString("utf8"))).trim();
   }
+}
+
+export interface StdioTransportOptions {
+  /** Timeouts for the steps of a stop. @default 1.5 s for end of input, 1.5 s for SIGTERM */
+  readonly stopTimeouts?: StopTimeouts | undefined;
+}
+
+/**
+ * Starts `config.command` without a shell, and ends it together with its descendants.
+ *
+ * The process runs in its own process group, so a Ctrl-C in the terminal does not reach it. If this process dies, the
+ * guardian ends it.
+ */
+export function createStdioTransport(
+  config: StdioConfig,
+  context: Pick<TransportContext, "maxMessageBytes" | "onStderr">,
+  options: StdioTransportOptions = {},
+): ServerTransport {
+  const { name, command, args, cwd, stderr, encoding } = config;
+  const own = config.env.reveal();
+  return new ProcessTransport({
+    kind: "stdio",
+    server: name,
+    command,
+    encoding,
+    maxMessageBytes: context.maxMessageBytes,
+    stopTimeouts: options.stopTimeouts ?? DEFAULT_STOP_TIMEOUTS,
+    redact: secretsOf(config).foreign,
+    onStderr: context.onStderr,
+    launchOptions: () => {
+      const defaults = safeEnvironment();
+      const inherited = config.inheritEnv ? process.env : undefined;
+      const env = mergeEnvironment({
+        defaults,
+        inherited,
+        platform: process.platform,
+        own: { ...own, ...serveChain() },
+      });
+      return { command, args, env, cwd, stderr };
+    },
+  });
 }

@@ -1,22 +1,20 @@
 /** The environment variables of a server process. */
 
-export interface SpawnEnvironmentInput {
-  /** Variables of this process that are safe for every server. */
-  readonly defaults: Readonly<Record<string, string>>;
-  /** All variables of this process, if the server inherits them. */
-  readonly inherited?: NodeJS.ProcessEnv | undefined;
-  /** The server's own variables, which take precedence. */
-  readonly own: Readonly<Record<string, string>>;
-  readonly platform: NodeJS.Platform;
-}
-
-/** Merges the variables; on Windows, where `Path` and `PATH` are the same variable, the later spelling replaces the earlier. */
+/**
+ * Merges the variables of this process that are safe for every server, or all if the server inherits them, with the server's own. On
+ * Windows, where `Path` and `PATH` are the same variable, the later spelling replaces the earlier.
+ */
 export function mergeEnvironment({
   defaults,
   inherited,
   own,
   platform,
-}: SpawnEnvironmentInput): Record<string, string> {
+}: {
+  readonly defaults: Readonly<Record<string, string>>;
+  readonly inherited?: NodeJS.ProcessEnv | undefined;
+  readonly own: Readonly<Record<string, string>>;
+  readonly platform: NodeJS.Platform;
+}): Record<string, string> {
   const merged: Record<string, string> = {};
   for (const source of [inherited ?? defaults, own]) {
     for (const [name, value] of Object.entries(source)) {

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { redactValues } from "../../util/redact-text.js";
 import { toPlainText } from "../to-plain-text.js";
+import { TailBuffer } from "./message-reader.js";
 import { StderrTail } from "./process-transport.js";
-import { TailBuffer } from "./tail-buffer.js";
 
 describe("StderrTail", () => {
   it("returns undefined if nothing was written", () => {

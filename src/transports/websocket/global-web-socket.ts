@@ -1,8 +1,8 @@
 /** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
 import type { WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
+import { revealHeaders } from "../http/message-headers.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import { revealHeaders } from "../user-headers.js";
 import * as failure from "./web-socket-failure.js";
 import {
   type WebSocketConnection,
@@ -47,56 +47,42 @@ export async function createGlobalWebSocketTransport(
     throw notSupported(config.name, "This runtime cannot send headers when it opens a WebSocket");
   }
   const { handshakeTimeoutMs = 10_000, closeGraceMs = 1_000 } = options;
-  const dialing = { WebSocket, config, closeGraceMs, maxMessageBytes: context.maxMessageBytes };
-  return new WebSocketTransport({
-    server: config.name,
-    handshakeTimeoutMs,
-    open: (listener, signal) => dial({ ...dialing, listener, signal }),
-  });
-}
-
-interface Dialing {
-  readonly WebSocket: StandardWebSocketConstructor;
-  readonly config: WebSocketConfig;
-  readonly closeGraceMs: number;
-  readonly maxMessageBytes: number;
-  readonly listener: WebSocketListener;
-  readonly signal: AbortSignal;
-}
-
-async function dial(dialing: Dialing): Promise<void> {
-  try {
-    await connect(dialing, ["mcp"]);
-  } catch {
-    // The standard does not reveal the cause. The server may have selected no subprotocol, which fails the handshake.
-    dialing.signal.throwIfAborted();
-    await connect(dialing, []);
-  }
-}
-
-function connect(dialing: Dialing, offered: string[]): Promise<void> {
-  const { WebSocket, config, closeGraceMs, maxMessageBytes, listener, signal } = dialing;
+  const { maxMessageBytes } = context;
   const { name: server, url } = config;
-  return new Promise((resolve, reject) => {
-    const socket = offered.length > 0 ? new WebSocket(url, offered) : new WebSocket(url);
-    socket.binaryType = "arraybuffer";
-    const abandon = () => socket.close();
-    signal.addEventListener("abort", abandon, { once: true });
-    socket.addEventListener("open", () => {
-      signal.removeEventListener("abort", abandon);
-      listener.onOpen(new GlobalConnection(socket, closeGraceMs));
-      resolve();
+  const connect = (listener: WebSocketListener, signal: AbortSignal, offered: string[]): Promise<void> =>
+    new Promise((resolve, reject) => {
+      const socket = offered.length > 0 ? new WebSocket(url, offered) : new WebSocket(url);
+      socket.binaryType = "arraybuffer";
+      const abandon = () => socket.close();
+      signal.addEventListener("abort", abandon, { once: true });
+      socket.addEventListener("open", () => {
+        signal.removeEventListener("abort", abandon);
+        listener.onOpen(new GlobalConnection(socket, closeGraceMs));
+        resolve();
+      });
+      socket.addEventListener("error", () => reject(unreachable(server)));
+      socket.addEventListener("close", ({ code }) => {
+        signal.removeEventListener("abort", abandon);
+        reject(unreachable(server));
+        listener.onLost(failure.closeCodeError(server, code));
+      });
+      socket.addEventListener("message", ({ data }) => {
+        if (isOver(data, maxMessageBytes)) listener.onLost(failure.frameTooLarge(server, maxMessageBytes));
+        else listener.onText(typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer));
+      });
     });
-    socket.addEventListener("error", () => reject(unreachable(server)));
-    socket.addEventListener("close", ({ code }) => {
-      signal.removeEventListener("abort", abandon);
-      reject(unreachable(server));
-      listener.onLost(failure.closeCodeError(server, code));
-    });
-    socket.addEventListener("message", ({ data }) => {
-      if (isOver(data, maxMessageBytes)) listener.onLost(failure.frameTooLarge(server, maxMessageBytes));
-      else listener.onText(typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer));
-    });
+  return new WebSocketTransport({
+    server,
+    handshakeTimeoutMs,
+    async open(listener, signal) {
+      try {
+        await connect(listener, signal, ["mcp"]);
+      } catch {
+        // The standard does not reveal the cause. The server may have selected no subprotocol, which fails the handshake.
+        signal.throwIfAborted();
+        await connect(listener, signal, []);
+      }
+    },
   });
 }
 

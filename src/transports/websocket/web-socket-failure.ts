@@ -77,30 +77,19 @@ export function upgradeError(
 export function connectError(server: string, cause: unknown, proxy?: string): ConnectionError {
   const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
   const known = fromSystemError(cause, { server, phase: "connect" });
-  if (known !== undefined && proxy !== undefined) {
-    const { code, what, next, errno, retryable, outcome } = known;
+  if (known === undefined)
     return new ConnectionError({
-      code,
-      what: `${what}${through}`,
-      next,
-      server,
-      errno,
-      retryable,
-      outcome,
-      cause,
-    });
-  }
-  return (
-    known ??
-    new ConnectionError({
       code: "HANDSHAKE_FAILED",
       what: `The WebSocket handshake failed${through}`,
       next: "Check that the URL is that of an MCP server that speaks WebSocket",
       server,
       outcome: "unsent",
       cause,
-    })
-  );
+    });
+  if (proxy === undefined) return known;
+  const { code, next, errno, retryable, outcome } = known;
+  const what = `${known.what}${through}`;
+  return new ConnectionError({ code, what, next, server, errno, retryable, outcome, cause });
 }
 
 export function handshakeTimeout(server: string, timeoutMs: number): ConnectionError {

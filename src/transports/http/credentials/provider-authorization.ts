@@ -3,8 +3,8 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
 import { processWide } from "../../../util/process-wide.js";
+import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../server-transport.js";
 import { toHeaderRecord } from "../network/fetch-response.js";
-import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "./authorized-send.js";
 import { finishedScopes, logInByProvider } from "./provider-login.js";
 import { dropUnknownLifetimes } from "./token-lifetime.js";
 
@@ -48,15 +48,12 @@ function createStepUp(
     // A login for all of these scopes was already finished and did not help.
     const answered = finished.length > 0 ? computeScopeUnion(...finished, granted) : undefined;
     if (answered !== undefined && !isStrictScopeSuperset(asked, answered)) return false;
-    await logInByProvider(
-      { provider, serverUrl, fetch },
-      {
-        // A refresh cannot add scopes.
-        forceReauthorization: isStrictScopeSuperset(asked, granted),
-        ...(asked !== undefined && { scope: asked }),
-        ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-      },
-    );
+    await logInByProvider(provider, serverUrl, fetch, {
+      // A refresh cannot add scopes.
+      forceReauthorization: isStrictScopeSuperset(asked, granted),
+      ...(asked !== undefined && { scope: asked }),
+      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+    });
     return true;
   };
 }
@@ -120,9 +117,8 @@ export function renewAuthorization(
   };
 }
 
-function canShare(provider: Provider): boolean {
-  return isOAuth(provider) ? provider.dpop === undefined : provider.onUnauthorized !== undefined;
-}
+const canShare = (provider: Provider): boolean =>
+  isOAuth(provider) ? provider.dpop === undefined : provider.onUnauthorized !== undefined;
 
 export async function tokenOf(provider: Provider): Promise<string | undefined> {
   return isOAuth(provider) ? (await provider.tokens())?.access_token : provider.token();
@@ -154,13 +150,10 @@ async function authorize(
   }
   const { extractWWWAuthenticateParams } = await import("@modelcontextprotocol/client");
   const { resourceMetadataUrl, scope } = extractWWWAuthenticateParams(response);
-  await logInByProvider(
-    { provider, serverUrl, fetch },
-    {
-      ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
-      ...(scope !== undefined && { scope }),
-    },
-  );
+  await logInByProvider(provider, serverUrl, fetch, {
+    ...(resourceMetadataUrl !== undefined && { resourceMetadataUrl }),
+    ...(scope !== undefined && { scope }),
+  });
 }
 
 function refused(): AuthError {

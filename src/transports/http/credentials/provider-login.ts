@@ -20,12 +20,7 @@ interface KnownLogin {
   /** Code of the last callback. If it is sent twice, authorization servers treat it as stolen and revoke the tokens. */
   usedCode?: string;
   /** Scopes of finished logins. */
-  finished?: readonly FinishedLogin[];
-}
-
-interface FinishedLogin {
-  readonly scope: string;
-  readonly at: number;
+  finished?: readonly { readonly scope: string; readonly at: number }[];
 }
 
 /** Maximum number of logins for more scopes within {@link WINDOW_MS}. Successful requests in between do not reset it. */
@@ -37,20 +32,16 @@ const logins = processWide(
   () => new WeakMap<OAuthClientProvider, Map<string, KnownLogin>>(),
 );
 
-interface LoginParts {
-  readonly provider: OAuthClientProvider;
-  readonly serverUrl: URL;
-  /** For requests to the authorization server. */
-  readonly fetch: typeof globalThis.fetch;
-}
-
 /**
  * Refreshes the provider's tokens, or redirects its user to a login page.
  *
+ * @param fetch for requests to the authorization server
  * @throws AuthError with `authUrl` if the user has to log in
  */
 export async function logInByProvider(
-  { provider, serverUrl, fetch }: LoginParts,
+  provider: OAuthClientProvider,
+  serverUrl: URL,
+  fetch: typeof globalThis.fetch,
   challenge: LoginChallenge,
 ): Promise<void> {
   const { auth } = await import("@modelcontextprotocol/client");

@@ -2,7 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { parseMessage } from "../../json-rpc-message.js";
-import type { EndpointContext } from "../endpoint-context.js";
+import type { EndpointContext } from "../open-requests.js";
 
 export interface ServerEvent {
   /** Empty or `message` for messages. */

@@ -38,12 +38,9 @@ function hostOf(input: Parameters<typeof globalThis.fetch>[0]): string {
   }
 }
 
-const isWireClient = (client: HttpClient): client is WireClient => "open" in client;
-
 /** The `open()` of a client; wraps a client that has only `fetch`. */
-export function openWith(client: HttpClient): WireClient["open"] {
-  if (isWireClient(client)) return (request) => client.open(request);
-  return (request) => openByFetch(client.fetch, request);
+export function openWith(client: HttpClient | WireClient): WireClient["open"] {
+  return "open" in client ? client.open.bind(client) : (request) => openByFetch(client.fetch, request);
 }
 
 /** Sends one request through any `fetch`. Resolved addresses are not checked. */

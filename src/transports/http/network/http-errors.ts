@@ -51,15 +51,18 @@ export function sessionLost(status: number): ConnectionError {
   });
 }
 
-interface BadResponse {
-  readonly response: WireResponse;
-  /** What is wrong, as the end of a sentence. */
-  readonly why: string;
-  readonly bytes?: Uint8Array | undefined;
-  readonly redact: Redact;
-}
-
-export function badResponse({ response, why, bytes, redact }: BadResponse): ConnectionError {
+/** @param why what is wrong, as the end of a sentence */
+export function badResponse({
+  response,
+  why,
+  bytes,
+  redact,
+}: {
+  response: WireResponse;
+  why: string;
+  bytes?: Uint8Array | undefined;
+  redact: Redact;
+}): ConnectionError {
   const type = toPlainText(response.headers.get("content-type") ?? "none").slice(0, 100);
   const shown = bytes === undefined ? "" : quoted(excerpt(bytes, redact));
   return new ConnectionError({
@@ -125,15 +128,16 @@ function codedError(error: unknown): CodedError | undefined {
   return undefined;
 }
 
-interface NetworkFailure {
-  /** Host and port, without path and query. */
-  readonly host: string;
-  /** False if no byte of the request was sent; undefined if that is unknown. */
-  readonly sent: boolean | undefined;
-}
-
-/** Converts an error of a network client. A ToolportError is returned unchanged. */
-export function toNetworkError(error: unknown, { host, sent }: NetworkFailure): ToolportError {
+/**
+ * Converts an error of a network client. A ToolportError is returned unchanged.
+ *
+ * @param host with its port, without path and query
+ * @param sent false if no byte of the request was sent; undefined if that is unknown
+ */
+export function toNetworkError(
+  error: unknown,
+  { host, sent }: { host: string; sent: boolean | undefined },
+): ToolportError {
   if (ToolportError.isInstance(error)) return error;
   const coded = codedError(error);
   const errno = coded?.code;

@@ -428,18 +428,10 @@ async function noticeClosedSockets(): Promise<void> {
   for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
 }
 
-/** The parts of a URL that `node:http` needs. */
-interface Target {
-  readonly host: string;
-  readonly hostname: string;
-  readonly port: string;
-  readonly path: string;
-  readonly protocol: string;
-  readonly isSecure: boolean;
-  readonly origin: string;
-}
+type Target = ReturnType<typeof targetOf>;
 
-function targetOf({ host, hostname, port, protocol, pathname, search }: URL): Target {
+/** The parts of a URL that `node:http` needs. */
+function targetOf({ host, hostname, port, protocol, pathname, search }: URL) {
   return {
     host,
     // `node:http` expects IPv6 addresses without brackets.

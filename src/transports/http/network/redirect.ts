@@ -25,14 +25,9 @@ export function redirectTarget(
   return keepsMethod && keepsUser && isWithinOrigin(from, target) ? target : undefined;
 }
 
-interface RefusedRedirect {
-  readonly status: number;
-  readonly headers: Pick<ResponseHeaders, "get">;
-}
-
 /** The error for a redirect that is not followed. It names the target. */
 export function redirectError(
-  { status, headers }: RefusedRedirect,
+  { status, headers }: { status: number; headers: Pick<ResponseHeaders, "get"> },
   from: URL,
   method: string,
 ): ConnectionError {

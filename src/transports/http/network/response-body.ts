@@ -3,24 +3,15 @@
 import { ChunkList } from "../../../util/chunk-list.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
-interface CollectedBody {
-  /** At most as many as the size limit. */
-  readonly bytes: Uint8Array;
-  /** The body exceeded the size limit or the time limit; the rest was not read. */
-  readonly cut: boolean;
-}
-
-interface CollectOptions {
-  readonly maxBytes: number;
-  /** Stop waiting for the rest after this time. @default no limit */
-  readonly timeoutMs?: number;
-}
-
-/** Reads a body to its end, or cancels it when it exceeds the limit. Rejects if the body breaks. */
+/**
+ * Reads a body to its end, or cancels it when it exceeds a limit: then it is `cut`. Rejects if the body breaks.
+ *
+ * @param limits `timeoutMs`: stop waiting for the rest after this time
+ */
 export function collectBody(
   body: ResponseBody,
-  { maxBytes, timeoutMs }: CollectOptions,
-): Promise<CollectedBody> {
+  { maxBytes, timeoutMs }: { readonly maxBytes: number; readonly timeoutMs?: number },
+): Promise<{ readonly bytes: Uint8Array; readonly cut: boolean }> {
   return new Promise((resolve, reject) => {
     const chunks = new ChunkList();
     const finish = (cut: boolean) => {

@@ -73,14 +73,9 @@ export class SocketPools {
     if (purpose === "background") unrefSockets(pool);
     if (via !== undefined && isSecure) {
       const { connectThrough } = await import("./proxy/open-tunnel.js");
-      const { connectTimeoutMs: timeoutMs } = this.#options;
+      const { connectTimeoutMs: timeoutMs, lookup: proxyLookup } = this.#options;
       const isUnref = purpose === "background";
-      connectThrough(via, pool, {
-        timeoutMs,
-        lookup: this.#options.lookup,
-        isUnref,
-        pendingTunnels: this.#pendingTunnels,
-      });
+      connectThrough(via, pool, this.#pendingTunnels, { timeoutMs, lookup: proxyLookup, isUnref });
     }
     return pool;
   }

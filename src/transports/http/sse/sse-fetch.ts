@@ -6,10 +6,10 @@ import { AuthError } from "../../../errors/auth-error.js";
 import { ConnectionError } from "../../../errors/connection-error.js";
 import { canParseUrl } from "../../../util/can-parse-url.js";
 import { onSharedAbort } from "../../../util/shared-abort.js";
-import { withUserHeaders } from "../../user-headers.js";
-import type { AuthorizedSend } from "../credentials/authorized-send.js";
+import type { AuthorizedSend } from "../../server-transport.js";
 import { credentialsRefused, Exchange } from "../endpoint.js";
-import { type Discard, readSharedEvents, type SharedEventsHooks } from "../events/shared-events.js";
+import { type Discard, readSharedEvents, type SharedEventsHooks } from "../events/event-frames.js";
+import { withUserHeaders } from "../message-headers.js";
 import { lightResponse, toHeaderRecord, toResponse } from "../network/fetch-response.js";
 import { badResponse, type Redact, sessionLost, statusError } from "../network/http-errors.js";
 import { redirectError, redirectTarget } from "../network/redirect.js";
@@ -117,10 +117,9 @@ async function listen(
 ): Promise<Response> {
   const response = await context.open(request);
   if (response.status === 200 && isEventStream(response)) {
-    const stream = eventBody(response.body, {
+    const stream = eventBody(response.body, createEndpointReader(onEndpoint), {
       maxBytes: context.maxMessageBytes,
       onDiscard: context.onDiscard,
-      onBytes: createEndpointReader(onEndpoint),
       onEnd: context.onStreamEnd,
     });
     return lightResponse(response, request.url, stream);
@@ -128,7 +127,7 @@ async function listen(
   const bytes = await readShortBody(response);
   const redact = context.secrets.foreign;
   if (response.status < 300) throw badResponse({ response, why: "is not an event stream", bytes, redact });
-  return refusal(request, { response, bytes, redact });
+  return refusal(request, response, bytes, redact);
 }
 
 async function deliver(context: SseFetchContext, request: WireRequest): Promise<Response> {
@@ -140,17 +139,16 @@ async function deliver(context: SseFetchContext, request: WireRequest): Promise<
   }
   const bytes = await readShortBody(response);
   if (SESSION_STATUSES.has(status)) throw sessionLost(status);
-  return refusal(request, { response, bytes, redact: context.secrets.foreign });
-}
-
-interface Refusal {
-  readonly response: WireResponse;
-  readonly bytes: Uint8Array;
-  readonly redact: Redact;
+  return refusal(request, response, bytes, context.secrets.foreign);
 }
 
 /** The SDK follows redirects within the origin, and `withAuthorization` handles 401 and 403; other statuses are errors. */
-function refusal({ url, method }: WireRequest, { response, bytes, redact }: Refusal): Response {
+function refusal(
+  { url, method }: WireRequest,
+  response: WireResponse,
+  bytes: Uint8Array,
+  redact: Redact,
+): Response {
   const { status } = response;
   if (status < 400 && redirectTarget(response, url, method) === undefined)
     throw redirectError(response, url, method);
@@ -229,19 +227,18 @@ function findEndpoint(text: string): string | undefined {
   return undefined;
 }
 
-interface EventBodyHooks extends Omit<SharedEventsHooks, "onEvent"> {
-  /** Called with every whole event. */
-  readonly onBytes: (bytes: Uint8Array) => void;
-}
-
 /** The event stream for the SDK's parser. When `onEnd` is called, the SDK may not have read all bytes. */
-function eventBody(body: ResponseBody, hooks: EventBodyHooks): ReadableStream<Uint8Array> {
+function eventBody(
+  body: ResponseBody,
+  onBytes: (event: Uint8Array) => void,
+  hooks: Omit<SharedEventsHooks, "onEvent">,
+): ReadableStream<Uint8Array> {
   return new ReadableStream<Uint8Array>({
     start(controller) {
       readSharedEvents(body, {
         ...hooks,
         onEvent: (bytes) => {
-          hooks.onBytes(bytes);
+          onBytes(bytes);
           controller.enqueue(bytes);
           return (controller.desiredSize ?? 0) > 0;
         },

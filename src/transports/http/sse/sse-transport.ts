@@ -1,4 +1,6 @@
 /** Legacy HTTP+SSE: the SDK's transport over our network client. It closes when its stream ends instead of reconnecting. */
+
+import type * as Sdk from "@modelcontextprotocol/client";
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
@@ -31,13 +33,7 @@ export async function createSseTransport(
   config: SseConfig,
   context: TransportContext,
 ): Promise<ServerTransport> {
-  const { SSEClientTransport, SseError } = await import("@modelcontextprotocol/client");
-  return new SseTransport(config, context, { SSEClientTransport, SseError });
-}
-
-interface Sdk {
-  readonly SSEClientTransport: typeof SSEClientTransport;
-  readonly SseError: typeof SseError;
+  return new SseTransport(config, context, await import("@modelcontextprotocol/client"));
 }
 
 class SseTransport implements ServerTransport {
@@ -61,7 +57,7 @@ class SseTransport implements ServerTransport {
   /** The resends left for each request in flight. */
   readonly #resends = new Map<RequestId, Resends>();
 
-  constructor(config: SseConfig, context: TransportContext, sdk: Sdk) {
+  constructor(config: SseConfig, context: TransportContext, sdk: typeof Sdk) {
     const url = new URL(config.url);
     const { authProvider: provider } = config;
     const guarded = dropUnknownLifetimes(createGuardedFetch(context.http, { serverUrl: url }));
@@ -89,13 +85,11 @@ class SseTransport implements ServerTransport {
           if (ToolportError.isInstance(error)) this.#failure ??= error;
         },
       }),
-      ...(provider === undefined
-        ? {}
-        : {
-            authProvider: isOAuth(provider)
-              ? checkedProvider(provider, { serverUrl: url, fetch: guarded })
-              : provider,
-          }),
+      ...(provider !== undefined && {
+        authProvider: isOAuth(provider)
+          ? checkedProvider(provider, { serverUrl: url, fetch: guarded })
+          : provider,
+      }),
     });
     this.#inner.onmessage = (message: JSONRPCMessage) => this.onmessage?.(message);
     this.#inner.onerror = (error) => this.#onInnerError(error);
@@ -136,7 +130,8 @@ class SseTransport implements ServerTransport {
     } catch (error) {
       if (isAbandoned(error)) return;
       if (this.#closing !== undefined) throw closed("unknown", error);
-      throw isPlain(error) ? refusedMessage(error) : error;
+      const what = "The server did not accept the message";
+      throw isPlain(error) ? new ConnectionError({ code: "HTTP_STATUS", what, cause: error }) : error;
     } finally {
       if (id !== undefined) this.#resends.delete(id);
     }
@@ -218,19 +213,7 @@ function streamEnded(cause?: unknown): ToolportError {
   });
 }
 
-const refusedMessage = (cause: unknown) =>
-  new ConnectionError({
-    code: "HTTP_STATUS",
-    what: "The server did not accept the message",
-    cause,
-  });
-
 function closed(outcome: "unsent" | "unknown", cause?: unknown): ConnectionError {
-  return new ConnectionError({
-    code: "CLOSED",
-    what: "The connection is closed",
-    retryable: true,
-    outcome,
-    cause,
-  });
+  const what = "The connection is closed";
+  return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome, cause });
 }

@@ -86,33 +86,27 @@ interface ConnectOptions extends TunnelRequest {
   readonly port: number | string;
 }
 
-interface TunnelPoolOptions {
-  readonly timeoutMs: number;
-  readonly lookup: LookupFunction | undefined;
-  readonly isUnref: boolean;
-  readonly pendingTunnels: PendingTunnels;
-}
-
 /** Makes every new socket of the pool connect through the proxy; TLS with the target starts when the tunnel is open. */
 export function connectThrough(
   proxy: ProxyServer,
   pool: Agent,
-  { pendingTunnels, ...more }: TunnelPoolOptions,
+  pendingTunnels: PendingTunnels,
+  options: Pick<TunnelOptions, "timeoutMs" | "lookup" | "isUnref">,
 ): void {
   const secure = pool.createConnection as (options: object) => Socket;
-  const connect = async (options: ConnectOptions, signal: AbortSignal): Promise<Socket> => {
-    const { host: hostname, port } = options;
-    const socket = await openTunnel(proxy, { ...more, hostname, port: Number(port), signal });
-    return secure.call(pool, { ...options, socket });
+  const connect = async (target: ConnectOptions, signal: AbortSignal): Promise<Socket> => {
+    const { host: hostname, port } = target;
+    const socket = await openTunnel(proxy, { ...options, hostname, port: Number(port), signal });
+    return secure.call(pool, { ...target, socket });
   };
   const createConnection = (
-    options: ConnectOptions,
+    target: ConnectOptions,
     done: (error: Error | null, socket?: Socket) => void,
   ): void => {
     const dial = new AbortController();
-    const connecting = connect(options, dial.signal);
+    const connecting = connect(target, dial.signal);
     pendingTunnels.set(connecting, dial);
-    options.onTunnelOpening?.(() => dial.abort(clientClosed(true)));
+    target.onTunnelOpening?.(() => dial.abort(clientClosed(true)));
     const finish = (error: Error | null, socket?: Socket) => {
       pendingTunnels.delete(connecting);
       done(error, socket);
