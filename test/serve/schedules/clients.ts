@@ -3,7 +3,7 @@ import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/cli
 import type { Gateway } from "toolport/serve";
 import { type Fields, META, type RpcMessage, VERSIONS } from "../raw-client.js";
 import type { Ledger } from "./ledger.js";
-import type { VirtualTime } from "./virtual-time.js";
+import type { VirtualTime } from "../../support/virtual-time.js";
 
 const ADDRESS = "http://localhost/mcp";
 

@@ -4,7 +4,7 @@ import { createGateway, type Gateway } from "toolport/serve";
 import { type Answer, type ClientEra, type ClientWorld, ScheduleClient } from "./clients.js";
 import { Ledger, MARKS } from "./ledger.js";
 import { type Act, createServers, type ScheduleServers, SERVERS, type ServerName } from "./servers.js";
-import { VirtualTime } from "./virtual-time.js";
+import { VirtualTime } from "../../support/virtual-time.js";
 
 /** Something that happens. Numbers choose among what there is, and `together` does not wait for what is under way. */
 export type Step = { readonly together: boolean } & (

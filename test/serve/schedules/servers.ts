@@ -4,7 +4,7 @@ import { createLinkedTransports, type ServerEntry } from "toolport";
 import { createTestServer, type TestServer, type TestTool } from "toolport/testing";
 import { type Answerer, MemoryWorld } from "../../support/memory-world.js";
 import { type Ledger, MARKS } from "./ledger.js";
-import type { VirtualTime } from "./virtual-time.js";
+import type { VirtualTime } from "../../support/virtual-time.js";
 
 type Fields = Record<string, unknown>;
 type Era = "legacy" | "modern";
