@@ -84,14 +84,14 @@ export class PublicLists {
     return { ...list, isPublic: true };
   }
 
-  /** Stops sharing the old list. */
+  /** Stops sharing the old list. A list that was requested before is not shared either. */
   changed(config: ServerConfig, list: ListName): void {
     const identity = configIdentity(config);
-    for (const key of KEYS[list])
-      if (this.#lists.get(identity)?.delete(key)) {
-        this.#newest.set(`${key} ${identity}`, Date.now());
+    for (const key of KEYS[list]) {
+      this.#newest.set(`${key} ${identity}`, Date.now());
+      if (this.#lists.get(identity)?.delete(key))
         for (const listener of [...(this.#listeners.get(identity) ?? [])]) listener(key);
-      }
+    }
   }
 
   /** All public lists of a server. */

@@ -189,12 +189,15 @@ export class ListReader {
     shared: readonly OneList[] = [],
   ): Promise<void> {
     const { isLean } = this.#port;
+    const failed: ListKey[] = [];
     const onFailure = (key: ListKey, error: unknown) => {
       if (key === "tools" || isLean || wait.signal?.aborted) throw error;
       this.#warn(session.server, `Its ${key} could not be listed: ${messageOf(error)}`);
+      failed.push(key);
       return [{ ...emptyList(key), keepMs: 0 }];
     };
     await this.#request(session, keys, { ...wait, shared, onFailure, isCheck: isLean });
+    this.#check(session.server, failed, this.#followed?.get(session)?.refresher);
   }
 
   /** Requests these lists and keeps them. Resolves with those that are the same as before. */
