@@ -21,7 +21,7 @@ export async function serveForeignClient(toolport: Toolport, pids: Set<number>):
   try {
     const client = await connect(await listen(server), token);
     try {
-      return await callWhileKilling({ toolport, client, pids });
+      return await callWhileKilling(toolport, client, pids);
     } finally {
       await client.close();
     }
@@ -34,13 +34,11 @@ export async function serveForeignClient(toolport: Toolport, pids: Set<number>):
   }
 }
 
-interface Parts {
-  readonly toolport: Toolport;
-  readonly client: Client;
-  readonly pids: Set<number>;
-}
-
-async function callWhileKilling({ toolport, client, pids }: Parts): Promise<StepOutcome<never>> {
+async function callWhileKilling(
+  toolport: Toolport,
+  client: Client,
+  pids: Set<number>,
+): Promise<StepOutcome<never>> {
   const { tools } = await client.listTools();
   const processId = async () => {
     const pid = Number(await call(client, { name: "notes__process_id", args: {} }));
