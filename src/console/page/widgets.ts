@@ -1,6 +1,7 @@
 /** Components, hooks and formats shared by the panes. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import type { ActionName, ActionValue } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
@@ -21,6 +22,9 @@ export const STATE_TONES: Readonly<Record<string, Tone>> = {
 
 export const Pill = ({ tone, children }: { tone: Tone; children?: unknown }): VNode =>
   html`<span class=${`pill ${tone}`}><i aria-hidden="true"></i>${children}</span>`;
+
+/** The fields of a value; none if it is no object. */
+export const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
 
 /** The header of a pane: title, summary and actions. */
 export const Bar = ({
