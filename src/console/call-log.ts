@@ -172,12 +172,8 @@ const errorText = (error: unknown): string => (error instanceof Error ? error.me
 /** Passed as `context` of a call, so that its events can be recognized. */
 export class ConsoleRun {
   readonly controller = new AbortController();
-  /** Chosen by the page. */
-  readonly id: string;
-
-  constructor(id: string) {
-    this.id = id;
-  }
+  /** @param id chosen by the page */
+  constructor(readonly id: string) {}
 }
 
 /** What the caller of a cancelled call learns. */

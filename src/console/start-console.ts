@@ -1,5 +1,6 @@
 /** Serves the console: a page on 127.0.0.1 that shows a port and lets the user try its tools. */
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/config-error.js";
@@ -145,10 +146,7 @@ async function show(
 
 async function listen(server: Server, port: number): Promise<void> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, HOST, resolve);
-    });
+    await once(server.listen(port, HOST), "listening");
   } catch (cause) {
     const isTaken = readField(cause, "code") === "EADDRINUSE";
     throw new ConfigError({

@@ -2,8 +2,8 @@
 
 import type { AuthRequest, ServerMessage } from "../port/events.js";
 import { BoundedMap } from "../util/bounded-map.js";
+import type { Fields } from "../util/is-record.js";
 import { redactText } from "../util/redact-text.js";
-import type { Fields } from "./read-body.js";
 import { redactJson, weigh } from "./redact-json.js";
 
 const MAX_ENTRIES = 2_000;
