@@ -13,18 +13,15 @@ import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
-import type { Store } from "../state/store.js";
 import { isRecord } from "../util/is-record.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
 import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
-import { disabledServer, TYPED_SOURCE } from "./load-servers.js";
+import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";
 
-/** Key prefix of servers that programs added at run time. */
-const SAVED_PREFIX = "servers//";
 const DEFAULT_MAX_TIMEOUT_MS = 300_000;
 
 /** @throws ConfigError or CliError if a requested server does not exist, or no server exists */
@@ -87,25 +84,13 @@ function warnOfIssues(
   { issues }: Pick<LoadedConfig, "issues"> | WrittenServers,
 ): void {
   for (const { file, line, path, message } of issues)
-    context.warn(
-      `${file}${line === undefined ? "" : `:${line}`}: ${path === "" ? "" : `${path}: `}${message}`,
-    );
+    context.warn([line === undefined ? file : `${file}:${line}`, path, message].filter(Boolean).join(": "));
 }
 
-async function savedNames(store: Store): Promise<string[]> {
-  const keys = await store.list(SAVED_PREFIX);
-  return keys.map((key) => decodeURIComponent(key.slice(SAVED_PREFIX.length)));
-}
-
-function timeouts({
-  timeoutMs,
-}: CommandContext): Pick<ToolportOptions, "timeoutMs" | "connectTimeoutMs" | "maxTimeoutMs"> {
+function timeouts({ timeoutMs }: CommandContext): Partial<ToolportOptions> {
   if (timeoutMs === undefined) return {};
-  return {
-    timeoutMs,
-    connectTimeoutMs: timeoutMs,
-    maxTimeoutMs: Math.max(timeoutMs, DEFAULT_MAX_TIMEOUT_MS),
-  };
+  const maxTimeoutMs = Math.max(timeoutMs, DEFAULT_MAX_TIMEOUT_MS);
+  return { timeoutMs, connectTimeoutMs: timeoutMs, maxTimeoutMs };
 }
 
 /** The requested servers and their fallbacks. */
@@ -129,22 +114,6 @@ function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Erro
     "No configuration file with servers was found for this project or user",
     "toolport add <name> <url>",
     { code: "NO_SERVERS", exitCode: EXIT.configuration },
-  );
-}
-
-/** The error for an unknown server, or for one with an invalid entry. */
-export function unknownServer(
-  name: string,
-  names: readonly string[],
-  { issues }: { issues: readonly ConfigIssue[] },
-): Error {
-  const own = issues.filter(({ path }) => path.includes(name));
-  if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
-  const [close] = suggest(name, names, 1);
-  return new CliError(
-    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    close === undefined ? "toolport list" : `toolport list ${close}`,
-    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
   );
 }
 
@@ -276,7 +245,7 @@ export async function connectForList(
   context: CommandContext,
   opened: OpenedPort,
   server: string | undefined,
-): Promise<ListedErrors> {
+) {
   if (server !== undefined) await requireServer(context, opened, server);
   const outcomes = server === undefined ? await connectServers(context, opened) : [];
   const failed = outcomes.filter(({ status }) => status !== "ok" && status !== "disabled");
@@ -289,11 +258,6 @@ export async function connectForList(
     errors: failed.map(({ name, error }) => ({ server: name, ...errorDocument(error, context.typed) })),
     exitCode: isNothing ? exitCodeOf(failed[0]!.error) : EXIT.ok,
   };
-}
-
-export interface ListedErrors {
-  readonly errors: readonly Readonly<Record<string, unknown>>[];
-  readonly exitCode: number;
 }
 
 /** The server that a selector begins with, longest name first; undefined if no name matches. */
@@ -377,10 +341,9 @@ function withheld({ toolport }: OpenedPort, server: string, selector: string): C
   const found = toolport
     .snapshot()
     .withheldTools.find(
-      (tool) =>
-        tool.server === server && [`${server}.${tool.name}`, `${server}__${tool.name}`].includes(selector),
+      ({ server: own, name }) => own === server && [`${own}.${name}`, `${own}__${name}`].includes(selector),
     );
-  return found === undefined ? undefined : withheldError(found);
+  return found && withheldError(found);
 }
 
 const onlyServer = (server: string): CliError =>

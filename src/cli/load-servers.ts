@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { valueAt } from "../config/config-document.js";
 import { parseJsonConfig } from "../config/parse-json-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
 import { findConfigs, ownConfigFile, surroundingsOf } from "../node/config-locations.js";
 import { type CommandDescription, describeCommand, describeWritten } from "../node/describe-command.js";
@@ -27,6 +27,7 @@ import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-r
 import type { Store } from "../state/store.js";
 import { isRecord } from "../util/is-record.js";
 import { hideCredentials } from "../util/redact-text.js";
+import { suggest } from "../util/suggest.js";
 import {
   type CommandContext,
   type LoadedServers,
@@ -143,6 +144,30 @@ export const disabledServer = (name: string): CliError =>
     `toolport enable ${shellWord(name)}`,
     { code: "DISABLED", exitCode: EXIT.configuration, server: name },
   );
+
+/** The error for an unknown server, or for one with an invalid entry. */
+export function unknownServer(
+  name: string,
+  names: readonly string[],
+  { issues, command = "list" }: { issues: readonly ConfigIssue[]; command?: string },
+): Error {
+  const own = issues.filter(({ path }) => path.includes(name));
+  if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
+  const [close] = suggest(name, names, 1);
+  return new CliError(
+    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    close === undefined ? "toolport list" : `toolport ${command} ${shellWord(close)}`,
+    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
+  );
+}
+
+/** Key prefix of servers that programs added at run time. */
+const SAVED_PREFIX = "servers//";
+
+export async function savedNames(store: Store): Promise<string[]> {
+  const keys = await store.list(SAVED_PREFIX);
+  return keys.map((key) => decodeURIComponent(key.slice(SAVED_PREFIX.length)));
+}
 
 /** Asks the user for an input of a configuration file. The question names the file. */
 async function askForInput(context: CommandContext, input: ConfigInput): Promise<string | undefined> {
@@ -366,18 +391,18 @@ async function ownFiles(context: CommandContext): Promise<string[]> {
 /** The own file that contains a server, even if its entry is invalid. */
 export async function findOwnFile(name: string, context: CommandContext): Promise<string | undefined> {
   for (const file of await ownFiles(context)) {
-    if ((await serversIn(file)).includes(name)) return file;
+    if (Object.hasOwn(await entriesOf(file), name)) return file;
   }
   return undefined;
 }
 
-/** Names of the servers in an own file; empty if the file is unreadable. */
-async function serversIn(file: string): Promise<string[]> {
+/** The servers in an own file; none if the file does not exist or is unreadable, which writing to it reports. */
+export async function entriesOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
-    return isRecord(servers) ? Object.keys(servers) : [];
+    return isRecord(servers) ? servers : {};
   } catch {
-    return [];
+    return {};
   }
 }
 

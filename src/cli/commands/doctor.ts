@@ -7,7 +7,6 @@ import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenServers } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { unknownServer } from "../connect-servers.js";
 import { checkConnections } from "../doctor/check-catalog.js";
 import {
   checkConfig,
@@ -21,6 +20,7 @@ import {
 } from "../doctor/check-machine.js";
 import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
 import { CliError, EXIT, exitCodeOf, nextCommand } from "../errors.js";
+import { unknownServer } from "../load-servers.js";
 import { type Colour, plainLine, plainText, plural } from "../plain-text.js";
 
 export const doctorCommand: CommandSpec = {

@@ -8,8 +8,8 @@ import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, SERVERS, text } from "../command-options.js";
-import { unknownServer } from "../connect-servers.js";
 import { CliError, EXIT } from "../errors.js";
+import { unknownServer } from "../load-servers.js";
 import { plural } from "../plain-text.js";
 
 export const exportCommand: CommandSpec = {

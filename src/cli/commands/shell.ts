@@ -9,9 +9,10 @@ import type {
   RunCommand,
 } from "../command.js";
 import { commandHelp, flag, programHelp, SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { serversIn, serversOf, unknownServer } from "../connect-servers.js";
+import { serversIn, serversOf } from "../connect-servers.js";
 import type { ShellParts } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf, formatError, Interruption } from "../errors.js";
+import { unknownServer } from "../load-servers.js";
 import { executeCommand, parseCommandLine, readTypedServers } from "../parse-command-line.js";
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";
