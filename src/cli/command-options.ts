@@ -56,18 +56,22 @@ export const SAVE_IMAGES = {
   "save-images": text("<dir>", "Save images, audio and other binary parts of the result in this directory"),
 };
 
+export const HEADER = texts("<name: value>", "HTTP header for a URL");
+
+export const TRANSPORT = text("<kind>", "Transport for a URL (detected automatically)", [
+  "http",
+  "sse",
+  "websocket",
+  "auto",
+]);
+
 /** Options of commands that accept a typed server. */
 export const TYPED_OPTIONS: Readonly<Record<string, OptionSpec>> = {
   stdio: text("<command>", "Start this command instead of a configured server (also: -- command)"),
-  header: texts("<name: value>", "HTTP header for a URL"),
+  header: HEADER,
   env: texts("<name=value>", "Variable for --stdio"),
   cwd: text("<dir>", "Working directory for --stdio"),
-  transport: text("<kind>", "Transport for a URL (detected automatically)", [
-    "http",
-    "sse",
-    "websocket",
-    "auto",
-  ]),
+  transport: TRANSPORT,
 };
 
 export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {

@@ -96,12 +96,7 @@ export interface NamedArgument {
 export const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text);
 
 /** The user typed a server instead of naming a configured one. */
-export const hasTyped = ({
-  command,
-  words,
-  passthrough,
-  options,
-}: Pick<Invocation, "command" | "words" | "passthrough" | "options">): boolean =>
+export const hasTyped = ({ command, words, passthrough, options }: Invocation): boolean =>
   command.takesTyped !== undefined &&
   (passthrough.length > 0 ||
     options["stdio"] !== undefined ||

@@ -37,6 +37,10 @@ export class CliError extends Error {
   }
 }
 
+/** Wrong usage of a command, whose help says more. */
+export const usageError = (command: string, message: string): CliError =>
+  new CliError(message, `toolport ${command} --help`);
+
 export const EXIT = {
   ok: 0,
   /** Wrong usage, and errors without a code of their own. */

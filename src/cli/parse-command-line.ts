@@ -11,7 +11,7 @@ import {
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError, shellWord } from "./errors.js";
+import { CliError, shellWord, usageError } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =
@@ -67,9 +67,10 @@ function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpe
   if (name === "help") return undefined;
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;
+  const shown = commands.filter((command) => command.isHidden !== true);
   const [close] = suggest(
     name,
-    commands.filter((command) => command.isHidden !== true).map((command) => command.name),
+    shown.map((command) => command.name),
     1,
   );
   throw new CliError(
@@ -135,15 +136,9 @@ function readOptions(
   specs: Readonly<Record<string, OptionSpec>>,
   command: CommandSpec | undefined,
 ): { values: Values; words: string[] } {
-  const options = Object.fromEntries(
-    Object.entries(specs).map(([key, { type, short, multiple }]) => [
-      key,
-      { type, ...(short !== undefined && { short }), ...(multiple === true && { multiple }) },
-    ]),
-  );
   const { tokens } = parseArgs({
     args: [...args],
-    options,
+    options: specs,
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -157,10 +152,8 @@ function readOptions(
     if (spec === undefined) throw unknownOption(token.rawName, specs, command);
     if (spec.type === "boolean" && token.value !== undefined)
       throw usage(`${token.rawName} takes no value`, command);
-    if (
-      spec.type === "string" &&
-      (token.value === undefined || (!token.inlineValue && isOption(token.value)))
-    )
+    const isMissing = token.value === undefined || (!token.inlineValue && isOption(token.value));
+    if (spec.type === "string" && isMissing)
       throw usage(`${token.rawName} requires a value: ${token.rawName} ${spec.value ?? "<text>"}`, command);
     const value = spec.type === "boolean" ? true : token.value!;
     if (spec.choices !== undefined && !spec.choices.includes(String(value)))
@@ -211,7 +204,7 @@ function checkWords(invocation: Invocation): void {
 }
 
 const usage = (message: string, command: CommandSpec | undefined): CliError =>
-  new CliError(message, command === undefined ? "toolport --help" : `toolport ${command.name} --help`);
+  command === undefined ? new CliError(message, "toolport --help") : usageError(command.name, message);
 
 /** @throws the error of the command, or the reason of the signal */
 export async function executeCommand(invocation: Invocation, parts: ContextParts): Promise<number> {

@@ -72,7 +72,9 @@ export const runCall: RunCommand = async (context) => {
   const { selector } = expression ?? { selector: first };
   const wish = readSuspend(context);
   if (wish !== undefined) requireState(await context.openStore(), context);
-  const base = await readBase(context);
+  const shown = shellWord(first || "server.tool");
+  const next = `toolport call ${shown} --args '{"key":"value"}'`;
+  const base = await readObject(context, "args", new CliError("--args requires a JSON object", next));
   const principal = principalOf(context);
   const { opened, server } = await openTool(context, selector, {
     options: { ...wish?.options },
@@ -123,16 +125,6 @@ async function findTool(
     const sourceName = selector.slice(server.length).replace(/^(?:\.|__)/, "");
     return { server, sourceName, name: `${server}__${sourceName}`, inputSchema: {} };
   }
-}
-
-/** Reads `--args`: JSON, or `-` for stdin. */
-async function readBase(context: CommandContext): Promise<Record<string, unknown>> {
-  const args = await readObject(context, "args");
-  if (args !== null) return args ?? {};
-  throw new CliError(
-    "--args requires a JSON object",
-    `toolport call ${shellWord(context.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
-  );
 }
 
 /** `--record`: records all messages in a file, which a test can replay without the server. */

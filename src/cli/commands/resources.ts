@@ -34,9 +34,7 @@ export const resourcesCommand: CommandSpec = {
 };
 
 export const runResources: RunCommand = async (context) => {
-  const {
-    words: [server],
-  } = context;
+  const [server] = context.words;
   const opened = await context.openPort({ servers: context.words });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const { signal } = context;

@@ -9,7 +9,7 @@ import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, MODEL_OPTIONS, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
-import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";
+import { CliError, EXIT, exitCodeOf, shellWord, usageError } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 
@@ -85,7 +85,7 @@ function readDeferMode(context: CommandContext): DeferMode {
   const mode = context.text("defer") as DeferMode | undefined;
   if (!context.flag("search")) return mode ?? "never";
   if (mode === undefined || mode === "always") return "always";
-  throw new CliError(`--search and --defer ${mode} contradict each other`, "toolport run --help");
+  throw usageError("run", `--search and --defer ${mode} contradict each other`);
 }
 
 /** The model gets two tools, and writes programs that call the others. */

@@ -9,7 +9,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import { textsIn } from "../../node/project-files.js";
 import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
 import type { CommandContext } from "../command.js";
-import { CliError, EXIT } from "../errors.js";
+import { CliError, EXIT, usageError } from "../errors.js";
 
 /** The clients for which `--print-config` writes an entry. */
 export type ConfigClient = "claude-desktop" | "claude-code" | "cursor" | "vscode" | "codex";
@@ -75,11 +75,12 @@ export function readServeSettings(context: CommandContext): ServeSettings {
   };
   const http = readListening(text("http"));
   const client = text("print-config") as ConfigClient | undefined;
-  if (context.flag("stdio") && http !== undefined) throw usage("--stdio and --http contradict each other");
+  if (context.flag("stdio") && http !== undefined)
+    throw usageError("serve", "--stdio and --http contradict each other");
   const isOverHttp = http !== undefined || (client !== undefined && text("url") !== undefined);
   if (!isOverHttp) {
     const stray = OF_HTTP.find((name) => context.options[name] !== undefined);
-    if (stray !== undefined) throw usage(`--${stray} needs --http`);
+    if (stray !== undefined) throw usageError("serve", `--${stray} needs --http`);
   }
   const servers = context.texts("servers").flatMap((names) => names.split(","));
   const settings: ServeSettings = {
@@ -110,11 +111,15 @@ export function readServeSettings(context: CommandContext): ServeSettings {
 function checkAuthorization(settings: ServeSettings): void {
   const { http, url, issuer, audience, connectClient, tokenFile, noToken } = settings;
   if (issuer !== undefined && (noToken || tokenFile !== undefined))
-    throw usage(`--issuer and ${noToken ? "--no-token" : "--token-file"} contradict each other`);
-  if (noToken && tokenFile !== undefined) throw usage("--no-token and --token-file contradict each other");
-  if (audience.length > 0 && issuer === undefined) throw usage("--audience needs --issuer");
+    throw usageError(
+      "serve",
+      `--issuer and ${noToken ? "--no-token" : "--token-file"} contradict each other`,
+    );
+  if (noToken && tokenFile !== undefined)
+    throw usageError("serve", "--no-token and --token-file contradict each other");
+  if (audience.length > 0 && issuer === undefined) throw usageError("serve", "--audience needs --issuer");
   if (connectClient !== undefined && (issuer === undefined || url === undefined))
-    throw usage("--connect-client needs --issuer and --url");
+    throw usageError("serve", "--connect-client needs --issuer and --url");
   if (issuer !== undefined && url === undefined && audience.length === 0)
     throw new CliError(
       "--issuer needs --url or --audience: a token must be made for this gateway",
@@ -137,7 +142,10 @@ function readListening(text: string | undefined): Listening | undefined {
   const port = Number(digits);
   const isAddress = isIP(host) === 6 ? given.startsWith("[") : /^[\w.-]+$/.test(host);
   if (digits === "" || port > 65_535 || !isAddress)
-    throw usage("--http requires a port or host:port, such as 8080, 0.0.0.0:8080 or [::1]:8080");
+    throw usageError(
+      "serve",
+      "--http requires a port or host:port, such as 8080, 0.0.0.0:8080 or [::1]:8080",
+    );
   return { host, port, isLoopback: isLoopback(host) };
 }
 
@@ -157,10 +165,8 @@ function readDrainMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const drainMs = Number(text);
   if (text.trim() !== "" && Number.isFinite(drainMs) && drainMs >= 0) return drainMs;
-  throw usage("--drain-ms requires a number of milliseconds, 0 or more");
+  throw usageError("serve", "--drain-ms requires a number of milliseconds, 0 or more");
 }
-
-const usage = (message: string): CliError => new CliError(message, "toolport serve --help");
 
 /** `toolport`, `toolport@1.2.3`, `/usr/bin/toolport`, `toolport.cmd`. */
 const PROGRAM = /(?:^|[\\/])toolport(?:@[^\s/\\]+)?(?:\.(?:cmd|exe|ps1))?$/i;
