@@ -23,50 +23,15 @@ export interface Listening {
 }
 
 /** The options, checked. */
-export interface ServeSettings {
-  /** Undefined: stdio. */
-  readonly http: Listening | undefined;
-  /** Undefined: all. */
-  readonly servers: readonly string[] | undefined;
-  /** May contain a password. */
-  readonly store: string | undefined;
-  readonly url: string | undefined;
-  readonly path: string;
-  readonly issuer: string | undefined;
-  readonly audience: readonly string[];
-  /** The secret of the client is in TOOLPORT_CONNECT_SECRET. */
-  readonly connectClient: string | undefined;
-  readonly allowHosts: readonly string[];
-  readonly allowOrigins: readonly string[];
-  readonly tokenFile: string | undefined;
-  readonly noToken: boolean;
-  readonly noPrefix: boolean;
-  readonly readOnly: boolean;
-  /** Code mode. */
-  readonly code: boolean;
-  readonly policy: string | undefined;
-  readonly audit: string | undefined;
-  readonly drainMs: number | undefined;
-  readonly client: ConfigClient | undefined;
-}
+export type ServeSettings = ReturnType<typeof readServeSettings>;
 
 /** Options that have no meaning without HTTP. */
-const OF_HTTP = [
-  ...[
-    "url",
-    "path",
-    "issuer",
-    "audience",
-    "connect-client",
-    "allow-host",
-    "allow-origin",
-    "token-file",
-    "no-token",
-  ],
-] as const;
+const OF_HTTP = "url path issuer audience connect-client allow-host allow-origin token-file no-token".split(
+  " ",
+);
 
 /** @throws CliError if options contradict each other, or an address without authorization would be public */
-export function readServeSettings(context: CommandContext): ServeSettings {
+export function readServeSettings(context: CommandContext) {
   const { cwd, env } = context;
   const text = (name: string) => context.text(name);
   const file = (name: string) => {
@@ -83,14 +48,18 @@ export function readServeSettings(context: CommandContext): ServeSettings {
     if (stray !== undefined) throw usageError("serve", `--${stray} needs --http`);
   }
   const servers = context.texts("servers").flatMap((names) => names.split(","));
-  const settings: ServeSettings = {
+  const settings = {
+    /** Undefined: stdio. */
     http,
+    /** Undefined: all. */
     servers: servers.length === 0 ? undefined : servers.map((name) => name.trim()).filter(Boolean),
+    /** May contain a password. */
     store: text("store") ?? (env["TOOLPORT_STORE"] || undefined),
     url: text("url"),
     path: text("path") ?? "/mcp",
     issuer: text("issuer"),
     audience: context.texts("audience"),
+    /** The secret of the client is in TOOLPORT_CONNECT_SECRET. */
     connectClient: text("connect-client"),
     allowHosts: context.texts("allow-host"),
     allowOrigins: context.texts("allow-origin"),
