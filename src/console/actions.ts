@@ -113,15 +113,10 @@ export function createActions({ observer, store, waiting, logins, apps }: Action
     getPrompt: async (body, signal) =>
       getPrompt(serverOf(body), textOf(body, "name"), textsOf(body, "args"), signal),
     async complete(body, signal) {
-      const argument = {
-        name: textOf(body, "argument"),
-        value: textOf(body, "value"),
-        context: textsOf(body, "context"),
-      };
-      const reference =
-        typeof body["template"] === "string"
-          ? { template: body["template"] }
-          : { prompt: textOf(body, "prompt") };
+      const [name, value] = [textOf(body, "argument"), textOf(body, "value")];
+      const argument = { name, value, context: textsOf(body, "context") };
+      const template = optionalText(body, "template");
+      const reference = template === undefined ? { prompt: textOf(body, "prompt") } : { template };
       return toolport.complete(serverOf(body), reference, argument, { signal });
     },
     async replay(body, signal) {
@@ -223,10 +218,8 @@ async function listTasks(toolport: Toolport, progressOf: ReadonlyMap<string, Pro
 }
 
 function unknownTool(name: string, tools: readonly ToolInfo[]): CatalogError {
-  const suggestions = suggest(
-    name,
-    tools.map((tool) => tool.name),
-  );
+  const names = tools.map((tool) => tool.name);
+  const suggestions = suggest(name, names);
   return new CatalogError({
     code: "TOOL_NOT_FOUND",
     what: `There is no tool named ${JSON.stringify(name)}`,

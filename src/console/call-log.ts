@@ -39,12 +39,8 @@ export class CallLog {
   /** Records an event and returns the updated summary of its call. */
   add(news: CallNews): CallSummary | undefined {
     if (news.phase === "start") {
-      const call = {
-        start: news,
-        startedAt: Date.now(),
-        isDiscarded: false,
-        weight: weigh(news.message) + weigh(news.given),
-      };
+      const weight = weigh(news.message) + weigh(news.given);
+      const call = { start: news, startedAt: Date.now(), isDiscarded: false, weight };
       this.#calls.set(news.id, call);
       this.#weight += call.weight;
       this.#trim();

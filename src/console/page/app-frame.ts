@@ -53,10 +53,8 @@ export function AppFrame({ tool, args, result }: AppFrameProps): VNode {
 
 const forget = (app: string | undefined) => app !== undefined && void ask("closeApp", { app }).catch(ignore);
 
-interface FrameProps {
+interface FrameProps extends Omit<AppFrameProps, "tool"> {
   readonly view: AppView;
-  readonly args: unknown;
-  readonly result: unknown;
   readonly onClose: (reason: string | null) => void;
 }
 
@@ -123,10 +121,7 @@ const MAX_ARGUMENTS = 250_000;
 const MAX_DECLINED = 2;
 const MAX_LINK = 2_000;
 
-interface AppMessageParts {
-  readonly view: AppView;
-  readonly args: unknown;
-  readonly result: unknown;
+interface AppMessageParts extends Omit<FrameProps, "onClose"> {
   readonly version: string;
   readonly send: (message: object) => void;
   readonly call: (name: string, args: Fields) => Promise<unknown>;
@@ -178,14 +173,13 @@ class AppMessages {
     const { jsonrpc, id, method, params } = fieldsOf(event.data);
     if (jsonrpc !== "2.0" || typeof method !== "string") return;
     if (typeof id !== "string" && typeof id !== "number") return this.#notified(method, fieldsOf(params));
+    const { send } = this.#parts;
     this.#answer(method, fieldsOf(params)).then(
-      (result) => this.#parts.send({ jsonrpc, id, result }),
-      (error: Error) =>
-        this.#parts.send({
-          jsonrpc,
-          id,
-          error: { code: error instanceof Refusal ? error.code : -32000, message: error.message },
-        }),
+      (result) => send({ jsonrpc, id, result }),
+      (error: Error) => {
+        const code = error instanceof Refusal ? error.code : -32000;
+        send({ jsonrpc, id, error: { code, message: error.message } });
+      },
     );
   }
 

@@ -116,16 +116,14 @@ function sameData(block: unknown, data: unknown): boolean {
 export const progressText = (last: ProgressView | null | undefined): string | null =>
   !last ? null : last.total === null ? String(last.progress) : `${last.progress} of ${last.total}`;
 
+interface RunningProps {
+  readonly progress: ProgressView | null | undefined;
+  readonly label?: string;
+  readonly onCancel?: (() => unknown) | undefined;
+}
+
 /** Something that runs: its progress, and a button that cancels it. */
-export function Running({
-  progress: last,
-  label = "Running",
-  onCancel,
-}: {
-  progress: ProgressView | null | undefined;
-  label?: string;
-  onCancel?: (() => unknown) | undefined;
-}): VNode {
+export function Running({ progress: last, label = "Running", onCancel }: RunningProps): VNode {
   const id = useElementId();
   const { progress, total = null, message = null } = last ?? {};
   const done = progressText(last);
