@@ -10,7 +10,7 @@ import { readObject } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text, texts } from "../command-options.js";
 import { CliError, EXIT, usageError } from "../errors.js";
-import { plainLine } from "../plain-text.js";
+import { plainLine, plural } from "../plain-text.js";
 
 export const policyCommand: CommandSpec = {
   name: "policy",
@@ -85,40 +85,30 @@ function check(policy: Policy, servers: readonly string[], context: CommandConte
   else {
     for (const finding of errors) context.print(plainLine(`error: ${findingText(finding)}`));
     for (const finding of warnings) context.print(plainLine(`warning: ${findingText(finding)}`));
-    if (errors.length === 0)
-      context.print(`${rules} ${rules === 1 ? "rule" : "rules"}: a gateway can start with them`);
+    if (errors.length === 0) context.print(`${plural(rules, "rule")}: a gateway can start with them`);
   }
   return errors.length === 0 ? EXIT.ok : EXIT.configuration;
 }
 
 async function decide(policy: Policy, request: PolicyRequest, context: CommandContext): Promise<number> {
   const decision = await policy.decide(request);
-  const place =
-    decision.rule === undefined ? undefined : policy.source!().locate(["rules", decision.rule - 1]);
+  const { effect, rule = null, reason = null } = decision;
+  const place = rule === null ? undefined : policy.source!().locate(["rules", rule - 1]);
   const read = request.uri === undefined ? undefined : readUri(request.uri);
   const problem = read?.problem;
   if (context.form === "json") {
-    const { effect, rule = null, reason = null } = decision;
-    context.printJson({
-      effect,
-      rule,
-      line: place?.line ?? null,
-      reason,
-      ...(problem && { onlyIfListed: problem }),
-    });
-    return EXIT_OF[decision.effect];
+    const line = place?.line ?? null;
+    context.printJson({ effect, rule, line, reason, ...(problem && { onlyIfListed: problem }) });
+    return EXIT_OF[effect];
   }
-  const by =
-    decision.rule === undefined
-      ? "the default of the policy"
-      : `rule ${decision.rule} (${place?.file}:${place?.line})`;
-  context.print(plainLine(`${WORDS[decision.effect]} by ${by}`));
-  if (decision.reason !== undefined) context.print(plainLine(`reason: ${decision.reason}`));
+  const by = place === undefined ? "the default of the policy" : `rule ${rule} (${place.file}:${place.line})`;
+  context.print(plainLine(`${WORDS[effect]} by ${by}`));
+  if (reason !== null) context.print(plainLine(`reason: ${reason}`));
   if (problem !== undefined)
     context.warn(`A gateway refuses this URI unless its server lists exactly this text: ${problem}`);
   if (read !== undefined && read.decoded !== read.uri)
     context.warn(plainLine(`Decided about as ${read.uri} and as ${read.decoded}: servers may read both`));
-  return EXIT_OF[decision.effect];
+  return EXIT_OF[effect];
 }
 
 async function requestOf(context: CommandContext, servers: readonly string[]): Promise<PolicyRequest> {

@@ -88,10 +88,7 @@ export const runResume: RunCommand = async (context) => {
   // Ask before any server is started.
   let decision = given ?? (await decide(found.call, context));
   if (decision === undefined) return postpone(found.call!, context);
-  const opened = await context.openPort({
-    servers: [found.server],
-    principal,
-  });
+  const opened = await context.openPort({ servers: [found.server], principal });
   const leftOut = opened.leftOut.get(found.server);
   if (leftOut !== undefined) throw leftOut;
   let next = { token, tool: found.tool };

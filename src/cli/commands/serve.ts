@@ -184,12 +184,7 @@ function loggerOf(context: CommandContext): Logger {
   };
   // A warning is one line; that of a broken policy lists each problem on a line of its own.
   const warn = (message: string) => context.warn(message.replaceAll(/\n\s*/g, " "));
-  return {
-    debug: () => {},
-    info: details,
-    warn,
-    error: warn,
-  };
+  return { debug() {}, info: details, warn, error: warn };
 }
 
 /** The same problem is reported once, until the server has been ready. Problems of single users are shown with `--verbose` only. */
@@ -200,12 +195,8 @@ export function reportStates(toolport: Toolport, context: CommandContext): () =>
     const key = JSON.stringify([server, principal]);
     const who = principal === undefined ? server : `${server} (user ${principal})`;
     if (to === "ready" && reported.delete(key)) return context.info(`${who} is available again`, "dim");
-    const problem =
-      to === "authenticating"
-        ? `needs a login: toolport auth ${shellWord(server)}`
-        : to === "failed" || to === "reconnecting"
-          ? error?.what
-          : undefined;
+    const login = to === "authenticating" ? `needs a login: toolport auth ${shellWord(server)}` : undefined;
+    const problem = to === "failed" || to === "reconnecting" ? error?.what : login;
     if (problem === undefined || reported.get(key) === problem) return;
     reported.set(key, problem);
     context.warn(`${who}: ${problem}`);
