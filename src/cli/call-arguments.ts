@@ -214,15 +214,10 @@ const itemsOf = (schema: unknown, root: JsonSchema): unknown => {
   return branches.map((branch) => resolved(branch, root)["items"]).find((items) => items !== undefined) ?? {};
 };
 
-export interface CallExpression {
+/** `words` are named values without quotes, as `key=text`: the schema of the tool decides about their type. */
+export interface CallExpression extends Required<Omit<GivenArguments, "named">> {
   /** `server.tool`, as before the parenthesis. */
   readonly selector: string;
-  /** Named values. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** Values without a name, in order. */
-  readonly positional: readonly unknown[];
-  /** Named values without quotes, as `key=text`: the schema of the tool decides about their type. */
-  readonly words: readonly string[];
 }
 
 /**

@@ -3,17 +3,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import type { ToolResult } from "../execution/tool-result.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import type { CommandContext } from "./command.js";
 import { CliError, EXIT, shellWord } from "./errors.js";
 import { plainLine } from "./plain-text.js";
 
 /** The tool that was called. */
-export interface CalledTool {
-  readonly server: string;
-  readonly sourceName: string;
-  /** Public name. */
-  readonly name: string;
-}
+export type CalledTool = Pick<ToolInfo, "server" | "sourceName" | "name">;
 
 /** Prints the result, with `--save-images` its files. Resolves with the exit code. @throws CliError `TOOL_ERROR` */
 export async function finishCall(

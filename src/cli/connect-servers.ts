@@ -1,6 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
 import { withheldError } from "../catalog/safety/examine-lists.js";
-import type { ServerEntry } from "../config/server-entry.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
 import { AuthError } from "../errors/auth-error.js";
@@ -261,37 +260,21 @@ export async function connectForList(
 }
 
 /** The server that a selector begins with, longest name first; undefined if no name matches. */
-export const serversOf =
-  (selector: string) =>
-  (names: readonly string[]): readonly string[] | undefined => {
-    const fitting = names.filter((name) => [".", "__"].some((mark) => selector.startsWith(`${name}${mark}`)));
-    const [longest] = fitting.sort((a, b) => b.length - a.length);
-    return longest === undefined ? undefined : [longest];
-  };
+export function serversOf(selector: string, names: readonly string[]): string[] | undefined {
+  const fitting = names.filter((name) => [".", "__"].some((mark) => selector.startsWith(`${name}${mark}`)));
+  const [longest] = fitting.sort((a, b) => b.length - a.length);
+  return longest === undefined ? undefined : [longest];
+}
 
-/** How `openTool` opens the port; `change` changes the entry of the tool's server, if the selector names it. */
-type OpenToolOptions = Omit<OpenPortOptions, "servers" | "changeEntry"> & {
-  readonly change?: (entry: ServerEntry) => ServerEntry;
-};
-
-/** Opens a port for the tool. If the selector names a server, only that server is opened. */
-export async function openTool(
-  context: CommandContext,
+/** The server that a selector is or begins with; undefined if there is none. Throws if the selector misspells the name of one. */
+export function serversNamed(
   selector: string,
-  { change = (entry) => entry, ...options }: OpenToolOptions,
-): Promise<{ opened: OpenedPort; server: string | undefined }> {
-  let server: string | undefined;
-  const opened = await context.openPort({
-    ...options,
-    changeEntry: (entry, name) => (name === server ? change(entry) : entry),
-    servers: (names) => {
-      const found = names.includes(selector) ? [selector] : serversOf(selector)(names);
-      [server] = found ?? [];
-      if (found === undefined) throwIfMistyped(selector, names, context);
-      return found;
-    },
-  });
-  return { opened, server };
+  names: readonly string[],
+  context: CommandContext,
+): string[] | undefined {
+  const found = names.includes(selector) ? [selector] : serversOf(selector, names);
+  if (found === undefined) throwIfMistyped(selector, names, context);
+  return found;
 }
 
 /** Connects the server of a tool (all servers, if the server is unknown) and finds the tool. */
@@ -320,11 +303,7 @@ function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | unde
 }
 
 /** Prevents a misspelt server name from starting every server. */
-export function throwIfMistyped(
-  selector: string,
-  names: readonly string[],
-  { command }: CommandContext,
-): void {
+function throwIfMistyped(selector: string, names: readonly string[], { command }: CommandContext): void {
   const mark = selector.indexOf(".");
   if (mark < 0) return;
   const [close] = suggest(selector.slice(0, mark), names, 1);
@@ -355,7 +334,7 @@ const onlyServer = (server: string): CliError =>
 function missing(tools: readonly ToolInfo[], selector: string, { command }: CommandContext): CliError {
   const names = tools.flatMap((tool) => [`${tool.server}.${tool.sourceName}`, tool.name]);
   const [close] = suggest(selector, names, 1);
-  const [server] = serversOf(selector)([...new Set(tools.map((tool) => tool.server))]) ?? [];
+  const [server] = serversOf(selector, [...new Set(tools.map((tool) => tool.server))]) ?? [];
   return new CliError(
     `There is no tool ${JSON.stringify(selector)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     close === undefined

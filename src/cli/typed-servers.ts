@@ -148,16 +148,10 @@ export interface Addition {
   readonly notes?: readonly string[];
 }
 
-interface PairForm {
-  readonly mark: "=" | ":";
-  readonly option: string;
-  readonly example: string;
-}
-
 /** Undefined if there are none. The error message repeats no value, because it may be a secret. */
 export function readPairs(
   texts: readonly string[],
-  { mark, option, example }: PairForm,
+  { mark, option, example }: { mark: "=" | ":"; option: string; example: string },
 ): Record<string, string> | undefined {
   if (texts.length === 0) return undefined;
   const pairs = texts.map((text) => {

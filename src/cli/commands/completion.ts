@@ -256,7 +256,7 @@ export const createLookUp =
     const all = [...written.servers.keys()];
     const [selector = ""] = words;
     const names =
-      kind === "tool" ? all : kind === "argument" ? (serversOf(selector)(all) ?? []) : words.slice(0, 1);
+      kind === "tool" ? all : kind === "argument" ? (serversOf(selector, all) ?? []) : words.slice(0, 1);
     const { mcpServers } = (await context.loadServers(names, { mayAsk: false })).config;
     const configs = names.flatMap((name) =>
       Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],

@@ -213,8 +213,7 @@ export class ShellSession {
     const { stderr } = streams;
     const options = { ...shared, ...invocation?.options };
     const isJson = options["json"] === true || options["output"] === "json";
-    const isPlain = options["no-color"] === true;
-    const paint = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
+    const paint = choosePaint(stderr, env, options["no-color"] === true);
     const isVerbose = options["verbose"] === true;
     if (error instanceof Interruption) stderr.write("Cancelled\n");
     else stderr.write(`${formatError(error, { isJson, isVerbose, paint, typed: invocation?.typed })}\n`);
@@ -263,7 +262,7 @@ export async function completeInSession(
 
 async function connectNamed(session: ShellSession, words: readonly string[]): Promise<void> {
   const { toolport, leftOut } = session.port;
-  const [server] = words.flatMap((word) => serversOf(word)(serversIn(session.port)) ?? []);
+  const [server] = words.flatMap((word) => serversOf(word, serversIn(session.port)) ?? []);
   if (server === undefined || leftOut.has(server)) return;
   const state = toolport.snapshot().servers[server]?.state;
   if (state === "idle" || state === undefined)

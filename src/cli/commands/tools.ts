@@ -7,7 +7,7 @@ import { isRecord } from "../../util/is-record.js";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";
-import { connectForList, requireTool, serversOf, throwIfMistyped } from "../connect-servers.js";
+import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
 import { EXIT, shellWord, usageError } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
@@ -54,11 +54,9 @@ export const runTools: RunCommand = async (context) => {
   const opened = await context.openPort({
     ...(word !== undefined && {
       servers: (names) => {
-        if (names.includes(word)) return [word];
-        const found = serversOf(word)(names);
-        if (found === undefined) throwIfMistyped(word, names, context);
-        [server] = found ?? [word];
-        return found ?? [word];
+        const found = serversNamed(word, names, context) ?? [word];
+        [server] = found;
+        return found;
       },
     }),
   });
