@@ -20,7 +20,7 @@ export async function letAgentWork(
   { mcpServers }: DemoServers,
   model: Model | undefined,
   show: ShowProgress,
-): Promise<StepOutcome<never>> {
+): Promise<StepOutcome> {
   const { calendar, units, dictionary } = mcpServers;
   const called: string[] = [];
   await using toolport = createToolport({

@@ -139,7 +139,7 @@ interface Round {
   readonly probes: number;
 }
 
-export async function rememberEra(servers: DemoServers): Promise<StepOutcome<never>> {
+export async function rememberEra(servers: DemoServers): Promise<StepOutcome> {
   const store = memoryStore();
   const first = await connectOnce(servers, store);
   const second = await connectOnce(servers, store);

@@ -11,7 +11,7 @@ import type { VaultServer } from "./vault-server.js";
 const CALLBACK_URL = "http://127.0.0.1/oauth/callback";
 const CALLS = 50;
 
-export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome<never>> {
+export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome> {
   const directory = await mkdtemp(join(tmpdir(), "toolport-demo-"));
   try {
     const openStore = storeMaker(join(directory, "state.db"));

@@ -116,7 +116,7 @@ async function closeEverything(
   toolport: Toolport,
   servers: DemoServers,
   pids: ReadonlySet<number>,
-): Promise<StepOutcome<never>> {
+): Promise<StepOutcome> {
   const startedAt = performance.now();
   await toolport.close();
   const closedMs = Math.round(performance.now() - startedAt);

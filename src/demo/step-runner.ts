@@ -60,7 +60,7 @@ export interface StepReport {
 }
 
 /** The return value of a step. */
-export interface StepOutcome<Value> {
+export interface StepOutcome<Value = never> {
   readonly value?: Value | undefined;
   readonly details: readonly string[];
 }
