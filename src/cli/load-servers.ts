@@ -42,8 +42,8 @@ export type ServerLoader = ReturnType<typeof createServerLoader>;
 
 export function createServerLoader(context: CommandContext) {
   const consent = new Consent(context);
-  let reading: Promise<ReadConfig> | undefined;
-  const readOnce = () => {
+  let reading: Promise<ReadConfig> | ReadConfig | undefined;
+  const readOnce = async () => {
     reading ??= context.typed === undefined ? readFiles(context) : readTyped(context, context.typed);
     return reading;
   };
@@ -95,10 +95,7 @@ export function createServerLoader(context: CommandContext) {
 export const TYPED_SOURCE = "(command line)";
 
 /** Only the servers that the user typed: no file is read, and none of them needs consent. */
-async function readTyped(
-  { cwd, surroundings }: CommandContext,
-  { entries }: TypedServers,
-): Promise<ReadConfig> {
+function readTyped({ cwd, surroundings }: CommandContext, { entries }: TypedServers): ReadConfig {
   const document = parseJsonConfig(TYPED_SOURCE, JSON.stringify({ mcpServers: entries }));
   const read = readServers(document, dialectOf("toolport"), {
     place: { kind: "toolport", scope: "user", baseDir: cwd, projectDir: undefined },
@@ -177,9 +174,8 @@ async function askForInput(context: CommandContext, input: ConfigInput): Promise
   if (!context.isInteractive) return undefined;
   const choices = options === undefined ? "" : ` (${options.join(", ")})`;
   const preset = input.default === undefined ? "" : ` [${password ? "preset" : input.default}]`;
-  const given = await context.ask(`${file} asks for ${description ?? id}${choices}${preset}: `, {
-    isSecret: password,
-  });
+  const question = `${file} asks for ${description ?? id}${choices}${preset}: `;
+  const given = await context.ask(question, { isSecret: password });
   if (given === undefined || given === "") return undefined;
   if (options?.includes(given) ?? true) await saveInput(context, { file, id }, given);
   return given;
@@ -354,12 +350,11 @@ export async function forgetInputs(
   { source, inputs }: Pick<WrittenServer, "source" | "inputs">,
 ): Promise<number> {
   const { store } = await context.openStore();
-  const ids = inputs.flatMap((input) =>
-    isRecord(input) && typeof input["id"] === "string" ? [input["id"]] : [],
-  );
   let count = 0;
-  for (const key of ids.map((id) => keyOf({ file: source.file, id }))) {
-    if ((await store.get(key)) === undefined) continue;
+  for (const input of inputs) {
+    const id = isRecord(input) ? input["id"] : undefined;
+    const key = typeof id === "string" ? keyOf({ file: source.file, id }) : undefined;
+    if (key === undefined || (await store.get(key)) === undefined) continue;
     await store.delete(key);
     count += 1;
   }

@@ -8,6 +8,7 @@ import {
   isAddress,
   type NamedArgument,
   type OptionSpec,
+  type OptionSpecs,
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
@@ -81,11 +82,7 @@ function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpe
 }
 
 /** `add files npx -y foo`: without `--`, the options of the program would be read as options of this command. */
-function hintAtMark(
-  args: readonly string[],
-  command: CommandSpec,
-  specs: Readonly<Record<string, OptionSpec>>,
-): void {
+function hintAtMark(args: readonly string[], command: CommandSpec, specs: OptionSpecs): void {
   const places: number[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
@@ -108,10 +105,7 @@ function hintAtMark(
 }
 
 /** Takes options that are no options of the command out of its arguments. */
-function takeNamed(
-  args: readonly string[],
-  specs: Readonly<Record<string, OptionSpec>>,
-): { rest: string[]; named: NamedArgument[] } {
+function takeNamed(args: readonly string[], specs: OptionSpecs): { rest: string[]; named: NamedArgument[] } {
   const rest: string[] = [];
   const named: NamedArgument[] = [];
   for (let index = 0; index < args.length; index += 1) {
@@ -133,7 +127,7 @@ function takeNamed(
 
 function readOptions(
   args: readonly string[],
-  specs: Readonly<Record<string, OptionSpec>>,
+  specs: OptionSpecs,
   command: CommandSpec | undefined,
 ): { values: Values; words: string[] } {
   const { tokens } = parseArgs({
@@ -168,11 +162,7 @@ function readOptions(
 /** A value that looks like an option needs `=`. A single `-` (stdin) and negative numbers are values. */
 const isOption = (value: string): boolean => /^--?[a-z]/i.test(value);
 
-function unknownOption(
-  rawName: string,
-  specs: Readonly<Record<string, OptionSpec>>,
-  command: CommandSpec | undefined,
-): CliError {
+function unknownOption(rawName: string, specs: OptionSpecs, command: CommandSpec | undefined): CliError {
   const [close] = suggest(rawName.replace(/^-+/, ""), Object.keys(specs), 1);
   return usage(
     `There is no option ${rawName}${close === undefined ? "" : `. Did you mean --${close}?`}`,

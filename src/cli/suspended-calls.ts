@@ -245,10 +245,7 @@ export async function findWaiting(
   const call = (await waiting.suspended()).find((found) => found.token === token);
   if (call !== undefined) return { server: call.server, tool: call.tool, call };
   // Without servers nothing can be sent. The error names the server of the call, or says that there is no such call.
-  const error = await waiting.resume(token, {}, { signal }).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
+  const error: unknown = await waiting.resume(token, {}, { signal }).catch((reason: unknown) => reason);
   signal.throwIfAborted();
   const isUnknown = error instanceof SuspensionError && error.code === "SUSPENSION_UNKNOWN";
   if (isUnknown || !ToolportError.isInstance(error) || error.server === undefined) throw error;

@@ -5,7 +5,14 @@ import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
 import { isRecord } from "../../util/is-record.js";
 import { propertiesOf } from "../call-arguments.js";
-import type { CommandContext, CommandSpec, Completes, OptionSpec, RunCommand } from "../command.js";
+import type {
+  CommandContext,
+  CommandSpec,
+  Completes,
+  OptionSpec,
+  OptionSpecs,
+  RunCommand,
+} from "../command.js";
 import { GLOBAL_OPTIONS } from "../command-options.js";
 import { serversOf } from "../connect-servers.js";
 import { EXIT } from "../errors.js";
@@ -170,7 +177,7 @@ function readBefore(before: readonly string[], commands: readonly CommandSpec[])
       openOption = undefined;
       continue;
     }
-    const specs: Readonly<Record<string, OptionSpec>> = { ...GLOBAL_OPTIONS, ...command?.options };
+    const specs: OptionSpecs = { ...GLOBAL_OPTIONS, ...command?.options };
     const found = Object.entries(specs).find(
       ([name, { short }]) => word === `--${name}` || word === `-${short}`,
     );
@@ -196,7 +203,7 @@ async function optionValues(
   return name === "server" ? lookUp("server", words) : [];
 }
 
-const optionNames = (specs: Readonly<Record<string, OptionSpec>>, before: readonly string[]): Candidate[] =>
+const optionNames = (specs: OptionSpecs, before: readonly string[]): Candidate[] =>
   Object.entries(specs)
     .filter(([name, { multiple }]) => multiple === true || !before.includes(`--${name}`))
     .map(([name, { summary }]) => ({ value: `--${name}`, meaning: summary }));

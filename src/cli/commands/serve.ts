@@ -5,7 +5,7 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
-import type { CommandContext, CommandSpec, OpenedPort, OptionSpec, RunCommand } from "../command.js";
+import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
 import { flag, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
@@ -29,7 +29,7 @@ import {
 /** The clients for which `--print-config` writes an entry. */
 const CLIENTS: readonly ConfigClient[] = ["claude-desktop", "claude-code", "cursor", "vscode", "codex"];
 
-const OPTIONS: Readonly<Record<string, OptionSpec>> = {
+const OPTIONS: OptionSpecs = {
   stdio: flag("Serve one client on standard input and output (the default)"),
   http: text("<[host:]port>", "Serve over HTTP; port 0 takes a free one"),
   servers: texts("<a,b>", "Only these servers and their fallbacks"),

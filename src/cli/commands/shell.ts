@@ -50,7 +50,7 @@ export const runShell: RunCommand = async (context) => {
     onInterrupt: () => session.interrupt(),
   });
   await session.open();
-  if (!isTerminal) return runScript(session, context, context.flag("keep-going"));
+  if (!isTerminal) return runScript(session, context);
   context.onExit(() => prompt.close());
   const count = serversIn(session.port).length;
   context.info(`${plural(count, "server")}. Tab completes, help lists the commands, Ctrl-D ends.`, "dim");
@@ -60,11 +60,7 @@ export const runShell: RunCommand = async (context) => {
 };
 
 /** Ends at the first line that fails, with its exit code. `--keep-going`: runs all lines, and returns the first such code. */
-async function runScript(
-  session: ShellSession,
-  context: CommandContext,
-  keepsGoing: boolean,
-): Promise<number> {
+async function runScript(session: ShellSession, context: CommandContext): Promise<number> {
   const lines = createInterface({ input: context.streams.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   context.onExit(() => lines.close());
   let failed: number = EXIT.ok;
@@ -72,7 +68,7 @@ async function runScript(
     const code = await session.run(line);
     if (code === undefined) break;
     if (failed === EXIT.ok) failed = code;
-    if (failed !== EXIT.ok && !keepsGoing) break;
+    if (failed !== EXIT.ok && !context.flag("keep-going")) break;
   }
   return failed;
 }
