@@ -288,7 +288,11 @@ export async function requireTool(
   const tools = await opened.toolport.tools({ all: true, signal: context.signal });
   const tool = findTool(tools, selector);
   if (tool !== undefined) return tool;
-  if (server === selector) throw onlyServer(server);
+  if (server === selector)
+    throw new CliError(
+      `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
+      `toolport tools ${shellWord(server)}`,
+    );
   throw (server !== undefined && withheld(opened, server, selector)) || missing(tools, selector, context);
 }
 
@@ -324,12 +328,6 @@ function withheld({ toolport }: OpenedPort, server: string, selector: string): C
     );
   return found && withheldError(found);
 }
-
-const onlyServer = (server: string): CliError =>
-  new CliError(
-    `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
-    `toolport tools ${shellWord(server)}`,
-  );
 
 function missing(tools: readonly ToolInfo[], selector: string, { command }: CommandContext): CliError {
   const names = tools.flatMap((tool) => [`${tool.server}.${tool.sourceName}`, tool.name]);

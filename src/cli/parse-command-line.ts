@@ -32,21 +32,18 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   const own = mark < 0 ? args : args.slice(0, mark);
   const passthrough = mark < 0 ? [] : args.slice(mark + 1);
   const name = findName(own, commands);
-  const command = name === undefined ? undefined : findCommand(name, commands);
+  const command = findCommand(name, commands);
   const specs = { ...GLOBAL_OPTIONS, ...command?.options };
   if (command?.takesCommand === true && mark < 0) hintAtMark(own, command, specs);
   const { rest, named } = command?.takesNamed === true ? takeNamed(own, specs) : { rest: own, named: [] };
   const { values, words } = readOptions(rest, specs, command);
   if (values["version"] === true) return { wants: "version" };
-  if (name === "help") return { wants: "help", command: wordCommand(words[1], commands) };
+  if (name === "help") return { wants: "help", command: findCommand(words[1], commands) };
   if (values["help"] === true || command === undefined) return { wants: "help", command };
   const invocation = { command, commands, words: words.slice(1), passthrough, options: values, named };
   checkWords(invocation);
   return { wants: "run", invocation };
 }
-
-const wordCommand = (word: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined =>
-  word === undefined ? undefined : findCommand(word, commands);
 
 /** Finds the first word that is neither an option nor the value of one. Options may precede the command. */
 function findName(args: readonly string[], commands: readonly CommandSpec[]): string | undefined {
@@ -64,8 +61,8 @@ function findName(args: readonly string[], commands: readonly CommandSpec[]): st
   return undefined;
 }
 
-function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpec | undefined {
-  if (name === "help") return undefined;
+function findCommand(name: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined {
+  if (name === undefined || name === "help") return undefined;
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;
   const shown = commands.filter((command) => command.isHidden !== true);

@@ -87,7 +87,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { toolport, sources = {}, port = 0, open = false, log = () => {}, pageFolder } = options;
   const store = options.store === undefined ? undefined : checkStore(options.store, "store");
   const { answeredBy = "console" } = options;
-  if (options.host !== undefined && options.host !== HOST) throw wrongHost();
+  if (options.host !== undefined && options.host !== HOST)
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      what: "The console listens on 127.0.0.1 only",
+      next: "Forward its port, with the same number, to reach it from another machine",
+    });
   const files = await readPageFiles(pageFolder);
   const token = randomBytes(32).toString("base64url");
   let parts: ConsoleParts | undefined;
@@ -164,10 +169,3 @@ function end(server: Server): Promise<void> {
     server.closeAllConnections();
   });
 }
-
-const wrongHost = () =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: "The console listens on 127.0.0.1 only",
-    next: "Forward its port, with the same number, to reach it from another machine",
-  });

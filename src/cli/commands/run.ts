@@ -47,10 +47,15 @@ export const runTask: RunCommand = async (context) => {
   const task = context.words.join(" ");
   const maxSteps = readMaxSteps(context);
   const model = await findModel(context);
+  // Ask one question at a time, even if the model makes several calls at once.
+  const enqueue = createSerialQueue();
   const opened = await context.openPort({
     servers: context.texts("server"),
     isSpecial: true,
-    options: { approve: createApproval(context), deferTools: { mode: readDeferMode(context) } },
+    options: {
+      approve: (request) => enqueue(() => approve(request, context)),
+      deferTools: { mode: readDeferMode(context) },
+    },
   });
   const failed = (await connectServers(context, opened)).filter(
     ({ status }) => status !== "ok" && status !== "disabled",
@@ -120,12 +125,6 @@ async function findModel(context: CommandContext): Promise<Model> {
     `toolport run ${shellWord(context.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
     { code: "NO_MODEL", exitCode: EXIT.configuration },
   );
-}
-
-/** Asks one question at a time, even if the model makes several calls at once. */
-function createApproval(context: CommandContext): (request: ApprovalRequest) => Promise<boolean> {
-  const enqueue = createSerialQueue();
-  return (request) => enqueue(() => approve(request, context));
 }
 
 async function approve({ server, tool, args }: ApprovalRequest, context: CommandContext): Promise<boolean> {

@@ -156,7 +156,14 @@ async function openServers(settings: ServeSettings, context: CommandContext): Pr
   const { leftOut, consentError } = opened;
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
   if (Object.keys(opened.toolport.snapshot().servers).length > 0) return opened;
-  throw consentError ?? nothingToServe(gateways);
+  if (consentError !== undefined) throw consentError;
+  throw new CliError(
+    gateways.length > 0
+      ? "Only entries that run toolport serve are configured, so there is nothing to offer"
+      : "There is no server to offer",
+    "toolport add <name> <url>",
+    { code: "NO_SERVERS", exitCode: EXIT.configuration },
+  );
 }
 
 /** Consent stays in the state of this machine; everything else is shared. */
@@ -167,15 +174,6 @@ async function withStore(context: CommandContext, url: string | undefined): Prom
   const opened = { store, statePath: undefined, compact: async () => {} };
   return { ...context, openStore: async () => opened };
 }
-
-const nothingToServe = (gateways: readonly string[]): CliError =>
-  new CliError(
-    gateways.length > 0
-      ? "Only entries that run toolport serve are configured, so there is nothing to offer"
-      : "There is no server to offer",
-    "toolport add <name> <url>",
-    { code: "NO_SERVERS", exitCode: EXIT.configuration },
-  );
 
 /** Logs to stderr only: standard output belongs to the protocol. */
 function loggerOf(context: CommandContext): Logger {

@@ -144,7 +144,13 @@ export class ShellSession {
         return EXIT.ok;
       }
       invocation = this.#inherit(parsed.invocation);
-      if (OUTSIDE.has(invocation.command.name)) throw outside(invocation.command.name, line);
+      const { name } = invocation.command;
+      if (OUTSIDE.has(name))
+        throw new CliError(
+          `${name} is not available in a shell. End the shell with Ctrl-D first`,
+          `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
+          { code: "OUTSIDE_SHELL" },
+        );
       invocation = await readTypedServers(invocation, context.cwd);
       return await executeCommand(invocation, {
         line: { ...context.streams, env: context.env, cwd: context.cwd },
@@ -223,13 +229,6 @@ export function toCommand(words: readonly string[], commands: readonly CommandSp
   const isCommand = commands.some(({ name }) => name === first) || first.startsWith("-");
   return !isCommand && /[.(]|__/.test(first) ? ["call", ...own] : own;
 }
-
-const outside = (name: string, line: string): CliError =>
-  new CliError(
-    `${name} is not available in a shell. End the shell with Ctrl-D first`,
-    `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
-    { code: "OUTSIDE_SHELL" },
-  );
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
