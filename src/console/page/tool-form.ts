@@ -231,7 +231,7 @@ export function kindOf(schema: Schema, depth: number): string {
 export const propertiesOf = (schema: Schema): [name: string, schema: unknown][] =>
   Object.entries(fieldsOf(schema["properties"]));
 
-export const isRequired = (schema: Schema, name: string): boolean =>
+const isRequired = (schema: Schema, name: string): boolean =>
   Array.isArray(schema["required"]) && schema["required"].includes(name);
 
 /** The allowed values, with the titles that the schema gives them. */
