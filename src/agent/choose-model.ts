@@ -53,14 +53,13 @@ export async function chooseModel(choice: ModelChoice): Promise<Model | undefine
       : [env["ANTHROPIC_API_KEY"], env["ANTHROPIC_BASE_URL"], env["ANTHROPIC_MODEL"]];
   if (url === undefined && !key) return undefined;
   const base = readUrl(url ?? (home || DEFAULT_URLS[api]));
-  const endpoint = createEndpoint(withVersion(base, api), key || undefined);
-  const wanted = choice.name ?? (named || undefined);
-  if (api === "anthropic") return createAnthropicModel(endpoint, wanted ?? DEFAULT_MODELS.anthropic);
-  const isHome = base.host === new URL(DEFAULT_URLS.openai).host;
-  if (wanted !== undefined || isHome) return createOpenAIModel(endpoint, wanted ?? DEFAULT_MODELS.openai);
+  const endpoint = { baseUrl: withVersion(base, api), key: key || undefined };
+  const hasDefault = api === "anthropic" || base.host === new URL(DEFAULT_URLS.openai).host;
+  const wanted = choice.name ?? (named || (hasDefault ? DEFAULT_MODELS[api] : undefined));
   // Local servers usually have one or two models, and many ignore the name.
-  const [first = "default"] = await listModels(endpoint, choice.signal);
-  return createOpenAIModel(endpoint, first);
+  const name = wanted ?? (await listModels(endpoint, choice.signal))[0] ?? "default";
+  const begin = api === "anthropic" ? beginMessages : beginChat;
+  return { name, host: base.host, begin: (parts) => begin(endpoint, name, parts) };
 }
 
 function apiByKey(env: ModelChoice["env"]): ModelApi | undefined {
@@ -107,21 +106,18 @@ const BUSY: readonly number[] = [429, 500, 502, 503, 504, 529];
 /** @throws AuthError if the key is rejected, ConnectionError for other failures, and the signal's reason after an abort */
 export async function askEndpoint(request: EndpointRequest): Promise<unknown> {
   for (let attempt = 1; ; attempt++) {
-    const response = await send(request);
-    const text = await readText(response, request);
-    if (response.ok) return parse(text, request.url.host);
-    if (attempt >= MAX_ATTEMPTS || !BUSY.includes(response.status)) {
-      throw toError(response.status, text, request.url.host);
-    }
-    const askedMs = parseRetryAfter(response.headers.get("retry-after"));
+    const { ok, status, headers, text } = await send(request);
+    if (ok) return parse(text, request.url.host);
+    if (attempt >= MAX_ATTEMPTS || !BUSY.includes(status)) throw toError(status, text, request.url.host);
+    const askedMs = parseRetryAfter(headers.get("retry-after"));
     await sleep(Math.min(askedMs ?? 500 * 2 ** attempt, LONGEST_WAIT_MS), request.signal);
   }
 }
 
-async function send({ url, headers, body, signal }: EndpointRequest): Promise<Response> {
+async function send({ url, headers, body, signal }: EndpointRequest) {
   const limit = AbortSignal.timeout(TIMEOUT_MS);
   try {
-    return await systemFetch(url, {
+    const response = await systemFetch(url, {
       ...(body !== undefined && { method: "POST", body: JSON.stringify(body) }),
       headers: {
         accept: "application/json",
@@ -133,14 +129,8 @@ async function send({ url, headers, body, signal }: EndpointRequest): Promise<Re
       // Never send the key to another URL.
       redirect: "error",
     });
-  } catch (error) {
-    throw toNetworkError(error, url.host, signal);
-  }
-}
-
-async function readText(response: Response, { url, signal }: EndpointRequest): Promise<string> {
-  try {
-    return await response.text();
+    const { ok, status, headers: received } = response;
+    return { ok, status, headers: received, text: await response.text() };
   } catch (error) {
     throw toNetworkError(error, url.host, signal);
   }
@@ -150,14 +140,13 @@ function parse(text: string, host: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    throw new ConnectionError({
-      code: "BAD_RESPONSE",
-      server: host,
-      what: "The model's endpoint did not respond with JSON",
-      next: "Check the URL of the model: most endpoints end in /v1",
-    });
+    const what = "The model's endpoint did not respond with JSON";
+    throw badResponse(host, what, "Check the URL of the model: most endpoints end in /v1");
   }
 }
+
+const badResponse = (server: string, what: string, next: string): ConnectionError =>
+  new ConnectionError({ code: "BAD_RESPONSE", server, what, next });
 
 function toNetworkError(error: unknown, host: string, signal: AbortSignal | undefined): unknown {
   if (signal?.aborted) return signal.reason;
@@ -208,25 +197,16 @@ function errorMessageOf(text: string): string {
   }
 }
 
-/** Base URL and API key of a model. */
 interface Endpoint {
   readonly baseUrl: URL;
   readonly key: string | undefined;
-  /** A URL below the base URL, with the query of the base URL. */
-  at(path: string): URL;
 }
 
-function createEndpoint(baseUrl: string | URL, key: string | undefined): Endpoint {
-  const base = new URL(baseUrl);
-  return {
-    baseUrl: base,
-    key,
-    at(path) {
-      const url = new URL(base);
-      url.pathname = `${base.pathname.replace(/\/+$/, "")}/${path}`;
-      return url;
-    },
-  };
+/** A URL below the base URL, with the query of the base URL. */
+function urlBelow({ baseUrl }: Endpoint, path: string): URL {
+  const url = new URL(baseUrl);
+  url.pathname = `${baseUrl.pathname.replace(/\/+$/, "")}/${path}`;
+  return url;
 }
 
 type Block =
@@ -235,14 +215,6 @@ type Block =
 
 const API_VERSION = "2023-06-01";
 const MAX_TOKENS = 4_096;
-
-function createAnthropicModel(endpoint: Endpoint, name: string): Model {
-  return {
-    name,
-    host: endpoint.baseUrl.host,
-    begin: (parts) => beginMessages(endpoint, name, parts),
-  };
-}
 
 function beginMessages(endpoint: Endpoint, model: string, parts: ConversationParts): Conversation {
   const { toolport, task, system } = parts;
@@ -254,7 +226,7 @@ function beginMessages(endpoint: Endpoint, model: string, parts: ConversationPar
       // List the tools for every request, because they may change while the agent runs.
       tools = await toAnthropicTools(toolport);
       const answer = await askEndpoint({
-        url: endpoint.at("messages"),
+        url: urlBelow(endpoint, "messages"),
         headers: {
           "anthropic-version": API_VERSION,
           ...(endpoint.key !== undefined && { "x-api-key": endpoint.key }),
@@ -295,12 +267,8 @@ function beginMessages(endpoint: Endpoint, model: string, parts: ConversationPar
 function contentOf(answer: unknown, host: string): readonly Block[] {
   const { content } = answer as { content?: unknown };
   if (Array.isArray(content)) return content as Block[];
-  throw new ConnectionError({
-    code: "BAD_RESPONSE",
-    server: host,
-    what: "The model's endpoint sent a response without content",
-    next: "Check that the URL is an endpoint with Anthropic's messages API",
-  });
+  const what = "The model's endpoint sent a response without content";
+  throw badResponse(host, what, "Check that the URL is an endpoint with Anthropic's messages API");
 }
 
 /** The used fields of a chat message. */
@@ -314,18 +282,11 @@ interface ChatMessage {
   }[];
 }
 
-function createOpenAIModel(endpoint: Endpoint, name: string): Model {
-  return {
-    name,
-    host: endpoint.baseUrl.host,
-    begin: (parts) => beginChat(endpoint, name, parts),
-  };
-}
-
 /** Names of the endpoint's models in its order; empty if it does not list them. */
 async function listModels(endpoint: Endpoint, signal?: AbortSignal): Promise<string[]> {
   try {
-    const answer = await askEndpoint({ url: endpoint.at("models"), headers: headersOf(endpoint), signal });
+    const url = urlBelow(endpoint, "models");
+    const answer = await askEndpoint({ url, headers: headersOf(endpoint), signal });
     const { data } = answer as { data?: readonly { id?: unknown }[] };
     return (data ?? []).flatMap(({ id }) => (typeof id === "string" ? [id] : []));
   } catch (error) {
@@ -350,7 +311,7 @@ function beginChat(endpoint: Endpoint, model: string, parts: ConversationParts):
       // List the tools for every request, because they may change while the agent runs.
       tools = await toOpenAITools(toolport);
       const answer = await askEndpoint({
-        url: endpoint.at("chat/completions"),
+        url: urlBelow(endpoint, "chat/completions"),
         headers: headersOf(endpoint),
         body: { model, messages, ...(tools.length > 0 && { tools }) },
         signal,
@@ -381,12 +342,8 @@ function messageOf(answer: unknown, host: string): ChatMessage {
   const { choices } = answer as { choices?: readonly { message?: ChatMessage }[] };
   const message = choices?.[0]?.message;
   if (message !== undefined) return message;
-  throw new ConnectionError({
-    code: "BAD_RESPONSE",
-    server: host,
-    what: "The model's endpoint sent a response without a message",
-    next: "Check that the URL is an OpenAI-compatible endpoint",
-  });
+  const what = "The model's endpoint sent a response without a message";
+  throw badResponse(host, what, "Check that the URL is an OpenAI-compatible endpoint");
 }
 
 /** Parses arguments for display only; the adapters parse them themselves. */

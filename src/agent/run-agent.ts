@@ -47,24 +47,19 @@ export interface Model {
 }
 
 /** One turn of the model with the results of its calls. */
-interface AgentStep {
-  readonly text: string;
-  readonly calls: readonly RequestedCall[];
+interface AgentStep extends ModelTurn {
   readonly outcomes: readonly CallOutcome[];
 }
 
-interface RunAgentOptions {
-  /** The tools: those of a Toolport, or a code mode. */
-  readonly toolport: ToolSource;
+interface RunAgentOptions extends Pick<ConversationParts, "toolport" | "task"> {
   readonly model: Model;
-  readonly task: string;
   /** Maximum number of requests to the model. @default 20 */
   readonly maxSteps?: number | undefined;
   readonly signal?: AbortSignal | undefined;
   /** System prompt. @default an instruction to use the tools */
   readonly system?: string | undefined;
   /** Called before the calls of a turn run. */
-  readonly onTurn?: ((turn: Omit<AgentStep, "outcomes">) => void) | undefined;
+  readonly onTurn?: ((turn: ModelTurn) => void) | undefined;
   /** Called after the calls of a turn have finished. */
   readonly onStep?: ((step: AgentStep) => void) | undefined;
 }

@@ -4,17 +4,19 @@ import { isRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, NamedArgument } from "./command.js";
-import { CliError } from "./errors.js";
+import { type CliError, usageError } from "./errors.js";
 
-/** The JSON object of an option, or of stdin for `-`. Undefined: the option was not given. Null: it is no object. */
+/** The JSON object of an option, or of stdin for `-`; undefined if the option was not given. Throws `wrong` if it is no object. */
 export async function readObject(
   context: CommandContext,
   option: string,
-): Promise<Record<string, unknown> | undefined | null> {
+  wrong: CliError,
+): Promise<Record<string, unknown> | undefined> {
   const given = context.text(option);
   if (given === undefined) return undefined;
   const value = parseJson(given === "-" ? await context.readAllInput() : given);
-  return isRecord(value) ? value : null;
+  if (isRecord(value)) return value;
+  throw wrong;
 }
 
 /** The arguments of a call in all forms. Later forms override earlier ones: values, then `named`, then words. */
@@ -50,20 +52,14 @@ export function readArguments(
   { words, named = [], values = {}, positional = [] }: GivenArguments,
   schema: JsonSchema,
 ): Record<string, unknown> {
-  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+  const properties = propertiesOf(schema);
   const flags = readNamed(named, schema);
   const typed = [...flags.typed, ...[...flags.words, ...words].map(readWord)];
   const keys = [...new Set(typed.map(({ key }) => key))];
   const entries = keys.map((key): [string, unknown] => {
     const own = Object.hasOwn(properties, key) ? properties[key] : undefined;
-    return [
-      key,
-      readValue(
-        typed.filter((word) => word.key === key),
-        own,
-        schema,
-      ),
-    ];
+    const given = typed.filter((word) => word.key === key);
+    return [key, readValue(given, own, schema)];
   });
   return Object.fromEntries([
     ...byPosition(positional, Object.keys(properties)),
@@ -74,16 +70,16 @@ export function readArguments(
 
 function byPosition(positional: readonly unknown[], names: readonly string[]): [string, unknown][] {
   if (positional.length > names.length)
-    throw new CliError(
+    throw usageError(
+      "call",
       `There are ${positional.length} values without a name, but the tool has ${names.length === 0 ? "no named arguments" : `only ${names.join(", ")}`}`,
-      "toolport call --help",
     );
   return positional.map((value, index) => [names[index]!, value]);
 }
 
 /** `--dry-run` stands for `dry-run`, `dry_run` or `dryRun`, and `--no-color` for `color` with the value false. */
 function readNamed(named: readonly NamedArgument[], schema: JsonSchema): { typed: Typed[]; words: string[] } {
-  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
+  const properties = propertiesOf(schema);
   const names = Object.keys(properties);
   const find = (name: string) =>
     names.find((own) => own === name) ?? names.find((own) => folded(own) === folded(name));
@@ -107,14 +103,15 @@ function readNamed(named: readonly NamedArgument[], schema: JsonSchema): { typed
   return { typed, words };
 }
 
+export const propertiesOf = (schema: JsonSchema): Record<string, unknown> =>
+  isRecord(schema["properties"]) ? schema["properties"] : {};
+
 const folded = (name: string): string => name.replace(/[-_]/g, "").toLowerCase();
 
 function unknownArgument(name: string, names: readonly string[]): CliError {
   const [close] = suggest(name, names, 1);
-  return new CliError(
-    `There is no option or argument --${name}${close === undefined ? `. The arguments are ${names.join(", ")}` : `. Did you mean --${close}?`}`,
-    "toolport call --help",
-  );
+  const hint = close === undefined ? `The arguments are ${names.join(", ")}` : `Did you mean --${close}?`;
+  return usageError("call", `There is no option or argument --${name}. ${hint}`);
 }
 
 function readWord(word: string): Typed {
@@ -123,10 +120,7 @@ function readWord(word: string): Typed {
   const isJson = word[mark] === "=" && word[mark - 1] === ":";
   const key = word.slice(0, isJson ? mark - 1 : mark);
   if (mark < 0 || key === "")
-    throw new CliError(
-      `${JSON.stringify(word)} is not an argument; write key=value or key:=json`,
-      "toolport call --help",
-    );
+    throw usageError("call", `${JSON.stringify(word)} is not an argument; write key=value or key:=json`);
   return { key, text: word.slice(mark + 1), isJson };
 }
 
@@ -150,10 +144,8 @@ function readValue(typed: readonly Typed[], schema: unknown, root: JsonSchema): 
 function requireJson(text: string, key: string): unknown {
   const value = parseJson(text);
   if (value !== undefined) return value;
-  throw new CliError(
-    `${key}:= requires JSON, and ${JSON.stringify(text)} is not JSON; write ${key}=… for a string`,
-    "toolport call --help",
-  );
+  const what = `${key}:= requires JSON, and ${JSON.stringify(text)} is not JSON; write ${key}=… for a string`;
+  throw usageError("call", what);
 }
 
 /** Converts the text to the type that the schema allows. */
@@ -186,11 +178,13 @@ export function resolved(schema: unknown, root: JsonSchema): Record<string, unkn
   return isRecord(current) ? current : {};
 }
 
+const branchesOf = ({ anyOf, oneOf }: JsonSchema): unknown[] => [anyOf, oneOf].filter(Array.isArray).flat();
+
 /** All types that a schema allows, with `integer` as `number`. Empty if the schema does not say. */
 function typesOf(schema: unknown, root: JsonSchema, depth = 0): Set<string> {
   const own = resolved(schema, root);
   if (depth > 8) return new Set();
-  const branches = [own["anyOf"], own["oneOf"]].filter(Array.isArray).flat() as unknown[];
+  const branches = branchesOf(own);
   if (branches.length > 0) {
     const inner = branches.map((branch) => typesOf(branch, root, depth + 1));
     return inner.some(({ size }) => size === 0) ? new Set() : new Set(inner.flatMap((types) => [...types]));
@@ -216,19 +210,14 @@ function isList(schema: unknown, root: JsonSchema): boolean {
 const itemsOf = (schema: unknown, root: JsonSchema): unknown => {
   const own = resolved(schema, root);
   if (own["items"] !== undefined) return own["items"];
-  const branches = [own["anyOf"], own["oneOf"]].filter(Array.isArray).flat() as unknown[];
+  const branches = branchesOf(own);
   return branches.map((branch) => resolved(branch, root)["items"]).find((items) => items !== undefined) ?? {};
 };
 
-export interface CallExpression {
+/** `words` are named values without quotes, as `key=text`: the schema of the tool decides about their type. */
+export interface CallExpression extends Required<Omit<GivenArguments, "named">> {
   /** `server.tool`, as before the parenthesis. */
   readonly selector: string;
-  /** Named values. */
-  readonly values: Readonly<Record<string, unknown>>;
-  /** Values without a name, in order. */
-  readonly positional: readonly unknown[];
-  /** Named values without quotes, as `key=text`: the schema of the tool decides about their type. */
-  readonly words: readonly string[];
 }
 
 /**
@@ -252,7 +241,7 @@ export function parseCallExpression(text: string): CallExpression | undefined {
   while (!reader.isAtEnd()) {
     const name = reader.readName();
     const value = reader.readValue();
-    if (name === undefined) positional.push(value instanceof BareWord ? value.text : value);
+    if (name === undefined) positional.push(plainValue(value));
     else if (value instanceof BareWord) words.push(`${name}=${value.text}`);
     else values.push([name, value]);
     if (!reader.isAtEnd()) reader.expect(",");
@@ -370,10 +359,8 @@ class ValueReader {
 
   #error(what: string): CliError {
     const near = this.#text.slice(this.#at, this.#at + 20);
-    return new CliError(
-      `The arguments in parentheses cannot be read: ${what}${near === "" ? " at the end" : ` before ${JSON.stringify(near)}`}`,
-      "toolport call --help",
-    );
+    const place = near === "" ? "at the end" : `before ${JSON.stringify(near)}`;
+    return usageError("call", `The arguments in parentheses cannot be read: ${what} ${place}`);
   }
 }
 

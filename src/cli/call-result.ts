@@ -3,17 +3,13 @@ import { mkdir, writeFile } from "node:fs/promises";
 import { join, relative, resolve } from "node:path";
 import { type ContentPart, partNote, toContentParts } from "../content/content-part.js";
 import type { ToolResult } from "../execution/tool-result.js";
+import type { ToolInfo } from "../model/tool-info.js";
 import type { CommandContext } from "./command.js";
 import { CliError, EXIT, shellWord } from "./errors.js";
 import { plainLine } from "./plain-text.js";
 
 /** The tool that was called. */
-export interface CalledTool {
-  readonly server: string;
-  readonly sourceName: string;
-  /** Public name. */
-  readonly name: string;
-}
+export type CalledTool = Pick<ToolInfo, "server" | "sourceName" | "name">;
 
 /** Prints the result, with `--save-images` its files. Resolves with the exit code. @throws CliError `TOOL_ERROR` */
 export async function finishCall(
@@ -59,14 +55,8 @@ async function printResult(
     });
     return;
   }
-  const [only] = parts;
-  if (
-    context.form === "raw" &&
-    files.length === 0 &&
-    parts.length === 1 &&
-    only !== undefined &&
-    isBytes(only)
-  )
+  const only = files.length === 0 && parts.length === 1 ? parts[0] : undefined;
+  if (context.form === "raw" && only !== undefined && isBytes(only))
     return context.printBytes(Buffer.from(only.data, "base64"));
   const lines = parts.flatMap((part, index) => {
     const file = files.find((saved) => saved.index === index);
@@ -86,29 +76,18 @@ function shorter(path: string, cwd: string): string {
   return near.startsWith("..") ? path : near;
 }
 
-/** File extensions by media type. Other types get `bin`. */
+/** Media types whose extension is their second part. */
+const OWN_ENDING =
+  /^(?:image\/(?:png|gif|webp|avif|bmp)|audio\/(?:wav|ogg|flac)|video\/(?:mp4|webm)|application\/(?:pdf|zip|json)|text\/csv)$/;
+/** The extensions of others. */
 const ENDINGS: Readonly<Record<string, string>> = {
-  "image/png": "png",
   "image/jpeg": "jpg",
-  "image/gif": "gif",
-  "image/webp": "webp",
   "image/svg+xml": "svg",
-  "image/avif": "avif",
-  "image/bmp": "bmp",
-  "audio/wav": "wav",
   "audio/x-wav": "wav",
   "audio/mpeg": "mp3",
-  "audio/ogg": "ogg",
-  "audio/flac": "flac",
   "audio/mp4": "m4a",
-  "video/mp4": "mp4",
-  "video/webm": "webm",
-  "application/pdf": "pdf",
-  "application/zip": "zip",
   "application/gzip": "gz",
-  "application/json": "json",
   "text/plain": "txt",
-  "text/csv": "csv",
 };
 
 export interface SavedFile {
@@ -152,8 +131,11 @@ export function safeName(text: string): string {
   return name === "" || /^(?:con|prn|aux|nul|com\d|lpt\d)(?:\.|$)/i.test(name) ? `file-${name}` : name;
 }
 
-const endingOf = (mimeType: string | undefined): string =>
-  ENDINGS[(mimeType ?? "").split(";")[0]!.trim().toLowerCase()] ?? "bin";
+/** The file extension of a media type; `bin` if it is unknown. */
+function endingOf(mimeType = ""): string {
+  const type = mimeType.split(";")[0]!.trim().toLowerCase();
+  return ENDINGS[type] ?? (OWN_ENDING.test(type) ? type.split("/")[1]! : "bin");
+}
 
 async function writeNew(
   bytes: Uint8Array,

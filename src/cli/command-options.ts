@@ -1,6 +1,6 @@
 /** What the rows of commands are made of: options, arguments, and the help that is generated from them. */
 import { formatPairs } from "../util/format-table.js";
-import type { CommandSpec, OptionSpec, PositionalSpec } from "./command.js";
+import type { CommandSpec, OptionSpec, OptionSpecs, PositionalSpec } from "./command.js";
 
 /** An option without a value. */
 export const flag = (summary: string, short?: string): OptionSpec => ({
@@ -56,26 +56,30 @@ export const SAVE_IMAGES = {
   "save-images": text("<dir>", "Save images, audio and other binary parts of the result in this directory"),
 };
 
+export const HEADER = texts("<name: value>", "HTTP header for a URL");
+
+export const TRANSPORT = text("<kind>", "Transport for a URL (detected automatically)", [
+  "http",
+  "sse",
+  "websocket",
+  "auto",
+]);
+
 /** Options of commands that accept a typed server. */
-export const TYPED_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+export const TYPED_OPTIONS: OptionSpecs = {
   stdio: text("<command>", "Start this command instead of a configured server (also: -- command)"),
-  header: texts("<name: value>", "HTTP header for a URL"),
+  header: HEADER,
   env: texts("<name=value>", "Variable for --stdio"),
   cwd: text("<dir>", "Working directory for --stdio"),
-  transport: text("<kind>", "Transport for a URL (detected automatically)", [
-    "http",
-    "sse",
-    "websocket",
-    "auto",
-  ]),
+  transport: TRANSPORT,
 };
 
-export const MODEL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+export const MODEL_OPTIONS: OptionSpecs = {
   "model-url": text("<url>", "An OpenAI-compatible or Anthropic endpoint"),
   model: text("<name>", "Name of the model"),
 };
 
-export const GLOBAL_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+export const GLOBAL_OPTIONS: OptionSpecs = {
   json: flag("Print one JSON document on stdout, and errors as one JSON line on stderr"),
   output: text("<form>", "Output format: text, json (same as --json) or raw (only the data)", [
     "text",
@@ -145,7 +149,7 @@ export function commandHelp(command: CommandSpec, columns?: number | undefined):
   ].join("\n");
 }
 
-const optionRows = (options: Readonly<Record<string, OptionSpec>>): [string, string][] =>
+const optionRows = (options: OptionSpecs): [string, string][] =>
   Object.entries(options).map(([name, { short, value, summary, choices = [] }]) => [
     `${short === undefined ? "    " : `-${short}, `}--${name}${value === undefined ? "" : ` ${value}`}`,
     choices.every((choice) => summary.includes(choice)) ? summary : `${summary}: ${choices.join(", ")}`,
@@ -157,15 +161,15 @@ const pairsWithin = (columns: number | undefined) => (rows: readonly (readonly [
 
 const indent = (lines: readonly string[]): string[] => lines.map((line) => `  ${line}`);
 
-export const PRINCIPAL_OPTION: Readonly<Record<string, OptionSpec>> = {
+export const PRINCIPAL_OPTION: OptionSpecs = {
   principal: text("<name>", "Act for this user, like toolport.as(name)"),
 };
 
-export const ANSWERED_BY_OPTION: Readonly<Record<string, OptionSpec>> = {
+export const ANSWERED_BY_OPTION: OptionSpecs = {
   "answered-by": text("<name>", "Who answers, for events and audit logs (cli; in the console: console)"),
 };
 
-export const SUSPEND_OPTIONS: Readonly<Record<string, OptionSpec>> = {
+export const SUSPEND_OPTIONS: OptionSpecs = {
   suspend: flag("If the call has to wait for a person, save it and print its token"),
   key: text("<name>", "With --suspend: your name of the call; the same key never sends it twice"),
   ttl: text("<time>", "With --suspend: how long the call may wait, such as 36h or 2d (7d)"),

@@ -26,6 +26,9 @@ export interface OptionSpec {
   readonly choices?: readonly string[];
 }
 
+/** Options by name. */
+export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
+
 /** What a positional argument names; shell completion offers the known values. */
 export type Completes = "server" | "tool" | "argument" | "resource" | "prompt" | "file" | "none";
 
@@ -46,7 +49,7 @@ export interface CommandSpec {
   readonly summary: string;
   readonly group: "servers" | "use" | "look" | "program";
   readonly positionals: readonly PositionalSpec[];
-  readonly options: Readonly<Record<string, OptionSpec>>;
+  readonly options: OptionSpecs;
   /** Complete command lines, each with an explanation. */
   readonly examples: readonly (readonly [line: string, what: string])[];
   /** The words after `--` are a command of another program. */
@@ -96,12 +99,7 @@ export interface NamedArgument {
 export const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text);
 
 /** The user typed a server instead of naming a configured one. */
-export const hasTyped = ({
-  command,
-  words,
-  passthrough,
-  options,
-}: Pick<Invocation, "command" | "words" | "passthrough" | "options">): boolean =>
+export const hasTyped = ({ command, words, passthrough, options }: Invocation): boolean =>
   command.takesTyped !== undefined &&
   (passthrough.length > 0 ||
     options["stdio"] !== undefined ||

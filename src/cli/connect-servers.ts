@@ -1,6 +1,5 @@
 /** Opens the port of a command from the user's files, saved state and consent, connects its servers, and finds a tool. */
 import { withheldError } from "../catalog/safety/examine-lists.js";
-import type { ServerEntry } from "../config/server-entry.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
 import { AuthError } from "../errors/auth-error.js";
@@ -13,18 +12,15 @@ import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
-import type { Store } from "../state/store.js";
 import { isRecord } from "../util/is-record.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
 import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
-import { disabledServer, TYPED_SOURCE } from "./load-servers.js";
+import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";
 
-/** Key prefix of servers that programs added at run time. */
-const SAVED_PREFIX = "servers//";
 const DEFAULT_MAX_TIMEOUT_MS = 300_000;
 
 /** @throws ConfigError or CliError if a requested server does not exist, or no server exists */
@@ -87,25 +83,13 @@ function warnOfIssues(
   { issues }: Pick<LoadedConfig, "issues"> | WrittenServers,
 ): void {
   for (const { file, line, path, message } of issues)
-    context.warn(
-      `${file}${line === undefined ? "" : `:${line}`}: ${path === "" ? "" : `${path}: `}${message}`,
-    );
+    context.warn([line === undefined ? file : `${file}:${line}`, path, message].filter(Boolean).join(": "));
 }
 
-async function savedNames(store: Store): Promise<string[]> {
-  const keys = await store.list(SAVED_PREFIX);
-  return keys.map((key) => decodeURIComponent(key.slice(SAVED_PREFIX.length)));
-}
-
-function timeouts({
-  timeoutMs,
-}: CommandContext): Pick<ToolportOptions, "timeoutMs" | "connectTimeoutMs" | "maxTimeoutMs"> {
+function timeouts({ timeoutMs }: CommandContext): Partial<ToolportOptions> {
   if (timeoutMs === undefined) return {};
-  return {
-    timeoutMs,
-    connectTimeoutMs: timeoutMs,
-    maxTimeoutMs: Math.max(timeoutMs, DEFAULT_MAX_TIMEOUT_MS),
-  };
+  const maxTimeoutMs = Math.max(timeoutMs, DEFAULT_MAX_TIMEOUT_MS);
+  return { timeoutMs, connectTimeoutMs: timeoutMs, maxTimeoutMs };
 }
 
 /** The requested servers and their fallbacks. */
@@ -129,22 +113,6 @@ function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Erro
     "No configuration file with servers was found for this project or user",
     "toolport add <name> <url>",
     { code: "NO_SERVERS", exitCode: EXIT.configuration },
-  );
-}
-
-/** The error for an unknown server, or for one with an invalid entry. */
-export function unknownServer(
-  name: string,
-  names: readonly string[],
-  { issues }: { issues: readonly ConfigIssue[] },
-): Error {
-  const own = issues.filter(({ path }) => path.includes(name));
-  if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
-  const [close] = suggest(name, names, 1);
-  return new CliError(
-    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    close === undefined ? "toolport list" : `toolport list ${close}`,
-    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
   );
 }
 
@@ -276,7 +244,7 @@ export async function connectForList(
   context: CommandContext,
   opened: OpenedPort,
   server: string | undefined,
-): Promise<ListedErrors> {
+) {
   if (server !== undefined) await requireServer(context, opened, server);
   const outcomes = server === undefined ? await connectServers(context, opened) : [];
   const failed = outcomes.filter(({ status }) => status !== "ok" && status !== "disabled");
@@ -291,43 +259,22 @@ export async function connectForList(
   };
 }
 
-export interface ListedErrors {
-  readonly errors: readonly Readonly<Record<string, unknown>>[];
-  readonly exitCode: number;
+/** The server that a selector begins with, longest name first; undefined if no name matches. */
+export function serversOf(selector: string, names: readonly string[]): string[] | undefined {
+  const fitting = names.filter((name) => [".", "__"].some((mark) => selector.startsWith(`${name}${mark}`)));
+  const [longest] = fitting.sort((a, b) => b.length - a.length);
+  return longest === undefined ? undefined : [longest];
 }
 
-/** The server that a selector begins with, longest name first; undefined if no name matches. */
-export const serversOf =
-  (selector: string) =>
-  (names: readonly string[]): readonly string[] | undefined => {
-    const fitting = names.filter((name) => [".", "__"].some((mark) => selector.startsWith(`${name}${mark}`)));
-    const [longest] = fitting.sort((a, b) => b.length - a.length);
-    return longest === undefined ? undefined : [longest];
-  };
-
-/** How `openTool` opens the port; `change` changes the entry of the tool's server, if the selector names it. */
-type OpenToolOptions = Omit<OpenPortOptions, "servers" | "changeEntry"> & {
-  readonly change?: (entry: ServerEntry) => ServerEntry;
-};
-
-/** Opens a port for the tool. If the selector names a server, only that server is opened. */
-export async function openTool(
-  context: CommandContext,
+/** The server that a selector is or begins with; undefined if there is none. Throws if the selector misspells the name of one. */
+export function serversNamed(
   selector: string,
-  { change = (entry) => entry, ...options }: OpenToolOptions,
-): Promise<{ opened: OpenedPort; server: string | undefined }> {
-  let server: string | undefined;
-  const opened = await context.openPort({
-    ...options,
-    changeEntry: (entry, name) => (name === server ? change(entry) : entry),
-    servers: (names) => {
-      const found = names.includes(selector) ? [selector] : serversOf(selector)(names);
-      [server] = found ?? [];
-      if (found === undefined) throwIfMistyped(selector, names, context);
-      return found;
-    },
-  });
-  return { opened, server };
+  names: readonly string[],
+  context: CommandContext,
+): string[] | undefined {
+  const found = names.includes(selector) ? [selector] : serversOf(selector, names);
+  if (found === undefined) throwIfMistyped(selector, names, context);
+  return found;
 }
 
 /** Connects the server of a tool (all servers, if the server is unknown) and finds the tool. */
@@ -341,7 +288,11 @@ export async function requireTool(
   const tools = await opened.toolport.tools({ all: true, signal: context.signal });
   const tool = findTool(tools, selector);
   if (tool !== undefined) return tool;
-  if (server === selector) throw onlyServer(server);
+  if (server === selector)
+    throw new CliError(
+      `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
+      `toolport tools ${shellWord(server)}`,
+    );
   throw (server !== undefined && withheld(opened, server, selector)) || missing(tools, selector, context);
 }
 
@@ -356,11 +307,7 @@ function findTool(tools: readonly ToolInfo[], selector: string): ToolInfo | unde
 }
 
 /** Prevents a misspelt server name from starting every server. */
-export function throwIfMistyped(
-  selector: string,
-  names: readonly string[],
-  { command }: CommandContext,
-): void {
+function throwIfMistyped(selector: string, names: readonly string[], { command }: CommandContext): void {
   const mark = selector.indexOf(".");
   if (mark < 0) return;
   const [close] = suggest(selector.slice(0, mark), names, 1);
@@ -377,22 +324,15 @@ function withheld({ toolport }: OpenedPort, server: string, selector: string): C
   const found = toolport
     .snapshot()
     .withheldTools.find(
-      (tool) =>
-        tool.server === server && [`${server}.${tool.name}`, `${server}__${tool.name}`].includes(selector),
+      ({ server: own, name }) => own === server && [`${own}.${name}`, `${own}__${name}`].includes(selector),
     );
-  return found === undefined ? undefined : withheldError(found);
+  return found && withheldError(found);
 }
-
-const onlyServer = (server: string): CliError =>
-  new CliError(
-    `${JSON.stringify(server)} is a server. Name one of its tools: ${server}.<tool>`,
-    `toolport tools ${shellWord(server)}`,
-  );
 
 function missing(tools: readonly ToolInfo[], selector: string, { command }: CommandContext): CliError {
   const names = tools.flatMap((tool) => [`${tool.server}.${tool.sourceName}`, tool.name]);
   const [close] = suggest(selector, names, 1);
-  const [server] = serversOf(selector)([...new Set(tools.map((tool) => tool.server))]) ?? [];
+  const [server] = serversOf(selector, [...new Set(tools.map((tool) => tool.server))]) ?? [];
   return new CliError(
     `There is no tool ${JSON.stringify(selector)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     close === undefined

@@ -154,8 +154,8 @@ function createOutput(
   const isPlain = flagOption(invocation, "no-color") || form !== "text";
   const canMoveCursor = stderr.isTTY === true && env["TERM"] !== "dumb";
   const spinner = createSpinner(canMoveCursor && form !== "json" && !isQuiet ? stderr : undefined);
-  const paint = choosePaint({ isTerminal: stdout.isTTY === true, env, isPlain });
-  const paintStderr = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
+  const paint = choosePaint(stdout, env, isPlain);
+  const paintStderr = choosePaint(stderr, env, isPlain);
   const columns = stdout.isTTY === true ? stdout.columns || undefined : undefined;
   const write = (text: string | Uint8Array) => {
     spinner.clear();

@@ -37,6 +37,10 @@ export class CliError extends Error {
   }
 }
 
+/** Wrong usage of a command, whose help says more. */
+export const usageError = (command: string, message: string): CliError =>
+  new CliError(message, `toolport ${command} --help`);
+
 export const EXIT = {
   ok: 0,
   /** Wrong usage, and errors without a code of their own. */
@@ -214,11 +218,9 @@ export function formatError(error: unknown, { isJson, isVerbose, paint, typed }:
   if (isJson) return plainJson({ error: document });
   const { code, message, server, tool, next, stderrTail } = document;
   // The message of a `CliError` already names the server.
-  const who =
-    server === undefined || error instanceof CliError
-      ? ""
-      : `${tool === undefined ? server : `${server}.${tool}`}: `;
-  const lines = [`${paint("red", "error:")} ${plainBlock(`${plainLine(who)}${message} (${code})`)}`];
+  const isNamed = server === undefined || error instanceof CliError;
+  const who = isNamed ? "" : plainLine(tool === undefined ? `${server}: ` : `${server}.${tool}: `);
+  const lines = [`${paint("red", "error:")} ${plainBlock(`${who}${message} (${code})`)}`];
   if (stderrTail !== undefined) {
     lines.push("The program wrote:");
     lines.push(...plainText(stderrTail).trimEnd().split("\n").slice(-10).map(indented));
@@ -244,9 +246,7 @@ export function nextCommand(error: unknown): string | undefined {
     if (error.code === "TIMEOUT" || error.code === "FALLBACK_EXHAUSTED") return commandOf("doctor", server);
     // Without a tool, the invalid arguments belong to a prompt.
     if (error.code === "INVALID_ARGUMENTS" && server !== undefined)
-      return tool === undefined
-        ? commandOf("prompts", server)
-        : `toolport tools ${shellWord(`${server}.${tool}`)}`;
+      return tool === undefined ? commandOf("prompts", server) : commandOf("tools", `${server}.${tool}`);
     if (server !== undefined) return `toolport inspect ${shellWord(server)} --raw`;
   }
   return commandOf("doctor", server);
@@ -256,7 +256,7 @@ function afterCatalogError({ code, server, suggestions }: CatalogError): string 
   const [close] = suggestions;
   switch (code) {
     case "TOOL_NOT_FOUND":
-      return close === undefined ? commandOf("tools", server) : `toolport tools ${shellWord(close)}`;
+      return commandOf("tools", close ?? server);
     case "RESOURCE_NOT_FOUND":
       return commandOf("resources", server);
     case "PROMPT_NOT_FOUND":
@@ -268,21 +268,16 @@ function afterCatalogError({ code, server, suggestions }: CatalogError): string 
   }
 }
 
+const AFTER_SUSPENSION: Readonly<Record<string, string>> = {
+  SUSPENSION_UNKNOWN: "toolport suspended",
+  SUSPENSION_EXPIRED: "toolport resume - --restart",
+  KEY_REUSED: "toolport call --help",
+};
+
 function afterSuspensionError({ code, server, tool }: SuspensionError): string {
-  switch (code) {
-    case "SUSPENSION_UNKNOWN":
-      return "toolport suspended";
-    case "SUSPENSION_EXPIRED":
-      return "toolport resume - --restart";
-    case "SUSPENSION_MOVED":
-      return commandOf("list", server);
-    case "OUTCOME_UNKNOWN":
-      return commandOf("tools", tool);
-    case "KEY_REUSED":
-      return "toolport call --help";
-    default:
-      return commandOf("doctor", server);
-  }
+  if (code === "SUSPENSION_MOVED") return commandOf("list", server);
+  if (code === "OUTCOME_UNKNOWN") return commandOf("tools", tool);
+  return AFTER_SUSPENSION[code] ?? commandOf("doctor", server);
 }
 
 const commandOf = (command: string, word: string | undefined): string =>

@@ -8,7 +8,7 @@ import { join, resolve } from "node:path";
 import { valueAt } from "../config/config-document.js";
 import { parseJsonConfig } from "../config/parse-json-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
 import { findConfigs, ownConfigFile, surroundingsOf } from "../node/config-locations.js";
 import { type CommandDescription, describeCommand, describeWritten } from "../node/describe-command.js";
@@ -27,6 +27,7 @@ import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-r
 import type { Store } from "../state/store.js";
 import { isRecord } from "../util/is-record.js";
 import { hideCredentials } from "../util/redact-text.js";
+import { suggest } from "../util/suggest.js";
 import {
   type CommandContext,
   type LoadedServers,
@@ -41,8 +42,8 @@ export type ServerLoader = ReturnType<typeof createServerLoader>;
 
 export function createServerLoader(context: CommandContext) {
   const consent = new Consent(context);
-  let reading: Promise<ReadConfig> | undefined;
-  const readOnce = () => {
+  let reading: Promise<ReadConfig> | ReadConfig | undefined;
+  const readOnce = async () => {
     reading ??= context.typed === undefined ? readFiles(context) : readTyped(context, context.typed);
     return reading;
   };
@@ -94,10 +95,7 @@ export function createServerLoader(context: CommandContext) {
 export const TYPED_SOURCE = "(command line)";
 
 /** Only the servers that the user typed: no file is read, and none of them needs consent. */
-async function readTyped(
-  { cwd, surroundings }: CommandContext,
-  { entries }: TypedServers,
-): Promise<ReadConfig> {
+function readTyped({ cwd, surroundings }: CommandContext, { entries }: TypedServers): ReadConfig {
   const document = parseJsonConfig(TYPED_SOURCE, JSON.stringify({ mcpServers: entries }));
   const read = readServers(document, dialectOf("toolport"), {
     place: { kind: "toolport", scope: "user", baseDir: cwd, projectDir: undefined },
@@ -144,6 +142,30 @@ export const disabledServer = (name: string): CliError =>
     { code: "DISABLED", exitCode: EXIT.configuration, server: name },
   );
 
+/** The error for an unknown server, or for one with an invalid entry. */
+export function unknownServer(
+  name: string,
+  names: readonly string[],
+  { issues, command = "list" }: { issues: readonly ConfigIssue[]; command?: string },
+): Error {
+  const own = issues.filter(({ path }) => path.includes(name));
+  if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
+  const [close] = suggest(name, names, 1);
+  return new CliError(
+    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
+    close === undefined ? "toolport list" : `toolport ${command} ${shellWord(close)}`,
+    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
+  );
+}
+
+/** Key prefix of servers that programs added at run time. */
+const SAVED_PREFIX = "servers//";
+
+export async function savedNames(store: Store): Promise<string[]> {
+  const keys = await store.list(SAVED_PREFIX);
+  return keys.map((key) => decodeURIComponent(key.slice(SAVED_PREFIX.length)));
+}
+
 /** Asks the user for an input of a configuration file. The question names the file. */
 async function askForInput(context: CommandContext, input: ConfigInput): Promise<string | undefined> {
   const { id, file, description, password, options } = input;
@@ -152,9 +174,8 @@ async function askForInput(context: CommandContext, input: ConfigInput): Promise
   if (!context.isInteractive) return undefined;
   const choices = options === undefined ? "" : ` (${options.join(", ")})`;
   const preset = input.default === undefined ? "" : ` [${password ? "preset" : input.default}]`;
-  const given = await context.ask(`${file} asks for ${description ?? id}${choices}${preset}: `, {
-    isSecret: password,
-  });
+  const question = `${file} asks for ${description ?? id}${choices}${preset}: `;
+  const given = await context.ask(question, { isSecret: password });
   if (given === undefined || given === "") return undefined;
   if (options?.includes(given) ?? true) await saveInput(context, { file, id }, given);
   return given;
@@ -329,12 +350,11 @@ export async function forgetInputs(
   { source, inputs }: Pick<WrittenServer, "source" | "inputs">,
 ): Promise<number> {
   const { store } = await context.openStore();
-  const ids = inputs.flatMap((input) =>
-    isRecord(input) && typeof input["id"] === "string" ? [input["id"]] : [],
-  );
   let count = 0;
-  for (const key of ids.map((id) => keyOf({ file: source.file, id }))) {
-    if ((await store.get(key)) === undefined) continue;
+  for (const input of inputs) {
+    const id = isRecord(input) ? input["id"] : undefined;
+    const key = typeof id === "string" ? keyOf({ file: source.file, id }) : undefined;
+    if (key === undefined || (await store.get(key)) === undefined) continue;
     await store.delete(key);
     count += 1;
   }
@@ -366,18 +386,18 @@ async function ownFiles(context: CommandContext): Promise<string[]> {
 /** The own file that contains a server, even if its entry is invalid. */
 export async function findOwnFile(name: string, context: CommandContext): Promise<string | undefined> {
   for (const file of await ownFiles(context)) {
-    if ((await serversIn(file)).includes(name)) return file;
+    if (Object.hasOwn(await entriesOf(file), name)) return file;
   }
   return undefined;
 }
 
-/** Names of the servers in an own file; empty if the file is unreadable. */
-async function serversIn(file: string): Promise<string[]> {
+/** The servers in an own file; none if the file does not exist or is unreadable, which writing to it reports. */
+export async function entriesOf(file: string): Promise<Readonly<Record<string, unknown>>> {
   try {
     const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
-    return isRecord(servers) ? Object.keys(servers) : [];
+    return isRecord(servers) ? servers : {};
   } catch {
-    return [];
+    return {};
   }
 }
 

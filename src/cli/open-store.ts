@@ -78,31 +78,23 @@ export const STATE_VARIABLE = "TOOLPORT_STATE";
 export const STATE_OFF = "off";
 
 /** `--state`, else `TOOLPORT_STATE`, else a file in the user's state directory. Undefined: state in memory. */
-export function statePath({
-  flag,
-  isOff,
-  env,
-  cwd,
-  platform = process.platform,
-  home = homedir(),
-}: StatePathInput): string | undefined {
+export function statePath({ flag, isOff, env, cwd, ...machine }: StatePathInput): string | undefined {
   if (isOff) return undefined;
   if (flag !== undefined) return resolve(cwd, flag);
   const variable = env[STATE_VARIABLE];
   if (variable === STATE_OFF) return undefined;
   if (variable) return resolve(cwd, variable);
-  return join(stateFolder({ env, platform, home }), "toolport", "state.db");
+  return join(stateFolder(env, machine), "toolport", "state.db");
 }
 
 /** The path for the options and the environment of a command. */
 export const statePathOf = ({ surroundings, text, flag }: CommandContext): string | undefined =>
   statePath({ ...surroundings, flag: text("state"), isOff: flag("no-state") });
 
-function stateFolder({
-  env,
-  platform,
-  home,
-}: Required<Pick<StatePathInput, "env" | "platform" | "home">>): string {
+function stateFolder(
+  env: StatePathInput["env"],
+  { platform = process.platform, home = homedir() }: Pick<StatePathInput, "platform" | "home">,
+): string {
   const xdg = env["XDG_STATE_HOME"];
   if (xdg) return xdg;
   if (platform === "win32") return env["LOCALAPPDATA"] || join(home, "AppData", "Local");

@@ -8,10 +8,11 @@ import {
   isAddress,
   type NamedArgument,
   type OptionSpec,
+  type OptionSpecs,
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError, shellWord } from "./errors.js";
+import { CliError, shellWord, usageError } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =
@@ -31,21 +32,18 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   const own = mark < 0 ? args : args.slice(0, mark);
   const passthrough = mark < 0 ? [] : args.slice(mark + 1);
   const name = findName(own, commands);
-  const command = name === undefined ? undefined : findCommand(name, commands);
+  const command = findCommand(name, commands);
   const specs = { ...GLOBAL_OPTIONS, ...command?.options };
   if (command?.takesCommand === true && mark < 0) hintAtMark(own, command, specs);
   const { rest, named } = command?.takesNamed === true ? takeNamed(own, specs) : { rest: own, named: [] };
   const { values, words } = readOptions(rest, specs, command);
   if (values["version"] === true) return { wants: "version" };
-  if (name === "help") return { wants: "help", command: wordCommand(words[1], commands) };
+  if (name === "help") return { wants: "help", command: findCommand(words[1], commands) };
   if (values["help"] === true || command === undefined) return { wants: "help", command };
   const invocation = { command, commands, words: words.slice(1), passthrough, options: values, named };
   checkWords(invocation);
   return { wants: "run", invocation };
 }
-
-const wordCommand = (word: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined =>
-  word === undefined ? undefined : findCommand(word, commands);
 
 /** Finds the first word that is neither an option nor the value of one. Options may precede the command. */
 function findName(args: readonly string[], commands: readonly CommandSpec[]): string | undefined {
@@ -63,13 +61,14 @@ function findName(args: readonly string[], commands: readonly CommandSpec[]): st
   return undefined;
 }
 
-function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpec | undefined {
-  if (name === "help") return undefined;
+function findCommand(name: string | undefined, commands: readonly CommandSpec[]): CommandSpec | undefined {
+  if (name === undefined || name === "help") return undefined;
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;
+  const shown = commands.filter((command) => command.isHidden !== true);
   const [close] = suggest(
     name,
-    commands.filter((command) => command.isHidden !== true).map((command) => command.name),
+    shown.map((command) => command.name),
     1,
   );
   throw new CliError(
@@ -80,11 +79,7 @@ function findCommand(name: string, commands: readonly CommandSpec[]): CommandSpe
 }
 
 /** `add files npx -y foo`: without `--`, the options of the program would be read as options of this command. */
-function hintAtMark(
-  args: readonly string[],
-  command: CommandSpec,
-  specs: Readonly<Record<string, OptionSpec>>,
-): void {
+function hintAtMark(args: readonly string[], command: CommandSpec, specs: OptionSpecs): void {
   const places: number[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
@@ -107,10 +102,7 @@ function hintAtMark(
 }
 
 /** Takes options that are no options of the command out of its arguments. */
-function takeNamed(
-  args: readonly string[],
-  specs: Readonly<Record<string, OptionSpec>>,
-): { rest: string[]; named: NamedArgument[] } {
+function takeNamed(args: readonly string[], specs: OptionSpecs): { rest: string[]; named: NamedArgument[] } {
   const rest: string[] = [];
   const named: NamedArgument[] = [];
   for (let index = 0; index < args.length; index += 1) {
@@ -132,18 +124,12 @@ function takeNamed(
 
 function readOptions(
   args: readonly string[],
-  specs: Readonly<Record<string, OptionSpec>>,
+  specs: OptionSpecs,
   command: CommandSpec | undefined,
 ): { values: Values; words: string[] } {
-  const options = Object.fromEntries(
-    Object.entries(specs).map(([key, { type, short, multiple }]) => [
-      key,
-      { type, ...(short !== undefined && { short }), ...(multiple === true && { multiple }) },
-    ]),
-  );
   const { tokens } = parseArgs({
     args: [...args],
-    options,
+    options: specs,
     strict: false,
     allowPositionals: true,
     tokens: true,
@@ -157,10 +143,8 @@ function readOptions(
     if (spec === undefined) throw unknownOption(token.rawName, specs, command);
     if (spec.type === "boolean" && token.value !== undefined)
       throw usage(`${token.rawName} takes no value`, command);
-    if (
-      spec.type === "string" &&
-      (token.value === undefined || (!token.inlineValue && isOption(token.value)))
-    )
+    const isMissing = token.value === undefined || (!token.inlineValue && isOption(token.value));
+    if (spec.type === "string" && isMissing)
       throw usage(`${token.rawName} requires a value: ${token.rawName} ${spec.value ?? "<text>"}`, command);
     const value = spec.type === "boolean" ? true : token.value!;
     if (spec.choices !== undefined && !spec.choices.includes(String(value)))
@@ -175,11 +159,7 @@ function readOptions(
 /** A value that looks like an option needs `=`. A single `-` (stdin) and negative numbers are values. */
 const isOption = (value: string): boolean => /^--?[a-z]/i.test(value);
 
-function unknownOption(
-  rawName: string,
-  specs: Readonly<Record<string, OptionSpec>>,
-  command: CommandSpec | undefined,
-): CliError {
+function unknownOption(rawName: string, specs: OptionSpecs, command: CommandSpec | undefined): CliError {
   const [close] = suggest(rawName.replace(/^-+/, ""), Object.keys(specs), 1);
   return usage(
     `There is no option ${rawName}${close === undefined ? "" : `. Did you mean --${close}?`}`,
@@ -211,7 +191,7 @@ function checkWords(invocation: Invocation): void {
 }
 
 const usage = (message: string, command: CommandSpec | undefined): CliError =>
-  new CliError(message, command === undefined ? "toolport --help" : `toolport ${command.name} --help`);
+  command === undefined ? new CliError(message, "toolport --help") : usageError(command.name, message);
 
 /** @throws the error of the command, or the reason of the signal */
 export async function executeCommand(invocation: Invocation, parts: ContextParts): Promise<number> {

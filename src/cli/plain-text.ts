@@ -53,17 +53,16 @@ export type Colour = "red" | "green" | "yellow" | "blue" | "cyan" | "dim" | "bol
 
 export type Paint = (colour: Colour, text: string) => string;
 
-interface ColourOptions {
-  readonly isTerminal: boolean;
-  readonly env: Readonly<Record<string, string | undefined>>;
-  /** `--no-color` was given. */
-  readonly isPlain: boolean;
-}
+type Environment = Readonly<Record<string, string | undefined>>;
 
-/** Honours `NO_COLOR` and `FORCE_COLOR`. By default only terminals get colours. */
-export function choosePaint({ isTerminal, env, isPlain }: ColourOptions): Paint {
+/**
+ * Honours `NO_COLOR` and `FORCE_COLOR`. By default only terminals get colours.
+ *
+ * @param isPlain `--no-color` was given
+ */
+export function choosePaint({ isTTY }: { isTTY?: boolean }, env: Environment, isPlain: boolean): Paint {
   const isForced = env["FORCE_COLOR"] !== undefined && env["FORCE_COLOR"] !== "0";
-  const isWanted = isForced || (isTerminal && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb");
+  const isWanted = isForced || (isTTY === true && (env["NO_COLOR"] ?? "") === "" && env["TERM"] !== "dumb");
   if (isPlain || !isWanted) return (_, text) => text;
   // Node would check stdout, but the text may go to stderr.
   return (colour, text) => styleText(colour, text, { validateStream: false });

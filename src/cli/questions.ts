@@ -11,12 +11,8 @@ import type {
 import type { CommandContext, Streams } from "./command.js";
 import { plainBlock } from "./plain-text.js";
 
-interface Terminal {
-  readonly input: NodeJS.ReadableStream;
-  readonly output: NodeJS.WritableStream;
+interface Terminal extends Omit<PromptParts, "complete"> {
   readonly signal: AbortSignal;
-  /** Ctrl-C while a question is open: in raw mode the terminal sends no signal. */
-  readonly onInterrupt: () => void;
 }
 
 /**
@@ -25,38 +21,20 @@ interface Terminal {
  *
  * @throws the signal's reason if it is aborted
  */
-export function askOnTerminal(
+export async function askOnTerminal(
   question: string,
-  { input, output, signal, onInterrupt }: Terminal,
-  { isSecret = false }: { isSecret?: boolean } = {},
+  { signal, ...terminal }: Terminal,
+  options: { isSecret?: boolean } = {},
 ): Promise<string | undefined> {
   signal.throwIfAborted();
-  return new Promise((resolve, reject) => {
-    let isMuted = false;
-    const echo = new Writable({
-      write(chunk, _encoding, done) {
-        if (!isMuted) output.write(chunk);
-        done();
-      },
-    });
-    const lines = createInterface({ input, output: echo, terminal: true, historySize: 0 });
-    const close = () => lines.close();
-    let answer: string | undefined;
-    signal.addEventListener("abort", close, { once: true });
-    lines.on("SIGINT", onInterrupt);
-    // `close` fires in every case, after readline has released the input.
-    lines.once("close", () => {
-      signal.removeEventListener("abort", close);
-      if (isSecret || answer === undefined) output.write("\n");
-      if (answer === undefined && signal.aborted) reject(signal.reason);
-      else resolve(answer);
-    });
-    lines.question(question, (text) => {
-      answer = text;
-      close();
-    });
-    isMuted = isSecret;
-  });
+  const prompt = new ShellPrompt(terminal);
+  try {
+    const answer = await prompt.ask(question, { ...options, signal });
+    if (answer === undefined) signal.throwIfAborted();
+    return answer;
+  } finally {
+    prompt.close();
+  }
 }
 
 /**
@@ -188,15 +166,13 @@ function choicesOf({ enum: values, enumNames, oneOf, items }: Field): readonly C
   }));
 }
 
-const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
-
 /** Options of the port: elicitation on a terminal only, log messages with `--verbose` only. */
 export function elicitOnTerminal(context: CommandContext): Omit<ToolportOptions, "mcpServers" | "store"> {
   // Show one form at a time, so that no answer goes to the wrong server.
   const enqueue = createSerialQueue();
   return {
     ...(context.isVerbose && {
-      onLog: ({ server, level, data }) => context.info(`${server}: ${level}: ${text(data)}`, "dim"),
+      onLog: ({ server, level, data }) => context.info(`${server}: ${level}: ${textOf(data)}`, "dim"),
     }),
     ...(context.isInteractive && {
       onElicitation: {
@@ -212,7 +188,7 @@ export function elicitOnTerminal(context: CommandContext): Omit<ToolportOptions,
   };
 }
 
-const text = (data: unknown): string => (typeof data === "string" ? data : JSON.stringify(data));
+const textOf = (value: unknown): string => (typeof value === "string" ? value : JSON.stringify(value));
 
 async function fillIn(
   context: CommandContext,
@@ -242,9 +218,9 @@ const MAX_HISTORY = 500;
 interface PromptParts {
   readonly input: Streams["stdin"];
   readonly output: Streams["stderr"];
-  /** Returns the candidates for the end of the line, and the text that they replace. */
-  readonly complete: (line: string) => Promise<[candidates: string[], replaced: string]>;
-  /** Ctrl-C while a command runs. */
+  /** Returns the candidates for the end of a line, and the text that they replace. @default none */
+  readonly complete?: (line: string) => Promise<[candidates: string[], replaced: string]>;
+  /** Ctrl-C while a command runs or a question is open: in raw mode the terminal sends no signal. */
   readonly onInterrupt: () => void;
 }
 
@@ -347,7 +323,7 @@ export class ShellPrompt {
       historySize: MAX_HISTORY,
       completer: (line: string, done: (error: null, result: [string[], string]) => void) => {
         const none: [string[], string] = [[], line];
-        if (this.#state !== "line") return done(null, none);
+        if (this.#state !== "line" || complete === undefined) return done(null, none);
         complete(line).then(
           (found) => done(null, found),
           () => done(null, none),

@@ -34,8 +34,7 @@ export async function runCommandLine(line: CommandLine): Promise<number> {
   } catch (error) {
     const isJson = asksForJson(args);
     const isVerbose = args.includes("--verbose") || args.includes("-v");
-    const isPlain = args.includes("--no-color");
-    const paint = choosePaint({ isTerminal: stderr.isTTY === true, env, isPlain });
+    const paint = choosePaint(stderr, env, args.includes("--no-color"));
     if (!(error instanceof Interruption))
       stderr.write(`${formatError(error, { isJson, isVerbose, paint, typed: invocation?.typed })}\n`);
     return exitCodeOf(error);

@@ -9,7 +9,7 @@ import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.
 import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
 import type { Toolport } from "../toolport.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
-import { CliError, EXIT, shellWord } from "./errors.js";
+import { CliError, EXIT, shellWord, usageError } from "./errors.js";
 import { oneLine, plainBlock, plainLine } from "./plain-text.js";
 import { askForm, describePage } from "./questions.js";
 
@@ -20,7 +20,7 @@ const ANSWERED_BY = "cli";
 export function principalOf(context: CommandContext): string | undefined {
   const name = context.text("principal");
   if (name === undefined || name.trim() !== "") return name;
-  throw new CliError("--principal requires the name of a user", `toolport ${context.command.name} --help`);
+  throw usageError(context.command.name, "--principal requires the name of a user");
 }
 
 export const answeredByOf = (context: CommandContext): string => context.text("answered-by") ?? ANSWERED_BY;
@@ -38,7 +38,7 @@ export function readSuspend(context: CommandContext): SuspendWish | undefined {
   if (!context.flag("suspend")) {
     const [extra] = ["key", "ttl", "approval"].filter((name) => context.text(name) !== undefined);
     if (extra === undefined) return undefined;
-    throw new CliError(`--${extra} requires --suspend`, "toolport call --help");
+    throw usageError("call", `--${extra} requires --suspend`);
   }
   return {
     suspend: { ...(key !== undefined && { key }), ...(ttl !== undefined && { ttlMs: readDuration(ttl) }) },
@@ -78,11 +78,8 @@ export function showSuspended(call: Suspended, context: CommandContext): number 
   if (context.form === "json") context.printJson(toDocument(call, principal));
   else if (context.form === "raw") context.print(call.token);
   else {
-    const words = [
-      ...(principal === undefined ? [] : ["--principal", principal]),
-      ...locationOptions(context),
-    ];
-    const options = words.map((word) => ` ${shellWord(word)}`).join("");
+    const user = principal === undefined ? [] : ["--principal", principal];
+    const options = [...user, ...locationOptions(context)].map((word) => ` ${shellWord(word)}`).join("");
     context.print(
       [
         ...describeCall(call, principal),
@@ -207,9 +204,8 @@ async function askAnswer(
   const isPage = request.mode === "url";
   if (isPage) context.info(describePage(request));
   const question = isPage ? "Have you opened it? [y = yes," : "Answer? [y = fill in,";
-  const choice = await choose(context, `${question} n = decline, c = cancel, Enter = later] `, [
-    ...["y", "n", "c"],
-  ]);
+  const rest = "n = decline, c = cancel, Enter = later] ";
+  const choice = await choose(context, `${question} ${rest}`, ["y", "n", "c"]);
   if (choice === undefined) return undefined;
   if (choice !== "y") return { action: choice === "n" ? "decline" : "cancel" };
   if (isPage) return { action: "accept" };
@@ -249,10 +245,7 @@ export async function findWaiting(
   const call = (await waiting.suspended()).find((found) => found.token === token);
   if (call !== undefined) return { server: call.server, tool: call.tool, call };
   // Without servers nothing can be sent. The error names the server of the call, or says that there is no such call.
-  const error = await waiting.resume(token, {}, { signal }).then(
-    () => undefined,
-    (reason: unknown) => reason,
-  );
+  const error: unknown = await waiting.resume(token, {}, { signal }).catch((reason: unknown) => reason);
   signal.throwIfAborted();
   const isUnknown = error instanceof SuspensionError && error.code === "SUSPENSION_UNKNOWN";
   if (isUnknown || !ToolportError.isInstance(error) || error.server === undefined) throw error;
@@ -268,5 +261,5 @@ export async function readToken(context: CommandContext): Promise<string> {
     : await context.readAllInput();
   const token = (text ?? "").trim();
   if (token !== "") return token;
-  throw new CliError("No token was given on stdin", `toolport ${context.command.name} --help`);
+  throw usageError(context.command.name, "No token was given on stdin");
 }

@@ -3,7 +3,7 @@ import { resolve } from "node:path";
 import { suggestServerName } from "../registry/to-server-config.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { type Invocation, isAddress, type TypedServers, textOption, textsOption } from "./command.js";
-import { CliError, shellWord } from "./errors.js";
+import { CliError, shellWord, usageError } from "./errors.js";
 
 /** Extensions of files that web servers run. What follows another dot is the name of a tool. */
 const EXTENSION = /^(?:php|aspx?|ashx|cgi|jsp|py|pl|rb|json|js|html?)$/i;
@@ -19,21 +19,19 @@ export function nameTypedServers(invocation: Invocation, cwd: string): Invocatio
   const { command, words, passthrough } = invocation;
   const stdio = textOption(invocation, "stdio");
   if (stdio !== undefined && passthrough.length > 0)
-    throw usage(invocation, "A server has one command: use --stdio or --, not both");
-  const started = stdio === undefined ? passthrough : splitWords(stdio);
-  return started.length > 0 || stdio !== undefined
-    ? nameCommand(invocation, started, cwd)
-    : command.takesTyped === "servers"
-      ? nameAddresses(invocation)
-      : nameAddress(invocation, words);
+    throw usageError(command.name, "A server has one command: use --stdio or --, not both");
+  if (stdio !== undefined) return nameCommand(invocation, splitWords(stdio), cwd);
+  if (passthrough.length > 0) return nameCommand(invocation, passthrough, cwd);
+  return command.takesTyped === "servers" ? nameAddresses(invocation) : nameAddress(invocation, words);
 }
 
 function nameCommand(invocation: Invocation, started: readonly string[], cwd: string): Invocation {
   const { command, words } = invocation;
   const [program, ...args] = started;
-  if (program === undefined) throw usage(invocation, "--stdio requires a command");
+  if (program === undefined) throw usageError(command.name, "--stdio requires a command");
   const address = words.find((word, index) => index === 0 && isAddress(word));
-  if (address !== undefined) throw usage(invocation, `A server has a URL or a command, not both: ${address}`);
+  if (address !== undefined)
+    throw usageError(command.name, `A server has a URL or a command, not both: ${address}`);
   forbid(invocation, ["header", "transport"], "a command");
   const env = readEnv(invocation);
   const entry = {
@@ -45,25 +43,21 @@ function nameCommand(invocation: Invocation, started: readonly string[], cwd: st
   const name = nameFromCommand(started);
   const servers = { [name]: { entry, typed: started } };
   const [tool, ...rest] = words;
-  const own =
-    command.takesTyped !== "tool"
-      ? [name, ...words]
-      : tool === undefined
-        ? [name]
-        : [`${name}.${tool}`, ...rest];
+  const isTool = command.takesTyped === "tool" && tool !== undefined;
+  const own = isTool ? [`${name}.${tool}`, ...rest] : [name, ...words];
   return { ...invocation, words: own, passthrough: [], typed: toTyped(servers, invocation) };
 }
 
 function nameAddress(invocation: Invocation, [first = "", ...rest]: readonly string[]): Invocation {
   const { command } = invocation;
-  const { address, tool } =
-    command.takesTyped === "tool" ? splitAddress(first) : { address: first, tool: undefined };
+  const isTool = command.takesTyped === "tool";
+  const { address, tool } = isTool ? splitAddress(first) : { address: first };
   const name = nameFromUrl(address);
   const servers = { [name]: { entry: urlEntry(address, invocation), typed: address } };
   const typed = toTyped(servers, invocation);
   if (tool !== undefined) return { ...invocation, words: [`${name}.${tool}`, ...rest], typed };
   // `call` also accepts the tool as a word of its own.
-  const isCall = command.takesTyped === "tool" && command.positionals[0]?.optional !== true;
+  const isCall = isTool && command.positionals[0]?.optional !== true;
   const [second, ...others] = rest;
   if (!isCall) return { ...invocation, words: [name, ...rest], typed };
   if (second === undefined || /^[\w.-]+:?=/.test(second))
@@ -75,9 +69,10 @@ function nameAddress(invocation: Invocation, [first = "", ...rest]: readonly str
 }
 
 function nameAddresses(invocation: Invocation): Invocation {
+  const { command } = invocation;
   const other = invocation.words.find((word) => !isAddress(word));
   if (other !== undefined)
-    throw usage(invocation, `Give URLs or names of configured servers, not both: ${other}`);
+    throw usageError(command.name, `Give URLs or names of configured servers, not both: ${other}`);
   const servers: Record<string, TypedServer> = {};
   for (const address of invocation.words) {
     const wanted = nameFromUrl(address);
@@ -89,7 +84,8 @@ function nameAddresses(invocation: Invocation): Invocation {
 }
 
 function urlEntry(address: string, invocation: Invocation): TypedServer["entry"] {
-  if (!canParseUrl(address)) throw usage(invocation, `${JSON.stringify(address)} is not a URL`);
+  const { command } = invocation;
+  if (!canParseUrl(address)) throw usageError(command.name, `${JSON.stringify(address)} is not a URL`);
   forbid(invocation, ["env", "cwd"], "a URL");
   const headers = readHeaders(invocation);
   const transport = textOption(invocation, "transport");
@@ -97,14 +93,14 @@ function urlEntry(address: string, invocation: Invocation): TypedServer["entry"]
 }
 
 /** `https://host/mcp.search(q: 1)`: the tool follows the first dot of the last part of the path. */
-function splitAddress(word: string): { address: string; tool: string | undefined } {
+function splitAddress(word: string): { address: string; tool?: string } {
   const [, head = "", call = ""] = /^([^(]*)(\(.*)?$/s.exec(word) ?? [];
   const [, base = "", path = "", query = ""] = /^(\w+:\/\/[^/?#]*)([^?#]*)(.*)$/s.exec(head) ?? [];
   const start = path.lastIndexOf("/") + 1;
   const parts = path.slice(start).split(".");
   const count = parts.length > 1 && EXTENSION.test(parts[1]!) ? 2 : 1;
   const tool = parts.slice(count).join(".");
-  if (path === "" || tool === "") return { address: word, tool: undefined };
+  if (path === "" || tool === "") return { address: word };
   const address = `${base}${path.slice(0, start)}${parts.slice(0, count).join(".")}${query}`;
   return { address, tool: `${tool}${call}` };
 }
@@ -134,13 +130,10 @@ function toTyped(servers: Readonly<Record<string, TypedServer>>, invocation: Inv
   };
 }
 
-function forbid(invocation: Invocation, options: readonly string[], what: string): void {
-  const given = options.find((option) => invocation.options[option] !== undefined);
-  if (given !== undefined) throw usage(invocation, `--${given} has no effect on ${what}`);
+function forbid({ command, options }: Invocation, names: readonly string[], what: string): void {
+  const given = names.find((name) => options[name] !== undefined);
+  if (given !== undefined) throw usageError(command.name, `--${given} has no effect on ${what}`);
 }
-
-const usage = ({ command }: Invocation, message: string): CliError =>
-  new CliError(message, `toolport ${command.name} --help`);
 
 export interface Addition {
   readonly name: string;
@@ -155,24 +148,18 @@ export interface Addition {
   readonly notes?: readonly string[];
 }
 
-interface PairForm {
-  readonly mark: "=" | ":";
-  readonly option: string;
-  readonly example: string;
-}
-
 /** Undefined if there are none. The error message repeats no value, because it may be a secret. */
 export function readPairs(
   texts: readonly string[],
-  { mark, option, example }: PairForm,
+  { mark, option, example }: { mark: "=" | ":"; option: string; example: string },
 ): Record<string, string> | undefined {
   if (texts.length === 0) return undefined;
   const pairs = texts.map((text) => {
     const at = text.indexOf(mark);
     if (at < 1)
-      throw new CliError(
+      throw usageError(
+        "add",
         `${option} requires a name, ${JSON.stringify(mark)} and a value: ${option} ${example}`,
-        "toolport add --help",
       );
     const value = text.slice(at + 1);
     return [text.slice(0, at).trim(), mark === ":" ? value.trim() : value] as const;
@@ -221,26 +208,8 @@ const RUNNER_WORDS: ReadonlySet<string> = new Set(["run", "exec", "dlx", "x", "t
 /** Options of runners that take a value, except those whose value is the program: `-m`, `-jar`. */
 const VALUE_OPTION =
   /^(?:-[evpwu]|--(?:env|volume|name|publish|network|mount|workdir|user|from|with|import|require|directory|env-file))$/;
-const GENERIC_FILES: ReadonlySet<string> = new Set([
-  "index",
-  "main",
-  "server",
-  "cli",
-  "app",
-  "start",
-  "stdio",
-]);
-const GENERIC_FOLDERS: ReadonlySet<string> = new Set([
-  "",
-  ".",
-  "..",
-  "dist",
-  "build",
-  "src",
-  "bin",
-  "lib",
-  "out",
-]);
+const GENERIC_FILE = /^(?:index|main|server|cli|app|start|stdio)$/i;
+const GENERIC_FOLDER = /^(?:|\.|\.\.|dist|build|src|bin|lib|out)$/;
 
 /**
  * The package, image or file that a command runs, without the words that most servers have in common.
@@ -279,8 +248,8 @@ function programOf([command = "", ...args]: readonly string[]): string {
 function fileName(path: string): string {
   const parts = path.split(/[\\/]/);
   const name = (parts.pop() ?? "").replace(/\.[a-z]+$/i, "");
-  if (!GENERIC_FILES.has(name.toLowerCase())) return name;
-  return parts.findLast((part) => !GENERIC_FOLDERS.has(part)) ?? name;
+  if (!GENERIC_FILE.test(name)) return name;
+  return parts.findLast((part) => !GENERIC_FOLDER.test(part)) ?? name;
 }
 
 interface SplitOptions {
@@ -364,4 +333,4 @@ function endOfGroup(line: string, start: number): number {
   throw unclosed("(");
 }
 
-const unclosed = (mark: string): CliError => new CliError(`${mark} is not closed`, "toolport call --help");
+const unclosed = (mark: string): CliError => usageError("call", `${mark} is not closed`);

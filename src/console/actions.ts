@@ -10,13 +10,14 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
 import { canParseUrl } from "../util/can-parse-url.js";
+import type { Fields } from "../util/is-record.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { didYouMean, suggest } from "../util/suggest.js";
 import { toProgressView } from "./call-log.js";
 import type { ConsoleApps } from "./console-apps.js";
 import type { LoginCallbacks } from "./login-callbacks.js";
 import type { Observer } from "./observer.js";
-import { BadRequest, type Fields, fieldsOf, optionalText, textOf, textsOf } from "./read-body.js";
+import { BadRequest, fieldsOf, optionalText, textOf, textsOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 import { toCatalogView, toToolView } from "./views.js";
 import type { WaitingCalls } from "./waiting-calls.js";
@@ -112,15 +113,10 @@ export function createActions({ observer, store, waiting, logins, apps }: Action
     getPrompt: async (body, signal) =>
       getPrompt(serverOf(body), textOf(body, "name"), textsOf(body, "args"), signal),
     async complete(body, signal) {
-      const argument = {
-        name: textOf(body, "argument"),
-        value: textOf(body, "value"),
-        context: textsOf(body, "context"),
-      };
-      const reference =
-        typeof body["template"] === "string"
-          ? { template: body["template"] }
-          : { prompt: textOf(body, "prompt") };
+      const [name, value] = [textOf(body, "argument"), textOf(body, "value")];
+      const argument = { name, value, context: textsOf(body, "context") };
+      const template = optionalText(body, "template");
+      const reference = template === undefined ? { prompt: textOf(body, "prompt") } : { template };
       return toolport.complete(serverOf(body), reference, argument, { signal });
     },
     async replay(body, signal) {
@@ -222,10 +218,8 @@ async function listTasks(toolport: Toolport, progressOf: ReadonlyMap<string, Pro
 }
 
 function unknownTool(name: string, tools: readonly ToolInfo[]): CatalogError {
-  const suggestions = suggest(
-    name,
-    tools.map((tool) => tool.name),
-  );
+  const names = tools.map((tool) => tool.name);
+  const suggestions = suggest(name, names);
   return new CatalogError({
     code: "TOOL_NOT_FOUND",
     what: `There is no tool named ${JSON.stringify(name)}`,

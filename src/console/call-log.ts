@@ -39,12 +39,8 @@ export class CallLog {
   /** Records an event and returns the updated summary of its call. */
   add(news: CallNews): CallSummary | undefined {
     if (news.phase === "start") {
-      const call = {
-        start: news,
-        startedAt: Date.now(),
-        isDiscarded: false,
-        weight: weigh(news.message) + weigh(news.given),
-      };
+      const weight = weigh(news.message) + weigh(news.given);
+      const call = { start: news, startedAt: Date.now(), isDiscarded: false, weight };
       this.#calls.set(news.id, call);
       this.#weight += call.weight;
       this.#trim();
@@ -172,12 +168,8 @@ const errorText = (error: unknown): string => (error instanceof Error ? error.me
 /** Passed as `context` of a call, so that its events can be recognized. */
 export class ConsoleRun {
   readonly controller = new AbortController();
-  /** Chosen by the page. */
-  readonly id: string;
-
-  constructor(id: string) {
-    this.id = id;
-  }
+  /** @param id chosen by the page */
+  constructor(readonly id: string) {}
 }
 
 /** What the caller of a cancelled call learns. */

@@ -11,6 +11,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import type { Toolport } from "../toolport.js";
 import { canonicalHost, isLiteralAddress } from "../transports/http/network/local-host.js";
 import { canParseUrl } from "../util/can-parse-url.js";
+import { isRecord } from "../util/is-record.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Consent } from "./consent.js";
 import type { Observer } from "./observer.js";
@@ -56,7 +57,8 @@ export class ConsoleApps {
       "text" in page ? String(page.text) : Buffer.from(String(page["blob"]), "base64").toString("utf8");
     if (body.length > MAX_DOCUMENT)
       throw new BadRequest(400, `The resource ${uri} of ${server} is too large to show`);
-    const { policy, refused } = await writePolicy(uiOf(page._meta)["csp"]);
+    const ui = page._meta?.["ui"];
+    const { policy, refused } = await writePolicy(isRecord(ui) ? ui["csp"] : undefined);
     const [id, document] = [newId(), newId()];
     this.#apps.set(id, { server, document, policy, body });
     for (const oldest of this.#apps.keys()) {
@@ -114,17 +116,12 @@ const isForApp = ({ ui }: ToolInfo): boolean => ui?.visibility?.includes("app") 
 
 const newId = (): string => randomBytes(32).toString("base64url");
 
-const uiOf = (meta: unknown): Readonly<Record<string, unknown>> => {
-  const { ui } = (meta ?? {}) as { ui?: unknown };
-  return typeof ui === "object" && ui !== null ? (ui as Record<string, unknown>) : {};
-};
-
 /** The policy of an app's document, and the declared origins that are not in it. */
 export async function writePolicy(csp: unknown): Promise<{ policy: string; refused: readonly string[] }> {
   const { isPrivateHost } = await import("../transports/http/network/address-rule.js");
   const refused: string[] = [];
   const origins = (field: string): string => {
-    const declared: unknown = (csp as Record<string, unknown> | undefined | null)?.[field];
+    const declared = isRecord(csp) ? csp[field] : undefined;
     if (!Array.isArray(declared)) return "";
     const allowed = declared.slice(0, MAX_ORIGINS).flatMap((text: unknown) => {
       const origin = toSource(text, isPrivateHost);
@@ -134,11 +131,9 @@ export async function writePolicy(csp: unknown): Promise<{ policy: string; refus
     });
     return [...new Set(allowed)].map((origin) => ` ${origin}`).join("");
   };
-  const [resources, connections, frames] = [
-    origins("resourceDomains"),
-    origins("connectDomains"),
-    origins("frameDomains"),
-  ];
+  const resources = origins("resourceDomains");
+  const connections = origins("connectDomains");
+  const frames = origins("frameDomains");
   const policy = [
     "default-src 'none'",
     `script-src 'unsafe-inline'${resources}`,

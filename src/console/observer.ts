@@ -3,7 +3,7 @@
 import type { ServerResponse } from "node:http";
 import type { StateChange } from "../connection/connection-state.js";
 import type { CallNews, CallProgressNews } from "../execution/listeners.js";
-import type { ServerNotification } from "../port/events.js";
+import type { ServerNotification, ToolportEvents } from "../port/events.js";
 import type { Toolport } from "../toolport.js";
 import { redactText } from "../util/redact-text.js";
 import { TokenBucket } from "../util/token-bucket.js";
@@ -51,6 +51,9 @@ export type ConsoleEvent =
   | { readonly type: "missed"; readonly count: number }
   | { readonly type: "beat" };
 
+/** Events that name their user. */
+type OwnEvent = "message" | "stderr" | "authRequest" | "state" | "tools" | "toolChanged" | "notification";
+
 export class Observer {
   readonly calls: CallLog;
   readonly consent: Consent;
@@ -86,41 +89,18 @@ export class Observer {
     if (questions !== undefined)
       questions.onchange = () => this.feed.publish({ type: "questions", questions: questions.list() });
     /** Ignores events of other users. */
-    const ours =
-      <Event extends { readonly principal?: string | undefined }>(run: (event: Event) => void) =>
-      (event: Event) =>
-        void (event.principal === this.#principal && run(event));
+    const onOwn = <Name extends OwnEvent>(name: Name, run: (event: ToolportEvents[Name]) => void) =>
+      toolport.on(name, (event) => void (event.principal === this.#principal && run(event)));
     this.#stops = [
-      toolport.on(
-        "message",
-        ours((message) => this.traffic.addMessage(message)),
+      onOwn("message", (message) => this.traffic.addMessage(message)),
+      onOwn("stderr", ({ server, line }) => this.traffic.addLine(server, line)),
+      onOwn("authRequest", (request) => this.traffic.addAuthRequest(request)),
+      onOwn("state", (change) => this.#onState(change)),
+      onOwn("tools", () => this.#onTools()),
+      onOwn("toolChanged", ({ server, tool }) =>
+        this.#note("change", server, `The definition of ${tool} differs from its pinned version`),
       ),
-      toolport.on(
-        "stderr",
-        ours(({ server, line }) => this.traffic.addLine(server, line)),
-      ),
-      toolport.on(
-        "authRequest",
-        ours((request) => this.traffic.addAuthRequest(request)),
-      ),
-      toolport.on(
-        "state",
-        ours((change) => this.#onState(change)),
-      ),
-      toolport.on(
-        "tools",
-        ours(() => this.#onTools()),
-      ),
-      toolport.on(
-        "toolChanged",
-        ours(({ server, tool }) =>
-          this.#note("change", server, `The definition of ${tool} differs from its pinned version`),
-        ),
-      ),
-      toolport.on(
-        "notification",
-        ours((notification) => this.#onNotification(notification)),
-      ),
+      onOwn("notification", (notification) => this.#onNotification(notification)),
       toolport.on("call", (news) => this.#onCall(news)),
       toolport.on("progress", (news) => this.#onProgress(news)),
       toolport.on("warning", ({ server, message }) => this.#note("warning", server, message)),

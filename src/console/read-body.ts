@@ -1,17 +1,18 @@
 /** Reads the JSON body of an action, limited in size, and checks its fields. */
 import type { IncomingMessage } from "node:http";
 
-const MAX_BYTES = 1024 * 1024;
+import { type Fields, isRecord } from "../util/is-record.js";
+import { parseJson } from "../util/json.js";
 
-export type Fields = Readonly<Record<string, unknown>>;
+const MAX_BYTES = 1024 * 1024;
 
 /** An invalid request, with its HTTP status. */
 export class BadRequest extends Error {
-  readonly status: number;
-
-  constructor(status: number, message: string) {
+  constructor(
+    readonly status: number,
+    message: string,
+  ) {
     super(message);
-    this.status = status;
   }
 }
 
@@ -27,15 +28,10 @@ export async function readBody(request: IncomingMessage): Promise<Fields> {
     if (bytes > MAX_BYTES) throw tooLarge();
     chunks.push(chunk);
   }
-  let body: unknown;
-  try {
-    body = JSON.parse(Buffer.concat(chunks).toString("utf8") || "{}");
-  } catch {
-    throw new BadRequest(400, "The body is not JSON");
-  }
-  if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new BadRequest(400, "The body is not an object");
-  return body as Fields;
+  const body = parseJson(Buffer.concat(chunks).toString("utf8") || "{}");
+  if (body === undefined) throw new BadRequest(400, "The body is not JSON");
+  if (!isRecord(body)) throw new BadRequest(400, "The body is not an object");
+  return body;
 }
 
 const tooLarge = () => new BadRequest(413, "The body is too large");
@@ -52,9 +48,8 @@ export const optionalText = (body: Fields, name: string): string | undefined =>
 /** An object; empty if it is missing. */
 export function fieldsOf(body: Fields, name: string): Fields {
   const value = body[name] ?? {};
-  if (typeof value !== "object" || Array.isArray(value))
-    throw new BadRequest(400, `"${name}" is not an object`);
-  return value as Fields;
+  if (!isRecord(value)) throw new BadRequest(400, `"${name}" is not an object`);
+  return value;
 }
 
 /** An object whose values become strings. */

@@ -1,5 +1,6 @@
 /** Serves the console: a page on 127.0.0.1 that shows a port and lets the user try its tools. */
 import { randomBytes } from "node:crypto";
+import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { ConfigError } from "../errors/config-error.js";
@@ -86,7 +87,12 @@ export async function startConsole(options: ConsoleOptions): Promise<RunningCons
   const { toolport, sources = {}, port = 0, open = false, log = () => {}, pageFolder } = options;
   const store = options.store === undefined ? undefined : checkStore(options.store, "store");
   const { answeredBy = "console" } = options;
-  if (options.host !== undefined && options.host !== HOST) throw wrongHost();
+  if (options.host !== undefined && options.host !== HOST)
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      what: "The console listens on 127.0.0.1 only",
+      next: "Forward its port, with the same number, to reach it from another machine",
+    });
   const files = await readPageFiles(pageFolder);
   const token = randomBytes(32).toString("base64url");
   let parts: ConsoleParts | undefined;
@@ -145,10 +151,7 @@ async function show(
 
 async function listen(server: Server, port: number): Promise<void> {
   try {
-    await new Promise<void>((resolve, reject) => {
-      server.once("error", reject);
-      server.listen(port, HOST, resolve);
-    });
+    await once(server.listen(port, HOST), "listening");
   } catch (cause) {
     const isTaken = readField(cause, "code") === "EADDRINUSE";
     throw new ConfigError({
@@ -166,10 +169,3 @@ function end(server: Server): Promise<void> {
     server.closeAllConnections();
   });
 }
-
-const wrongHost = () =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: "The console listens on 127.0.0.1 only",
-    next: "Forward its port, with the same number, to reach it from another machine",
-  });

@@ -2,8 +2,8 @@
 
 import type { AuthRequest, ServerMessage } from "../port/events.js";
 import { BoundedMap } from "../util/bounded-map.js";
+import type { Fields } from "../util/is-record.js";
 import { redactText } from "../util/redact-text.js";
-import type { Fields } from "./read-body.js";
 import { redactJson, weigh } from "./redact-json.js";
 
 const MAX_ENTRIES = 2_000;
@@ -70,9 +70,7 @@ export class TrafficLog {
   list(server?: string, kind?: string): TrafficEntry[] {
     return [...this.#logged.values()]
       .map(({ entry }) => entry)
-      .filter(
-        (entry) => (server === undefined || entry.server === server) && (kind ?? entry.kind) === entry.kind,
-      )
+      .filter((entry) => (server ?? entry.server) === entry.server && (kind ?? entry.kind) === entry.kind)
       .reverse();
   }
 
@@ -116,12 +114,8 @@ export class TrafficLog {
     const isTooLarge = size > MAX_WEIGHT_OF_ONE;
     const entry = { ...facts, id: ++this.#last, at: Date.now(), size };
     const weight = isTooLarge ? 0 : size;
-    this.#logged.set(entry.id, {
-      entry,
-      content: isTooLarge ? "Too large to keep" : content,
-      redact,
-      weight,
-    });
+    const kept = isTooLarge ? "Too large to keep" : content;
+    this.#logged.set(entry.id, { entry, content: kept, redact, weight });
     this.#weight += weight;
     for (const [id, logged] of this.#logged) {
       if (this.#logged.size <= MAX_ENTRIES) break;

@@ -85,11 +85,10 @@ export function toToolView(snapshot: ToolportSnapshot, name: string) {
   );
 }
 
+type SnapshotTool = ToolportSnapshot["tools"][number];
+
 /** With 2026-07-28 the server decides whether a call becomes a task. */
-function canBeTask(
-  { execution }: ToolportSnapshot["tools"][number],
-  server: ServerSnapshot | undefined,
-): boolean {
+function canBeTask({ execution }: SnapshotTool, server: ServerSnapshot | undefined): boolean {
   if (server?.era === "modern")
     return TASKS_EXTENSION in ((server.capabilities?.["extensions"] ?? {}) as object);
   const support = execution?.["taskSupport"];
@@ -99,7 +98,7 @@ function canBeTask(
 function toolSummarizer({ nameIssues, textFindings }: ToolportSnapshot) {
   const issues = new Map(nameIssues.map((issue) => [issue.name, issue]));
   const findings = new Map(textFindings.map((finding) => [`${finding.server}\n${finding.name}`, finding]));
-  return (tool: ToolportSnapshot["tools"][number]) => {
+  return (tool: SnapshotTool) => {
     const { name, server, sourceName, title = null, description = "", ui } = tool;
     const issue = issues.get(name);
     const finding = findings.get(`${server}\n${sourceName}`) ?? findings.get(`${server}\n${name}`);

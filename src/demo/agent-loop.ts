@@ -20,11 +20,11 @@ export async function letAgentWork(
   { mcpServers }: DemoServers,
   model: Model | undefined,
   show: ShowProgress,
-): Promise<StepOutcome<never>> {
+): Promise<StepOutcome> {
   const { calendar, units, dictionary } = mcpServers;
   const called: string[] = [];
   await using toolport = createToolport({
-    mcpServers: { calendar: calendar!, units: units!, dictionary: dictionary! },
+    mcpServers: { calendar, units, dictionary },
     deferTools: true,
     onServerError: "throw",
     listeners: [{ before: ({ name }) => void called.push(name ?? "") }],
@@ -56,20 +56,21 @@ interface Work {
 }
 
 async function followScript({ toolport, called, report }: Work): Promise<void> {
-  const model = createScriptedModel(TASK);
-  let lastAnswer: string | undefined;
+  const turns = follow(TASK);
+  // A generator ignores the first value.
+  let said = turns.next("").value;
   for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    const said = model(lastAnswer);
     if (said.kind === "answer") {
-      const wrong = EXPECTED.find((text) => !said.text.includes(text));
-      check(wrong === undefined, `the answer ${JSON.stringify(said.text)} lacks ${wrong}`);
+      const { text: answer } = said;
+      const wrong = EXPECTED.find((text) => !answer.includes(text));
+      check(wrong === undefined, `the answer ${JSON.stringify(answer)} lacks ${wrong}`);
       check(called.length === 3, `${called.length} tools were called, not 3`);
       report(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
       return;
     }
     const { text } = await toolport.callTool(said.tool, said.args, CALL_LIMIT);
     report(`script: ${describe(said)} → ${shorten(text)}`);
-    lastAnswer = text;
+    said = turns.next(text).value;
   }
   throw new Error(`the script did not finish within ${MAX_TURNS} turns`);
 }
@@ -109,26 +110,12 @@ type ModelTurn =
   | { readonly kind: "call"; readonly tool: string; readonly args: Readonly<Record<string, unknown>> }
   | { readonly kind: "answer"; readonly text: string };
 
-/** Receives the last tool result (undefined at first) and returns the next turn. */
-type ScriptedModel = (lastAnswer: string | undefined) => ModelTurn;
-
 interface FoundTool {
   readonly name: string;
   readonly inputSchema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
 }
 
-/** Creates a scripted model for a task. */
-function createScriptedModel(task: readonly string[]): ScriptedModel {
-  const turns = follow(task);
-  let isStarted = false;
-  return (lastAnswer) => {
-    // A generator ignores the first value.
-    const { value } = isStarted ? turns.next(lastAnswer ?? "") : turns.next("");
-    isStarted = true;
-    return value;
-  };
-}
-
+/** The turns of a scripted model for a task. Receives the result of each tool call. */
 function* follow(task: readonly string[]): Generator<ModelTurn, ModelTurn, string> {
   const findings: string[] = [];
   for (const line of task) {

@@ -29,7 +29,7 @@ export const CALLS = {
   relay: { name: "relay__reverse", args: { text: "troploot" }, answer: "toolport" },
 } as const satisfies Record<string, DemoCall>;
 
-export async function listTools(toolport: Toolport): Promise<StepOutcome<never>> {
+export async function listTools(toolport: Toolport): Promise<StepOutcome> {
   const tools = await toolport.tools();
   for (const { name } of Object.values(CALLS)) {
     check(
@@ -41,7 +41,7 @@ export async function listTools(toolport: Toolport): Promise<StepOutcome<never>>
   return { details: formatTable([{ title: "tool" }, { title: "what it does" }], rows) };
 }
 
-export async function callEach(toolport: Toolport): Promise<StepOutcome<never>> {
+export async function callEach(toolport: Toolport): Promise<StepOutcome> {
   const rows: string[][] = [];
   for (const call of Object.values(CALLS)) {
     const { text, ms } = await callOnce(toolport, call);
@@ -66,7 +66,7 @@ export async function callOnce(
   return { text, ms: Math.round(performance.now() - startedAt) };
 }
 
-export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome<never>> {
+export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome> {
   await using toolport = createToolport({
     mcpServers: weather.mcpServers,
     prefix: false,

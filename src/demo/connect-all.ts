@@ -123,14 +123,11 @@ function checkRow({ server, state, error }: ServerRow): void {
 function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string[] {
   return rows.flatMap(({ server, error }) => {
     if (error === undefined) return [];
-    const known = [
-      error.code,
-      ...(error.errno === undefined ? [] : [error.errno]),
-      ...(typeof error.exitCode === "number" ? [`exit code ${error.exitCode}`] : []),
-    ];
+    const { code, errno, exitCode } = error;
+    const facts = [code, errno, typeof exitCode === "number" && `exit code ${exitCode}`].filter(Boolean);
     const stderr = (error.stderrTail?.split("\n") ?? []).map((line) => paint("quiet", `  stderr | ${line}`));
     return [
-      `${paint("bad", server)} failed as expected: ${known.join(", ")}`,
+      `${paint("bad", server)} failed as expected: ${facts.join(", ")}`,
       `  ${error.message}`,
       ...stderr,
     ];
@@ -142,7 +139,7 @@ interface Round {
   readonly probes: number;
 }
 
-export async function rememberEra(servers: DemoServers): Promise<StepOutcome<never>> {
+export async function rememberEra(servers: DemoServers): Promise<StepOutcome> {
   const store = memoryStore();
   const first = await connectOnce(servers, store);
   const second = await connectOnce(servers, store);

@@ -7,10 +7,7 @@ import { check, type StepOutcome } from "./step-runner.js";
 const CITY = { city: "Oslo" };
 
 /** A server without a fallback rejects the call once with `Retry-After`. Toolport retries it after that time. */
-export async function retryAfterRejection(
-  toolport: Toolport,
-  weather: WeatherServers,
-): Promise<StepOutcome<never>> {
+export async function retryAfterRejection(toolport: Toolport, weather: WeatherServers): Promise<StepOutcome> {
   weather.rejectNextCall();
   const { text, attempts, durationMs } = await toolport.callTool("weather_eu__forecast", CITY, CALL_LIMIT);
   check(attempts === 2, `${attempts} attempts were made, not 2`);
@@ -28,7 +25,7 @@ export async function fallBack(
   toolport: Toolport,
   weather: WeatherServers,
   asked: readonly FallbackRequest[],
-): Promise<StepOutcome<never>> {
+): Promise<StepOutcome> {
   const call = () => toolport.callTool("weather__forecast", CITY, CALL_LIMIT);
   await weather.stop();
   const instead = await call();
@@ -51,7 +48,7 @@ export async function fallBack(
 }
 
 /** Kills the process of the stdio server. Adds every process id to `pids`, for the check at the end. */
-export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome<never>> {
+export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome> {
   const processId = async () => {
     const pid = Number((await toolport.callTool("notes__process_id", {}, CALL_LIMIT)).text);
     pids.add(pid);
@@ -74,10 +71,7 @@ export async function killProcess(toolport: Toolport, pids: Set<number>): Promis
 }
 
 /** Makes the HTTP server forget its sessions, as after a restart. */
-export async function forgetSessions(
-  toolport: Toolport,
-  { calendar }: DemoServers,
-): Promise<StepOutcome<never>> {
+export async function forgetSessions(toolport: Toolport, { calendar }: DemoServers): Promise<StepOutcome> {
   const [before] = calendar.sessionIds;
   const moves = watch(toolport, "calendar");
   await calendar.forgetSessions();
@@ -93,7 +87,7 @@ export async function forgetSessions(
 }
 
 /** Drops the WebSocket connection. */
-export async function dropWebSocket(toolport: Toolport, { relay }: DemoServers): Promise<StepOutcome<never>> {
+export async function dropWebSocket(toolport: Toolport, { relay }: DemoServers): Promise<StepOutcome> {
   const moves = watch(toolport, "relay");
   const lost = whenLost(toolport, "relay");
   relay.dropConnections();

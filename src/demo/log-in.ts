@@ -11,7 +11,7 @@ import type { VaultServer } from "./vault-server.js";
 const CALLBACK_URL = "http://127.0.0.1/oauth/callback";
 const CALLS = 50;
 
-export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome<never>> {
+export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome> {
   const directory = await mkdtemp(join(tmpdir(), "toolport-demo-"));
   try {
     const openStore = storeMaker(join(directory, "state.db"));
@@ -46,9 +46,9 @@ async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promi
   const { text } = await toolport.callTool("vault__open");
   check(text === "the vault is open", `it returned ${JSON.stringify(text)}`);
   authorization.expireTokens();
-  const before = authorization.tokenRequests;
+  const before = authorization.counts.tokens;
   await Promise.all(Array.from({ length: CALLS }, () => toolport.callTool("vault__open")));
-  const refreshes = authorization.tokenRequests - before;
+  const refreshes = authorization.counts.tokens - before;
   check(refreshes === 1, `${refreshes} token requests instead of one`);
   await toolport.close();
   await store.close();
@@ -60,7 +60,7 @@ async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promi
 
 async function restart(vault: VaultServer, openStore: () => Promise<Store>): Promise<string[]> {
   const { authorization } = vault;
-  const [logins, tokenRequests] = [authorization.logins, authorization.tokenRequests];
+  const { logins, tokens } = authorization.counts;
   const store = await openStore();
   await using toolport = createToolport({ store });
   const tools = await toolport.tools();
@@ -68,7 +68,7 @@ async function restart(vault: VaultServer, openStore: () => Promise<Store>): Pro
   check(tools.length === 1 && state === "idle", `${tools.length} tools are known, the server is ${state}`);
   const { text } = await toolport.callTool("vault__open");
   check(text === "the vault is open", `it returned ${JSON.stringify(text)}`);
-  const again = authorization.logins - logins + (authorization.tokenRequests - tokenRequests);
+  const again = authorization.counts.logins - logins + (authorization.counts.tokens - tokens);
   check(again === 0, `${again} requests to the authorization server after the restart`);
   await toolport.close();
   await store.close();

@@ -43,16 +43,12 @@ async function runSteps(
   screen: Screen,
   { model, stayUp }: DemoOptions,
 ): Promise<ServerRow[]> {
-  const servers = await runner.run({
-    id: "start",
-    title: "Start real MCP servers on this machine",
-    run: async () => ({
-      value: await startServers(),
-      details: [
-        "seven listen on 127.0.0.1 (one of them behind OAuth), one is started by its command, two are meant to fail",
-      ],
-    }),
-  });
+  const servers = await runner.run("start", "Start real MCP servers on this machine", async () => ({
+    value: await startServers(),
+    details: [
+      "seven listen on 127.0.0.1 (one of them behind OAuth), one is started by its command, two are meant to fail",
+    ],
+  }));
   if (servers === undefined) return [];
   const asked: FallbackRequest[] = [];
   const toolport = createToolport({
@@ -61,86 +57,66 @@ async function runSteps(
   });
   const pids = new Set<number>();
   try {
-    const rows = await runner.run({
-      id: "connect",
-      title: "Connect to all of them at once",
-      run: (show) => connectAll(toolport, screen, show),
-    });
-    await runner.run({ id: "list", title: "List their tools", run: () => listTools(toolport) });
-    await runner.run({
-      id: "catalog",
-      title: "Shape the catalog: filter tools, resolve a name collision, list again",
-      run: () => shapeCatalog(servers.weather),
-    });
-    await runner.run({ id: "call", title: "Call one tool on each", run: () => callEach(toolport) });
-    await runner.run({
-      id: "agent",
-      title: `Let ${model === undefined ? "a scripted model" : model.name} find and call tools through search`,
-      run: (show) => letAgentWork(servers, model, show),
-    });
-    await runner.run({
-      id: "retry",
-      title: "Reject a call with HTTP 503, once",
-      run: () => retryAfterRejection(toolport, servers.weather),
-    });
-    await runner.run({
-      id: "fallback",
-      title: "Stop a server and let its fallback respond",
-      run: () => fallBack(toolport, servers.weather, asked),
-    });
-    await runner.run({
-      id: "kill",
-      title: "Kill the stdio server with -9 and call again",
-      run: () => killProcess(toolport, pids),
-    });
-    await runner.run({
-      id: "forget",
-      title: "Make the HTTP server forget its sessions and call again",
-      run: () => forgetSessions(toolport, servers),
-    });
-    await runner.run({
-      id: "drop",
-      title: "Drop the WebSocket connection and call again",
-      run: () => dropWebSocket(toolport, servers),
-    });
-    await runner.run({
-      id: "gateway",
-      title: "Serve all tools to a foreign client through the gateway, and kill a server meanwhile",
-      run: () => serveForeignClient(toolport, pids),
-    });
-    await runner.run({
-      id: "remember",
-      title: "Connect a second port with the same store, without a probe",
-      run: () => rememberEra(servers),
-    });
-    await runner.run({
-      id: "login",
-      title: "Log in to a server behind OAuth, expire the token, restart from the saved state",
-      run: () => logInAndRestart(servers.vault),
-    });
+    const rows = await runner.run("connect", "Connect to all of them at once", (show) =>
+      connectAll(toolport, screen, show),
+    );
+    await runner.run("list", "List their tools", () => listTools(toolport));
+    await runner.run("catalog", "Shape the catalog: filter tools, resolve a name collision, list again", () =>
+      shapeCatalog(servers.weather),
+    );
+    await runner.run("call", "Call one tool on each", () => callEach(toolport));
+    await runner.run(
+      "agent",
+      `Let ${model === undefined ? "a scripted model" : model.name} find and call tools through search`,
+      (show) => letAgentWork(servers, model, show),
+    );
+    await runner.run("retry", "Reject a call with HTTP 503, once", () =>
+      retryAfterRejection(toolport, servers.weather),
+    );
+    await runner.run("fallback", "Stop a server and let its fallback respond", () =>
+      fallBack(toolport, servers.weather, asked),
+    );
+    await runner.run("kill", "Kill the stdio server with -9 and call again", () =>
+      killProcess(toolport, pids),
+    );
+    await runner.run("forget", "Make the HTTP server forget its sessions and call again", () =>
+      forgetSessions(toolport, servers),
+    );
+    await runner.run("drop", "Drop the WebSocket connection and call again", () =>
+      dropWebSocket(toolport, servers),
+    );
+    await runner.run(
+      "gateway",
+      "Serve all tools to a foreign client through the gateway, and kill a server meanwhile",
+      () => serveForeignClient(toolport, pids),
+    );
+    await runner.run("remember", "Connect a second port with the same store, without a probe", () =>
+      rememberEra(servers),
+    );
+    await runner.run(
+      "login",
+      "Log in to a server behind OAuth, expire the token, restart from the saved state",
+      () => logInAndRestart(servers.vault),
+    );
     await runner.pause(() => stayUp?.(toolport));
     return rows ?? [];
   } finally {
-    await runner.run({
-      id: "close",
-      title: "Close and check that nothing is left",
-      run: () => closeEverything({ toolport, servers, pids }),
-    });
+    await runner.run("close", "Close and check that nothing is left", () =>
+      closeEverything(toolport, servers, pids),
+    );
   }
-}
-
-interface Parts {
-  readonly toolport: Toolport;
-  readonly servers: DemoServers;
-  /** Processes that responded. An orphaned one would no longer be a child process. */
-  readonly pids: ReadonlySet<number>;
 }
 
 const SOCKETS = new Set(["TCPSocketWrap", "TCPServerWrap", "ProcessWrap"]);
 const TIMEOUT_MS = 2_000;
 const POLL_MS = 20;
 
-async function closeEverything({ toolport, servers, pids }: Parts): Promise<StepOutcome<never>> {
+/** @param pids processes that responded; an orphaned one would no longer be a child process */
+async function closeEverything(
+  toolport: Toolport,
+  servers: DemoServers,
+  pids: ReadonlySet<number>,
+): Promise<StepOutcome> {
   const startedAt = performance.now();
   await toolport.close();
   const closedMs = Math.round(performance.now() - startedAt);

@@ -14,14 +14,14 @@ const OTHERS = [CALLS.units, CALLS.calendar, CALLS.relay];
 const MIN_CALLS = 30;
 
 /** Adds every process id to `pids`, for the check at the end. */
-export async function serveForeignClient(toolport: Toolport, pids: Set<number>): Promise<StepOutcome<never>> {
+export async function serveForeignClient(toolport: Toolport, pids: Set<number>): Promise<StepOutcome> {
   const token = randomBytes(32).toString("base64url");
   const gateway = createGateway(toolport, { auth: { token } });
   const server = createServer((request, response) => gateway.node(request, response));
   try {
     const client = await connect(await listen(server), token);
     try {
-      return await callWhileKilling({ toolport, client, pids });
+      return await callWhileKilling(toolport, client, pids);
     } finally {
       await client.close();
     }
@@ -34,13 +34,7 @@ export async function serveForeignClient(toolport: Toolport, pids: Set<number>):
   }
 }
 
-interface Parts {
-  readonly toolport: Toolport;
-  readonly client: Client;
-  readonly pids: Set<number>;
-}
-
-async function callWhileKilling({ toolport, client, pids }: Parts): Promise<StepOutcome<never>> {
+async function callWhileKilling(toolport: Toolport, client: Client, pids: Set<number>): Promise<StepOutcome> {
   const { tools } = await client.listTools();
   const processId = async () => {
     const pid = Number(await call(client, { name: "notes__process_id", args: {} }));

@@ -1,26 +1,10 @@
 /** The servers of the demo: a real one per transport, and two that fail. */
 import { fileURLToPath } from "node:url";
-import type { HttpServerEntry, ServerEntry, WebSocketServerEntry } from "../index.js";
-import type { TestHttpServer, TestServer, TestStreamServer, TestTool } from "../testing/index.js";
+import type { TestHttpServer, TestServer, TestTool } from "../testing/index.js";
 import { allOrNone, createDemoServer } from "./create-demo-server.js";
-import { startVault, type VaultServer } from "./vault-server.js";
+import { startVault } from "./vault-server.js";
 
-export interface DemoServers {
-  readonly mcpServers: Readonly<Record<string, ServerEntry>>;
-  /** Streamable HTTP up to 2025-11-25, with sessions. */
-  readonly calendar: TestHttpServer;
-  /** Streamable HTTP of 2026-07-28, without sessions. */
-  readonly units: TestHttpServer;
-  /** WebSocket. */
-  readonly relay: TestStreamServer<WebSocketServerEntry>;
-  /** Two servers with the same tools. */
-  readonly weather: WeatherServers;
-  /** A server that requires a login. */
-  readonly vault: VaultServer;
-  /** Number of protocol probes sent to `calendar` and `units`. */
-  readonly probeCount: number;
-  close(): Promise<void>;
-}
+export type DemoServers = Awaited<ReturnType<typeof startServers>>;
 
 /** Servers that are meant to fail, with the expected error code. */
 export const EXPECTED_FAILURES: Readonly<Record<string, string>> = {
@@ -67,7 +51,7 @@ const reverse: TestTool = {
 };
 
 /** Starts the servers that listen. The stdio servers are started when a port connects. */
-export async function startServers(): Promise<DemoServers> {
+export async function startServers() {
   const calendarServer = createDemoServer({
     name: "calendar",
     era: "legacy",
@@ -111,11 +95,14 @@ export async function startServers(): Promise<DemoServers> {
       broken: { command: process.execPath, args: [BROKEN_SCRIPT] },
       missing: { command: "no-such-mcp-server" },
     },
+    /** Streamable HTTP up to 2025-11-25, with sessions. */
     calendar,
+    /** Streamable HTTP of 2026-07-28, without sessions. */
     units,
     relay,
     weather,
     vault,
+    /** Number of protocol probes sent to `calendar` and `units`. */
     get probeCount() {
       return probeCount;
     },
@@ -123,19 +110,7 @@ export async function startServers(): Promise<DemoServers> {
   };
 }
 
-export interface WeatherServers {
-  /** The second is the fallback of the first. */
-  readonly mcpServers: Readonly<Record<"weather" | "weather_eu", HttpServerEntry>>;
-  /** Number of `tools/list` requests to both. */
-  readonly listCount: number;
-  /** Rejects the next call to either with HTTP 503 and `Retry-After: 1`. */
-  rejectNextCall(): void;
-  /** Stops the first server. */
-  stop(): Promise<void>;
-  /** Starts it again, on the same port. */
-  start(): Promise<void>;
-  close(): Promise<void>;
-}
+export type WeatherServers = Awaited<ReturnType<typeof startWeather>>;
 
 const makeServer = (name: string): TestServer =>
   createDemoServer({
@@ -144,14 +119,15 @@ const makeServer = (name: string): TestServer =>
       forecast: {
         description: "Returns tomorrow's weather of a city",
         annotations: { readOnlyHint: true },
-        inputSchema: { type: "object", properties: { city: { type: "string" } }, required: ["city"] },
+        inputSchema: takes({ city: text }),
         handler: ({ city }) => `Rain in ${String(city)}`,
       },
       delete_station: { description: "Deletes a weather station", handler: () => "gone" },
     },
   });
 
-async function startWeather(): Promise<WeatherServers> {
+/** Two servers with the same tools. The second is the fallback of the first. */
+async function startWeather() {
   const primary = makeServer("weather");
   const backup = makeServer("weather-eu");
   let listCount = 0;
@@ -170,22 +146,24 @@ async function startWeather(): Promise<WeatherServers> {
   let running: TestHttpServer | undefined = first;
   return {
     mcpServers: { weather: { url, fallback: "weather_eu" }, weather_eu: entry },
+    /** Number of `tools/list` requests to both. */
     get listCount() {
       return listCount;
     },
+    /** Rejects the next call to either with HTTP 503 and `Retry-After: 1`. */
     rejectNextCall() {
       rejections = 1;
     },
+    /** Stops the first server. */
     async stop() {
       await running?.close();
       running = undefined;
     },
+    /** Starts it again, on the same port. */
     async start() {
       running ??= await primary.http({ intercept, port: Number(new URL(url).port) });
     },
-    async close() {
-      await close();
-    },
+    close,
   };
 }
 

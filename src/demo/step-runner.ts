@@ -60,19 +60,13 @@ export interface StepReport {
 }
 
 /** The return value of a step. */
-export interface StepOutcome<Value> {
+export interface StepOutcome<Value = never> {
   readonly value?: Value | undefined;
   readonly details: readonly string[];
 }
 
 /** Shows lines under the step's title while it runs. */
 export type ShowProgress = (lines: readonly string[]) => void;
-
-interface Step<Value> {
-  readonly id: string;
-  readonly title: string;
-  run(show: ShowProgress): Promise<StepOutcome<Value>>;
-}
 
 /** Fails the step that calls it. */
 export function check(condition: boolean, message: string): asserts condition {
@@ -95,13 +89,17 @@ export class StepRunner {
     try {
       await run();
     } catch (error) {
-      this.#screen.print([this.#screen.paint("bad", error instanceof Error ? error.message : String(error))]);
+      this.#screen.print([this.#screen.paint("bad", errorText(error))]);
     }
     this.pausedMs += performance.now() - startedAt;
   }
 
   /** Runs a step. Resolves with undefined if it failed or has no value. Never rejects. */
-  async run<Value>({ id, title, run }: Step<Value>): Promise<Value | undefined> {
+  async run<Value>(
+    id: string,
+    title: string,
+    run: (show: ShowProgress) => Promise<StepOutcome<Value>>,
+  ): Promise<Value | undefined> {
     const startedAt = performance.now();
     const show: ShowProgress = (lines) =>
       this.#screen.draw([this.#screen.paint("busy", `… ${title}`), ...indent(lines)]);
@@ -111,8 +109,7 @@ export class StepRunner {
       this.#report({ id, title, ok: true, ms: since(startedAt), details });
       return value;
     } catch (error) {
-      const message = error instanceof Error ? error.message : String(error);
-      this.#report({ id, title, ok: false, ms: since(startedAt), details: [], error: message });
+      this.#report({ id, title, ok: false, ms: since(startedAt), details: [], error: errorText(error) });
       return undefined;
     }
   }
@@ -130,5 +127,7 @@ export class StepRunner {
 
 const indent = (lines: readonly string[]): string[] =>
   lines.map((line) => (line === "" ? "" : `    ${line}`));
+
+const errorText = (error: unknown): string => (error instanceof Error ? error.message : String(error));
 
 const since = (startedAt: number): number => Math.round(performance.now() - startedAt);

@@ -1,19 +1,14 @@
 /** A server that requires a login. */
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import type { TestHttpServer } from "../testing/index.js";
 import { listenOnLoopback, sendWebResponse, toWebRequest } from "../testing/local-http.js";
 import { allOrNone, createDemoServer } from "./create-demo-server.js";
 
-export interface VaultServer {
-  readonly server: TestHttpServer;
-  readonly authorization: AuthorizationServer;
-  close(): Promise<void>;
-}
-
 const METADATA_PATH = "/.well-known/oauth-protected-resource";
 
-export async function startVault(): Promise<VaultServer> {
+export type VaultServer = Awaited<ReturnType<typeof startVault>>;
+
+export async function startVault() {
   const authorization = await startAuthorizationServer();
   const vault = createDemoServer({
     name: "vault",
@@ -46,18 +41,6 @@ export async function startVault(): Promise<VaultServer> {
   return { server, authorization, close };
 }
 
-interface AuthorizationServer {
-  readonly issuer: string;
-  /** Number of token requests so far. */
-  readonly tokenRequests: number;
-  /** Number of logins so far. */
-  readonly logins: number;
-  isValid(token: string | undefined): boolean;
-  /** Makes all access tokens invalid. */
-  expireTokens(): void;
-  close(): Promise<void>;
-}
-
 interface Grant {
   readonly challenge: string;
   readonly redirectUri: string;
@@ -66,11 +49,12 @@ interface Grant {
 const json = (body: unknown, status = 200) =>
   Response.json(body, { status, headers: { "cache-control": "no-store" } });
 
-async function startAuthorizationServer(): Promise<AuthorizationServer> {
+async function startAuthorizationServer() {
   const codes = new Map<string, Grant>();
   const accessTokens = new Set<string>();
   const refreshTokens = new Set<string>();
-  const counts = { tokenRequests: 0, logins: 0 };
+  /** Requests so far. */
+  const counts = { tokens: 0, logins: 0 };
   let issuer = "";
 
   function authorize({ searchParams }: URL): Response {
@@ -101,7 +85,7 @@ async function startAuthorizationServer(): Promise<AuthorizationServer> {
   }
 
   async function token(request: Request): Promise<Response> {
-    counts.tokenRequests += 1;
+    counts.tokens += 1;
     if (!mayHaveTokens(new URLSearchParams(await request.text())))
       return json({ error: "invalid_grant" }, 400);
     const [access, refresh] = [randomUUID(), randomUUID()];
@@ -146,13 +130,9 @@ async function startAuthorizationServer(): Promise<AuthorizationServer> {
   issuer = `http://${listening.address}`;
   return {
     issuer,
-    get tokenRequests() {
-      return counts.tokenRequests;
-    },
-    get logins() {
-      return counts.logins;
-    },
-    isValid: (given) => given !== undefined && accessTokens.has(given),
+    counts,
+    isValid: (given: string | undefined): boolean => given !== undefined && accessTokens.has(given),
+    /** Makes all access tokens invalid. */
     expireTokens: () => accessTokens.clear(),
     close: () => listening.close(),
   };

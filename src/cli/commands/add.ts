@@ -16,8 +16,8 @@ import type { InputValue, RegistryInput } from "../../registry/input-resolver.js
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
 import { isRecord } from "../../util/is-record.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
-import { flag, PROJECT, REGISTRY, REPLACE, text, texts } from "../command-options.js";
-import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "../errors.js";
+import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
+import { CliError, EXIT, errorDocument, exitCodeOf, shellWord, usageError } from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
@@ -55,15 +55,10 @@ export const addCommand: CommandSpec = {
       "mcpb",
     ]),
     registry: REGISTRY,
-    header: texts("<name: value>", "HTTP header for a URL"),
+    header: HEADER,
     env: texts("<name=value>", "Environment variable for a command"),
     cwd: text("<dir>", "Working directory of a command"),
-    transport: text("<kind>", "Transport for a URL (detected automatically)", [
-      "http",
-      "sse",
-      "websocket",
-      "auto",
-    ]),
+    transport: TRANSPORT,
     project: PROJECT,
     replace: REPLACE,
     "no-check": flag("Do not connect to the new server"),
@@ -167,10 +162,7 @@ type ServerCheck = Awaited<ReturnType<typeof checkServers>>[number];
 async function checkServers(names: readonly string[], context: CommandContext) {
   return context.progress(`Connecting to ${names.join(", ")}`, async () => {
     const { toolport } = await context.openPort({ servers: names });
-    const { servers } = await toolport.connect({
-      servers: names,
-      ...context.callOptions,
-    });
+    const { servers } = await toolport.connect({ servers: names, ...context.callOptions });
     return Object.entries(servers).map(([name, { state, toolCount, ms, error }]) => ({
       name,
       state,
@@ -186,9 +178,9 @@ async function checkServers(names: readonly string[], context: CommandContext) {
 export function readTyped(context: CommandContext): Addition {
   const { words, passthrough } = context;
   const [name, address] = words;
-  if (name === undefined) throw usage("name is missing: a name for the server");
+  if (name === undefined) throw usageError("add", "name is missing: a name for the server");
   if (passthrough.length > 0 && address !== undefined)
-    throw usage(`A server has a URL or a command, not both: ${address}`);
+    throw usageError("add", `A server has a URL or a command, not both: ${address}`);
   const entry = passthrough.length > 0 ? typedCommand(context) : typedUrl(context);
   return { name, entry, shown: entry, needsConsent: false, warnings: [], notes: notesOn(entry, passthrough) };
 }
@@ -212,7 +204,7 @@ const RELATIVE = /^(--?[\w-]+=)?(\.{1,2}(?:[\\/].*)?)$/;
 function typedUrl(context: CommandContext): Record<string, unknown> {
   const [name = "", address] = context.words;
   if (address === undefined) {
-    if (!isAddress(name)) throw usage(`${name} needs a URL, or -- and a command`);
+    if (!isAddress(name)) throw usageError("add", `${name} needs a URL, or -- and a command`);
     throw new CliError(
       "name is missing: a name for the server",
       `toolport add ${nameFromUrl(name)} ${shellWord(name)}`,
@@ -237,18 +229,10 @@ function typedCommand(context: CommandContext): Record<string, unknown> {
   const isProject = context.flag("project");
   // The configuration file is in another directory, so relative paths need a working directory.
   const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
-  const isRelative = args.some((arg) => RELATIVE.test(arg));
+  const needsFolder = namesFiles || (isProject && args.some((arg) => RELATIVE.test(arg)));
   const base = given === undefined ? cwd : resolve(cwd, given);
-  const folder =
-    given !== undefined
-      ? base
-      : isProject
-        ? namesFiles || isRelative
-          ? "."
-          : undefined
-        : namesFiles
-          ? cwd
-          : undefined;
+  const ownFolder = needsFolder ? (isProject ? "." : cwd) : undefined;
+  const folder = given === undefined ? ownFolder : base;
   // The user's file is used from any folder, so its paths are absolute.
   const stored = isProject
     ? args
@@ -263,8 +247,6 @@ function typedCommand(context: CommandContext): Record<string, unknown> {
 
 /** A variable may contain the whole URL. */
 const isAddress = (text: string): boolean => /^(?:https?|wss?):\/\//i.test(text) || /^\$\{[^}]+\}/.test(text);
-
-const usage = (message: string): CliError => new CliError(message, "toolport add --help");
 
 /** Name of the text in messages. */
 const PASTED = "(the given JSON)";
@@ -355,24 +337,24 @@ export async function readFromRegistry(wanted: string, context: CommandContext):
 
 function questionFor({ name, description, choices, placeholder, problem }: RegistryInput): string {
   const parts = [
-    ...(description === undefined ? [] : [description]),
-    ...(choices === undefined ? [] : [`one of ${choices.join(", ")}`]),
-    ...(placeholder === undefined ? [] : [`such as ${placeholder}`]),
-    ...(problem === undefined ? [] : [`it ${problem}`]),
-  ];
+    description,
+    choices && `one of ${choices.join(", ")}`,
+    placeholder && `such as ${placeholder}`,
+    problem && `it ${problem}`,
+  ].filter((part) => part !== undefined);
   return plainLine(parts.length === 0 ? name : `${name} (${parts.join("; ")})`);
 }
 
 function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
   const needs = missing.map((input) => `\n  - ${questionFor(input)}${input.isSecret ? " [secret]" : ""}`);
   const given = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
-  return new CliError(
-    missing.length > 0
-      ? `${wanted} requires these inputs:${needs.join("")}`
-      : `${wanted} cannot be added: ${plainLine(reason ?? "")}`,
-    missing.length > 0
-      ? `toolport add --from-registry ${shellWord(wanted)} ${given}`
-      : `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`,
-    { code: missing.length > 0 ? "MISSING_INPUTS" : "NOT_USABLE", exitCode: EXIT.configuration },
-  );
+  const { configuration: exitCode } = EXIT;
+  if (missing.length === 0) {
+    const next = `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`;
+    const message = `${wanted} cannot be added: ${plainLine(reason ?? "")}`;
+    return new CliError(message, next, { code: "NOT_USABLE", exitCode });
+  }
+  const next = `toolport add --from-registry ${shellWord(wanted)} ${given}`;
+  const message = `${wanted} requires these inputs:${needs.join("")}`;
+  return new CliError(message, next, { code: "MISSING_INPUTS", exitCode });
 }

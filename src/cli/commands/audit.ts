@@ -9,7 +9,7 @@ import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
-import { plainLine } from "../plain-text.js";
+import { plainLine, plural } from "../plain-text.js";
 
 export const auditCommand: CommandSpec = {
   name: "audit",
@@ -122,9 +122,7 @@ function show(report: AuditReport, log: AuditLog, context: CommandContext): void
     context.info(`The ${lines} lines before it are as they were written`);
     return;
   }
-  context.print(
-    `${lines} lines in ${chains === 1 ? "1 chain" : `${chains} chains`} are as they were written`,
-  );
+  context.print(`${lines} lines in ${plural(chains, "chain")} are as they were written`);
   if (openChains > 0) context.info(`${openChains} chains have no end: the gateway runs, or it was killed`);
   if (cutLines > 0) context.info(`${cutLines} lines were cut off when a gateway was killed`);
   if (lostRequests > 0) context.warn(`${lostRequests} requests could not be written; the log counts them`);

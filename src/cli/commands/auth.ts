@@ -95,10 +95,7 @@ async function open(server: string, callbackUrl: string, context: CommandContext
 }
 
 /** A manually registered client may have only one redirect URL. Only servers with a URL have logins. */
-async function readLogin(
-  server: string,
-  context: CommandContext,
-): Promise<{ redirectUrl: string | undefined; hasLogin: boolean }> {
+async function readLogin(server: string, context: CommandContext) {
   const { config, leftOut } = await context.loadServers([server]);
   throwIfLeftOut(leftOut, server);
   const entry = config.mcpServers[server] as { oauth?: { redirectUrl?: string | URL } | false } | undefined;
@@ -109,15 +106,8 @@ async function readLogin(
 function loginPage(report: ServerReport, server: string): string {
   if (report.state === "ready") throw new AlreadyLoggedIn(report);
   if (report.authUrl !== undefined) return report.authUrl;
-  throw (
-    report.error ??
-    new AuthError({
-      code: "AUTH_FAILED",
-      server,
-      what: "The server provides no login page",
-      outcome: "unsent",
-    })
-  );
+  const what = "The server provides no login page";
+  throw report.error ?? new AuthError({ code: "AUTH_FAILED", server, what, outcome: "unsent" });
 }
 
 function showPage(url: string, server: string, context: CommandContext): void {

@@ -20,7 +20,7 @@ import {
   TYPED_OPTIONS,
   text,
 } from "../command-options.js";
-import { openTool, requireTool } from "../connect-servers.js";
+import { requireTool, serversNamed } from "../connect-servers.js";
 import { CliError, shellWord } from "../errors.js";
 import {
   principalOf,
@@ -72,13 +72,21 @@ export const runCall: RunCommand = async (context) => {
   const { selector } = expression ?? { selector: first };
   const wish = readSuspend(context);
   if (wish !== undefined) requireState(await context.openStore(), context);
-  const base = await readBase(context);
-  const principal = principalOf(context);
-  const { opened, server } = await openTool(context, selector, {
+  const shown = shellWord(first || "server.tool");
+  const next = `toolport call ${shown} --args '{"key":"value"}'`;
+  const base = await readObject(context, "args", new CliError("--args requires a JSON object", next));
+  const record = await recording(context);
+  let server: string | undefined;
+  const opened = await context.openPort({
     options: { ...wish?.options },
-    isSpecial: wish !== undefined || context.text("record") !== undefined,
-    principal,
-    ...(await recording(context)),
+    isSpecial: wish !== undefined || record !== undefined,
+    principal: principalOf(context),
+    servers: (names) => {
+      const found = serversNamed(selector, names, context);
+      [server] = found ?? [];
+      return found;
+    },
+    changeEntry: (entry, name) => (name === server && record !== undefined ? record(entry) : entry),
   });
   const tool = await findTool(context, opened, { server, selector, wish });
   const args = readArguments(
@@ -125,24 +133,16 @@ async function findTool(
   }
 }
 
-/** Reads `--args`: JSON, or `-` for stdin. */
-async function readBase(context: CommandContext): Promise<Record<string, unknown>> {
-  const args = await readObject(context, "args");
-  if (args !== null) return args ?? {};
-  throw new CliError(
-    "--args requires a JSON object",
-    `toolport call ${shellWord(context.words[0] ?? "server.tool")} --args '{"key":"value"}'`,
-  );
-}
-
 /** `--record`: records all messages in a file, which a test can replay without the server. */
-async function recording(context: CommandContext): Promise<{ change?: (entry: ServerEntry) => ServerEntry }> {
+async function recording(
+  context: CommandContext,
+): Promise<((entry: ServerEntry) => ServerEntry) | undefined> {
   const file = context.text("record");
-  if (file === undefined) return {};
+  if (file === undefined) return undefined;
   const { recordServer } = await import("../../testing/record-server.js");
   const path = resolve(context.cwd, file);
   const onError = (error: Error) => context.warn(`The recording stopped: ${error.message}`);
-  return { change: (entry) => recordServer(entry, path, { onError }) };
+  return (entry) => recordServer(entry, path, { onError });
 }
 
 /** Calls the tool, and shows its progress. */

@@ -1,42 +1,33 @@
 /** `toolport remove`, `enable` and `disable`: change servers in Toolport's own files, never in files of other programs. */
 import { saveOwnConfig } from "../../node/save-own-config.js";
-import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
-import { findOwnFile } from "../load-servers.js";
-
-export const removeCommand: CommandSpec = {
-  name: "remove",
-  summary: "Remove servers from Toolport's own files",
-  group: "servers",
-  positionals: [SERVERS],
-  options: { project: PROJECT },
-  examples: [["toolport remove weather", "files of other programs are never changed"]],
-  load: async () => (await import("./change-servers.js")).changeServers("remove"),
-};
-
-export const enableCommand: CommandSpec = {
-  name: "enable",
-  summary: "Enable servers again",
-  group: "servers",
-  positionals: [SERVERS],
-  options: { project: PROJECT },
-  examples: [["toolport enable weather", "use it again"]],
-  load: async () => (await import("./change-servers.js")).changeServers("enable"),
-};
-
-export const disableCommand: CommandSpec = {
-  name: "disable",
-  summary: "Disable servers without removing them",
-  group: "servers",
-  positionals: [SERVERS],
-  options: { project: PROJECT },
-  examples: [["toolport disable weather", "keep it in the file, but do not use it"]],
-  load: async () => (await import("./change-servers.js")).changeServers("disable"),
-};
+import { findOwnFile, savedNames, unknownServer } from "../load-servers.js";
 
 type ServerChange = "remove" | "enable" | "disable";
+
+const changeCommand = (name: ServerChange, summary: string, example: string): CommandSpec => ({
+  name,
+  summary,
+  group: "servers",
+  positionals: [SERVERS],
+  options: { project: PROJECT },
+  examples: [[`toolport ${name} weather`, example]],
+  load: async () => (await import("./change-servers.js")).changeServers(name),
+});
+
+export const removeCommand = changeCommand(
+  "remove",
+  "Remove servers from Toolport's own files",
+  "files of other programs are never changed",
+);
+export const enableCommand = changeCommand("enable", "Enable servers again", "use it again");
+export const disableCommand = changeCommand(
+  "disable",
+  "Disable servers without removing them",
+  "keep it in the file, but do not use it",
+);
 
 const DONE: Readonly<Record<ServerChange, readonly [verb: string, preposition: string]>> = {
   remove: ["Removed", "from"],
@@ -71,9 +62,7 @@ async function isSaved(name: string, context: CommandContext): Promise<boolean> 
   const { servers } = await context.readServers();
   if (servers.has(name)) return false;
   const { store } = await context.openStore();
-  return (await store.list(`servers//${encodeURIComponent(name)}`)).includes(
-    `servers//${encodeURIComponent(name)}`,
-  );
+  return (await savedNames(store)).includes(name);
 }
 
 /** The error of a server that is not in a file of Toolport; it says where the server is and what to do. */
@@ -88,10 +77,5 @@ async function throwNotOwn(name: string, context: CommandContext, change: Server
       { code: "FOREIGN_FILE", exitCode: EXIT.configuration },
     );
   }
-  const [close] = suggest(name, [...servers.keys()], 1);
-  throw new CliError(
-    `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
-    close === undefined ? "toolport list" : `toolport ${change} ${shellWord(close)}`,
-    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration },
-  );
+  throw unknownServer(name, [...servers.keys()], { issues: [], command: change });
 }

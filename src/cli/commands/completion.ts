@@ -4,7 +4,15 @@ import { PublicLists } from "../../catalog/public-lists.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
 import { isRecord } from "../../util/is-record.js";
-import type { CommandContext, CommandSpec, Completes, OptionSpec, RunCommand } from "../command.js";
+import { propertiesOf } from "../call-arguments.js";
+import type {
+  CommandContext,
+  CommandSpec,
+  Completes,
+  OptionSpec,
+  OptionSpecs,
+  RunCommand,
+} from "../command.js";
 import { GLOBAL_OPTIONS } from "../command-options.js";
 import { serversOf } from "../connect-servers.js";
 import { EXIT } from "../errors.js";
@@ -118,6 +126,10 @@ export interface Candidate {
   readonly meaning: string;
 }
 
+/** Candidates without a description. */
+export const plainCandidates = (values: readonly string[]): Candidate[] =>
+  values.map((value) => ({ value, meaning: "" }));
+
 /** Looks up names in the configuration files and saved lists. Called at most once per line. */
 export type LookUp = (kind: Completes, words: readonly string[]) => Promise<readonly Candidate[]>;
 
@@ -165,7 +177,7 @@ function readBefore(before: readonly string[], commands: readonly CommandSpec[])
       openOption = undefined;
       continue;
     }
-    const specs: Readonly<Record<string, OptionSpec>> = { ...GLOBAL_OPTIONS, ...command?.options };
+    const specs: OptionSpecs = { ...GLOBAL_OPTIONS, ...command?.options };
     const found = Object.entries(specs).find(
       ([name, { short }]) => word === `--${name}` || word === `-${short}`,
     );
@@ -186,12 +198,12 @@ async function optionValues(
   lookUp: LookUp,
   words: readonly string[],
 ): Promise<readonly Candidate[]> {
-  if (choices !== undefined) return choices.map((value) => ({ value, meaning: "" }));
+  if (choices !== undefined) return plainCandidates(choices);
   if (name === "from") return Object.keys(PROGRAMS).map((value) => ({ value, meaning: "its files" }));
   return name === "server" ? lookUp("server", words) : [];
 }
 
-const optionNames = (specs: Readonly<Record<string, OptionSpec>>, before: readonly string[]): Candidate[] =>
+const optionNames = (specs: OptionSpecs, before: readonly string[]): Candidate[] =>
   Object.entries(specs)
     .filter(([name, { multiple }]) => multiple === true || !before.includes(`--${name}`))
     .map(([name, { summary }]) => ({ value: `--${name}`, meaning: summary }));
@@ -209,7 +221,7 @@ async function positionalValues(
   const last = positionals.at(-1);
   const spec = positionals[words.length] ?? (last?.rest === true ? last : undefined);
   if (spec === undefined) return [];
-  if (spec.choices !== undefined) return spec.choices.map((value) => ({ value, meaning: "" }));
+  if (spec.choices !== undefined) return plainCandidates(spec.choices);
   if (spec.completes === "none" || spec.completes === "file") return [];
   const found = await lookUp(spec.completes, words);
   // Do not offer a value twice.
@@ -224,7 +236,7 @@ const MAX_VALUES = 12;
  * be offered: the others would look like all of them, and a single one would be filled in.
  */
 export function argumentCandidates(schema: unknown, given: readonly string[]): Candidate[] {
-  const properties = isRecord(schema) && isRecord(schema["properties"]) ? schema["properties"] : {};
+  const properties = isRecord(schema) ? propertiesOf(schema) : {};
   const used = new Set(given.map((word) => word.replace(/:?=.*$/s, "")));
   return Object.entries(properties).flatMap(([name, property]): Candidate[] => {
     if (used.has(name)) return [];
@@ -251,7 +263,7 @@ export const createLookUp =
     const all = [...written.servers.keys()];
     const [selector = ""] = words;
     const names =
-      kind === "tool" ? all : kind === "argument" ? (serversOf(selector)(all) ?? []) : words.slice(0, 1);
+      kind === "tool" ? all : kind === "argument" ? (serversOf(selector, all) ?? []) : words.slice(0, 1);
     const { mcpServers } = (await context.loadServers(names, { mayAsk: false })).config;
     const configs = names.flatMap((name) =>
       Object.hasOwn(mcpServers, name) ? [parseServerEntry(name, mcpServers[name])] : [],

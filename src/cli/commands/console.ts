@@ -1,6 +1,7 @@
 /** `toolport console`: serves a local web page that shows the servers, until Ctrl-C. `toolport demo`: the same with servers of its own. */
 
-import { createServer } from "node:net";
+import { once } from "node:events";
+import { type AddressInfo, createServer } from "node:net";
 import { createConsoleAnswers } from "../../console/server-questions.js";
 import { CALLBACK_PATH, startConsole } from "../../console/start-console.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
@@ -95,12 +96,9 @@ function readPort(context: CommandContext): number {
 }
 
 async function findFreePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", reject);
-    server.listen(0, HOST, resolve);
-  });
-  const address = server.address();
+  const server = createServer().listen(0, HOST);
+  await once(server, "listening");
+  const { port } = server.address() as AddressInfo;
   await new Promise((resolve) => server.close(resolve));
-  return typeof address === "object" && address !== null ? address.port : 0;
+  return port;
 }

@@ -1,13 +1,11 @@
 /** `toolport doctor`: checks files, servers, logins and state, and prints what to do. */
 import { parseServerEntry } from "../../config/parse-servers.js";
-import type { ServerConfig } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenServers } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { unknownServer } from "../connect-servers.js";
 import { checkConnections } from "../doctor/check-catalog.js";
 import {
   checkConfig,
@@ -21,6 +19,7 @@ import {
 } from "../doctor/check-machine.js";
 import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
 import { CliError, EXIT, exitCodeOf, nextCommand } from "../errors.js";
+import { unknownServer } from "../load-servers.js";
 import { type Colour, plainLine, plainText, plural } from "../plain-text.js";
 
 export const doctorCommand: CommandSpec = {
@@ -76,11 +75,8 @@ export const runDoctor: RunCommand = async (context) => {
 
 function byServer(findings: readonly Finding[]): Map<string | undefined, Finding[]> {
   const groups = new Map<string | undefined, Finding[]>();
-  for (const finding of findings) {
-    const group = groups.get(finding.server) ?? [];
-    group.push(finding);
-    groups.set(finding.server, group);
-  }
+  for (const finding of findings)
+    groups.set(finding.server, [...(groups.get(finding.server) ?? []), finding]);
   return groups;
 }
 
@@ -183,15 +179,12 @@ async function checkServer(
   }
 }
 
-const isEnabled = (config: LoadedConfig) => (name: string) =>
-  (parseServerEntry(name, config.mcpServers[name]) as ServerConfig).enabled;
-
 async function connect(
   names: readonly string[],
   config: LoadedConfig,
   context: CommandContext,
 ): Promise<Finding[]> {
-  const enabled = names.filter(isEnabled(config));
+  const enabled = names.filter((name) => parseServerEntry(name, config.mcpServers[name]).enabled);
   if (enabled.length === 0) return [];
   try {
     return await checkConnections(await context.openPort({ servers: enabled }), enabled, context);

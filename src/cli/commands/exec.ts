@@ -2,7 +2,13 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { CodeLimits, CodeMode, CodeOutcome, CodeSuspended } from "../../code/code-mode.js";
+import type {
+  CodeLimits,
+  CodeMode,
+  CodeOutcome,
+  CodeSuspended,
+  ExecuteOptions,
+} from "../../code/code-mode.js";
 import { createCodeMode } from "../../code/create-code-mode.js";
 import { toSuspendedProgram } from "../../code/suspend/program-record.js";
 import { ProgramRecords } from "../../code/suspend/program-records.js";
@@ -51,10 +57,8 @@ export const runExec: RunCommand = async (context) => {
     servers: context.texts("server"),
     options: { ...elicitOnTerminal(context), ...wish?.options },
   });
-  const outcome = await run(context, path, (options) =>
-    code.execute(source, { ...options, limits, ...(wish !== undefined && { suspend: wish.suspend }) }),
-  );
-  return finish(outcome, context);
+  const options = { ...runOptions(context), limits, ...(wish && { suspend: wish.suspend }) };
+  return finish(await context.progress(path, () => code.execute(source, options)), context);
 };
 
 /** The program with this token, while it waits for a person. */
@@ -81,10 +85,9 @@ export async function resumeProgram(
       ...(approval !== undefined && { approve: { when: approval } }),
     },
   });
-  const outcome = await run(context, "program", (options) =>
-    code.resume(token, { ...decision, answeredBy: answeredByOf(context) }, options),
-  );
-  return finish(outcome, context);
+  const answer = { ...decision, answeredBy: answeredByOf(context) };
+  const resume = () => code.resume(token, answer, runOptions(context));
+  return finish(await context.progress("program", resume), context);
 }
 
 async function openCode(context: CommandContext, options: OpenPortOptions): Promise<CodeMode> {
@@ -122,21 +125,10 @@ function readLimits(context: CommandContext): CodeLimits {
 }
 
 /** Shows the program's console and its calls while it runs. */
-function run(
-  context: CommandContext,
-  title: string,
-  start: (options: {
-    signal: AbortSignal;
-    onProgress: (report: { message?: string | undefined }) => void;
-  }) => Promise<CodeOutcome>,
-): Promise<CodeOutcome> {
-  return context.progress(title, () =>
-    start({
-      signal: context.signal,
-      onProgress: ({ message = "" }) => context.info(oneLine(message, MAX_SHOWN), "dim"),
-    }),
-  );
-}
+const runOptions = (context: CommandContext): Pick<ExecuteOptions, "signal" | "onProgress"> => ({
+  signal: context.signal,
+  onProgress: ({ message = "" }) => context.info(oneLine(message, MAX_SHOWN), "dim"),
+});
 
 function finish(outcome: CodeOutcome, context: CommandContext): number {
   if (isSuspended(outcome)) return showSuspended(outcome, context);

@@ -8,8 +8,8 @@ import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, SERVERS, text } from "../command-options.js";
-import { unknownServer } from "../connect-servers.js";
 import { CliError, EXIT } from "../errors.js";
+import { unknownServer } from "../load-servers.js";
 import { plural } from "../plain-text.js";
 
 export const exportCommand: CommandSpec = {
@@ -46,14 +46,8 @@ export const runExport: RunCommand = async (context) => {
   if (file !== undefined) await write(file, text, { isPrivate: keepsSecrets, context });
   if (context.form === "json") {
     const config: unknown = JSON.parse(text);
-    context.printJson({
-      format,
-      file: file ?? null,
-      servers: Object.keys(servers),
-      config,
-      variables,
-      warnings,
-    });
+    const names = Object.keys(servers);
+    context.printJson({ format, file: file ?? null, servers: names, config, variables, warnings });
     return EXIT.ok;
   }
   if (file === undefined) context.print(text.trimEnd());
@@ -83,12 +77,10 @@ async function chooseServers(
     if (!Object.hasOwn(mcpServers, name)) throw unknownServer(name, all, config);
   }
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
-  if (Object.keys(mcpServers).length > 0)
+  const entries = Object.entries(mcpServers);
+  if (entries.length > 0)
     return Object.fromEntries(
-      Object.entries(mcpServers).map(([name, entry]) => [
-        name,
-        withoutOwnFolder(entry, written.servers.get(name)!),
-      ]),
+      entries.map(([name, entry]) => [name, withoutOwnFolder(entry, written.servers.get(name)!)]),
     );
   throw new CliError("There are no servers to export", "toolport add <name> <url>", {
     code: "NO_SERVERS",

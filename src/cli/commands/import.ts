@@ -1,21 +1,18 @@
 /** `toolport import`: copies servers of other programs into one of Toolport's own files. */
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import { valueAt } from "../../config/config-document.js";
 import type { ConfigIssue } from "../../errors/config-error.js";
 import { findConfigs } from "../../node/config-locations.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
 import { type CheckedServer, checkWritten } from "../../node/expand-server.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
-import { readDocument } from "../../node/read-document.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
-import { isRecord } from "../../util/is-record.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
-import { describeEntry, ownFileFor } from "../load-servers.js";
+import { describeEntry, entriesOf, ownFileFor } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 
 export const importCommand: CommandSpec = {
@@ -43,8 +40,18 @@ export const runImport: RunCommand = async (context) => {
   const mayReplace = context.flag("replace");
   const coming = wanted.filter(({ state }) => state === "new" || (state === "taken" && mayReplace));
   const isDryRun = context.flag("dry-run");
+  const count = plural(coming.length, "server");
   for (const note of notes) context.warn(note);
-  if (context.form !== "json") reportFound(wanted, mayReplace, context);
+  if (context.form !== "json" && wanted.length > 0) {
+    const rows = wanted.map(({ name, kind, file, line, entry, state }) => [
+      name,
+      mayReplace && state === "taken" ? "replaced" : STATES[state],
+      kind,
+      describeEntry(entry).command,
+      `${file}:${line}`,
+    ]);
+    context.printRows(["SERVER", "STATE", "PROGRAM", "RUNS OR CALLS", "FROM"], rows);
+  }
   if (!isDryRun && coming.length > 0) {
     const chosen = context.texts("from").flatMap((program) => ["--from", program]);
     const next = ["toolport import", ...[...context.words, ...chosen].map(shellWord), "--yes"].join(" ");
@@ -56,7 +63,10 @@ export const runImport: RunCommand = async (context) => {
     const imported = coming.map(toRow);
     const left = wanted.filter((candidate) => !coming.includes(candidate)).map(toRow);
     context.printJson({ file: target, isDryRun, imported, left, files, notes });
-  } else reportEnd({ found: wanted.length, coming, isDryRun, target }, context);
+  } else if (wanted.length === 0) context.info("No servers of other programs were found", "yellow");
+  else if (coming.length === 0) context.info("There is nothing new to import");
+  else if (isDryRun) context.info(`${count} would be written to ${target}. Nothing was changed`);
+  else context.info(`Wrote ${count} to ${target}. Next: toolport doctor`, "green");
   return EXIT.ok;
 };
 
@@ -77,22 +87,6 @@ const STATES: Readonly<Record<ImportCandidate["state"], string>> = {
   taken: "name taken (--replace)",
 };
 
-function reportFound(
-  candidates: readonly ImportCandidate[],
-  mayReplace: boolean,
-  context: CommandContext,
-): void {
-  if (candidates.length === 0) return;
-  const rows = candidates.map(({ name, kind, file, line, entry, state }) => [
-    name,
-    mayReplace && state === "taken" ? "replaced" : STATES[state],
-    kind,
-    describeEntry(entry).command,
-    `${file}:${line}`,
-  ]);
-  context.printRows(["SERVER", "STATE", "PROGRAM", "RUNS OR CALLS", "FROM"], rows);
-}
-
 /** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */
 async function agree(
   coming: readonly ImportCandidate[],
@@ -110,22 +104,6 @@ async function agree(
 
 function toRow({ name, kind, file, line, state, entry }: ImportCandidate) {
   return { name, program: kind, file, line, state, command: describeEntry(entry).command };
-}
-
-function reportEnd(
-  {
-    found,
-    coming,
-    isDryRun,
-    target,
-  }: { found: number; coming: readonly ImportCandidate[]; isDryRun: boolean; target: string },
-  context: CommandContext,
-): void {
-  if (found === 0) context.info("No servers of other programs were found", "yellow");
-  else if (coming.length === 0) context.info("There is nothing new to import");
-  else if (isDryRun)
-    context.info(`${plural(coming.length, "server")} would be written to ${target}. Nothing was changed`);
-  else context.info(`Wrote ${plural(coming.length, "server")} to ${target}. Next: toolport doctor`, "green");
 }
 
 /** A server in the file of another program. */
@@ -196,16 +174,6 @@ function unknownProgram(word: string): CliError {
     `Unknown program ${JSON.stringify(word)}${close === undefined ? `. Known: ${Object.keys(PROGRAMS).join(", ")}` : `. Did you mean ${close}?`}`,
     `toolport import --from ${close ?? "claude"}`,
   );
-}
-
-async function entriesOf(file: string): Promise<Readonly<Record<string, unknown>>> {
-  try {
-    const servers = valueAt((await readDocument(file)).root, ["mcpServers"]);
-    return isRecord(servers) ? servers : {};
-  } catch {
-    // The file does not exist yet. If it is unreadable, writing to it reports the error.
-    return {};
-  }
 }
 
 const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));

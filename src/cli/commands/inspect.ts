@@ -86,15 +86,10 @@ type Description = ReturnType<typeof describe>;
 
 function toLines(found: Description, { paint, columns }: CommandContext): string[] {
   const { serverInfo, source, capabilities, instructions } = found;
-  const place =
-    source.file !== undefined
-      ? `${source.file}:${source.line} (${source.kind})`
-      : source.kind === "typed"
-        ? "command line"
-        : "saved state";
+  const place = source.file === undefined ? undefined : `${source.file}:${source.line} (${source.kind})`;
   const facts = [
     ["server", found.server],
-    ["source", place],
+    ["source", place ?? (source.kind === "typed" ? "command line" : "saved state")],
     ["address", found.address],
     ["transport", found.transport],
     ["protocol", `${found.protocolVersion} (${found.era})`],
@@ -107,34 +102,21 @@ function toLines(found: Description, { paint, columns }: CommandContext): string
     plural(found.resourceTemplates.length, "resource template"),
     plural(found.prompts.length, "prompt"),
   ].join(", ");
-  const section = (title: string, lines: readonly string[]) =>
-    lines.length === 0 ? [] : ["", paint("bold", title), ...lines.map((line) => `  ${line}`)];
+  const sections = {
+    Capabilities: Object.entries(capabilities ?? {}).map(
+      ([key, value]) => `${cell(key)} ${plainJson(value)}`,
+    ),
+    Instructions: instructions === null ? [] : plainText(instructions).trim().split("\n"),
+    Tools: found.tools.flatMap((tool) => [cell(signature(tool)), `  ${plainJson(tool.inputSchema)}`]),
+    Resources: found.resources.map(({ uri, name }) => `${cell(uri)}  ${cell(name)}`),
+    Templates: found.resourceTemplates.map(({ uriTemplate, name }) => `${cell(uriTemplate)}  ${cell(name)}`),
+    Prompts: found.prompts.map(({ name }) => cell(name)),
+    "Withheld tools": found.withheldTools.map(({ name, reason }) => cell(`${name}: ${reason}`)),
+  };
   return [
     ...formatPairs(facts, columns),
-    ...section(
-      "Capabilities",
-      Object.entries(capabilities ?? {}).map(([key, value]) => `${cell(key)} ${plainJson(value)}`),
-    ),
-    ...section("Instructions", instructions === null ? [] : plainText(instructions).trim().split("\n")),
-    ...section(
-      "Tools",
-      found.tools.flatMap((tool) => [cell(signature(tool)), `  ${plainJson(tool.inputSchema)}`]),
-    ),
-    ...section(
-      "Resources",
-      found.resources.map(({ uri, name }) => `${cell(uri)}  ${cell(name)}`),
-    ),
-    ...section(
-      "Templates",
-      found.resourceTemplates.map(({ uriTemplate, name }) => `${cell(uriTemplate)}  ${cell(name)}`),
-    ),
-    ...section(
-      "Prompts",
-      found.prompts.map(({ name }) => cell(name)),
-    ),
-    ...section(
-      "Withheld tools",
-      found.withheldTools.map(({ name, reason }) => cell(`${name}: ${reason}`)),
+    ...Object.entries(sections).flatMap(([title, lines]) =>
+      lines.length === 0 ? [] : ["", paint("bold", title), ...lines.map((line) => `  ${line}`)],
     ),
     "",
     counts,

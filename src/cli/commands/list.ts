@@ -44,14 +44,12 @@ export const runList: RunCommand = async (context) => {
   const opened = await context.openPort({ servers: words, onMissingConsent: "leaveOut" });
   const names = servers ?? serversIn(opened);
   // On a terminal, every server is printed as it arrives: a slow one does not delay the others.
-  const table =
-    context.form === "text" && context.columns !== undefined
-      ? createTable(names, opened, context)
-      : undefined;
+  const isStreamed = context.form === "text" && context.columns !== undefined;
+  const printRow = isStreamed ? printTable(names, opened, context) : undefined;
   const arrived = await connectServers(context, opened, {
     names,
     async onOutcome(outcome) {
-      table?.print(outcome, await costOf(outcome, opened, context));
+      printRow?.(outcome, await costOf(outcome, opened, context));
     },
   });
   const outcomes = arrived.sort((a, b) => (a.name < b.name ? -1 : 1));
@@ -60,9 +58,9 @@ export const runList: RunCommand = async (context) => {
   if (context.form === "json") context.printJson(toDocument(outcomes, { ...opened, costs }, context));
   else if (context.form === "raw") for (const { name } of outcomes) context.print(plainLine(name));
   else {
-    if (table === undefined) {
-      const all = createTable(names, opened, context, (name) => formatServerTokens(tokensOf(costs, name)));
-      for (const outcome of outcomes) all.print(outcome, tokensOf(costs, outcome.name));
+    if (!isStreamed) {
+      const print = printTable(names, opened, context, (name) => formatServerTokens(tokensOf(costs, name)));
+      for (const outcome of outcomes) print(outcome, tokensOf(costs, outcome.name));
     }
     for (const outcome of outcomes)
       if (outcome.status !== "disabled" || servers !== undefined) explain(outcome, context);
@@ -134,8 +132,8 @@ const COLUMNS: readonly TableColumn[] = [
   { title: "SOURCE" },
 ];
 
-/** A table that is printed row by row. The widths of its columns do not depend on rows that are still missing. */
-function createTable(
+/** Prints the head of a table, and returns a function that prints one row. The widths of its columns do not depend on rows that are still missing. */
+function printTable(
   names: readonly string[],
   { sources }: OpenedPort,
   context: CommandContext,
@@ -153,25 +151,19 @@ function createTable(
   ];
   const write = (row: readonly string[], isHead: boolean) =>
     context.printPainted(formatRow(COLUMNS, row, { widths, width: context.columns, isHead }));
-  write(
-    COLUMNS.map(({ title }) => title),
-    true,
-  );
-  return {
-    print({ name, status, toolCount, ms }: ServerOutcome, cost: ServerCost): void {
-      const isReady = status === "ok";
-      write(
-        [
-          cell(name),
-          context.paint(COLOURS[status], status),
-          isReady ? String(toolCount) : "",
-          isReady ? formatServerTokens(cost) : "",
-          status === "disabled" ? "" : duration(ms),
-          context.paint("dim", places.get(name) ?? ""),
-        ],
-        false,
-      );
-    },
+  const head = COLUMNS.map(({ title }) => title);
+  write(head, true);
+  return ({ name, status, toolCount, ms }: ServerOutcome, cost: ServerCost): void => {
+    const isReady = status === "ok";
+    const row = [
+      cell(name),
+      context.paint(COLOURS[status], status),
+      isReady ? String(toolCount) : "",
+      isReady ? formatServerTokens(cost) : "",
+      status === "disabled" ? "" : duration(ms),
+      context.paint("dim", places.get(name) ?? ""),
+    ];
+    write(row, false);
   };
 }
 
@@ -201,10 +193,7 @@ function place(origin: ServerOrigin | undefined, cwd: string): string {
   if (file === TYPED_SOURCE) return "command line";
   const near = relative(cwd, file);
   const home = `${homedir()}${sep}`;
-  const short = near.startsWith("..")
-    ? file.startsWith(home)
-      ? `~${sep}${file.slice(home.length)}`
-      : file
-    : near;
+  const far = file.startsWith(home) ? `~${sep}${file.slice(home.length)}` : file;
+  const short = near.startsWith("..") ? far : near;
   return `${short}:${line} (${kind})`;
 }

@@ -6,12 +6,11 @@ import type { Policy, PolicyEffect, PolicyRequest } from "../../serve/index.js";
 import { readPolicy } from "../../serve/policy/read-policy.js";
 import { readUri } from "../../serve/policy/resource-uri.js";
 import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
-import { isRecord } from "../../util/is-record.js";
-import { parseJson } from "../../util/json.js";
+import { readObject } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text, texts } from "../command-options.js";
-import { CliError, EXIT } from "../errors.js";
-import { plainLine } from "../plain-text.js";
+import { CliError, EXIT, usageError } from "../errors.js";
+import { plainLine, plural } from "../plain-text.js";
 
 export const policyCommand: CommandSpec = {
   name: "policy",
@@ -62,7 +61,7 @@ export const runPolicy: RunCommand = async (context) => {
   const policy = await readFileOf(file, context);
   const servers = [...(await context.readServers()).servers.keys()];
   if (action === "check") return check(policy, servers, context);
-  const request = requestOf(context, servers);
+  const request = await requestOf(context, servers);
   if (!servers.includes(request.server))
     context.warn(plainLine(`Your configuration has no server ${request.server}`));
   return decide(policy, request, context);
@@ -86,52 +85,42 @@ function check(policy: Policy, servers: readonly string[], context: CommandConte
   else {
     for (const finding of errors) context.print(plainLine(`error: ${findingText(finding)}`));
     for (const finding of warnings) context.print(plainLine(`warning: ${findingText(finding)}`));
-    if (errors.length === 0)
-      context.print(`${rules} ${rules === 1 ? "rule" : "rules"}: a gateway can start with them`);
+    if (errors.length === 0) context.print(`${plural(rules, "rule")}: a gateway can start with them`);
   }
   return errors.length === 0 ? EXIT.ok : EXIT.configuration;
 }
 
 async function decide(policy: Policy, request: PolicyRequest, context: CommandContext): Promise<number> {
   const decision = await policy.decide(request);
-  const place =
-    decision.rule === undefined ? undefined : policy.source!().locate(["rules", decision.rule - 1]);
+  const { effect, rule = null, reason = null } = decision;
+  const place = rule === null ? undefined : policy.source!().locate(["rules", rule - 1]);
   const read = request.uri === undefined ? undefined : readUri(request.uri);
   const problem = read?.problem;
   if (context.form === "json") {
-    const { effect, rule = null, reason = null } = decision;
-    context.printJson({
-      effect,
-      rule,
-      line: place?.line ?? null,
-      reason,
-      ...(problem && { onlyIfListed: problem }),
-    });
-    return EXIT_OF[decision.effect];
+    const line = place?.line ?? null;
+    context.printJson({ effect, rule, line, reason, ...(problem && { onlyIfListed: problem }) });
+    return EXIT_OF[effect];
   }
-  const by =
-    decision.rule === undefined
-      ? "the default of the policy"
-      : `rule ${decision.rule} (${place?.file}:${place?.line})`;
-  context.print(plainLine(`${WORDS[decision.effect]} by ${by}`));
-  if (decision.reason !== undefined) context.print(plainLine(`reason: ${decision.reason}`));
+  const by = place === undefined ? "the default of the policy" : `rule ${rule} (${place.file}:${place.line})`;
+  context.print(plainLine(`${WORDS[effect]} by ${by}`));
+  if (reason !== null) context.print(plainLine(`reason: ${reason}`));
   if (problem !== undefined)
     context.warn(`A gateway refuses this URI unless its server lists exactly this text: ${problem}`);
   if (read !== undefined && read.decoded !== read.uri)
     context.warn(plainLine(`Decided about as ${read.uri} and as ${read.decoded}: servers may read both`));
-  return EXIT_OF[decision.effect];
+  return EXIT_OF[effect];
 }
 
-function requestOf(context: CommandContext, servers: readonly string[]): PolicyRequest {
+async function requestOf(context: CommandContext, servers: readonly string[]): Promise<PolicyRequest> {
   const text = (name: string) => context.text(name);
   const [tool, prompt, uri] = ["tool", "prompt", "resource"].map(text);
   if ([tool, prompt, uri].filter((named) => named !== undefined).length !== 1)
-    throw usage("Name one of --tool, --prompt and --resource");
+    throw usageError("policy", "Name one of --tool, --prompt and --resource");
   const target = targetOf(text("server"), tool ?? prompt, servers);
   const [user, issuer] = [text("user"), text("issuer")];
-  if (issuer !== undefined && user === undefined) throw usage("--issuer needs --user");
-  const args = readArguments(text("args"));
-  if (uri !== undefined && args !== undefined) throw usage("--args needs --tool or --prompt");
+  if (issuer !== undefined && user === undefined) throw usageError("policy", "--issuer needs --user");
+  const args = await readObject(context, "args", usageError("policy", "--args requires a JSON object"));
+  if (uri !== undefined && args !== undefined) throw usageError("policy", "--args needs --tool or --prompt");
   return {
     principal: issuer === undefined ? user : JSON.stringify([issuer, user]),
     scopes: context.texts("scope"),
@@ -152,14 +141,5 @@ function targetOf(server: string | undefined, name: string | undefined, servers:
     .sort((a, b) => b.length - a.length)[0];
   if (owner !== undefined) return { server: owner, name: name!.slice(owner.length + 2) };
   if (servers.length === 1) return { server: servers[0]!, name };
-  throw usage("Name the server with --server");
+  throw usageError("policy", "Name the server with --server");
 }
-
-function readArguments(text: string | undefined): Readonly<Record<string, unknown>> | undefined {
-  if (text === undefined) return undefined;
-  const args = parseJson(text);
-  if (isRecord(args)) return args;
-  throw usage("--args requires a JSON object");
-}
-
-const usage = (message: string): CliError => new CliError(message, "toolport policy --help");

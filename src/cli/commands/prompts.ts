@@ -5,7 +5,7 @@ import { formatPart } from "../call-result.js";
 import type { CommandSpec, RunCommand } from "../command.js";
 import { ARGUMENTS, OPTIONAL_SERVER, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { connectForList, requireServer } from "../connect-servers.js";
-import { CliError, EXIT } from "../errors.js";
+import { EXIT, usageError } from "../errors.js";
 import { oneLine, plainLine } from "../plain-text.js";
 
 export const promptCommand: CommandSpec = {
@@ -36,9 +36,7 @@ export const promptsCommand: CommandSpec = {
 };
 
 export const runPrompts: RunCommand = async (context) => {
-  const {
-    words: [server],
-  } = context;
+  const [server] = context.words;
   const opened = await context.openPort({ servers: context.words });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const all = await opened.toolport.prompts({ signal: context.signal });
@@ -83,5 +81,5 @@ export const runPrompt: RunCommand = async (context) => {
 function readPair(word: string): [string, string] {
   const mark = word.indexOf("=");
   if (mark > 0) return [word.slice(0, mark), word.slice(mark + 1)];
-  throw new CliError(`${JSON.stringify(word)} is not an argument; write key=value`, "toolport prompt --help");
+  throw usageError("prompt", `${JSON.stringify(word)} is not an argument; write key=value`);
 }

@@ -34,9 +34,7 @@ export const resourcesCommand: CommandSpec = {
 };
 
 export const runResources: RunCommand = async (context) => {
-  const {
-    words: [server],
-  } = context;
+  const [server] = context.words;
   const opened = await context.openPort({ servers: context.words });
   const { errors, exitCode } = await connectForList(context, opened, server);
   const { signal } = context;
@@ -71,10 +69,12 @@ export const runRead: RunCommand = async (context) => {
     opened.toolport.readResource(server, uri, context.callOptions),
   );
   const out = context.text("out");
-  if (out !== undefined) await saveContent(contents, { path: resolve(context.cwd, out), context });
+  if (out !== undefined) await saveContent(contents, resolve(context.cwd, out), context);
   if (context.form === "json") context.printJson({ server, uri, contents });
   else if (out === undefined && context.form === "raw") {
-    for (const content of contents) await printContent(content, context);
+    for (const content of contents)
+      if (content.text === undefined) await context.printBytes(bytesOf(content));
+      else context.print(content.text);
   } else if (out === undefined) {
     for (const content of contents) {
       if (contents.length > 1) context.info(`${content.uri}:`, "dim");
@@ -94,15 +94,7 @@ export const runRead: RunCommand = async (context) => {
 const bytesOf = ({ text, blob = "" }: ResourceContents): Buffer =>
   text === undefined ? Buffer.from(blob, "base64") : Buffer.from(text, "utf8");
 
-async function printContent(content: ResourceContents, context: CommandContext): Promise<void> {
-  if (content.text === undefined) return context.printBytes(bytesOf(content));
-  return context.print(content.text);
-}
-
-async function saveContent(
-  contents: readonly ResourceContents[],
-  { path, context }: { path: string; context: CommandContext },
-): Promise<void> {
+async function saveContent(contents: readonly ResourceContents[], path: string, context: CommandContext) {
   const [content] = contents;
   if (content === undefined || contents.length > 1)
     throw new CliError(

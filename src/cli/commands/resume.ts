@@ -6,7 +6,7 @@ import { readObject } from "../call-arguments.js";
 import { finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, PositionalSpec, RunCommand } from "../command.js";
 import { ANSWERED_BY_OPTION, flag, PRINCIPAL_OPTION, SAVE_IMAGES, text } from "../command-options.js";
-import { CliError, EXIT } from "../errors.js";
+import { CliError, EXIT, usageError } from "../errors.js";
 import {
   answeredByOf,
   askDecision,
@@ -88,10 +88,7 @@ export const runResume: RunCommand = async (context) => {
   // Ask before any server is started.
   let decision = given ?? (await decide(found.call, context));
   if (decision === undefined) return postpone(found.call!, context);
-  const opened = await context.openPort({
-    servers: [found.server],
-    principal,
-  });
+  const opened = await context.openPort({ servers: [found.server], principal });
   const leftOut = opened.leftOut.get(found.server);
   if (leftOut !== undefined) throw leftOut;
   let next = { token, tool: found.tool };
@@ -133,22 +130,18 @@ async function readDecision(context: CommandContext): Promise<ResumeInput | unde
   );
   const answers = context.text("answers");
   if ([approve, refuse, answers !== undefined, restart].filter(Boolean).length > 1)
-    throw usage("Give one of --answers, --approve, --refuse and --restart");
+    throw usageError("resume", "Give one of --answers, --approve, --refuse and --restart");
   if (answers === "-" && context.words[0] === "-")
-    throw usage("The token and --answers cannot both come from stdin");
+    throw usageError("resume", "The token and --answers cannot both come from stdin");
+  const what = "--answers requires a JSON object: the answer to each question, by its key";
+  const given = await readObject(context, "answers", usageError("resume", what));
   const input: ResumeInput = {
     ...((approve || refuse) && { approve: approve! }),
-    ...(answers !== undefined && { answers: (await readAnswers(context))! }),
+    ...(given !== undefined && { answers: given as ResumeInput["answers"] & {} }),
     ...(again && { again }),
     ...(restart && { restart }),
   };
   return Object.keys(input).length > 0 ? input : undefined;
-}
-
-async function readAnswers(context: CommandContext): Promise<ResumeInput["answers"]> {
-  const answers = await readObject(context, "answers");
-  if (answers !== null) return answers as ResumeInput["answers"];
-  throw usage("--answers requires a JSON object: the answer to each question, by its key");
 }
 
 /** Without options: a login needs no decision, and everything else is asked at the terminal. */
@@ -163,9 +156,15 @@ async function decide(
     case "login":
       return {};
     case "approval":
-      throw usage("The call waits for an approval, and there is no terminal. Use --approve or --refuse");
+      throw usageError(
+        "resume",
+        "The call waits for an approval, and there is no terminal. Use --approve or --refuse",
+      );
     default:
-      throw usage(`The call waits for answers, and there is no terminal. Use --answers '${exampleOf(call)}'`);
+      throw usageError(
+        "resume",
+        `The call waits for answers, and there is no terminal. Use --answers '${exampleOf(call)}'`,
+      );
   }
 }
 
@@ -211,8 +210,6 @@ function calledTool({ toolport }: OpenedPort, { server, name }: { server: string
   const known = toolport.snapshot().tools.find((tool) => tool.name === name);
   return known ?? { server, name, sourceName: name };
 }
-
-const usage = (message: string): CliError => new CliError(message, "toolport resume --help");
 
 export const runSuspended: RunCommand = async (context) => {
   const waiting = await openWaitingCalls(context);

@@ -9,7 +9,7 @@ import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, MODEL_OPTIONS, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
-import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";
+import { CliError, EXIT, exitCodeOf, shellWord, usageError } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 
@@ -47,10 +47,15 @@ export const runTask: RunCommand = async (context) => {
   const task = context.words.join(" ");
   const maxSteps = readMaxSteps(context);
   const model = await findModel(context);
+  // Ask one question at a time, even if the model makes several calls at once.
+  const enqueue = createSerialQueue();
   const opened = await context.openPort({
     servers: context.texts("server"),
     isSpecial: true,
-    options: { approve: createApproval(context), deferTools: { mode: readDeferMode(context) } },
+    options: {
+      approve: (request) => enqueue(() => approve(request, context)),
+      deferTools: { mode: readDeferMode(context) },
+    },
   });
   const failed = (await connectServers(context, opened)).filter(
     ({ status }) => status !== "ok" && status !== "disabled",
@@ -85,7 +90,7 @@ function readDeferMode(context: CommandContext): DeferMode {
   const mode = context.text("defer") as DeferMode | undefined;
   if (!context.flag("search")) return mode ?? "never";
   if (mode === undefined || mode === "always") return "always";
-  throw new CliError(`--search and --defer ${mode} contradict each other`, "toolport run --help");
+  throw usageError("run", `--search and --defer ${mode} contradict each other`);
 }
 
 /** The model gets two tools, and writes programs that call the others. */
@@ -120,12 +125,6 @@ async function findModel(context: CommandContext): Promise<Model> {
     `toolport run ${shellWord(context.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
     { code: "NO_MODEL", exitCode: EXIT.configuration },
   );
-}
-
-/** Asks one question at a time, even if the model makes several calls at once. */
-function createApproval(context: CommandContext): (request: ApprovalRequest) => Promise<boolean> {
-  const enqueue = createSerialQueue();
-  return (request) => enqueue(() => approve(request, context));
 }
 
 async function approve({ server, tool, args }: ApprovalRequest, context: CommandContext): Promise<boolean> {

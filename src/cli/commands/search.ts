@@ -45,10 +45,7 @@ export const runSearch: RunCommand = async (context) => {
   }
   if (servers.length === 0) {
     context.info(`No server in the registry has ${JSON.stringify(search)} in its name`, "yellow");
-    const [word = ""] = context.words
-      .join(" ")
-      .split(/[\s/]+/)
-      .sort((a, b) => b.length - a.length);
+    const [word = ""] = search.split(/[\s/]+/).sort((a, b) => b.length - a.length);
     if (word !== search) context.info(`Next: toolport search ${shellWord(word)}`);
     return EXIT.ok;
   }

@@ -5,7 +5,7 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { watchPolicy } from "../../serve/policy/watch-policy.js";
 import type { Logger } from "../../telemetry/logger.js";
 import type { Toolport } from "../../toolport.js";
-import type { CommandContext, CommandSpec, OpenedPort, OptionSpec, RunCommand } from "../command.js";
+import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
 import { flag, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
 import { CliError, EXIT, shellWord } from "../errors.js";
@@ -29,7 +29,7 @@ import {
 /** The clients for which `--print-config` writes an entry. */
 const CLIENTS: readonly ConfigClient[] = ["claude-desktop", "claude-code", "cursor", "vscode", "codex"];
 
-const OPTIONS: Readonly<Record<string, OptionSpec>> = {
+const OPTIONS: OptionSpecs = {
   stdio: flag("Serve one client on standard input and output (the default)"),
   http: text("<[host:]port>", "Serve over HTTP; port 0 takes a free one"),
   servers: texts("<a,b>", "Only these servers and their fallbacks"),
@@ -156,7 +156,14 @@ async function openServers(settings: ServeSettings, context: CommandContext): Pr
   const { leftOut, consentError } = opened;
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
   if (Object.keys(opened.toolport.snapshot().servers).length > 0) return opened;
-  throw consentError ?? nothingToServe(gateways);
+  if (consentError !== undefined) throw consentError;
+  throw new CliError(
+    gateways.length > 0
+      ? "Only entries that run toolport serve are configured, so there is nothing to offer"
+      : "There is no server to offer",
+    "toolport add <name> <url>",
+    { code: "NO_SERVERS", exitCode: EXIT.configuration },
+  );
 }
 
 /** Consent stays in the state of this machine; everything else is shared. */
@@ -168,15 +175,6 @@ async function withStore(context: CommandContext, url: string | undefined): Prom
   return { ...context, openStore: async () => opened };
 }
 
-const nothingToServe = (gateways: readonly string[]): CliError =>
-  new CliError(
-    gateways.length > 0
-      ? "Only entries that run toolport serve are configured, so there is nothing to offer"
-      : "There is no server to offer",
-    "toolport add <name> <url>",
-    { code: "NO_SERVERS", exitCode: EXIT.configuration },
-  );
-
 /** Logs to stderr only: standard output belongs to the protocol. */
 function loggerOf(context: CommandContext): Logger {
   const details = (message: string) => {
@@ -184,12 +182,7 @@ function loggerOf(context: CommandContext): Logger {
   };
   // A warning is one line; that of a broken policy lists each problem on a line of its own.
   const warn = (message: string) => context.warn(message.replaceAll(/\n\s*/g, " "));
-  return {
-    debug: () => {},
-    info: details,
-    warn,
-    error: warn,
-  };
+  return { debug() {}, info: details, warn, error: warn };
 }
 
 /** The same problem is reported once, until the server has been ready. Problems of single users are shown with `--verbose` only. */
@@ -200,12 +193,8 @@ export function reportStates(toolport: Toolport, context: CommandContext): () =>
     const key = JSON.stringify([server, principal]);
     const who = principal === undefined ? server : `${server} (user ${principal})`;
     if (to === "ready" && reported.delete(key)) return context.info(`${who} is available again`, "dim");
-    const problem =
-      to === "authenticating"
-        ? `needs a login: toolport auth ${shellWord(server)}`
-        : to === "failed" || to === "reconnecting"
-          ? error?.what
-          : undefined;
+    const login = to === "authenticating" ? `needs a login: toolport auth ${shellWord(server)}` : undefined;
+    const problem = to === "failed" || to === "reconnecting" ? error?.what : login;
     if (problem === undefined || reported.get(key) === problem) return;
     reported.set(key, problem);
     context.warn(`${who}: ${problem}`);

@@ -8,29 +8,22 @@ import type {
   OpenPortOptions,
   RunCommand,
 } from "../command.js";
-import { commandHelp, flag, programHelp, SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { serversIn, serversOf, unknownServer } from "../connect-servers.js";
+import { commandHelp, flag, OPTIONAL_SERVER, programHelp, TYPED_OPTIONS } from "../command-options.js";
+import { serversIn, serversOf } from "../connect-servers.js";
 import type { ShellParts } from "../create-command-context.js";
 import { CliError, EXIT, exitCodeOf, formatError, Interruption } from "../errors.js";
+import { unknownServer } from "../load-servers.js";
 import { executeCommand, parseCommandLine, readTypedServers } from "../parse-command-line.js";
 import { choosePaint, plural } from "../plain-text.js";
 import { elicitOnTerminal, ShellPrompt } from "../questions.js";
 import { splitWords } from "../typed-servers.js";
-import { argumentCandidates, completeLine, type LookUp } from "./completion.js";
+import { argumentCandidates, completeLine, type LookUp, plainCandidates } from "./completion.js";
 
 export const shellCommand: CommandSpec = {
   name: "shell",
   summary: "Run several commands in one session, so that servers keep their state",
   group: "use",
-  positionals: [
-    {
-      ...SERVER,
-      summary: "Only these servers (names or URLs)",
-      completes: "server",
-      optional: true,
-      rest: true,
-    },
-  ],
+  positionals: [{ ...OPTIONAL_SERVER, summary: "Only these servers (names or URLs)", rest: true }],
   options: {
     "keep-going": flag("Without a terminal: continue after a line that fails"),
     ...TYPED_OPTIONS,
@@ -47,10 +40,9 @@ export const shellCommand: CommandSpec = {
 export const runShell: RunCommand = async (context) => {
   const { stdin, stderr } = context.streams;
   const isTerminal = stdin.isTTY === true && stderr.isTTY === true;
-  const session: ShellSession = new ShellSession({
-    context,
-    ask: (question, options) => prompt.ask(question, { ...options, signal: session.signal }),
-  });
+  const session: ShellSession = new ShellSession(context, (question, options) =>
+    prompt.ask(question, { ...options, signal: session.signal }),
+  );
   const prompt = new ShellPrompt({
     input: stdin,
     output: stderr,
@@ -58,7 +50,7 @@ export const runShell: RunCommand = async (context) => {
     onInterrupt: () => session.interrupt(),
   });
   await session.open();
-  if (!isTerminal) return runScript(session, context, context.flag("keep-going"));
+  if (!isTerminal) return runScript(session, context);
   context.onExit(() => prompt.close());
   const count = serversIn(session.port).length;
   context.info(`${plural(count, "server")}. Tab completes, help lists the commands, Ctrl-D ends.`, "dim");
@@ -68,11 +60,7 @@ export const runShell: RunCommand = async (context) => {
 };
 
 /** Ends at the first line that fails, with its exit code. `--keep-going`: runs all lines, and returns the first such code. */
-async function runScript(
-  session: ShellSession,
-  context: CommandContext,
-  keepsGoing: boolean,
-): Promise<number> {
+async function runScript(session: ShellSession, context: CommandContext): Promise<number> {
   const lines = createInterface({ input: context.streams.stdin, crlfDelay: Number.POSITIVE_INFINITY });
   context.onExit(() => lines.close());
   let failed: number = EXIT.ok;
@@ -80,7 +68,7 @@ async function runScript(
     const code = await session.run(line);
     if (code === undefined) break;
     if (failed === EXIT.ok) failed = code;
-    if (failed !== EXIT.ok && !keepsGoing) break;
+    if (failed !== EXIT.ok && !context.flag("keep-going")) break;
   }
   return failed;
 }
@@ -93,22 +81,19 @@ const OUTSIDE: ReadonlySet<string> = new Set([
 /** Options of the shell that apply to all of its lines. */
 const INHERITED = ["json", "output", "timeout", "yes", "quiet", "verbose", "no-color"];
 
-interface SessionParts {
-  readonly context: CommandContext;
-  readonly ask: ShellParts["askOnTerminal"];
-}
-
 export class ShellSession {
   readonly commands: readonly CommandSpec[];
-  readonly #parts: SessionParts;
+  readonly #context: CommandContext;
+  readonly #ask: ShellParts["askOnTerminal"];
   #opened: OpenedPort | undefined;
   #running: AbortController | undefined;
   /** The context of the running line. */
   #current: CommandContext | undefined;
 
-  constructor(parts: SessionParts) {
-    this.#parts = parts;
-    this.commands = parts.context.commands.filter(({ name }) => !OUTSIDE.has(name));
+  constructor(context: CommandContext, ask: ShellParts["askOnTerminal"]) {
+    this.#context = context;
+    this.#ask = ask;
+    this.commands = context.commands.filter(({ name }) => !OUTSIDE.has(name));
   }
 
   get port(): OpenedPort {
@@ -117,12 +102,12 @@ export class ShellSession {
 
   /** The signal of the running line. */
   get signal(): AbortSignal {
-    return this.#running?.signal ?? this.#parts.context.signal;
+    return this.#running?.signal ?? this.#context.signal;
   }
 
   /** Opens the port. It connects nothing before a line needs a server. */
   async open(): Promise<OpenedPort> {
-    const { context } = this.#parts;
+    const context = this.#context;
     this.#opened = await context.openPort({
       servers: context.words,
       onMissingConsent: "leaveOut",
@@ -144,32 +129,32 @@ export class ShellSession {
 
   /** Runs one line. Errors are printed; resolves with the exit code, or undefined if the line ends the shell. */
   async run(line: string): Promise<number | undefined> {
-    const { context } = this.#parts;
+    const context = this.#context;
     if (/^\s*(?:#|$)/.test(line)) return EXIT.ok;
     let invocation: Invocation | undefined;
     this.#running = new AbortController();
     try {
-      const words = toCommand(splitWords(line, { keepsParentheses: true }), this.#parts.context.commands);
+      const words = toCommand(splitWords(line, { keepsParentheses: true }), context.commands);
       if (words[0] === "exit" || words[0] === "quit") return undefined;
-      const parsed = parseCommandLine(words, this.#parts.context.commands);
+      const parsed = parseCommandLine(words, context.commands);
       if (parsed.wants !== "run") {
-        const { command } = parsed.wants === "help" ? parsed : { command: undefined };
-        const help =
-          command === undefined
-            ? programHelp(this.commands, context.columns)
-            : commandHelp(command, context.columns);
-        context.print(help);
+        const { command = undefined } = parsed.wants === "help" ? parsed : {};
+        const { columns } = context;
+        context.print(command ? commandHelp(command, columns) : programHelp(this.commands, columns));
         return EXIT.ok;
       }
       invocation = this.#inherit(parsed.invocation);
-      if (OUTSIDE.has(invocation.command.name)) throw outside(invocation.command.name, line);
+      const { name } = invocation.command;
+      if (OUTSIDE.has(name))
+        throw new CliError(
+          `${name} is not available in a shell. End the shell with Ctrl-D first`,
+          `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
+          { code: "OUTSIDE_SHELL" },
+        );
       invocation = await readTypedServers(invocation, context.cwd);
       return await executeCommand(invocation, {
         line: { ...context.streams, env: context.env, cwd: context.cwd },
-        watch: {
-          signal: AbortSignal.any([this.#running.signal, context.signal]),
-          end: () => this.interrupt(),
-        },
+        watch: { signal: AbortSignal.any([this.signal, context.signal]), end: () => this.interrupt() },
         shell: this.#shellParts(invocation),
       });
     } catch (error) {
@@ -184,7 +169,7 @@ export class ShellSession {
   }
 
   #inherit(invocation: Invocation): Invocation {
-    const { options } = this.#parts.context;
+    const { options } = this.#context;
     const isFormGiven = ["json", "output"].some((name) => invocation.options[name] !== undefined);
     const inherited = INHERITED.filter((name) => !(isFormGiven && ["json", "output"].includes(name)));
     const own = Object.fromEntries(inherited.map((name) => [name, options[name]]));
@@ -193,11 +178,11 @@ export class ShellSession {
   }
 
   #shellParts(invocation: Invocation): ShellParts {
-    const { context, ask } = this.#parts;
+    const context = this.#context;
     // A server that is typed in a line is not in the session. Its port is closed after the line.
     const isTyped = invocation.typed !== undefined;
     return {
-      askOnTerminal: ask,
+      askOnTerminal: this.#ask,
       onStart: (current) => {
         this.#current = current;
       },
@@ -226,15 +211,11 @@ export class ShellSession {
   }
 
   #report(error: unknown, invocation: Invocation | undefined): void {
-    const { context } = this.#parts;
-    const { stderr } = context.streams;
-    const options = { ...context.options, ...invocation?.options };
+    const { env, streams, options: shared } = this.#context;
+    const { stderr } = streams;
+    const options = { ...shared, ...invocation?.options };
     const isJson = options["json"] === true || options["output"] === "json";
-    const paint = choosePaint({
-      isTerminal: stderr.isTTY === true,
-      env: context.env,
-      isPlain: options["no-color"] === true,
-    });
+    const paint = choosePaint(stderr, env, options["no-color"] === true);
     const isVerbose = options["verbose"] === true;
     if (error instanceof Interruption) stderr.write("Cancelled\n");
     else stderr.write(`${formatError(error, { isJson, isVerbose, paint, typed: invocation?.typed })}\n`);
@@ -248,13 +229,6 @@ export function toCommand(words: readonly string[], commands: readonly CommandSp
   const isCommand = commands.some(({ name }) => name === first) || first.startsWith("-");
   return !isCommand && /[.(]|__/.test(first) ? ["call", ...own] : own;
 }
-
-const outside = (name: string, line: string): CliError =>
-  new CliError(
-    `${name} is not available in a shell. End the shell with Ctrl-D first`,
-    `toolport ${line.trim().replace(/^toolport\s+/, "")}`,
-    { code: "OUTSIDE_SHELL" },
-  );
 
 const CONNECT_TIMEOUT_MS = 5_000;
 
@@ -275,14 +249,15 @@ export async function completeInSession(
   const values = [...candidates, ...tools]
     .map(({ value }) => value)
     .filter((value) => value.startsWith(current));
-  const [only, ...others] = new Set(values);
-  if (only === undefined || others.length > 0) return [only === undefined ? [] : [only, ...others], current];
-  return [[/[.=]$/.test(only) ? only : `${only} `], current];
+  const found = [...new Set(values)];
+  const [only] = found;
+  if (only === undefined || found.length > 1 || /[.=]$/.test(only)) return [found, current];
+  return [[`${only} `], current];
 }
 
 async function connectNamed(session: ShellSession, words: readonly string[]): Promise<void> {
   const { toolport, leftOut } = session.port;
-  const [server] = words.flatMap((word) => serversOf(word)(serversIn(session.port)) ?? []);
+  const [server] = words.flatMap((word) => serversOf(word, serversIn(session.port)) ?? []);
   if (server === undefined || leftOut.has(server)) return;
   const state = toolport.snapshot().servers[server]?.state;
   if (state === "idle" || state === undefined)
@@ -296,13 +271,14 @@ const lookUpIn =
     const { tools, resources, prompts } = toolport.snapshot();
     const servers = serversIn(session.port);
     const [first] = words;
+    const isOfFirst = ({ server }: { server: string }) => server === first;
     switch (kind) {
       case "server":
-        return servers.map((value) => ({ value, meaning: "" }));
+        return plainCandidates(servers);
       case "tool": {
         const known = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
         const unknown = servers.filter((server) => tools.every((tool) => tool.server !== server));
-        return [...known, ...unknown.map((server) => `${server}.`)].map((value) => ({ value, meaning: "" }));
+        return plainCandidates([...known, ...unknown.map((server) => `${server}.`)]);
       }
       case "argument": {
         const tool = tools.find(
@@ -311,13 +287,9 @@ const lookUpIn =
         return argumentCandidates(tool?.inputSchema, words.slice(1));
       }
       case "resource":
-        return resources
-          .filter(({ server }) => server === first)
-          .map(({ uri }) => ({ value: uri, meaning: "" }));
+        return plainCandidates(resources.filter(isOfFirst).map(({ uri }) => uri));
       case "prompt":
-        return prompts
-          .filter(({ server }) => server === first)
-          .map(({ name }) => ({ value: name, meaning: "" }));
+        return plainCandidates(prompts.filter(isOfFirst).map(({ name }) => name));
       default:
         return [];
     }

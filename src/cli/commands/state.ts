@@ -71,12 +71,7 @@ async function list(
   else if (prefix !== "") {
     context.printRows(
       ["KEY", "VERSION", "ENCRYPTED", ""],
-      records.map(({ key, version, sealed, problem }) => [
-        key,
-        version ?? "",
-        sealed ? "yes" : "no",
-        problem,
-      ]),
+      records.map(({ key, version, sealed, problem }) => [key, version, sealed ? "yes" : "no", problem]),
     );
   } else {
     context.printRows(

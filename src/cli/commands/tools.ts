@@ -4,17 +4,11 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
 import { isRecord } from "../../util/is-record.js";
-import { resolved } from "../call-arguments.js";
+import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";
-import {
-  connectForList,
-  type ListedErrors,
-  requireTool,
-  serversOf,
-  throwIfMistyped,
-} from "../connect-servers.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
+import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
+import { EXIT, shellWord, usageError } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {
@@ -55,18 +49,14 @@ export const findCommand: CommandSpec = {
 };
 
 export const runTools: RunCommand = async (context) => {
-  const {
-    words: [word],
-  } = context;
+  const [word] = context.words;
   let server = word;
   const opened = await context.openPort({
     ...(word !== undefined && {
       servers: (names) => {
-        if (names.includes(word)) return [word];
-        const found = serversOf(word)(names);
-        if (found === undefined) throwIfMistyped(word, names, context);
-        [server] = found ?? [word];
-        return found ?? [word];
+        const found = serversNamed(word, names, context) ?? [word];
+        [server] = found;
+        return found;
       },
     }),
   });
@@ -84,28 +74,40 @@ export const runTools: RunCommand = async (context) => {
     ...(server !== undefined && { servers: [server] }),
   });
   if (withCost) await printCosts(tools, { opened, errors, context });
-  else if (context.form === "json") context.printJson({ tools, errors });
-  else if (context.form === "raw")
-    for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
-  else if (tools.length === 0) context.info("There are no tools");
-  else context.printRows(["TOOL", "WHAT IT DOES"], tools.map(toRow));
+  else printTools(tools, context, { tools, errors }, "There are no tools");
   return exitCode;
 };
 
-const toRow = (tool: ToolInfo): string[] => [
-  `${tool.server}.${signature(tool)}`,
-  oneLine(tool.description ?? tool.title ?? "", 100),
-];
+function printTools(
+  tools: readonly ToolInfo[],
+  context: CommandContext,
+  document: object,
+  none: string,
+): void {
+  if (context.form === "json") context.printJson(document);
+  else if (context.form === "raw")
+    for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
+  else if (tools.length === 0) context.info(none);
+  else {
+    const rows = tools.map((tool) => [
+      `${tool.server}.${signature(tool)}`,
+      oneLine(tool.description ?? tool.title ?? "", 100),
+    ]);
+    context.printRows(["TOOL", "WHAT IT DOES"], rows);
+  }
+}
+
+interface CostParts {
+  readonly opened: OpenedPort;
+  readonly context: CommandContext;
+  readonly errors?: readonly unknown[];
+  readonly only?: ToolInfo;
+}
 
 /** Prints what the definitions of the tools cost in every request to a model, largest first. */
 async function printCosts(
   tools: readonly ToolInfo[],
-  {
-    opened,
-    context,
-    errors = [],
-    only,
-  }: { opened: OpenedPort; context: CommandContext; errors?: ListedErrors["errors"]; only?: ToolInfo },
+  { opened, context, errors = [], only }: CostParts,
 ): Promise<void> {
   const servers = [...new Set(tools.map(({ server }) => server))];
   const costs = await opened.toolport.cost({ servers, signal: context.signal });
@@ -113,12 +115,8 @@ async function printCosts(
   const byName = new Map(tools.map((tool) => [tool.name, tool]));
   /** Toolport's own tools have no other name. */
   const label = ({ name, server }: ToolCost) => `${server}.${byName.get(name)?.sourceName ?? name}`;
-  if (context.form === "json")
-    context.printJson({
-      ...(only === undefined ? costs : { estimated: costs.estimated }),
-      tools: listed,
-      errors,
-    });
+  const totalCosts = only === undefined ? costs : { estimated: costs.estimated };
+  if (context.form === "json") context.printJson({ ...totalCosts, tools: listed, errors });
   else if (context.form === "raw") for (const tool of listed) context.print(plainLine(label(tool)));
   else if (listed.length === 0) context.info("There are no tools");
   else {
@@ -149,18 +147,14 @@ export const runFind: RunCommand = async (context) => {
   const opened = await context.openPort();
   const { errors, exitCode } = await connectForList(context, opened, undefined);
   const tools = await opened.toolport.searchTools(query, { limit, signal: context.signal });
-  if (context.form === "json") context.printJson({ query, tools, errors });
-  else if (context.form === "raw")
-    for (const tool of tools) context.print(plainLine(`${tool.server}.${tool.sourceName}`));
-  else if (tools.length === 0) context.info("No tool matches. List all tools: toolport tools");
-  else context.printRows(["TOOL", "WHAT IT DOES"], tools.map(toRow));
+  printTools(tools, context, { query, tools, errors }, "No tool matches. List all tools: toolport tools");
   return exitCode;
 };
 
 function readLimit(context: CommandContext): number {
   const limit = Number(context.text("limit") ?? 10);
   if (Number.isInteger(limit) && limit > 0) return limit;
-  throw new CliError("--limit requires a whole number above 0", "toolport find --help");
+  throw usageError("find", "--limit requires a whole number above 0");
 }
 
 const MAX_SIGNATURE = 60;
@@ -257,9 +251,6 @@ function fieldsOf(schema: unknown, root: JsonSchema): { schema: JsonSchema; mark
   const branches = [own["anyOf"], own["oneOf"]].find(Array.isArray) as unknown[] | undefined;
   return branches?.map((branch) => fieldsOf(branch, {})).find((found) => found !== undefined);
 }
-
-const propertiesOf = (schema: JsonSchema): Record<string, unknown> =>
-  isRecord(schema["properties"]) ? schema["properties"] : {};
 
 function typeName(schema: Record<string, unknown>): string {
   if (Array.isArray(schema["enum"])) return schema["enum"].map((value) => JSON.stringify(value)).join(" | ");

@@ -1,7 +1,7 @@
 /** `toolport watch`: prints events of the servers, one JSON line each, until Ctrl-C. */
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { EXIT, errorDocument } from "../errors.js";
+import { errorDocument } from "../errors.js";
 
 export const watchCommand: CommandSpec = {
   name: "watch",
@@ -33,38 +33,25 @@ export const runWatch: RunCommand = async (context) => {
   const awake = setInterval(() => {}, DAY_MS);
   context.onExit(() => clearInterval(awake));
   await opened.toolport.connect({ signal: context.signal });
-  await new Promise<void>((resolve) => {
-    if (context.signal.aborted) resolve();
-    context.signal.addEventListener("abort", () => resolve(), { once: true });
-  });
-  return EXIT.ok;
+  return new Promise(() => {});
 };
 
 function listen(context: CommandContext, { toolport }: OpenedPort): void {
+  const print = (event: string, details: object) => printEvent(context, event, details);
   const stops = [
-    toolport.on("state", ({ server, from, to, reason, error }) =>
-      printEvent(context, "state", {
-        server,
-        from,
-        to,
-        reason,
-        ...(error !== undefined && { error: errorDocument(error) }),
-      }),
-    ),
-    toolport.on("tools", ({ server }) =>
-      printEvent(context, "tools", {
-        server,
-        toolCount: toolport.snapshot().servers[server]?.toolCount ?? 0,
-      }),
-    ),
-    toolport.on("listsChanged", ({ server, lists }) =>
-      printEvent(context, "listsChanged", { server, lists }),
-    ),
-    toolport.on("toolChanged", ({ server, tool }) => printEvent(context, "toolChanged", { server, tool })),
+    toolport.on("state", ({ server, from, to, reason, error }) => {
+      const details = error && { error: errorDocument(error) };
+      print("state", { server, from, to, reason, ...details });
+    }),
+    toolport.on("tools", ({ server }) => {
+      print("tools", { server, toolCount: toolport.snapshot().servers[server]?.toolCount ?? 0 });
+    }),
+    toolport.on("listsChanged", ({ server, lists }) => print("listsChanged", { server, lists })),
+    toolport.on("toolChanged", ({ server, tool }) => print("toolChanged", { server, tool })),
     toolport.on("notification", ({ server, method, params }) =>
-      printEvent(context, "notification", { server, method, params }),
+      print("notification", { server, method, params }),
     ),
-    toolport.on("warning", ({ server, message }) => printEvent(context, "warning", { server, message })),
+    toolport.on("warning", ({ server, message }) => print("warning", { server, message })),
   ];
   // Events after this point come from our own `close()`.
   context.onExit(() => {
@@ -72,5 +59,5 @@ function listen(context: CommandContext, { toolport }: OpenedPort): void {
   });
 }
 
-const printEvent = (context: CommandContext, event: string, details: Record<string, unknown>): void =>
+const printEvent = (context: CommandContext, event: string, details: object): void =>
   context.printJson({ at: new Date().toISOString(), event, ...details }, { isLine: true });

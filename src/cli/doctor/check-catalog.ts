@@ -81,16 +81,7 @@ const PROVIDERS: Readonly<Partial<Record<SchemaTarget, string>>> = {
 /** Changes that hide information of the schema from models. */
 const LOSSES: readonly SchemaChangeKind[] = ["removed", "relaxed", "cut"];
 /** Keywords that constrain nothing. */
-const NOTES = new Set([
-  "$schema",
-  "$id",
-  "$comment",
-  "title",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-]);
+const NOTES = new Set("$schema $id $comment title examples deprecated readOnly writeOnly".split(" "));
 const MAX_NAMED = 5;
 
 /** Models send no undeclared properties, whether the schema forbids them or not. */

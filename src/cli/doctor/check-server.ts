@@ -69,15 +69,10 @@ async function checkEngine(
   const program = foundProgram(engine, findProgram(engine, undefined, env), server, where);
   if (program.status === "fail") return [program];
   const { ok, fail } = findingsOf("docker", server);
-  const hostEnv = {
-    ...env,
-    ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }),
-  } as NodeJS.ProcessEnv;
+  const hostEnv = { ...env, ...(dockerHost !== undefined && { DOCKER_HOST: dockerHost }) };
   try {
-    const { stdout } = await run(engine, ["version", "--format", "{{.Server.Version}}"], {
-      env: hostEnv,
-      timeout: ENGINE_TIMEOUT_MS,
-    });
+    const options = { env: hostEnv as NodeJS.ProcessEnv, timeout: ENGINE_TIMEOUT_MS };
+    const { stdout } = await run(engine, ["version", "--format", "{{.Server.Version}}"], options);
     return [program, ok(`The container engine responds, version ${stdout.trim() || "unknown"}`)];
   } catch {
     const message = `${engine} is installed, but its daemon does not respond`;
@@ -113,14 +108,10 @@ function isRunnable(file: string): boolean {
   }
 }
 
-function isFolder(path: string): boolean {
-  return statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
-}
-
-export type RemoteConfig = HttpConfig | SseConfig | WebSocketConfig;
+const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
 /** The result of a plain GET request. */
-export interface Probe {
+interface Probe {
   readonly findings: readonly Finding[];
   /** The response without its body; undefined if there was none. */
   readonly answer?: Response | undefined;
@@ -130,7 +121,10 @@ const TIMEOUT_MS = 10_000;
 /** Larger clock skews may make tokens and signatures invalid. */
 const SKEW_MS = 60_000;
 
-export async function probeAddress(config: RemoteConfig, signal: AbortSignal): Promise<Probe> {
+export async function probeAddress(
+  config: HttpConfig | SseConfig | WebSocketConfig,
+  signal: AbortSignal,
+): Promise<Probe> {
   const server = config.name;
   const url = new URL(config.url);
   url.protocol = url.protocol.replace("ws", "http");
@@ -149,12 +143,8 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     // Behind a proxy, only the proxy may be able to resolve the name.
     if (via === undefined) await lookup(url.hostname.replace(/^\[|\]$/g, ""));
   } catch (error) {
-    const code = String(readField(error, "code") ?? "unknown reason");
-    return failed(
-      "dns",
-      `The host ${url.hostname} was not found (${code})`,
-      "Check the host name and the network",
-    );
+    const message = `The host ${url.hostname} was not found (${readField(error, "code") ?? "unknown reason"})`;
+    return failed("dns", message, "Check the host name and the network");
   }
   const client = await createHttpClient({ proxy: option });
   const startedAt = Date.now();
@@ -165,11 +155,10 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
       signal: AbortSignal.any([signal, AbortSignal.timeout(TIMEOUT_MS)]),
     });
     await answer.body?.cancel();
+    const { ok } = findingsOf("proxy", server);
+    const proxy = via === undefined ? [] : [ok(`Connects through the proxy ${via.host} (${via.source})`)];
     const clock = checkClock(answer, server, startedAt);
-    return {
-      findings: [...proxyFindings(via, server), statusFinding(answer, url, server), ...clock],
-      answer,
-    };
+    return { findings: [...proxy, statusFinding(answer, url, server), ...clock], answer };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
     const known = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
@@ -177,21 +166,12 @@ export async function probeAddress(config: RemoteConfig, signal: AbortSignal): P
     const what = isLate
       ? `The server did not respond within ${TIMEOUT_MS / 1000} s`
       : "The server could not be reached";
-    const isTls = known?.retryable === false && url.protocol === "https:";
-    return failed(
-      isTls ? "tls" : "http",
-      known?.what ?? what,
-      known?.next ?? "Check the URL and the network",
-    );
+    const check = known?.retryable === false && url.protocol === "https:" ? "tls" : "http";
+    return failed(check, known?.what ?? what, known?.next ?? "Check the URL and the network");
   } finally {
     await client.close();
   }
 }
-
-const proxyFindings = (via: ProxyServer | undefined, server: string): Finding[] =>
-  via === undefined
-    ? []
-    : [findingsOf("proxy", server).ok(`Connects through the proxy ${via.host} (${via.source})`)];
 
 function statusFinding({ status, headers }: Response, url: URL, server: string): Finding {
   const { ok, warn, fail } = findingsOf(url.protocol === "https:" ? "tls and http" : "http", server);
@@ -252,11 +232,8 @@ async function checkChain(config: HttpConfig | SseConfig, answer: Response | und
       resourceMetadataUrl: challenge?.resourceMetadataUrl,
       expectedIssuer: options.issuer,
     });
-    return checkMetadata(
-      info,
-      server,
-      options.clientId !== undefined || options.clientMetadataUrl !== undefined,
-    );
+    const hasClient = options.clientId !== undefined || options.clientMetadataUrl !== undefined;
+    return checkMetadata(info, server, hasClient);
   } catch (error) {
     const { what, next = "Ask the server's operator" } = toToolportError(error);
     return findingsOf("oauth", server).fail(what, next, EXIT.authorization);

@@ -23,19 +23,16 @@ export async function printConfig(
 ): Promise<number> {
   const format = CLIENT_FORMATS[client];
   const target = targetOf(settings, context);
-  if (target.kind === "http" && !format.hasHttp)
-    throw new CliError(
-      `The file of ${format.title} cannot name a server over HTTP. Add the URL as a connector in its settings (that needs --issuer), or let it start a gateway`,
-      `toolport serve --print-config ${client}`,
-      { code: "NOT_SUPPORTED", exitCode: EXIT.configuration },
-    );
-  if (target.kind === "stdio" && target.variables.length > 0 && !format.hasReferences)
-    throw new CliError(
-      `The file of ${format.title} cannot refer to variables, so it would contain the secret in ${target.variables.join(" and ")}. Use state that needs none`,
-      `toolport serve --print-config ${client}`,
-      { code: "NOT_SUPPORTED", exitCode: EXIT.configuration },
-    );
-  const text = await format.write(SERVER_NAME, target);
+  if (format.refer === undefined && (target.kind === "http" || target.variables.length > 0)) {
+    const why =
+      target.kind === "http"
+        ? "name a server over HTTP. Add the URL as a connector in its settings (that needs --issuer), or let it start a gateway"
+        : `refer to variables, so it would contain the secret in ${target.variables.join(" and ")}. Use state that needs none`;
+    const next = `toolport serve --print-config ${client}`;
+    const details = { code: "NOT_SUPPORTED", exitCode: EXIT.configuration };
+    throw new CliError(`The file of ${format.title} cannot ${why}`, next, details);
+  }
+  const text = await writeConfig(format, target);
   const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable].filter(Boolean);
   if (context.form === "json") {
     context.printJson({ client, file: format.file, text, variables });
@@ -147,31 +144,34 @@ interface ClientFormat {
   readonly title: string;
   /** Where the text belongs. */
   readonly file: string;
-  /** The client can connect to an HTTP server that its file names. */
-  readonly hasHttp: boolean;
-  /** The file can refer to variables, so that secrets stay out of it. */
-  readonly hasReferences: boolean;
-  /** The whole file with one server. */
-  write(name: string, target: ClientTarget): Promise<string>;
+  /**
+   * How the file refers to a variable, so that secrets stay out of it. Undefined: it cannot, and it cannot name an HTTP server
+   * either.
+   */
+  readonly refer?: (variable: string) => string;
+  /** Its entries name their transport. */
+  readonly hasType?: boolean;
+  /** The whole file with one entry. @default JSON with `mcpServers` */
+  write?(target: ClientTarget, entry: Record<string, unknown>): Promise<unknown>;
 }
 
-const json = async (root: unknown): Promise<string> => JSON.stringify(root, undefined, 2);
+async function writeConfig(format: ClientFormat, target: ClientTarget): Promise<string> {
+  const { refer = String, hasType, write } = format;
+  const entry = { ...(hasType && { type: target.kind }), ...usualEntry(target, refer) };
+  const content = (await write?.(target, entry)) ?? { mcpServers: { [SERVER_NAME]: entry } };
+  return typeof content === "string" ? content : JSON.stringify(content, undefined, 2);
+}
 
-/** `mcpServers`, with the client's syntax of a reference to a variable. */
+/** The entry, with the client's syntax of a reference to a variable. */
 function usualEntry(target: ClientTarget, refer: (variable: string) => string): Record<string, unknown> {
   if (target.kind === "stdio") {
-    const env = Object.fromEntries(target.variables.map((name) => [name, refer(name)]));
-    return {
-      command: target.command,
-      args: target.args,
-      ...(target.variables.length > 0 && { env }),
-    };
+    const { command, args, variables } = target;
+    const env = Object.fromEntries(variables.map((name) => [name, refer(name)]));
+    return { command, args, ...(variables.length > 0 && { env }) };
   }
   const { url, tokenVariable } = target;
-  return {
-    url,
-    ...(tokenVariable !== undefined && { headers: { Authorization: `Bearer ${refer(tokenVariable)}` } }),
-  };
+  const headers = tokenVariable !== undefined && { Authorization: `Bearer ${refer(tokenVariable)}` };
+  return { url, ...(headers && { headers }) };
 }
 
 const inputId = (variable: string): string => variable.toLowerCase().replaceAll("_", "-");
@@ -180,71 +180,46 @@ const CLIENT_FORMATS: Readonly<Record<ConfigClient, ClientFormat>> = {
   "claude-desktop": {
     title: "Claude Desktop",
     file: "claude_desktop_config.json (Settings → Developer → Edit Config)",
-    hasHttp: false,
-    hasReferences: false,
-    write: (name, target) => json({ mcpServers: { [name]: usualEntry(target, (variable) => variable) } }),
   },
   "claude-code": {
     title: "Claude Code",
     file: ".mcp.json of a project",
-    hasHttp: true,
-    hasReferences: true,
-    write: (name, target) =>
-      json({
-        mcpServers: {
-          [name]: { type: target.kind, ...usualEntry(target, (variable) => `\${${variable}}`) },
-        },
-      }),
+    refer: (variable) => `\${${variable}}`,
+    hasType: true,
   },
   cursor: {
     title: "Cursor",
     file: "~/.cursor/mcp.json, or .cursor/mcp.json of a project",
-    hasHttp: true,
-    hasReferences: true,
-    write: (name, target) =>
-      json({ mcpServers: { [name]: usualEntry(target, (variable) => `\${env:${variable}}`) } }),
+    refer: (variable) => `\${env:${variable}}`,
   },
   vscode: {
     title: "VS Code",
     file: ".vscode/mcp.json of a project, or the user's mcp.json (command MCP: Open User Configuration)",
-    hasHttp: true,
-    hasReferences: true,
-    write(name, target) {
-      const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable];
-      const inputs = variables
-        .filter((variable) => variable !== undefined)
-        .map((variable) => ({
-          type: "promptString",
-          id: inputId(variable),
-          description: variable,
-          password: true,
-        }));
-      const entry = usualEntry(target, (variable) => `\${input:${inputId(variable)}}`);
-      return json({
-        ...(inputs.length > 0 && { inputs }),
-        servers: { [name]: { type: target.kind, ...entry } },
-      });
+    refer: (variable) => `\${input:${inputId(variable)}}`,
+    hasType: true,
+    async write(target, entry) {
+      const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable ?? []].flat();
+      const inputs = variables.map((variable) => ({
+        type: "promptString",
+        id: inputId(variable),
+        description: variable,
+        password: true,
+      }));
+      return { ...(inputs.length > 0 && { inputs }), servers: { [SERVER_NAME]: entry } };
     },
   },
   codex: {
     title: "Codex",
     file: "~/.codex/config.toml",
-    hasHttp: true,
-    hasReferences: true,
-    async write(name, target) {
+    refer: (variable) => variable,
+    async write(target, { env: _env, headers: _headers, ...entry }) {
       const { stringify } = await import("smol-toml");
-      const entry =
+      const [key, value] =
         target.kind === "stdio"
-          ? {
-              command: target.command,
-              args: target.args,
-              ...(target.variables.length > 0 && { env_vars: target.variables }),
-            }
-          : {
-              url: target.url,
-              ...(target.tokenVariable !== undefined && { bearer_token_env_var: target.tokenVariable }),
-            };
-      return stringify({ mcp_servers: { [name]: entry } }).trimEnd();
+          ? ["env_vars", target.variables.length > 0 ? target.variables : undefined]
+          : ["bearer_token_env_var", target.tokenVariable];
+      const own = { ...entry, ...(value !== undefined && { [key]: value }) };
+      return stringify({ mcp_servers: { [SERVER_NAME]: own } }).trimEnd();
     },
   },
 };

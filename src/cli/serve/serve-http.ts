@@ -1,4 +1,5 @@
 /** Serves a gateway over HTTP until the command ends: listening, credentials, and the end without lost responses. */
+import { once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { dirname, join } from "node:path";
@@ -61,11 +62,8 @@ export function readCredentials(
 ): Credentials {
   const { issuer, audience, noToken, connectClient: clientId } = settings;
   if (issuer !== undefined) {
-    const clientSecret = context.env[CONNECT_SECRET_VARIABLE] || undefined;
-    const connect = clientId !== undefined && {
-      clientId,
-      ...(clientSecret !== undefined && { clientSecret }),
-    };
+    const clientSecret = context.env[CONNECT_SECRET_VARIABLE];
+    const connect = clientId !== undefined && { clientId, ...(clientSecret && { clientSecret }) };
     return { auth: { issuer, ...(audience.length > 0 && { audience }), ...(connect && { connect }) } };
   }
   if (noToken) {
@@ -153,9 +151,8 @@ function show(
 }
 
 async function listen(server: Server, { host, port }: Listening): Promise<number> {
-  await new Promise<void>((resolve, reject) => {
-    server.once("error", (error: NodeJS.ErrnoException) => reject(cannotListen(error, host, port)));
-    server.listen(port, host, resolve);
+  await once(server.listen(port, host), "listening").catch((error) => {
+    throw cannotListen(error, host, port);
   });
   return (server.address() as AddressInfo).port;
 }

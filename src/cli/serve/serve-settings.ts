@@ -9,7 +9,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import { textsIn } from "../../node/project-files.js";
 import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
 import type { CommandContext } from "../command.js";
-import { CliError, EXIT } from "../errors.js";
+import { CliError, EXIT, usageError } from "../errors.js";
 
 /** The clients for which `--print-config` writes an entry. */
 export type ConfigClient = "claude-desktop" | "claude-code" | "cursor" | "vscode" | "codex";
@@ -23,50 +23,15 @@ export interface Listening {
 }
 
 /** The options, checked. */
-export interface ServeSettings {
-  /** Undefined: stdio. */
-  readonly http: Listening | undefined;
-  /** Undefined: all. */
-  readonly servers: readonly string[] | undefined;
-  /** May contain a password. */
-  readonly store: string | undefined;
-  readonly url: string | undefined;
-  readonly path: string;
-  readonly issuer: string | undefined;
-  readonly audience: readonly string[];
-  /** The secret of the client is in TOOLPORT_CONNECT_SECRET. */
-  readonly connectClient: string | undefined;
-  readonly allowHosts: readonly string[];
-  readonly allowOrigins: readonly string[];
-  readonly tokenFile: string | undefined;
-  readonly noToken: boolean;
-  readonly noPrefix: boolean;
-  readonly readOnly: boolean;
-  /** Code mode. */
-  readonly code: boolean;
-  readonly policy: string | undefined;
-  readonly audit: string | undefined;
-  readonly drainMs: number | undefined;
-  readonly client: ConfigClient | undefined;
-}
+export type ServeSettings = ReturnType<typeof readServeSettings>;
 
 /** Options that have no meaning without HTTP. */
-const OF_HTTP = [
-  ...[
-    "url",
-    "path",
-    "issuer",
-    "audience",
-    "connect-client",
-    "allow-host",
-    "allow-origin",
-    "token-file",
-    "no-token",
-  ],
-] as const;
+const OF_HTTP = "url path issuer audience connect-client allow-host allow-origin token-file no-token".split(
+  " ",
+);
 
 /** @throws CliError if options contradict each other, or an address without authorization would be public */
-export function readServeSettings(context: CommandContext): ServeSettings {
+export function readServeSettings(context: CommandContext) {
   const { cwd, env } = context;
   const text = (name: string) => context.text(name);
   const file = (name: string) => {
@@ -75,21 +40,26 @@ export function readServeSettings(context: CommandContext): ServeSettings {
   };
   const http = readListening(text("http"));
   const client = text("print-config") as ConfigClient | undefined;
-  if (context.flag("stdio") && http !== undefined) throw usage("--stdio and --http contradict each other");
+  if (context.flag("stdio") && http !== undefined)
+    throw usageError("serve", "--stdio and --http contradict each other");
   const isOverHttp = http !== undefined || (client !== undefined && text("url") !== undefined);
   if (!isOverHttp) {
     const stray = OF_HTTP.find((name) => context.options[name] !== undefined);
-    if (stray !== undefined) throw usage(`--${stray} needs --http`);
+    if (stray !== undefined) throw usageError("serve", `--${stray} needs --http`);
   }
   const servers = context.texts("servers").flatMap((names) => names.split(","));
-  const settings: ServeSettings = {
+  const settings = {
+    /** Undefined: stdio. */
     http,
+    /** Undefined: all. */
     servers: servers.length === 0 ? undefined : servers.map((name) => name.trim()).filter(Boolean),
+    /** May contain a password. */
     store: text("store") ?? (env["TOOLPORT_STORE"] || undefined),
     url: text("url"),
     path: text("path") ?? "/mcp",
     issuer: text("issuer"),
     audience: context.texts("audience"),
+    /** The secret of the client is in TOOLPORT_CONNECT_SECRET. */
     connectClient: text("connect-client"),
     allowHosts: context.texts("allow-host"),
     allowOrigins: context.texts("allow-origin"),
@@ -110,11 +80,15 @@ export function readServeSettings(context: CommandContext): ServeSettings {
 function checkAuthorization(settings: ServeSettings): void {
   const { http, url, issuer, audience, connectClient, tokenFile, noToken } = settings;
   if (issuer !== undefined && (noToken || tokenFile !== undefined))
-    throw usage(`--issuer and ${noToken ? "--no-token" : "--token-file"} contradict each other`);
-  if (noToken && tokenFile !== undefined) throw usage("--no-token and --token-file contradict each other");
-  if (audience.length > 0 && issuer === undefined) throw usage("--audience needs --issuer");
+    throw usageError(
+      "serve",
+      `--issuer and ${noToken ? "--no-token" : "--token-file"} contradict each other`,
+    );
+  if (noToken && tokenFile !== undefined)
+    throw usageError("serve", "--no-token and --token-file contradict each other");
+  if (audience.length > 0 && issuer === undefined) throw usageError("serve", "--audience needs --issuer");
   if (connectClient !== undefined && (issuer === undefined || url === undefined))
-    throw usage("--connect-client needs --issuer and --url");
+    throw usageError("serve", "--connect-client needs --issuer and --url");
   if (issuer !== undefined && url === undefined && audience.length === 0)
     throw new CliError(
       "--issuer needs --url or --audience: a token must be made for this gateway",
@@ -137,7 +111,10 @@ function readListening(text: string | undefined): Listening | undefined {
   const port = Number(digits);
   const isAddress = isIP(host) === 6 ? given.startsWith("[") : /^[\w.-]+$/.test(host);
   if (digits === "" || port > 65_535 || !isAddress)
-    throw usage("--http requires a port or host:port, such as 8080, 0.0.0.0:8080 or [::1]:8080");
+    throw usageError(
+      "serve",
+      "--http requires a port or host:port, such as 8080, 0.0.0.0:8080 or [::1]:8080",
+    );
   return { host, port, isLoopback: isLoopback(host) };
 }
 
@@ -157,10 +134,8 @@ function readDrainMs(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   const drainMs = Number(text);
   if (text.trim() !== "" && Number.isFinite(drainMs) && drainMs >= 0) return drainMs;
-  throw usage("--drain-ms requires a number of milliseconds, 0 or more");
+  throw usageError("serve", "--drain-ms requires a number of milliseconds, 0 or more");
 }
-
-const usage = (message: string): CliError => new CliError(message, "toolport serve --help");
 
 /** `toolport`, `toolport@1.2.3`, `/usr/bin/toolport`, `toolport.cmd`. */
 const PROGRAM = /(?:^|[\\/])toolport(?:@[^\s/\\]+)?(?:\.(?:cmd|exe|ps1))?$/i;

@@ -18,12 +18,10 @@ const token = readToken();
 /** The console's server, or an MCP server, reported an error. */
 export class Failure extends Error {
   readonly code: string;
-  readonly detail: ConsoleFailure["error"];
 
-  constructor(detail: ConsoleFailure["error"]) {
+  constructor(readonly detail: ConsoleFailure["error"]) {
     super(detail.message);
     this.code = detail.code;
-    this.detail = detail;
   }
 }
 

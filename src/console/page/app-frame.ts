@@ -1,10 +1,12 @@
 /** Shows the user interface of a tool (MCP Apps) in a frame without access to the page, and answers its messages (JSON-RPC over `postMessage`). Everything received is untrusted. */
 import type { VNode } from "preact";
 import { useEffect, useLayoutEffect, useRef, useState } from "preact/hooks";
+import type { Fields } from "../../util/is-record.js";
 import type { AppView } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
 import { askWithConsent, question, usePage } from "./page-state.js";
+import { fieldsOf } from "./widgets.js";
 
 export interface AppFrameProps {
   /** The public name of the tool. */
@@ -51,10 +53,8 @@ export function AppFrame({ tool, args, result }: AppFrameProps): VNode {
 
 const forget = (app: string | undefined) => app !== undefined && void ask("closeApp", { app }).catch(ignore);
 
-interface FrameProps {
+interface FrameProps extends Omit<AppFrameProps, "tool"> {
   readonly view: AppView;
-  readonly args: unknown;
-  readonly result: unknown;
   readonly onClose: (reason: string | null) => void;
 }
 
@@ -121,12 +121,7 @@ const MAX_ARGUMENTS = 250_000;
 const MAX_DECLINED = 2;
 const MAX_LINK = 2_000;
 
-type Fields = Readonly<Record<string, unknown>>;
-
-interface AppMessageParts {
-  readonly view: AppView;
-  readonly args: unknown;
-  readonly result: unknown;
+interface AppMessageParts extends Omit<FrameProps, "onClose"> {
   readonly version: string;
   readonly send: (message: object) => void;
   readonly call: (name: string, args: Fields) => Promise<unknown>;
@@ -136,22 +131,19 @@ interface AppMessageParts {
   readonly stop: (reason: string | null) => void;
 }
 
-const fields = (value: unknown): Fields =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Fields) : {};
-
 /** An answer with an error code of JSON-RPC. */
 class Refusal extends Error {
-  readonly code: number;
-
-  constructor(code: number, message: string) {
+  constructor(
+    readonly code: number,
+    message: string,
+  ) {
     super(message);
-    this.code = code;
   }
 }
 
 /** What a server would have sent as its result. */
 function toCallResult(result: unknown): object {
-  const { content, structuredContent, isError, _meta } = fields(result);
+  const { content, structuredContent, isError, _meta } = fieldsOf(result);
   return {
     content: Array.isArray(content) ? content : [],
     ...(structuredContent !== undefined && { structuredContent }),
@@ -178,17 +170,16 @@ class AppMessages {
   /** Handles one message. Reads nothing of it above the limit. */
   receive(event: { readonly data: unknown }): void {
     if (this.#isTooMuch()) return;
-    const { jsonrpc, id, method, params } = fields(event.data);
+    const { jsonrpc, id, method, params } = fieldsOf(event.data);
     if (jsonrpc !== "2.0" || typeof method !== "string") return;
-    if (typeof id !== "string" && typeof id !== "number") return this.#notified(method, fields(params));
-    this.#answer(method, fields(params)).then(
-      (result) => this.#parts.send({ jsonrpc, id, result }),
-      (error: Error) =>
-        this.#parts.send({
-          jsonrpc,
-          id,
-          error: { code: error instanceof Refusal ? error.code : -32000, message: error.message },
-        }),
+    if (typeof id !== "string" && typeof id !== "number") return this.#notified(method, fieldsOf(params));
+    const { send } = this.#parts;
+    this.#answer(method, fieldsOf(params)).then(
+      (result) => send({ jsonrpc, id, result }),
+      (error: Error) => {
+        const code = error instanceof Refusal ? error.code : -32000;
+        send({ jsonrpc, id, error: { code, message: error.message } });
+      },
     );
   }
 
@@ -211,7 +202,7 @@ class AppMessages {
     else if (method === "ui/notifications/request-teardown") this.#parts.stop(null);
     else if (method === "ui/notifications/initialized" && !this.#isReady) {
       this.#isReady = true;
-      this.notify("tool-input", { arguments: fields(this.#parts.args) });
+      this.notify("tool-input", { arguments: fieldsOf(this.#parts.args) });
       this.notify("tool-result", toCallResult(this.#parts.result));
     }
   }
@@ -266,7 +257,7 @@ class AppMessages {
       throw new Refusal(-32000, "Too many calls are running. Try again later");
     this.#running++;
     try {
-      return toCallResult(await this.#parts.call(name, fields(args)));
+      return toCallResult(await this.#parts.call(name, fieldsOf(args)));
     } finally {
       this.#running--;
     }

@@ -31,12 +31,7 @@ const PANES: readonly Pane[] = [
   { id: "calls", title: "Calls", view: CallsPane, count: ({ calls }) => calls.length },
   { id: "programs", title: "Programs", view: ProgramsPane },
   { id: "messages", title: "Messages", view: MessagesPane },
-  {
-    id: "waiting",
-    title: "Waiting",
-    view: WaitingPane,
-    count: ({ waiting }) => waiting.filter(isOpen).length,
-  },
+  { id: "waiting", title: "Waiting", view: WaitingPane, count: (page) => page.waiting.filter(isOpen).length },
   { id: "resources", title: "Resources", view: ResourcesPane, count: readableCount },
   { id: "roots", title: "Roots", view: RootsPane },
   { id: "authorization", title: "Authorization", view: AuthorizationPane },
@@ -58,9 +53,7 @@ function App(): VNode {
     addEventListener("hashchange", onMove);
     return () => removeEventListener("hashchange", onMove);
   }, []);
-  const go = (id: string) => {
-    location.hash = `/${id}`;
-  };
+  const go = (id: string) => location.assign(`#/${id}`);
   const edit = (name: string) => {
     setTool(name);
     go("catalog");
@@ -92,12 +85,7 @@ function Tabs({ page, pane, go }: { page: PageState; pane: string; go: (id: stri
     // Start from the focused tab: right after a click, `pane` may still be the previous one.
     const at = shown.findIndex(({ id }) => (event.target as Element).id === `tab-${id}`);
     if (at === -1) return;
-    const steps: Record<string, number> = {
-      ArrowRight: at + 1,
-      ArrowLeft: at - 1,
-      Home: 0,
-      End: shown.length - 1,
-    };
+    const steps: Record<string, number> = { ArrowRight: at + 1, ArrowLeft: at - 1, Home: 0, End: -1 };
     const to = steps[event.key];
     if (to === undefined) return;
     event.preventDefault();

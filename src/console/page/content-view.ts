@@ -5,15 +5,11 @@ import type { ProgressView } from "../console-api.js";
 import { AppFrame } from "./app-frame.js";
 import { html } from "./html.js";
 import { showNotice, usePage } from "./page-state.js";
-import { duration, json, Pill, plural, size, useElementId } from "./widgets.js";
-
-type Fields = Readonly<Record<string, unknown>>;
+import { duration, fieldsOf, json, Pill, plural, size, useElementId } from "./widgets.js";
 
 /** Image types that cannot contain scripts. */
 const IMAGES = ["image/png", "image/jpeg", "image/gif", "image/webp", "image/avif"];
 
-const fields = (value: unknown): Fields =>
-  typeof value === "object" && value !== null ? (value as Fields) : {};
 const text = (value: unknown): string => (typeof value === "string" ? value : "");
 
 export const Code = ({ children, label }: { children?: unknown; label?: string }): VNode =>
@@ -31,7 +27,7 @@ export function CopyButton({ text, label }: { text: string; label: string }): VN
 
 /** A content block of a result, a prompt or a resource. */
 function Block({ block }: { block: unknown }): VNode {
-  const content = fields(block);
+  const content = fieldsOf(block);
   const type = text(content["mimeType"]);
   if (content["type"] === "resource") return Block({ block: content["resource"] });
   const data = text(content["data"]) || text(content["blob"]);
@@ -91,10 +87,10 @@ export function ResultView({ result, tool, args, isNew = false }: ResultViewProp
 function drawResult(result: unknown): VNode {
   if (Array.isArray(result))
     return html`<div class="blocks">${result.map((block) => html`<${Block} block=${block} />`)}</div>`;
-  const { content, messages, structuredContent } = fields(result);
+  const { content, messages, structuredContent } = fieldsOf(result);
   if (Array.isArray(messages))
     return html`<div class="blocks">${messages.map((message) => {
-      const { role, content: said } = fields(message);
+      const { role, content: said } = fieldsOf(message);
       return html`<section><p class="muted small">${text(role)}</p><${Block} block=${said} /></section>`;
     })}</div>`;
   if (!Array.isArray(content))
@@ -111,7 +107,7 @@ function drawResult(result: unknown): VNode {
 
 function sameData(block: unknown, data: unknown): boolean {
   try {
-    return JSON.stringify(JSON.parse(text(fields(block)["text"]))) === JSON.stringify(data);
+    return JSON.stringify(JSON.parse(text(fieldsOf(block)["text"]))) === JSON.stringify(data);
   } catch {
     return false;
   }
@@ -120,16 +116,14 @@ function sameData(block: unknown, data: unknown): boolean {
 export const progressText = (last: ProgressView | null | undefined): string | null =>
   !last ? null : last.total === null ? String(last.progress) : `${last.progress} of ${last.total}`;
 
+interface RunningProps {
+  readonly progress: ProgressView | null | undefined;
+  readonly label?: string;
+  readonly onCancel?: (() => unknown) | undefined;
+}
+
 /** Something that runs: its progress, and a button that cancels it. */
-export function Running({
-  progress: last,
-  label = "Running",
-  onCancel,
-}: {
-  progress: ProgressView | null | undefined;
-  label?: string;
-  onCancel?: (() => unknown) | undefined;
-}): VNode {
+export function Running({ progress: last, label = "Running", onCancel }: RunningProps): VNode {
   const id = useElementId();
   const { progress, total = null, message = null } = last ?? {};
   const done = progressText(last);
@@ -142,7 +136,7 @@ export function Running({
 
 /** The line above a result: outcome, duration and server. */
 export function ResultLine({ result }: { result: unknown }): VNode {
-  const { isError, durationMs, attempts, server } = fields(result);
+  const { isError, durationMs, attempts, server } = fieldsOf(result);
   return html`<p class="line" role="status">
     <${Pill} tone=${isError === true ? "bad" : "good"}>${isError === true ? "the tool failed" : "answered"}<//>
     ${typeof durationMs === "number" && html`<span>${duration(durationMs)}</span>`}

@@ -32,13 +32,7 @@ const OUTCOME_TONES: Readonly<Record<CallSummary["outcome"], Tone>> = {
   tool_error: "wait",
   suspended: "wait",
 };
-const WORDS: Readonly<Record<CallSummary["outcome"], string>> = {
-  running: "running",
-  ok: "ok",
-  error: "error",
-  tool_error: "tool error",
-  suspended: "suspended",
-};
+const wordsOf = ({ outcome }: CallSummary): string => outcome.replace("_", " ");
 
 const idOf = ({ id }: { id: number }): string => String(id);
 
@@ -70,7 +64,7 @@ export function CallsPane({ onEdit }: { onEdit: (tool: string) => void }): VNode
 }
 
 const callRow = (call: CallSummary): VNode => html`<span class="row">
-    <span class="name mono">${call.target}</span><${Pill} tone=${OUTCOME_TONES[call.outcome]}>${WORDS[call.outcome]}<//>
+    <span class="name mono">${call.target}</span><${Pill} tone=${OUTCOME_TONES[call.outcome]}>${wordsOf(call)}<//>
   </span>
   <span class="row muted small">
     <span>${timeOfDay(call.startedAt)} · ${call.kind === "tool" ? "" : `${call.kind} · `}${call.server}${call.answeredBy ? ` → ${call.answeredBy}` : ""}${call.principal ? ` · ${call.principal}` : ""}</span>
@@ -92,7 +86,7 @@ function Call({ call, onEdit }: { call: CallSummary; onEdit: (tool: string) => v
   };
   return html`<h3 class="title mono wrap">${call.target}</h3>
     <p class="line">
-      <${Pill} tone=${OUTCOME_TONES[call.outcome]}>${WORDS[call.outcome]}<//>
+      <${Pill} tone=${OUTCOME_TONES[call.outcome]}>${wordsOf(call)}<//>
       ${call.durationMs !== null && html`<span>${duration(call.durationMs)}</span>`}
       <span>${call.answeredBy ? `sent to ${call.server}, answered by ${call.answeredBy}` : call.server}</span>
       ${call.attempts !== null && html`<span>${plural(call.attempts, "attempt")}</span>`}

@@ -7,8 +7,8 @@ import { isPage } from "./authorization-pane.js";
 import { Code } from "./content-view.js";
 import { html } from "./html.js";
 import { loadQuestions, usePage } from "./page-state.js";
-import { type Issue, isRequired, propertiesOf, type Schema } from "./tool-form.js";
-import { json, type Option, Select, typed, useElementId, useField } from "./widgets.js";
+import { Group, type Issue, propertiesOf, type Schema } from "./tool-form.js";
+import { json, typed, useElementId } from "./widgets.js";
 
 export function Questions(): VNode | null {
   const { questions } = usePage();
@@ -122,98 +122,6 @@ export interface QuestionFormProps {
   readonly onChange: (content: Content) => void;
 }
 
-export function QuestionForm({ question, content, issues, onChange }: QuestionFormProps): VNode {
-  const schema: Schema = question.requestedSchema;
-  const set = (name: string, value: unknown) => {
-    const { [name]: _old, ...others } = content;
-    onChange(value === undefined ? others : { ...others, [name]: value });
-  };
-  return html`${propertiesOf(schema).map(
-    ([name, field]) => html`<${Field} key=${name} name=${name} field=${field} must=${isRequired(schema, name)}
-      value=${Object.hasOwn(content, name) ? content[name] : undefined}
-      issue=${issues.find(({ path }) => path === `${question.key}.content.${name}`)?.message}
-      onChange=${(value: unknown) => set(name, value)} />`,
-  )}`;
-}
-
-interface FieldProps {
-  readonly name: string;
-  readonly field: Schema;
-  readonly must: boolean;
-  readonly value: unknown;
-  readonly issue: string | undefined;
-  readonly onChange: (value: unknown) => void;
-}
-
-function Field(props: FieldProps): VNode {
-  const { name, field, must, issue, value, onChange } = props;
-  const { title, type, description, format } = field;
-  const parts = useField(typeof title === "string" ? title : name, must, description, issue);
-  const { id, label, help, shared } = parts;
-  const options = type === "boolean" ? BOOLEANS : choicesOf(field);
-  if (type === "array" && options !== undefined)
-    return html`<fieldset class="group" aria-describedby=${shared["aria-describedby"]}><legend>${label}</legend>
-      <${Checks} value=${value} options=${options} onChange=${onChange} />${help}</fieldset>`;
-  const isNumber = type === "number" || type === "integer";
-  const onInput = (event: Event) => onChange(toValue(typed(event), type));
-  const text = Array.isArray(value) ? value.join(", ") : (value ?? "");
-  const input = () =>
-    type === "string" && Number(field["maxLength"] ?? 0) > 200
-      ? html`<textarea ...${shared} rows="4" value=${text} onInput=${onInput}></textarea>`
-      : html`<input ...${shared} type=${isNumber ? "number" : (KINDS[String(format)] ?? "text")} step=${type === "integer" ? "1" : "any"} autocomplete="off"
-          spellcheck=${false} placeholder=${HINTS[type === "array" ? "array" : String(format)] ?? ""} value=${text} onInput=${onInput} />`;
-  return html`<div class="field"><label for=${id}>${label} <span class="type">${String(type)}</span></label>
-    ${options === undefined ? input() : html`<${Select} shared=${shared} options=${options} value=${value} onChange=${onChange} />`}${help}</div>`;
-}
-
-/** An empty field is left out. */
-function toValue(text: string, type: unknown): unknown {
-  if (text === "") return undefined;
-  if (type === "number" || type === "integer") return Number(text);
-  return type === "array" ? text.split(",").map((item) => item.trim()) : text;
-}
-
-interface ChecksProps extends Pick<FieldProps, "value" | "onChange"> {
-  readonly options: readonly Option[];
-}
-
-function Checks({ value, options, onChange }: ChecksProps): VNode {
-  const picked: readonly unknown[] = Array.isArray(value) ? value : [];
-  const toggle = (option: unknown) => {
-    // In the order of the options.
-    const next = options
-      .map((each) => each.value)
-      .filter((each) => (each === option) !== picked.includes(each));
-    onChange(next.length > 0 ? next : undefined);
-  };
-  return html`${options.map(
-    (option) => html`<label class="inline"><input type="checkbox" checked=${picked.includes(option.value)}
-      onChange=${() => toggle(option.value)} /> ${option.title}</label>`,
-  )}`;
-}
-
-const BOOLEANS: readonly Option[] = [
-  { value: true, title: "yes" },
-  { value: false, title: "no" },
-];
-const KINDS: Readonly<Record<string, string>> = { email: "email", uri: "url", date: "date" };
-const HINTS: Readonly<Record<string, string>> = {
-  "date-time": "2026-12-31T09:30:00Z",
-  array: "separated by commas",
-};
-
-/** Choices are plain values, or objects with a title. */
-function choicesOf(field: Schema): readonly Option[] | undefined {
-  const items = (field["items"] ?? {}) as Schema;
-  const plain = [field["enum"], items["enum"]].find(Array.isArray);
-  if (plain !== undefined) {
-    const names = Array.isArray(field["enumNames"]) ? field["enumNames"] : [];
-    return plain.map((value, index) => ({ value, title: String(names[index] ?? value) }));
-  }
-  return [field["oneOf"], items["anyOf"]]
-    .find(Array.isArray)
-    ?.map((option: { const?: unknown; title?: unknown } | null) => ({
-      value: option?.const,
-      title: String(option?.title ?? option?.const),
-    }));
-}
+export const QuestionForm = ({ question, ...props }: QuestionFormProps): VNode =>
+  html`<${Group} name="" schema=${question.requestedSchema} root=${question.requestedSchema} value=${props.content} must=${true} depth=${0}
+    path=${`${question.key}.content`} issues=${props.issues} isAsked=${true} onChange=${props.onChange} />`;

@@ -6,7 +6,18 @@ import { ask } from "./api.js";
 import { ResultView } from "./content-view.js";
 import { html } from "./html.js";
 import { act, askWithConsent, usePage } from "./page-state.js";
-import { Bar, Empty, matches, PickList, plural, Search, Split, timeOfDay, useElementId } from "./widgets.js";
+import {
+  Bar,
+  Empty,
+  matches,
+  PickList,
+  plural,
+  Search,
+  Split,
+  timeOfDay,
+  typed,
+  useElementId,
+} from "./widgets.js";
 
 /** A resource, a template or a prompt, with its arguments. */
 type Entry = ReturnType<typeof toEntries>[number];
@@ -123,13 +134,8 @@ function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
     clearTimeout(timer.current);
     if (!canPropose || entry.kind === "resource") return;
     timer.current = window.setTimeout(() => {
-      const body = {
-        server: entry.server,
-        [entry.kind]: entry.address,
-        argument: argument.name,
-        value,
-        context: values,
-      };
+      const { server, kind, address } = entry;
+      const body = { server, [kind]: address, argument: argument.name, value, context: values };
       // Ignore failures: completions are optional.
       ask("complete", body).then(
         (found) => setProposals(found.values),
@@ -138,9 +144,8 @@ function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
     }, PAUSE_MS);
   };
   const onInput = (event: Event) => {
-    const { value } = event.target as HTMLInputElement;
-    onChange(value);
-    propose(value);
+    onChange(typed(event));
+    propose(typed(event));
   };
   return html`<div class="field"><label for=${id}>${argument.name}${argument.required && html`<b class="must" title="required"> *</b>`}</label>
     <input id=${id} type="text" autocomplete="off" required=${argument.required} list=${`${id}-list`} value=${values[argument.name] ?? ""}

@@ -61,10 +61,7 @@ export function ServersPane(): VNode {
   const [history, loadHistory] = useAction("history", {}, calls.length);
   useInterval(loadHistory, HISTORY_MS);
   const servers = (state?.servers ?? []).toSorted((a, b) => rankOf(a) - rankOf(b));
-  const counts = servers.some(
-    ({ retryAt, breaker }) => retryAt !== null || (breaker?.openUntil ?? null) !== null,
-  );
-  const now = useSeconds(counts);
+  const now = useSeconds(servers.some(({ retryAt, breaker }) => (retryAt ?? breaker?.openUntil) != null));
   const ready = servers.filter((server) => server.state === "ready").length;
   const down = servers.filter((server) => DOWN.includes(server.state) && !server.disabled);
   const tools = catalog?.tools ?? [];
@@ -249,10 +246,8 @@ function Trouble({ server, now }: { server: ServerView; now: number }): VNode | 
   if (retryAt !== null)
     lines.push(`Attempt ${attempt} ${left(retryAt) > 0 ? `in ${left(retryAt)} s` : "now"}`);
   if (breaker !== null && breaker.state !== "closed") {
-    const until =
-      breaker.openUntil === null || left(breaker.openUntil) === 0
-        ? ""
-        : `, next attempt in ${left(breaker.openUntil)} s`;
+    const seconds = breaker.openUntil === null ? 0 : left(breaker.openUntil);
+    const until = seconds === 0 ? "" : `, next attempt in ${seconds} s`;
     lines.push(`Breaker ${breaker.state} after ${plural(breaker.failures, "failure")}${until}`);
   }
   return lines.length === 0 ? null : html`<p class="note wait" role="status">${lines.join(" · ")}</p>`;
@@ -315,13 +310,10 @@ function LatencySpark({ history }: Pick<ServerCardProps, "history">): VNode | nu
   if (history === undefined || calls === 0) return null;
   const step = WIDTH / history.calls.length;
   const slowest = Math.max(...history.latencies.map((value) => value ?? 0), 1);
-  const points = history.latencies.flatMap((value, index) =>
-    value === null
-      ? []
-      : [
-          `${((index + 0.5) * step).toFixed(1)},${(HEIGHT - 4 - (value / slowest) * (HEIGHT - 6)).toFixed(1)}`,
-        ],
-  );
+  const points = history.latencies.flatMap((value, index) => {
+    const y = HEIGHT - 4 - ((value ?? 0) / slowest) * (HEIGHT - 6);
+    return value === null ? [] : [`${((index + 0.5) * step).toFixed(1)},${y.toFixed(1)}`];
+  });
   const failures = sum(history.errors);
   const text = `Last hour: ${plural(calls, "call")}, ${plural(failures, "error")}, slowest minute ${duration(slowest)}`;
   return html`<svg class="spark" viewBox=${`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" role="img" aria-label=${text}><title>${text}</title>

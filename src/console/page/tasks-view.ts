@@ -44,15 +44,13 @@ export function StartedTask({ task: started }: { task: TaskInfo }): VNode {
 
 type Outcome = { readonly result: unknown } | { readonly error: string };
 
-function Task({
-  task,
-  onEnd,
-  onDismiss,
-}: {
-  task: TaskView;
-  onEnd: () => void;
-  onDismiss?: () => void;
-}): VNode {
+interface TaskProps {
+  readonly task: TaskView;
+  readonly onEnd: () => void;
+  readonly onDismiss?: () => void;
+}
+
+function Task({ task, onEnd, onDismiss }: TaskProps): VNode {
   const [outcome, setOutcome] = useState<Outcome | null>(null);
   const [isBusy, setIsBusy] = useState(false);
   const { id, tool, server, message, progress } = task;

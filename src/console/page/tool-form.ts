@@ -1,9 +1,11 @@
-/** A form for a tool's schema. Fields without a suitable input are edited as JSON. */
+/** A form for the schema of a tool, or of a question of a server. Fields without a suitable input are edited as JSON. */
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
+import { resolveLocalRef } from "../../schema/json-schema.js";
+import type { Fields } from "../../util/is-record.js";
 import type { ConsoleFailure } from "../console-api.js";
 import { html } from "./html.js";
-import { json, Select, typed, useField } from "./widgets.js";
+import { fieldsOf, json, type Option, Select, typed, useField } from "./widgets.js";
 
 /** What is wrong with a field, by its path. */
 export type Issue = NonNullable<ConsoleFailure["error"]["issues"]>[number];
@@ -19,22 +21,25 @@ interface FieldProps {
   readonly path: string;
   readonly issues: readonly Issue[];
   /** Collects the paths of all fields. */
-  readonly shown: Set<string>;
+  readonly shown?: Set<string>;
+  /** The form is a question to the user: titles as labels, and an empty text is no answer. */
+  readonly isAsked?: boolean;
   readonly onChange: (value: unknown) => void;
 }
 
 /** One field or a group of fields. */
 function Field(props: FieldProps): VNode {
-  const { path, must, value, onChange } = props;
+  const { name, path, must, value, isAsked = false, onChange } = props;
   const schema = resolve(props.schema, props.root);
-  const kind = kindOf(schema, props.depth);
-  props.shown.add(path);
+  const kind = isAsked && schema["type"] === "array" ? kindOfList(schema) : kindOf(schema, props.depth);
+  props.shown?.add(path);
   const issue = props.issues.find((each) => each.path === path)?.message;
-  const { id, label, help, shared } = useField(props.name, must, schema["description"], issue);
-  if (kind === "group" || kind === "list")
-    return html`<fieldset class="group"><legend>${label}</legend>${help}
-      <${kind === "group" ? Group : List} ...${props} schema=${schema} /></fieldset>`;
-  if (kind === "boolean" && must)
+  const title = isAsked && typeof schema["title"] === "string" ? schema["title"] : name;
+  const { id, label, help, shared } = useField(title, must, schema["description"], issue);
+  if (Object.hasOwn(GROUPS, kind))
+    return html`<fieldset class="group" aria-describedby=${shared["aria-describedby"]}><legend>${label}</legend>${help}
+      <${GROUPS[kind]} ...${props} schema=${schema} /></fieldset>`;
+  if (kind === "boolean" && must && !isAsked)
     return html`<div class="field check"><input ...${shared} type="checkbox" checked=${value === true}
         onChange=${(event: Event) => onChange((event.target as HTMLInputElement).checked)} />
       <label for=${id}>${label}</label>${help}</div>`;
@@ -47,27 +52,41 @@ const typeName = (schema: Schema): string =>
 
 type InputProps = FieldProps & { readonly schema: Schema; readonly shared: object };
 
-/** A selection; optional fields can be left unset. */
+const YES_OR_NO = { enum: [true, false], enumNames: ["yes", "no"] };
+
+/** A selection; optional fields, and those of questions, can be left unset. */
 function Choice(props: InputProps): VNode {
-  const choices = kindOf(props.schema, 0) === "boolean" ? [true, false] : choicesOf(props.schema);
-  const title = (choice: unknown) => (typeof choice === "string" ? choice : JSON.stringify(choice));
-  return html`<${Select} ...${props} options=${choices.map((value) => ({ value, title: title(value) }))} />`;
+  const { schema, must, isAsked = false } = props;
+  const choices = isAsked ? YES_OR_NO : { enum: [true, false] };
+  const options = choicesOf(kindOf(schema, 0) === "boolean" ? choices : schema);
+  return html`<${Select} ...${props} must=${must && !isAsked} options=${options} />`;
 }
 
-function TextInput({ schema, must, value, onChange, shared }: InputProps): VNode {
-  const onInput = (event: Event) => onChange(typed(event) === "" && !must ? undefined : typed(event));
+const INPUT_TYPES: Readonly<Record<string, string>> = { email: "email", uri: "url", date: "date" };
+
+function TextInput({ schema, must, value, isAsked = false, onChange, shared }: InputProps): VNode {
+  const onInput = (event: Event) =>
+    onChange(typed(event) === "" && (isAsked || !must) ? undefined : typed(event));
   const isLong =
     Number(schema["maxLength"] ?? 0) > 200 || (typeof value === "string" && value.includes("\n"));
-  const hint = [schema["examples"]].flat()[0] ?? "";
+  const format = String(schema["format"]);
+  const hint = [schema["examples"]].flat()[0] ?? (format === "date-time" ? "2026-12-31T09:30:00Z" : "");
   return isLong
     ? html`<textarea ...${shared} rows="4" value=${value ?? ""} onInput=${onInput}></textarea>`
-    : html`<input ...${shared} type="text" autocomplete="off" spellcheck=${false} value=${value ?? ""}
+    : html`<input ...${shared} type=${(isAsked && INPUT_TYPES[format]) || "text"} autocomplete="off" spellcheck=${false} value=${value ?? ""}
         placeholder=${typeof hint === "string" ? hint : ""} onInput=${onInput} />`;
 }
 
 function NumberInput({ schema, value, onChange, shared }: InputProps): VNode {
   const onInput = (event: Event) => onChange(typed(event) === "" ? undefined : Number(typed(event)));
   return html`<input ...${shared} type="number" step=${schema["type"] === "integer" ? "1" : "any"} value=${value ?? ""} onInput=${onInput} />`;
+}
+
+/** Several texts, separated by commas. */
+function TextsInput({ value, onChange, shared }: InputProps): VNode {
+  const read = (text: string) => (text === "" ? undefined : text.split(",").map((item) => item.trim()));
+  return html`<input ...${shared} type="text" autocomplete="off" spellcheck=${false} placeholder="separated by commas"
+    value=${Array.isArray(value) ? value.join(", ") : ""} onInput=${(event: Event) => onChange(read(typed(event)))} />`;
 }
 
 /** A JSON editor. The form can be sent only with valid JSON. */
@@ -96,13 +115,11 @@ const INPUTS: Readonly<Record<string, unknown>> = {
   boolean: Choice,
   text: TextInput,
   number: NumberInput,
+  texts: TextsInput,
   json: JsonInput,
 };
 
 type GroupProps = Omit<FieldProps, "schema"> & { readonly schema: Schema };
-
-/** What the fields inside a field get from it. */
-const passed = ({ root, depth, issues, shown }: GroupProps) => ({ root, depth: depth + 1, issues, shown });
 
 /** The properties of an object. */
 export function Group(props: GroupProps): VNode {
@@ -115,8 +132,8 @@ export function Group(props: GroupProps): VNode {
     onChange(must || Object.keys(next).length > 0 ? next : undefined);
   };
   const field = (name: string, property: unknown) =>
-    html`<${Field} ...${passed(props)} key=${name} name=${name} schema=${property} path=${`${path}.${name}`}
-      value=${fields[name]} must=${isRequired(schema, name)} onChange=${(changed: unknown) => set(name, changed)} />`;
+    html`<${Field} ...${props} depth=${props.depth + 1} key=${name} name=${name} schema=${property} path=${`${path}.${name}`}
+      value=${Object.hasOwn(fields, name) ? fields[name] : undefined} must=${isRequired(schema, name)} onChange=${(changed: unknown) => set(name, changed)} />`;
   return html`${propertiesOf(schema).map(([name, property]) => field(name, property))}`;
 }
 
@@ -132,7 +149,7 @@ function List(props: GroupProps): VNode {
     onChange(items.map((old, index) => (index === at ? item : old)));
   return html`${items.map(
     (item, index) => html`<div class="item" key=${`${items.length}-${index}`}>
-        <${Field} ...${passed(props)} name=${`${name} ${index + 1}`} schema=${schema["items"]} value=${item} path=${`${path}[${index}]`}
+        <${Field} ...${props} depth=${depth + 1} name=${`${name} ${index + 1}`} schema=${schema["items"]} value=${item} path=${`${path}[${index}]`}
           must=${true} onChange=${(changed: unknown) => replace(index, changed)} />
         <button type="button" class="quiet" aria-label=${`Remove ${name} ${index + 1}`}
           onClick=${() => remove(index)}>Remove</button>
@@ -142,45 +159,53 @@ function List(props: GroupProps): VNode {
       onClick=${() => onChange([...items, initial(schema["items"], root, true, depth + 1) ?? null])}>+ Add</button>`;
 }
 
-export type Schema = Readonly<Record<string, unknown>>;
-export type FieldKind = "choice" | "text" | "number" | "boolean" | "list" | "group" | "json";
+/** Several of the items that an array may contain, in their order. */
+function Checks({ schema, root, value, onChange }: GroupProps): VNode {
+  const options = choicesOf(resolve(schema["items"], root));
+  const picked: readonly unknown[] = Array.isArray(value) ? value : [];
+  const toggle = (option: unknown) => {
+    const all = options.map((each) => each.value);
+    const next = all.filter((each) => (each === option) !== picked.includes(each));
+    onChange(next.length > 0 ? next : undefined);
+  };
+  return html`${options.map(
+    (option) => html`<label class="inline"><input type="checkbox" checked=${picked.includes(option.value)}
+      onChange=${() => toggle(option.value)} /> ${option.title}</label>`,
+  )}`;
+}
+
+/** Fields that contain several inputs. */
+const GROUPS: Readonly<Record<string, unknown>> = { group: Group, list: List, checks: Checks };
+
+export type Schema = Fields;
 
 const MAX_DEPTH = 5;
 
-const asSchema = (value: unknown): Schema =>
-  typeof value === "object" && value !== null && !Array.isArray(value) ? (value as Schema) : {};
-
 /** Resolves local references, and unions with null. */
 export function resolve(schema: unknown, root: Schema, hops = 0): Schema {
-  const found = asSchema(schema);
+  const found = fieldsOf(schema);
   if (hops > 8) return {};
   const { $ref, anyOf, oneOf, allOf, ...own } = found;
-  if (typeof $ref === "string") return { ...resolve(pointed($ref, root), root, hops + 1), ...own };
+  if (typeof $ref === "string") return { ...resolve(resolveLocalRef(root, $ref), root, hops + 1), ...own };
   if (Array.isArray(allOf) && allOf.length === 1) return { ...resolve(allOf[0], root, hops + 1), ...own };
   const branches = [anyOf, oneOf]
     .find(Array.isArray)
-    ?.filter((branch) => asSchema(branch)["type"] !== "null");
-  if (branches?.length === 1) return { ...resolve(branches[0], root, hops + 1), ...own };
-  const constants = branches?.map((branch) => asSchema(branch)["const"]);
-  if (constants?.length && constants.every((value) => value !== undefined))
-    return { ...own, enum: constants };
-  return found;
+    ?.map(fieldsOf)
+    .filter(({ type }) => type !== "null");
+  if (branches?.length && branches.every((branch) => branch["const"] !== undefined))
+    return {
+      ...own,
+      enum: branches.map((branch) => branch["const"]),
+      enumNames: branches.map(({ title }) => title),
+    };
+  return branches?.length === 1 ? { ...resolve(branches[0], root, hops + 1), ...own } : found;
 }
 
-function pointed(reference: string, root: Schema): unknown {
-  if (!reference.startsWith("#")) return undefined;
-  const steps = reference
-    .slice(1)
-    .split("/")
-    .slice(1)
-    .map((step) => step.replaceAll("~1", "/").replaceAll("~0", "~"));
-  return steps.reduce<unknown>(
-    (at, step) => (Object.hasOwn(asSchema(at), step) ? asSchema(at)[step] : undefined),
-    root,
-  );
-}
+/** How a question asks for a list. */
+const kindOfList = ({ items }: Schema): string =>
+  kindOf(resolve(items, {}), 0) === "choice" ? "checks" : "texts";
 
-export function kindOf(schema: Schema, depth: number): FieldKind {
+export function kindOf(schema: Schema, depth: number): string {
   if (Array.isArray(schema["enum"]) || "const" in schema) return "choice";
   const [type, ...others] = [schema["type"]].flat().filter((name) => name !== "null");
   if (others.length > 0) return "json";
@@ -191,7 +216,7 @@ export function kindOf(schema: Schema, depth: number): FieldKind {
     type === "array" &&
     depth < MAX_DEPTH &&
     !Array.isArray(schema["prefixItems"]) &&
-    Object.keys(asSchema(schema["items"])).length > 0
+    Object.keys(fieldsOf(schema["items"])).length > 0
   )
     return "list";
   if (
@@ -204,14 +229,18 @@ export function kindOf(schema: Schema, depth: number): FieldKind {
 }
 
 export const propertiesOf = (schema: Schema): [name: string, schema: unknown][] =>
-  Object.entries(asSchema(schema["properties"]));
+  Object.entries(fieldsOf(schema["properties"]));
 
-export const isRequired = (schema: Schema, name: string): boolean =>
+const isRequired = (schema: Schema, name: string): boolean =>
   Array.isArray(schema["required"]) && schema["required"].includes(name);
 
-/** The allowed values. */
-const choicesOf = (schema: Schema): readonly unknown[] =>
-  Array.isArray(schema["enum"]) ? schema["enum"] : [schema["const"]];
+/** The allowed values, with the titles that the schema gives them. */
+function choicesOf({ enum: values, const: only, enumNames }: Schema): Option[] {
+  const titles = Array.isArray(enumNames) ? enumNames : [];
+  const titleOf = (value: unknown) => (typeof value === "string" ? value : JSON.stringify(value));
+  const all: readonly unknown[] = Array.isArray(values) ? values : [only];
+  return all.map((value, index) => ({ value, title: String(titles[index] ?? titleOf(value)) }));
+}
 
 /** The initial value of a field; undefined to leave it out. */
 export function initial(raw: unknown, root: Schema, must: boolean, depth = 0): unknown {
@@ -227,11 +256,6 @@ export function initial(raw: unknown, root: Schema, must: boolean, depth = 0): u
     return must || given.length > 0 ? Object.fromEntries(given) : undefined;
   }
   if (!must) return undefined;
-  const firsts: Partial<Record<FieldKind, unknown>> = {
-    choice: choicesOf(schema)[0],
-    text: "",
-    boolean: false,
-    list: [],
-  };
+  const firsts: Fields = { choice: choicesOf(schema)[0]?.value, text: "", boolean: false, list: [] };
   return firsts[kind];
 }

@@ -45,15 +45,12 @@ async function resume({ slot, call }: WaitingRow, decision: object): Promise<voi
     else if ("result" in answer) {
       lastDecisions.delete(call.id);
       changeWaiting(slot, { isBusy: false, result: answer.result });
-    } else
-      changeWaiting(slot, {
-        isBusy: false,
-        isTouched: false,
-        isGone: false,
-        call: answer.next,
-        note:
-          answer.next.id === call.id ? "The login is not finished yet." : "The call goes on, and needs more.",
-      });
+    } else {
+      const { next } = answer;
+      const note =
+        next.id === call.id ? "The login is not finished yet." : "The call goes on, and needs more.";
+      changeWaiting(slot, { isBusy: false, isTouched: false, isGone: false, call: next, note });
+    }
   } catch (error) {
     changeWaiting(slot, { isBusy: false, failure: error as Failure });
     // Shows whether the call still waits.

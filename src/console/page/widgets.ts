@@ -1,6 +1,7 @@
 /** Components, hooks and formats shared by the panes. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
+import { type Fields, isRecord } from "../../util/is-record.js";
 import type { ActionName, ActionValue } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
@@ -22,16 +23,18 @@ export const STATE_TONES: Readonly<Record<string, Tone>> = {
 export const Pill = ({ tone, children }: { tone: Tone; children?: unknown }): VNode =>
   html`<span class=${`pill ${tone}`}><i aria-hidden="true"></i>${children}</span>`;
 
+/** The fields of a value; none if it is no object. */
+export const fieldsOf = (value: unknown): Fields => (isRecord(value) ? value : {});
+
+interface BarProps {
+  readonly title: string;
+  readonly note?: unknown;
+  readonly children?: unknown;
+}
+
 /** The header of a pane: title, summary and actions. */
-export const Bar = ({
-  title,
-  note,
-  children,
-}: {
-  title: string;
-  note?: unknown;
-  children?: unknown;
-}): VNode => html`<div class="bar"><h2>${title}</h2><span class="muted">${note}</span>${children}</div>`;
+export const Bar = ({ title, note, children }: BarProps): VNode =>
+  html`<div class="bar"><h2>${title}</h2><span class="muted">${note}</span>${children}</div>`;
 
 /** Whether the texts contain every word of the filter. */
 export function matches(filter: string, ...texts: (string | null)[]): boolean {
@@ -42,7 +45,7 @@ export function matches(filter: string, ...texts: (string | null)[]): boolean {
     .every((word) => all.includes(word));
 }
 
-export const Empty = ({ title, children }: { title: string; children?: unknown }): VNode =>
+export const Empty = ({ title, children }: Omit<BarProps, "note">): VNode =>
   html`<div class="empty"><p><strong>${title}</strong></p>${children && html`<p>${children}</p>`}</div>`;
 
 /** The label, the help and the issue of a form field, and the attributes that connect them with its input. */
@@ -94,13 +97,7 @@ export const Search = ({ label, value, onChange }: SearchProps): VNode =>
   html`<input type="search" aria-label=${label} placeholder=${label} value=${value} onInput=${(event: Event) => onChange(typed(event))} />`;
 
 /** Chooses one server, or all with "". */
-export function ServerSelect({
-  value,
-  onChange,
-}: {
-  value: string;
-  onChange: (server: string) => void;
-}): VNode {
+export function ServerSelect({ value, onChange }: Omit<SearchProps, "label">): VNode {
   const servers = usePage().state?.servers ?? [];
   return html`<select aria-label="Server" value=${value} onChange=${(event: Event) => onChange(typed(event))}>
     <option value="">All servers</option>
@@ -190,14 +187,8 @@ export function PickList<Item>(props: PickListProps<Item>): VNode {
   return html`<ul class="picks" role="listbox" aria-label=${label} ref=${list} onKeyDown=${onKeyDown}>
       ${shown.map((item) => {
         const key = keyOf(item);
-        return html`<li
-          key=${key}
-          role="option"
-          aria-selected=${key === picked}
-          tabindex=${key === stop ? 0 : -1}
-          onFocus=${() => setFocused(key)}
-          onClick=${() => onPick(key)}
-        >${draw(item)}</li>`;
+        return html`<li key=${key} role="option" aria-selected=${key === picked} tabindex=${key === stop ? 0 : -1}
+          onFocus=${() => setFocused(key)} onClick=${() => onPick(key)}>${draw(item)}</li>`;
       })}
     </ul>
     ${items.length > limit && html`<button class="quiet" onClick=${() => setLimit(limit + STEP)}>Show more (${items.length - limit})</button>`}`;
