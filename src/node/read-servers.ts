@@ -10,7 +10,7 @@ import { suggest } from "../util/suggest.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
 import { findContainers, type ServerContainer } from "./detect-dialect.js";
-import type { Dialect, DialectEntry } from "./dialects/dialect.js";
+import { type Dialect, type DialectEntry, readEntry } from "./dialects/dialect.js";
 import { hideAll, hideValues } from "./expand-entry.js";
 import { hasVariables, referencesIn, type VariableValue, withBraces } from "./expand-variables.js";
 import { textsIn } from "./project-files.js";
@@ -105,7 +105,7 @@ export function readServers(
 
 function reportMissing(reading: ServerReading): void {
   const { document, dialect, options } = reading;
-  const [path = ["mcpServers"]] = dialect.containers;
+  const [path = ["mcpServers"]] = dialect.containers ?? [];
   const [wanted = ""] = path.map(String);
   const [close] = isRecord(document.root) ? suggest(wanted, Object.keys(document.root), 1) : [];
   const hint = close === undefined ? "" : ` (did you mean it instead of "${close}"?)`;
@@ -155,7 +155,7 @@ interface ServerPlace {
 function readServer(reading: ServerReading, place: ServerPlace): WrittenServer {
   const { document, dialect, options, askInput } = reading;
   const { name, raw, path } = place;
-  const translated = dialect.readEntry(isRecord(raw) ? raw : {});
+  const translated = readEntry(dialect, isRecord(raw) ? raw : {});
   if (place.disabledBy !== undefined) translated.entry["enabled"] = false;
   const inFile = (inner: ConfigPath): ConfigPath => [...path, ...translated.originOf(inner)];
   const issues = [
