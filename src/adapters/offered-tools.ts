@@ -125,19 +125,34 @@ export interface OfferOptions extends WithForModel {
   readonly compact?: CompactOption | undefined;
 }
 
+/** The tools that a model may call, or those that `deferTools` hides and a search finds. */
+export const selectedTools = (
+  toolport: ToolSource,
+  { servers, only, except, filter, signal }: ToolSelection & { readonly signal?: AbortSignal | undefined },
+  deferred = false,
+): Promise<ToolInfo[]> =>
+  toolport.tools({
+    ...(servers && { servers }),
+    ...(signal && { signal }),
+    only,
+    except,
+    filter,
+    deferred,
+  });
+
 /**
  * Lists the tools, or those that `deferTools` hides. Their schemas are derived when they are used, or at once if there is an
  * `onChange` to call.
  */
 export async function offeredTools(
   toolport: ToolSource,
-  { servers, only, except, filter }: ToolSelection,
+  selection: ToolSelection,
   { target, onChange, compact, forModel, deferred = false }: OfferOptions & { readonly deferred?: boolean },
 ): Promise<OfferedTool[]> {
   const steps = readCompact(compact);
-  const listed = await toolport.tools({ ...(servers && { servers }), only, except, filter, deferred });
+  const listed = await selectedTools(toolport, selection, deferred);
   // The list of hidden tools is never shown alone.
-  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except });
+  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except: selection.except });
   const offered = tools.map((tool) => new OfferedTool(tool, target, steps));
   if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");

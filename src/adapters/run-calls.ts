@@ -15,7 +15,7 @@ import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { sha256 } from "../util/sha256.js";
 import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
-import { derivedSchemaOf, type ToolSelection } from "./offered-tools.js";
+import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";
 import { type ResultContent, resultParts, textPart } from "./result-parts.js";
 import type { ToolSource } from "./tool-source.js";
 
@@ -138,14 +138,8 @@ export async function runCalls(
   options: AnyRunOptions & RunRules,
 ): Promise<(CallOutcome | SuspendedOutcome)[]> {
   if (calls.length === 0) return [];
-  const { servers, only, except, filter, signal, isSearch = () => false } = options;
-  const listed = await toolport.tools({
-    ...(servers && { servers }),
-    ...(signal && { signal }),
-    only,
-    except,
-    filter,
-  });
+  const { servers, only, except, filter, isSearch = () => false } = options;
+  const listed = await selectedTools(toolport, options);
   const callable = withReader(toolport, listed, options);
   const byName = new Map(callable.map((tool) => [tool.name, tool]));
   const fitParts = createFitter(
@@ -155,7 +149,7 @@ export async function runCalls(
   );
   // A provider's search makes deferred tools callable by their own names.
   if (calls.some((call) => !byName.has(call.name) && !isSearch(call)))
-    for (const tool of await hiddenTools(toolport, options)) byName.set(tool.name, tool);
+    for (const tool of await selectedTools(toolport, options, true)) byName.set(tool.name, tool);
   const isOpen = [servers, only, except, filter].every((rule) => rule === undefined);
   const isKnown = (call: RequestedCall) => byName.has(call.name) || isSearch(call);
   const wanted = options.unknownTools === "skip" ? calls.filter(isKnown) : calls;
@@ -247,8 +241,11 @@ async function answerCall(
   }
 }
 
+/** Finds deferred tools of the selection, best first. A tool that the query names exactly is never cut off. */
 async function answerSearch(call: RequestedCall, { toolport, options }: CallContext): Promise<CallOutcome> {
-  const found = await searchDeferred(toolport, readArguments(call, undefined), options);
+  const tools = await selectedTools(toolport, options, true);
+  const args = readArguments(call, undefined);
+  const found = await searchAmong(toolport, args, { tools, signal: options.signal });
   return { call, parts: [], isError: false, found };
 }
 
@@ -306,17 +303,7 @@ const notOffered = (name: string, offered: readonly string[]): CatalogError =>
     next: offered.length > 0 ? `Use one of: ${offered.slice(0, 20).join(", ")}` : undefined,
   });
 
-/** Finds deferred tools of the selection, best first. A tool that the query names exactly is never cut off. */
-async function searchDeferred(
-  toolport: ToolSource,
-  args: Readonly<Record<string, unknown>>,
-  selection: ToolSelection & { readonly signal?: AbortSignal | undefined },
-): Promise<ToolInfo[]> {
-  const hidden = await hiddenTools(toolport, selection);
-  return searchAmong(toolport, args, { tools: hidden, signal: selection.signal });
-}
-
-/** The same for deferred tools that are known already. */
+/** Finds some of these tools, best first. */
 export async function searchAmong(
   toolport: ToolSource,
   args: Readonly<Record<string, unknown>>,
@@ -331,17 +318,3 @@ export async function searchAmong(
   const { length } = await toolport.searchTools(query, { limit, ...wait });
   return ranked.flatMap(({ name }) => hidden.get(name) ?? []).slice(0, Math.max(limit, length));
 }
-
-/** The deferred tools that a model may find. */
-export const hiddenTools = (
-  toolport: ToolSource,
-  { servers, only, except, filter, signal }: ToolSelection & { readonly signal?: AbortSignal | undefined },
-): Promise<ToolInfo[]> =>
-  toolport.tools({
-    ...(servers && { servers }),
-    ...(signal && { signal }),
-    only,
-    except,
-    filter,
-    deferred: true,
-  });

@@ -13,7 +13,7 @@ import {
   BoundApprovals,
   type BoundCall,
 } from "./bound-approvals.js";
-import { modelOutputOptions, PROVIDER_NAME, toModelOutput, versionOf } from "./content.js";
+import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { progressResults } from "./progress-results.js";
 import type { AiSdkSchema, AiSdkToolSchemas } from "./tool-schemas.js";
 import type { AiSdkToolsOptions } from "./tools-options.js";
@@ -114,7 +114,6 @@ async function callTool(
   // Report left-out content once, here: the AI SDK converts the output again in every step.
   if (isLeftOutWatched(options))
     toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
-      provider: PROVIDER_NAME,
       strict: options.strictContent === true,
       server: result.server,
       tool: tool.sourceName,

@@ -9,11 +9,10 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { createFitter, type WithForModel } from "../for-model.js";
 import { type ResumeOutcome, resumeCall, resumeOptions } from "../pending-calls.js";
 import type { ToolSource } from "../tool-source.js";
-import type { AiSdkContentOptions } from "./content.js";
 import {
+  type AiSdkContentOptions,
   type AiSdkModelOutput,
   modelOutputOptions,
-  PROVIDER_NAME,
   toModelOutput,
   versionOf,
 } from "./content.js";
@@ -98,7 +97,7 @@ export async function resumeMessages<Message extends AiSdkMessage>(
         ...modelOutputOptions(options, version),
         fitParts: (parts) => fitParts(parts, { tool, server: result.server, result }),
       },
-      { provider: PROVIDER_NAME, strict: false, server: result.server, onLeftOut: options.onLeftOut },
+      { strict: false, server: result.server, onLeftOut: options.onLeftOut },
     );
   const replaced = await Promise.all(messages.map((message) => replaceIn(message, outcomes, convert)));
   const errors = calls.flatMap(({ mark, toolCallId }): AiSdkResumeFailure[] => {

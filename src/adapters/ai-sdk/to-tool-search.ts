@@ -9,10 +9,11 @@ import {
   CALL_BY_NAME,
   OfferedTool,
   type SchemaFormOptions,
+  selectedTools,
   type ToolSelection,
   targetOf,
 } from "../offered-tools.js";
-import { hiddenTools, searchAmong } from "../run-calls.js";
+import { searchAmong } from "../run-calls.js";
 import { groupTools, type ToolGroup } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 
@@ -49,7 +50,7 @@ export async function toAiSdkToolSearch(
   { schema, compact, ...selection }: AiSdkToolSearchOptions = {},
 ): Promise<AiSdkToolSearch> {
   const target = targetOf(schema);
-  const deferred = await hiddenTools(toolport, selection);
+  const deferred = await selectedTools(toolport, selection, true);
   // The same groups as in the request: they depend on all tools, not only on those that were found.
   const groups = await groupTools(toolport, deferred);
   const servers = [...new Set(deferred.map(({ server }) => server))];
