@@ -3,7 +3,6 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import { toolIdentity } from "../../catalog/names/assign-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
-import type { ReconnectOptions } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
@@ -27,20 +26,11 @@ import { MCPClientError, toZodError } from "./errors.js";
 import { interruptsOf } from "./interruptible-call.js";
 import { passNotifications } from "./notifications.js";
 import { type ReadConfig, readClientConfig } from "./read-client-config.js";
-import { convertTools } from "./to-tools.js";
+import { type Conversion, convertTools } from "./to-tools.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
 import { allWithheld, loadError } from "./withheld-tools.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
-/** The option has two names, by transport. */
-const reconnectOptions = ({
-  restart,
-  reconnect,
-}: {
-  restart?: ReconnectOptions;
-  reconnect?: ReconnectOptions;
-}) => restart ?? reconnect;
-
 /** What a closed client creates again when it is used. */
 interface Opened {
   readonly toolport: Toolport;
@@ -49,13 +39,6 @@ interface Opened {
   readonly retries: BackgroundRetries;
   /** Tools that LangChain rejected, by server. */
   readonly unconverted: Map<string, readonly WithheldTool[]>;
-}
-
-/** Which tools are converted, and their names. */
-interface Binding {
-  readonly toolport: Toolport;
-  readonly options: CustomHTTPTransportOptions | undefined;
-  readonly nameOf: (tool: ToolInfo) => string;
 }
 
 /**
@@ -275,7 +258,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
       const port = this.#portOf(name, options);
       const report = found[name];
       if (report !== undefined && config.onConnectionError !== "throw")
-        retries.note(port, name, report, reconnectOptions(entries[name]!));
+        retries.note(port, name, report, entries[name]!);
       return { name, error: report === undefined ? retries.errorOf(port, name) : report.error };
     });
   }
@@ -308,16 +291,16 @@ export class MultiServerMCPClient implements AsyncDisposable {
       // Only of connected servers: do not wait for the others.
       const infos = await toolport.tools({ servers: connected });
       const own = infos.filter(({ server }) => entries[server] === undefined);
-      loaded["toolport"] = this.#convert(own, { toolport, options, nameOf });
+      loaded["toolport"] = this.#convert(own, toolport, { options, nameOf });
     }
     for (const server of connected) {
-      const binding = { toolport: this.#portOf(server, options), options, nameOf };
-      const infos = await binding.toolport.tools({ servers: [server] });
+      const port = this.#portOf(server, options);
+      const infos = await port.tools({ servers: [server] });
       // Toolport's own two tools were added above, once for all servers.
       const tools = infos.filter((info) => info.server === server);
       unconverted.delete(server);
-      if (config.throwOnLoadError) await this.#checkWithheld(server, binding.toolport);
-      loaded[server] = this.#convert(tools, binding);
+      if (config.throwOnLoadError) await this.#checkWithheld(server, port);
+      loaded[server] = this.#convert(tools, port, { options, nameOf });
     }
     return loaded;
   }
@@ -329,7 +312,11 @@ export class MultiServerMCPClient implements AsyncDisposable {
     if (error !== undefined) await this.#onFailure(error, server);
   }
 
-  #convert(infos: readonly ToolInfo[], { toolport, options, nameOf }: Binding): DynamicStructuredTool[] {
+  #convert(
+    infos: readonly ToolInfo[],
+    toolport: Toolport,
+    { options, nameOf }: Pick<Conversion, "nameOf"> & { options: CustomHTTPTransportOptions | undefined },
+  ): DynamicStructuredTool[] {
     const { config } = this.#read;
     const { levels, unconverted, toolport: shared } = this.#now();
     const port: ToolPort = {

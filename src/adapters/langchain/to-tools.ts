@@ -141,7 +141,7 @@ function assertNoneWithheld(toolport: ToolSource, { servers, only, except }: ToL
   }
 }
 
-interface Conversion {
+export interface Conversion {
   readonly port: ToolPort;
   readonly throwOnLoadError: boolean;
   /** @default the name in the port */
