@@ -232,11 +232,7 @@ export function withoutSearch<Tool>(
 /** @throws ConfigError if `deferred` is not one of the values that an adapter knows */
 export function checkDeferred(deferred: string, known: readonly string[]): void {
   if (known.includes(deferred)) return;
-  throw new ConfigError({
-    code: "INVALID_CONFIG",
-    issues: [{ path: "deferred", message: `must be one of ${known.join(", ")}` }],
-    next: "Correct the option named above",
-  });
+  throw wrongOption("deferred", `must be one of ${known.join(", ")}`);
 }
 
 /** The callers of one tool; undefined if the option does not say. */
@@ -248,17 +244,14 @@ export function callersOf<Caller extends string>(
   if (allowed === undefined || tool.name === SEARCH_TOOLS_NAME) return undefined;
   const callers: unknown = typeof allowed === "function" ? allowed(tool) : allowed;
   if (callers === undefined) return undefined;
-  if (
-    Array.isArray(callers) &&
-    callers.length > 0 &&
-    callers.every((name) => typeof name === "string" && name !== "")
-  )
-    return [...callers];
-  throw new ConfigError({
+  const isName = (name: unknown) => typeof name === "string" && name !== "";
+  if (Array.isArray(callers) && callers.length > 0 && callers.every(isName)) return [...callers];
+  throw wrongOption("allowedCallers", `must name at least one caller for the tool ${tool.name}, or none`);
+}
+
+const wrongOption = (path: string, message: string): ConfigError =>
+  new ConfigError({
     code: "INVALID_CONFIG",
-    issues: [
-      { path: "allowedCallers", message: `must name at least one caller for the tool ${tool.name}, or none` },
-    ],
+    issues: [{ path, message }],
     next: "Correct the option named above",
   });
-}

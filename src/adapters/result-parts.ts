@@ -2,6 +2,7 @@
 import { type ContentPart, toContentPart, toContentParts } from "../content/content-part.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptResult } from "../port/get-prompt.js";
+import { parseJson } from "../util/json.js";
 import {
   type AudienceRule,
   type ContentOptions,
@@ -60,14 +61,8 @@ export const textPart = (text: string): ContentPart => ({
 });
 
 /** The specification asks servers to repeat structured content as JSON text; sending it twice would waste tokens. */
-function says(part: ContentPart, value: unknown): boolean {
-  if (part.kind !== "text") return false;
-  try {
-    return isSame(JSON.parse(part.text), value);
-  } catch {
-    return false;
-  }
-}
+const says = (part: ContentPart, value: unknown): boolean =>
+  part.kind === "text" && isSame(parseJson(part.text), value);
 
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;

@@ -221,7 +221,7 @@ async function answerCall(
     const given = readArguments(call, tool);
     const form = options.offered?.get(call.name) ?? options.otherForm;
     const args = tool && form ? derivedSchemaOf(tool, form).unwrap(given) : given;
-    const sent = callOptions(options, call.id);
+    const sent = toCallOptions(options, call.id);
     const result =
       suspend === undefined
         ? await toolport.callTool(call.name, args, sent)
@@ -261,7 +261,11 @@ async function isCallable(toolport: ToolSource, name: string): Promise<boolean> 
   return known === undefined || isForModel(known);
 }
 
-function callOptions(options: AnyRunOptions, id: string | undefined): CallToolOptions {
+/** The options of a call among those of an adapter. */
+export function toCallOptions(
+  options: Omit<CallToolOptions, "suspend">,
+  id: string | undefined,
+): CallToolOptions {
   const { signal, timeoutMs, onProgress, idempotent, headers, context, applyDefaults } = options;
   const { checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };

@@ -5,7 +5,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isLeftOutWatched } from "../content-options.js";
 import type { OfferedTool } from "../offered-tools.js";
-import { TOOL_CALL_ID_META_KEY } from "../run-calls.js";
+import { toCallOptions } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
   type AiSdkCall,
@@ -143,11 +143,9 @@ function callOptions(
   options: AiSdkToolsOptions,
   execution: Omit<ExecutionOptions, "abortSignal">,
 ): CallToolOptions {
-  const { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added } = options;
-  const meta = { [TOOL_CALL_ID_META_KEY]: execution.toolCallId, ...options.meta };
   const context = options.context ?? execution.context ?? execution.experimental_context;
-  const given = { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added, meta, context };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const own = { context, signal: undefined, onProgress: undefined };
+  return toCallOptions({ ...options, ...own }, execution.toolCallId);
 }
 
 /** The output schema does not apply to results with `isError`. */

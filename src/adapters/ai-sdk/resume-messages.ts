@@ -77,16 +77,10 @@ export async function resumeMessages<Message extends AiSdkMessage>(
   );
   const calls = await waitingCalls(messages);
   const asked = [...new Set(calls.map(({ mark }) => mark))].filter((mark) => tokens.has(mark));
+  const outcomeOf = (token: string) =>
+    resumeCall(toolport, { token, answer: answers[token], options: resume });
   const outcomes = new Map(
-    await Promise.all(
-      asked.map(async (mark) => {
-        const token = tokens.get(mark)!;
-        return [
-          mark,
-          await resumeCall(toolport, { token, answer: answers[token], options: resume }),
-        ] as const;
-      }),
-    ),
+    await Promise.all(asked.map(async (mark) => [mark, await outcomeOf(tokens.get(mark)!)] as const)),
   );
   const version = options.version ?? versionOf(await loadAi());
   const fitParts = createFitter(toolport, options.forModel, true);

@@ -5,6 +5,7 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
+import { parseJson } from "../../util/json.js";
 import {
   CALL_BY_NAME,
   OfferedTool,
@@ -103,9 +104,6 @@ function byGroup(groups: readonly ToolGroup[], found: readonly ToolInfo[]): Tool
 function asObject(given: unknown): Record<string, unknown> {
   if (typeof given === "object" && given !== null) return given as Record<string, unknown>;
   if (typeof given !== "string") return {};
-  try {
-    return asObject(JSON.parse(given));
-  } catch {
-    return { query: given };
-  }
+  const parsed = parseJson(given);
+  return parsed === undefined ? { query: given } : asObject(parsed);
 }
