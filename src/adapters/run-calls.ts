@@ -20,7 +20,7 @@ import { type ResultContent, resultParts, textPart } from "./result-parts.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
-export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
+const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
 
 /** The option of all functions that run or continue the calls of a model. */
 export interface WithOfferedTools {

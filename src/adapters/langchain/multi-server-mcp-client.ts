@@ -307,8 +307,8 @@ export class MultiServerMCPClient implements AsyncDisposable {
 
   async #checkWithheld(server: string, toolport: Toolport): Promise<void> {
     const { config, entries } = this.#read;
-    const { tools, withheldTools: withheld } = toolport.snapshot();
-    const error = loadError({ server, tools, withheld, own: entries[server], all: config.toolport });
+    const filters = { own: entries[server], all: config.toolport };
+    const error = loadError(server, toolport.snapshot(), filters);
     if (error !== undefined) await this.#onFailure(error, server);
   }
 
