@@ -96,8 +96,9 @@ function unsupported(part: ContentPart, { provider, server, tool }: ContentPlace
   });
 }
 
-/** How one provider represents text and files; `file` returns undefined for unsupported types. */
+/** How one provider represents text and files of users; `file` returns undefined for unsupported types. */
 export interface PartFormat<Part> {
+  readonly provider: string;
   text(text: string): Part;
   file(part: ContentPart): Part | undefined;
 }
@@ -105,14 +106,25 @@ export interface PartFormat<Part> {
 /** Converts every part to the format of a provider: text, a file, or a note. */
 export const mapParts = <Part>(
   parts: readonly ContentPart[],
-  { text, file }: PartFormat<Part>,
-  place: ContentPlace,
+  { provider, text, file }: PartFormat<Part>,
+  place: Omit<ContentPlace, "provider">,
 ): Part[] =>
   parts.map((part) => {
     const said = textOf(part);
     if (said !== undefined) return text(said);
-    return file(part) ?? text(noteOrThrow(part, place));
+    return file(part) ?? text(noteOrThrow(part, { ...place, provider }));
   });
+
+/** The same with the options of a program. `media: "note"`: files become notes. */
+export const convertParts = <Part>(
+  parts: readonly ContentPart[],
+  format: PartFormat<Part>,
+  options: ContentOptions & { readonly media?: "content" | "note" | undefined; server?: string | undefined },
+): Part[] => {
+  const { media, strictContent: strict = false, onLeftOut, server } = options;
+  const file = media === "note" ? () => undefined : format.file;
+  return mapParts(parts, { ...format, file }, { strict, server, onLeftOut });
+};
 
 /** Parts that providers treat as a file: separate blocks and embedded resources. */
 export interface FilePart {

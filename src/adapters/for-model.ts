@@ -220,13 +220,6 @@ interface SizedPart {
   readonly bytes: number;
 }
 
-/** A text that is too large: one part, or many small ones joined. */
-interface LargeText {
-  readonly parts: readonly ContentPart[];
-  readonly text: string;
-  readonly bytes: number;
-}
-
 function fitParts(
   parts: readonly ContentPart[],
   { limit, artifacts, facts, known }: FitParts,
@@ -250,13 +243,8 @@ function fitParts(
   const notes: string[] = [];
   let isWhole = true;
   const cut = new Map<ContentPart, ContentPart | undefined>();
-  for (const [
-    index,
-    {
-      parts: [first, ...others],
-      text,
-    },
-  ] of large.entries()) {
+  for (const [index, { parts: group, text }] of large.entries()) {
+    const [first, ...others] = group;
     const share = Math.floor(left / (large.length - index));
     const id = isReadable ? ids[index] : undefined;
     const tokens = (PREVIEW_TOKENS - smallTokens) / large.length;
@@ -291,11 +279,10 @@ const sumOf = (sized: readonly { readonly bytes: number }[]): number =>
   sized.reduce((total, { bytes }) => total + bytes, 0);
 
 /** The largest text on its own, so that JSON stays JSON; the others together, unless they are small. */
-function largeTexts(texts: readonly SizedPart[], total: number): LargeText[] {
-  const join = (sized: readonly SizedPart[]): LargeText => ({
+function largeTexts(texts: readonly SizedPart[], total: number) {
+  const join = (sized: readonly SizedPart[]) => ({
     parts: sized.map(({ part }) => part),
     text: sized.map(({ text }) => text).join("\n"),
-    bytes: sumOf(sized),
   });
   const largest = texts.reduce((a, b) => (b.bytes > a.bytes ? b : a));
   if (largest.bytes * 2 < total) return [join(texts)];
@@ -303,15 +290,11 @@ function largeTexts(texts: readonly SizedPart[], total: number): LargeText[] {
   return sumOf(others) <= SMALL_BYTES ? [join([largest])] : [join([largest]), join(others)];
 }
 
-interface FitLarge {
-  readonly id: string | undefined;
-  /** Bytes for the text, and for the note too if the rest can be read. */
-  readonly share: number;
-  /** The same in tokens. */
-  readonly tokens: number;
-}
-
-function fitLarge(outline: Outline, { id, share, tokens }: FitLarge): CutText {
+/** `share`: bytes for the text, and for the note too if the rest can be read. `tokens`: the same in tokens. */
+function fitLarge(
+  outline: Outline,
+  { id, share, tokens }: { id: string | undefined; share: number; tokens: number },
+): CutText {
   let shapeLength = SHAPE_LENGTH;
   const describe = (fitted: FittedText) => describeCut({ outline, fitted, id, shapeLength });
   if (id === undefined) {

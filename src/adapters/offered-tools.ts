@@ -125,19 +125,34 @@ export interface OfferOptions extends WithForModel {
   readonly compact?: CompactOption | undefined;
 }
 
+/** The tools that a model may call, or those that `deferTools` hides and a search finds. */
+export const selectedTools = (
+  toolport: ToolSource,
+  { servers, only, except, filter, signal }: ToolSelection & { readonly signal?: AbortSignal | undefined },
+  deferred = false,
+): Promise<ToolInfo[]> =>
+  toolport.tools({
+    ...(servers && { servers }),
+    ...(signal && { signal }),
+    only,
+    except,
+    filter,
+    deferred,
+  });
+
 /**
  * Lists the tools, or those that `deferTools` hides. Their schemas are derived when they are used, or at once if there is an
  * `onChange` to call.
  */
 export async function offeredTools(
   toolport: ToolSource,
-  { servers, only, except, filter }: ToolSelection,
+  selection: ToolSelection,
   { target, onChange, compact, forModel, deferred = false }: OfferOptions & { readonly deferred?: boolean },
 ): Promise<OfferedTool[]> {
   const steps = readCompact(compact);
-  const listed = await toolport.tools({ ...(servers && { servers }), only, except, filter, deferred });
+  const listed = await selectedTools(toolport, selection, deferred);
   // The list of hidden tools is never shown alone.
-  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except });
+  const tools = deferred ? listed : withReader(toolport, listed, { forModel, except: selection.except });
   const offered = tools.map((tool) => new OfferedTool(tool, target, steps));
   if (onChange === undefined) return offered;
   const isStrict = target.endsWith("-strict");
@@ -217,11 +232,7 @@ export function withoutSearch<Tool>(
 /** @throws ConfigError if `deferred` is not one of the values that an adapter knows */
 export function checkDeferred(deferred: string, known: readonly string[]): void {
   if (known.includes(deferred)) return;
-  throw new ConfigError({
-    code: "INVALID_CONFIG",
-    issues: [{ path: "deferred", message: `must be one of ${known.join(", ")}` }],
-    next: "Correct the option named above",
-  });
+  throw wrongOption("deferred", `must be one of ${known.join(", ")}`);
 }
 
 /** The callers of one tool; undefined if the option does not say. */
@@ -233,17 +244,14 @@ export function callersOf<Caller extends string>(
   if (allowed === undefined || tool.name === SEARCH_TOOLS_NAME) return undefined;
   const callers: unknown = typeof allowed === "function" ? allowed(tool) : allowed;
   if (callers === undefined) return undefined;
-  if (
-    Array.isArray(callers) &&
-    callers.length > 0 &&
-    callers.every((name) => typeof name === "string" && name !== "")
-  )
-    return [...callers];
-  throw new ConfigError({
+  const isName = (name: unknown) => typeof name === "string" && name !== "";
+  if (Array.isArray(callers) && callers.length > 0 && callers.every(isName)) return [...callers];
+  throw wrongOption("allowedCallers", `must name at least one caller for the tool ${tool.name}, or none`);
+}
+
+const wrongOption = (path: string, message: string): ConfigError =>
+  new ConfigError({
     code: "INVALID_CONFIG",
-    issues: [
-      { path: "allowedCallers", message: `must name at least one caller for the tool ${tool.name}, or none` },
-    ],
+    issues: [{ path, message }],
     next: "Correct the option named above",
   });
-}

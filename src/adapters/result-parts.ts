@@ -2,7 +2,14 @@
 import { type ContentPart, toContentPart, toContentParts } from "../content/content-part.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptResult } from "../port/get-prompt.js";
-import { type AudienceRule, type ContentOptions, noteOrThrow, textOf } from "./content-options.js";
+import { parseJson } from "../util/json.js";
+import {
+  type AudienceRule,
+  type ContentOptions,
+  noteOrThrow,
+  type PartFormat,
+  textOf,
+} from "./content-options.js";
 
 /** The input: a `ToolResult`, or the result of `tools/call` as the MCP SDK returns it. */
 export interface ResultContent {
@@ -54,14 +61,8 @@ export const textPart = (text: string): ContentPart => ({
 });
 
 /** The specification asks servers to repeat structured content as JSON text; sending it twice would waste tokens. */
-function says(part: ContentPart, value: unknown): boolean {
-  if (part.kind !== "text") return false;
-  try {
-    return isSame(JSON.parse(part.text), value);
-  } catch {
-    return false;
-  }
-}
+const says = (part: ContentPart, value: unknown): boolean =>
+  part.kind === "text" && isSame(parseJson(part.text), value);
 
 function isSame(one: unknown, other: unknown): boolean {
   if (Object.is(one, other)) return true;
@@ -74,25 +75,17 @@ function isSame(one: unknown, other: unknown): boolean {
   );
 }
 
-export interface PromptTurn<Part> {
+interface PromptTurn<Part> {
   readonly role: "user" | "assistant";
   readonly parts: Part[];
   /** The whole text, if the message contains only text. */
   readonly text: string | undefined;
 }
 
-/** How one provider represents user messages. */
-export interface PromptFormat<Part> {
-  readonly provider: string;
-  text(text: string): Part;
-  /** The part in the format of the provider; undefined if it is not supported. */
-  file(part: ContentPart): Part | undefined;
-}
-
 /** For every provider, messages of the assistant must be text. */
 export function promptTurns<Part>(
   { server, messages }: PromptResult,
-  format: PromptFormat<Part>,
+  format: PartFormat<Part>,
   { strictContent = true, onLeftOut }: ContentOptions,
 ): PromptTurn<Part>[] {
   const place = { provider: format.provider, strict: strictContent, server, onLeftOut };
@@ -109,3 +102,17 @@ export function promptTurns<Part>(
     return { role, parts, text: texts.length === parts.length ? texts.join("\n") : undefined };
   });
 }
+
+type PromptMessage<Part> =
+  | { role: "user"; content: string | Part[] }
+  | { role: "assistant"; content: string };
+
+/** For APIs whose messages are a text or a list of parts. */
+export const promptMessages = <Part>(
+  prompt: PromptResult,
+  format: PartFormat<Part>,
+  options: ContentOptions,
+): PromptMessage<Part>[] =>
+  promptTurns(prompt, format, options).map(({ role, parts, text }) =>
+    role === "assistant" ? { role, content: text ?? "" } : { role, content: text ?? parts },
+  );

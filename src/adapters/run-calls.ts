@@ -15,12 +15,12 @@ import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { sha256 } from "../util/sha256.js";
 import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
-import { derivedSchemaOf, type ToolSelection } from "./offered-tools.js";
+import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";
 import { type ResultContent, resultParts, textPart } from "./result-parts.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
-export const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
+const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
 
 /** The option of all functions that run or continue the calls of a model. */
 export interface WithOfferedTools {
@@ -138,14 +138,8 @@ export async function runCalls(
   options: AnyRunOptions & RunRules,
 ): Promise<(CallOutcome | SuspendedOutcome)[]> {
   if (calls.length === 0) return [];
-  const { servers, only, except, filter, signal, isSearch = () => false } = options;
-  const listed = await toolport.tools({
-    ...(servers && { servers }),
-    ...(signal && { signal }),
-    only,
-    except,
-    filter,
-  });
+  const { servers, only, except, filter, isSearch = () => false } = options;
+  const listed = await selectedTools(toolport, options);
   const callable = withReader(toolport, listed, options);
   const byName = new Map(callable.map((tool) => [tool.name, tool]));
   const fitParts = createFitter(
@@ -155,7 +149,7 @@ export async function runCalls(
   );
   // A provider's search makes deferred tools callable by their own names.
   if (calls.some((call) => !byName.has(call.name) && !isSearch(call)))
-    for (const tool of await hiddenTools(toolport, options)) byName.set(tool.name, tool);
+    for (const tool of await selectedTools(toolport, options, true)) byName.set(tool.name, tool);
   const isOpen = [servers, only, except, filter].every((rule) => rule === undefined);
   const isKnown = (call: RequestedCall) => byName.has(call.name) || isSearch(call);
   const wanted = options.unknownTools === "skip" ? calls.filter(isKnown) : calls;
@@ -227,7 +221,7 @@ async function answerCall(
     const given = readArguments(call, tool);
     const form = options.offered?.get(call.name) ?? options.otherForm;
     const args = tool && form ? derivedSchemaOf(tool, form).unwrap(given) : given;
-    const sent = callOptions(options, call.id);
+    const sent = toCallOptions(options, call.id);
     const result =
       suspend === undefined
         ? await toolport.callTool(call.name, args, sent)
@@ -247,8 +241,11 @@ async function answerCall(
   }
 }
 
+/** Finds deferred tools of the selection, best first. A tool that the query names exactly is never cut off. */
 async function answerSearch(call: RequestedCall, { toolport, options }: CallContext): Promise<CallOutcome> {
-  const found = await searchDeferred(toolport, readArguments(call, undefined), options);
+  const tools = await selectedTools(toolport, options, true);
+  const args = readArguments(call, undefined);
+  const found = await searchAmong(toolport, args, { tools, signal: options.signal });
   return { call, parts: [], isError: false, found };
 }
 
@@ -264,7 +261,11 @@ async function isCallable(toolport: ToolSource, name: string): Promise<boolean> 
   return known === undefined || isForModel(known);
 }
 
-function callOptions(options: AnyRunOptions, id: string | undefined): CallToolOptions {
+/** The options of a call among those of an adapter. */
+export function toCallOptions(
+  options: Omit<CallToolOptions, "suspend">,
+  id: string | undefined,
+): CallToolOptions {
   const { signal, timeoutMs, onProgress, idempotent, headers, context, applyDefaults } = options;
   const { checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };
@@ -306,17 +307,7 @@ const notOffered = (name: string, offered: readonly string[]): CatalogError =>
     next: offered.length > 0 ? `Use one of: ${offered.slice(0, 20).join(", ")}` : undefined,
   });
 
-/** Finds deferred tools of the selection, best first. A tool that the query names exactly is never cut off. */
-async function searchDeferred(
-  toolport: ToolSource,
-  args: Readonly<Record<string, unknown>>,
-  selection: ToolSelection & { readonly signal?: AbortSignal | undefined },
-): Promise<ToolInfo[]> {
-  const hidden = await hiddenTools(toolport, selection);
-  return searchAmong(toolport, args, { tools: hidden, signal: selection.signal });
-}
-
-/** The same for deferred tools that are known already. */
+/** Finds some of these tools, best first. */
 export async function searchAmong(
   toolport: ToolSource,
   args: Readonly<Record<string, unknown>>,
@@ -331,17 +322,3 @@ export async function searchAmong(
   const { length } = await toolport.searchTools(query, { limit, ...wait });
   return ranked.flatMap(({ name }) => hidden.get(name) ?? []).slice(0, Math.max(limit, length));
 }
-
-/** The deferred tools that a model may find. */
-export const hiddenTools = (
-  toolport: ToolSource,
-  { servers, only, except, filter, signal }: ToolSelection & { readonly signal?: AbortSignal | undefined },
-): Promise<ToolInfo[]> =>
-  toolport.tools({
-    ...(servers && { servers }),
-    ...(signal && { signal }),
-    only,
-    except,
-    filter,
-    deferred: true,
-  });

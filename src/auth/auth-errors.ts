@@ -35,13 +35,8 @@ export function authRequired(authUrl: string | undefined, details: Details = {})
 }
 
 export function issuerMismatch(what: string, next?: string): AuthError {
-  return authFailed(
-    what,
-    next ?? "Do not log in until you know why; the response may come from an attacker",
-    {
-      code: "ISSUER_MISMATCH",
-    },
-  );
+  const caution = "Do not log in until you know why; the response may come from an attacker";
+  return authFailed(what, next ?? caution, { code: "ISSUER_MISMATCH" });
 }
 
 /** The authorization server could not be reached or sent an invalid response. A retry may help. */

@@ -36,18 +36,9 @@ async function toKeyPair(jwk: webcrypto.JsonWebKey): Promise<DpopKeyPair> {
     crypto.subtle.importKey("jwk", jwk, ALGORITHM, false, ["sign"]),
     crypto.subtle.importKey("jwk", { kty, crv, x, y }, ALGORITHM, true, ["verify"]),
   ]);
-  return {
-    privateKey,
-    publicKey,
-    publicJwk,
-    thumbprint: await thumbprintOf({ crv, kty, x, y }),
-    alg: "ES256",
-  };
-}
-
-/** RFC 7638: the members sorted by name. */
-async function thumbprintOf(members: Readonly<Record<string, string | undefined>>): Promise<string> {
-  return base64Url(await sha256(JSON.stringify(members)));
+  // RFC 7638: the members sorted by name.
+  const thumbprint = base64Url(await sha256(JSON.stringify({ crv, kty, x, y })));
+  return { privateKey, publicKey, publicJwk, thumbprint, alg: "ES256" };
 }
 
 export async function sha256(text: string): Promise<Uint8Array> {

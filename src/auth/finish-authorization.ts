@@ -3,7 +3,7 @@ import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
-import { authFailed, issuerMismatch } from "./auth-errors.js";
+import { authFailed, isClientError, issuerMismatch } from "./auth-errors.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
 import { readCode, singleParameter, unknownLogin } from "./login-callback.js";
@@ -54,7 +54,8 @@ export async function finishAuthorization(
   try {
     if (!(await found.take())) throw unknownLogin();
     parts.onSpent?.(ownerOf(found.pending));
-    const code = checkedCode(params, found.pending);
+    checkIssuer(params, found.pending);
+    const code = readCode(params);
     const record = await exchange(code, found.pending, parts);
     await save(record, found.pending, parts.store);
     await deleteStartedLogin(found.pending, await hashState(state), parts.store);
@@ -73,12 +74,6 @@ const ownerOf = ({ server, identity, principal }: PendingAuthorization): Finishe
 function belongsHere(pending: PendingAuthorization, { pathname, accepts }: FinishParts): boolean {
   if (pathname !== undefined && new URL(pending.redirectUrl).pathname !== pathname) return false;
   return accepts?.(ownerOf(pending)) ?? true;
-}
-
-/** Checks the callback and returns its code. */
-function checkedCode(params: URLSearchParams, pending: PendingAuthorization): string {
-  checkIssuer(params, pending);
-  return readCode(params);
 }
 
 /**
@@ -101,16 +96,12 @@ async function exchange(
   { store, http, observe, now = Date.now }: FinishParts,
 ): Promise<TokenRecord> {
   const { at, client, resource, redirectUrl, serverUrl, allowedHosts, verifier } = pending;
+  const codeGrant = { grant_type: "authorization_code", code };
   const answer = await requestTokens({
     at,
     client,
     resource,
-    params: {
-      grant_type: "authorization_code",
-      code,
-      code_verifier: verifier,
-      redirect_uri: redirectUrl,
-    },
+    params: { ...codeGrant, code_verifier: verifier, redirect_uri: redirectUrl },
     fetch: createGuardedFetch(await http(pending), {
       serverUrl,
       allowedHosts,
@@ -122,7 +113,7 @@ async function exchange(
     const origin = { serverUrl, at, client, resource, requestedScope: pending.scope, now: now() };
     return toTokenRecord(answer.tokens, origin);
   }
-  if (answer.refused === "invalid_client" || answer.refused === "unauthorized_client") {
+  if (isClientError(answer.refused)) {
     const context = { store, serverUrl: new URL(serverUrl) };
     await forgetRegistration(context, { issuer: at.issuer, redirectUrl, clientId: client.id });
   }
@@ -139,9 +130,7 @@ async function save(record: TokenRecord, pending: PendingAuthorization, store: S
   throw authFailed(
     "The tokens could not be saved because other processes kept changing the record",
     "Log in again",
-    {
-      retryable: true,
-    },
+    { retryable: true },
   );
 }
 

@@ -174,8 +174,6 @@ export async function forgetRegistration(
     await context.store.delete(key, { ifVersion: found.version });
 }
 
-type ClientAuthentication = "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
-
 /** A client registered at an authorization server. */
 export interface OAuthClient {
   /** Undefined if an assertion identifies the client. */
@@ -183,7 +181,7 @@ export interface OAuthClient {
   readonly secret?: string | undefined;
   readonly privateKey?: PrivateKeySource | undefined;
   readonly algorithm?: string | undefined;
-  readonly method: ClientAuthentication;
+  readonly method: "none" | "client_secret_basic" | "client_secret_post" | "private_key_jwt";
   /** Configured by the user, described by a client ID metadata document, or registered dynamically. */
   readonly source: "configured" | "document" | "registered";
 }
@@ -209,22 +207,14 @@ async function configuredClient(
   const source = "configured";
   if (privateKey !== undefined)
     return { id: clientId, privateKey, algorithm, method: "private_key_jwt", source };
-  const method = await selectAuthMethod(
-    { client_id: clientId ?? "", client_secret: clientSecret },
-    authMethods,
-  );
+  const client = { client_id: clientId ?? "", client_secret: clientSecret };
+  const method = await selectAuthMethod(client, authMethods);
   return { id: clientId, secret: clientSecret, method, source };
-}
-
-interface ClientFields {
-  client_id: string;
-  client_secret?: string | undefined;
-  token_endpoint_auth_method?: string | undefined;
 }
 
 /** The authentication method that both sides support. */
 async function selectAuthMethod(
-  client: ClientFields,
+  client: { client_id: string; client_secret?: string | undefined },
   authMethods: readonly string[],
 ): Promise<"none" | "client_secret_basic" | "client_secret_post"> {
   const { selectClientAuthMethod } = await import("@modelcontextprotocol/client");

@@ -46,21 +46,14 @@ export async function guardedFetchOf(context: OAuthContext): Promise<typeof glob
 }
 
 /** A fetch that remembers the status of its last response, for SDK functions whose errors do not contain it. */
-interface ObservedFetch {
-  readonly fetch: typeof globalThis.fetch;
-  /** Status of the last response; undefined if there was none. */
-  status(): number | undefined;
-}
-
-export function observeFetch(fetch: typeof globalThis.fetch): ObservedFetch {
+export function observeFetch(send: typeof globalThis.fetch) {
   let status: number | undefined;
-  return {
-    async fetch(input, init) {
-      status = undefined;
-      const response = await fetch(input, init);
-      status = response.status;
-      return response;
-    },
-    status: () => status,
+  const fetch: typeof globalThis.fetch = async (input, init) => {
+    status = undefined;
+    const response = await send(input, init);
+    status = response.status;
+    return response;
   };
+  /** `status()`: undefined if there was no response. */
+  return { fetch, status: () => status };
 }

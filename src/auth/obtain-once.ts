@@ -58,17 +58,12 @@ async function obtainUnderLease<T>({ find, obtain }: ObtainParts<T>, lease: Leas
   }
 }
 
-interface Changes {
-  /** Resolves at the next change, or after `ms`. */
-  next(ms: number): Promise<void>;
-  stop(): void;
-}
-
-function watchRecord(store: Store, prefix: string): Changes {
+function watchRecord(store: Store, prefix: string) {
   let wake = new AbortController();
   const stop = store.watch(prefix, () => wake.abort());
   return {
-    async next(ms) {
+    /** Resolves at the next change, or after `ms`. */
+    async next(ms: number): Promise<void> {
       await sleep(ms, wake.signal).catch(() => {});
       if (wake.signal.aborted) wake = new AbortController();
     },

@@ -1,5 +1,4 @@
 /** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
-import type { DpopSession } from "@modelcontextprotocol/client";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
 import type { AbortSource } from "../util/shared-abort.js";
@@ -19,7 +18,7 @@ import { type FinishedAuthorization, finishAuthorization } from "./finish-author
 import { clientAuthenticator, forgetRegistration, type OAuthClient, restoreClient } from "./oauth-client.js";
 import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
 import { singleFlight } from "./obtain-once.js";
-import { findLoginUrl, readStartedLogin } from "./start-authorization.js";
+import { findOpenLogin, readStartedLogin } from "./start-authorization.js";
 import { type HeldTokens, isExpired, type TokenRecord } from "./token-records.js";
 
 export type { OAuthContext } from "./oauth-context.js";
@@ -95,20 +94,18 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   const converse = async (
     request: RequestToAuthorize,
     sendWith: SendWithFields,
-    first?: {
-      readonly response: Response;
-      readonly held: HeldTokens | undefined;
-      readonly startedAt: number;
-    },
+    first?: Answered,
   ): Promise<Response> => {
-    const within = <T>(run: Promise<T>) => waitFor(named(run), request.signal);
-    const present = (held: HeldTokens | undefined) =>
-      sendWithTokens({ held, request, dpop: () => tokens.dpop() }, sendWith);
+    const within = <T>(run: Promise<T>) =>
+      withDeadline(named(run), {
+        signal: request.signal ?? undefined,
+        onTimeout: () => new Error("unreachable"),
+      });
     let trouble: unknown;
     const usable = () =>
       within(tokens.usable()).catch((error: unknown) => {
         // Without the store it is unknown whether there are tokens. The server may not require any: send without.
-        if (!isStoreTrouble(error)) throw error;
+        if (!(error instanceof Error && error.name === "StateError")) throw error;
         trouble = error;
         return undefined;
       });
@@ -118,13 +115,14 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
     let stepUps = 0;
     for (let sends = 1; ; sends++) {
       if (answered === undefined) startedAt = performance.now();
-      const response: Response = answered ?? (await present(held));
+      const response: Response =
+        answered ?? (await sendWithTokens(tokens, held, { request, send: sendWith }));
       answered = undefined;
       if (response.ok && held !== undefined) succeeded(held);
       // The response to DELETE does not matter, so it starts no login.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
-      observeChallenge(context, { request, response, held, startedAt });
+      observeChallenge(context, request, { response, held, startedAt });
       cancelBody(response);
       if (trouble !== undefined) throw trouble;
       const isStepUp = challenge.kind === "insufficient_scope";
@@ -137,7 +135,7 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   return {
     send,
     status: () => named(statusOf(context, tokens)),
-    loginUrl: () => named(findLoginUrl(context)),
+    loginUrl: () => named(findOpenLogin(context).then((login) => login?.authUrl)),
     async finish(params, onSpent) {
       const { store, http, identity, principal, now, observe } = context;
       const accepts = (login: FinishedAuthorization) =>
@@ -157,20 +155,18 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   };
 }
 
+/** What the server answered, and to which tokens. */
+interface Answered {
+  readonly response: Response;
+  readonly held: HeldTokens | undefined;
+  readonly startedAt: number;
+}
+
 /** The rejection of the MCP server that begins a login or a refresh. */
 function observeChallenge(
   { observe }: OAuthContext,
-  {
-    request: { method, url },
-    response,
-    held,
-    startedAt,
-  }: {
-    readonly request: RequestToAuthorize;
-    readonly response: Response;
-    readonly held: HeldTokens | undefined;
-    readonly startedAt: number;
-  },
+  { method, url }: RequestToAuthorize,
+  { response, held, startedAt }: Answered,
 ): void {
   if (observe === undefined) return;
   const plain = new URL(url);
@@ -229,12 +225,6 @@ function isServerOrigin(home: URL, url: URL): boolean {
   return isUpgrade && home.port === "" && url.port === "";
 }
 
-function waitFor<T>(run: Promise<T>, signal: AbortSource | null | undefined): Promise<T> {
-  return withDeadline(run, { signal: signal ?? undefined, onTimeout: () => new Error("unreachable") });
-}
-
-const isStoreTrouble = (error: unknown): boolean => error instanceof Error && error.name === "StateError";
-
 function withServer(error: unknown, { server }: OAuthContext): unknown {
   return ToolportError.isInstance(error) ? error.withContext({ server }) : error;
 }
@@ -245,24 +235,18 @@ const tokensRejected = (status: number) =>
     status,
   });
 
-interface TokensToSend {
-  readonly held: HeldTokens | undefined;
-  readonly request: RequestToAuthorize;
-  dpop(): Promise<DpopSession> | undefined;
-}
-
 async function sendWithTokens(
-  { held, request, dpop }: TokensToSend,
-  send: SendWithFields,
+  tokens: AccessTokens,
+  held: HeldTokens | undefined,
+  { request: { method, url }, send }: { request: RequestToAuthorize; send: SendWithFields },
 ): Promise<Response> {
   if (held === undefined) return send({});
   const { accessToken, isBound } = held.record;
   if (!isBound) return send(bearer(held));
-  const session = await dpop();
+  const session = await tokens.dpop();
   if (session === undefined)
     throw authFailed("The saved token is bound to a DPoP key", "Set `oauth.dpop`, or log out");
   const { isDpopNonceChallenge } = await import("@modelcontextprotocol/client");
-  const { method, url } = request;
   // A proof is valid for one request only.
   const prove = async () =>
     send({

@@ -47,7 +47,7 @@ export async function startAuthorization(parts: InteractiveParts): Promise<strin
     store: context.store,
     lease: loginLease(context),
     watch: key,
-    find: () => findStartedLogin(parts, key),
+    find: () => findStartedLogin(parts),
     obtain: () => prepareLogin(parts, key),
     waitMs: 15_000,
   });
@@ -71,30 +71,28 @@ async function checkAuthorizationServer(
   checkPkce(metadata);
 }
 
-async function findStartedLogin(parts: InteractiveParts, key: string): Promise<StartedLogin | undefined> {
+async function findStartedLogin(parts: InteractiveParts): Promise<StartedLogin | undefined> {
   const { context, info, redirectUrl, scope } = parts;
-  const login = readStartedLogin(await context.store.get(key));
-  if (login === undefined || nowOf(context) - login.startedAt > REUSE_MS) return undefined;
   const { clientId } = context.options;
+  const login = await findOpenLogin(context);
   const isSame =
+    login !== undefined &&
     login.issuer === info.issuer &&
     login.redirectUrl === redirectUrl &&
     login.resource === info.resource &&
     login.scope === scope &&
     (clientId === undefined || clientId === login.clientId);
-  return isSame && (await isOpen(context, login)) ? login : undefined;
+  return isSame ? login : undefined;
 }
 
-/** The URL of a login that the user has started and can still finish, in any process. */
-export async function findLoginUrl(context: OAuthContext): Promise<string | undefined> {
-  const login = readStartedLogin(await context.store.get(loginKey(context)));
+/** A login that the user has started and can still finish, in any process. */
+export async function findOpenLogin(context: OAuthContext): Promise<StartedLogin | undefined> {
+  const { store } = context;
+  const login = readStartedLogin(await store.get(loginKey(context)));
   if (login === undefined || nowOf(context) - login.startedAt > REUSE_MS) return undefined;
-  return (await isOpen(context, login)) ? login.authUrl : undefined;
+  // The pending record is deleted when the user returns.
+  return (await store.get(pendingKey(login.stateHash))) === undefined ? undefined : login;
 }
-
-/** The pending record is deleted when the user returns. */
-const isOpen = async ({ store }: OAuthContext, { stateHash }: StartedLogin): Promise<boolean> =>
-  (await store.get(pendingKey(stateHash))) !== undefined;
 
 export function readStartedLogin(found: StoredRecord | undefined): StartedLogin | undefined {
   if (found === undefined || !found.sealed) return undefined;
@@ -134,7 +132,7 @@ async function prepareLogin(parts: InteractiveParts, key: string): Promise<Start
     isBound: options.dpop === true,
     ...(options.allowedHosts !== undefined && { allowedHosts: options.allowedHosts }),
   };
-  await savePending(context.store, stateHash, pending);
+  await context.store.put(pendingKey(stateHash), pending, { secret: true, ttlMs: PENDING_MS });
   const login: StartedLogin = {
     authUrl: authorizationUrl.href,
     stateHash,
@@ -177,17 +175,8 @@ const createState = (): string => base64Url(crypto.getRandomValues(new Uint8Arra
 /** The store contains only the hash, so that reading its keys is not enough to finish another user's login. */
 export const hashState = async (state: string): Promise<string> => base64Url(await sha256(state));
 
-async function savePending(store: Store, stateHash: string, pending: PendingAuthorization): Promise<void> {
-  await store.put(pendingKey(stateHash), pending, { secret: true, ttlMs: PENDING_MS });
-}
-
-interface FoundPending {
-  readonly pending: PendingAuthorization;
-  /** Deletes the record; true for one caller only. */
-  take(): Promise<boolean>;
-}
-
-export async function findPending(store: Store, state: string): Promise<FoundPending | undefined> {
+/** `take()` deletes the record; it returns true for one caller only. */
+export async function findPending(store: Store, state: string) {
   const key = pendingKey(await hashState(state));
   const found = await store.get(key);
   if (found === undefined || !found.sealed) return undefined;

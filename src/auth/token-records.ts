@@ -105,12 +105,6 @@ interface TokenCacheOptions {
 /** After this time the cache is compared with the store in the background: another process may have logged out. */
 const FRESH_MS = 10_000;
 
-interface StoredSlot {
-  /** 0: no record. */
-  readonly version: number;
-  readonly held: HeldTokens | undefined;
-}
-
 export class TokenCache {
   readonly #parts: TokenCacheOptions;
   #held: HeldTokens | undefined;
@@ -213,7 +207,8 @@ export class TokenCache {
     this.#readAt = Number.NEGATIVE_INFINITY;
   }
 
-  async #readSlot(): Promise<StoredSlot> {
+  /** Version 0: no record. */
+  async #readSlot(): Promise<{ version: number; held: HeldTokens | undefined }> {
     const { store, key, serverUrl, issuer } = this.#parts;
     const found = await store.get(key);
     if (found === undefined) return { version: 0, held: undefined };

@@ -25,48 +25,22 @@ export type ConnectionTap = () => MessageTap;
 /** The key of a {@link ConnectionTap} on an entry. A symbol is never written to a file and never saved with the entry. */
 export const CONNECTION_TAP: unique symbol = Symbol.for("toolport.connection-tap");
 
-/** What a configuration has besides the options of its entry. */
-interface ConfigBase {
+/** The settings of one kind of server. */
+type ConfigOf<Kind extends TransportKind, Entry, Table> = SettingsOf<Entry, Table, ChangedOptions> & {
+  readonly kind: Kind;
   readonly name: string;
   /** Sees every message of this server's connections. */
   readonly tap?: ConnectionTap | undefined;
   /** The reason why an enabled server may not be connected: a part of its entry could not be restored. */
   readonly blocked?: string | undefined;
-}
+};
 
-export interface StdioConfig
-  extends ConfigBase,
-    SettingsOf<StdioServerEntry, typeof STDIO_OPTIONS, ChangedOptions> {
-  readonly kind: "stdio";
-}
-
-export interface DockerConfig
-  extends ConfigBase,
-    SettingsOf<DockerServerEntry, typeof DOCKER_OPTIONS, ChangedOptions> {
-  readonly kind: "docker";
-}
-
-export interface HttpConfig extends ConfigBase, SettingsOf<HttpEntry, typeof HTTP_OPTIONS, ChangedOptions> {
-  readonly kind: "http";
-}
-
-export interface SseConfig
-  extends ConfigBase,
-    Omit<SettingsOf<HttpEntry, typeof SSE_OPTIONS, ChangedOptions>, "sseFallback"> {
-  readonly kind: "sse";
-}
-
-export interface WebSocketConfig
-  extends ConfigBase,
-    SettingsOf<WebSocketEntry, typeof WEBSOCKET_OPTIONS, ChangedOptions> {
-  readonly kind: "websocket";
-}
-
-export interface CustomConfig
-  extends ConfigBase,
-    SettingsOf<CustomServerEntry, typeof CUSTOM_OPTIONS, ChangedOptions> {
-  readonly kind: "custom";
-}
+export type StdioConfig = ConfigOf<"stdio", StdioServerEntry, typeof STDIO_OPTIONS>;
+export type DockerConfig = ConfigOf<"docker", DockerServerEntry, typeof DOCKER_OPTIONS>;
+export type HttpConfig = ConfigOf<"http", HttpEntry, typeof HTTP_OPTIONS>;
+export type SseConfig = Omit<ConfigOf<"sse", HttpEntry, typeof SSE_OPTIONS>, "sseFallback">;
+export type WebSocketConfig = ConfigOf<"websocket", WebSocketEntry, typeof WEBSOCKET_OPTIONS>;
+export type CustomConfig = ConfigOf<"custom", CustomServerEntry, typeof CUSTOM_OPTIONS>;
 
 /** The configuration that all other modules work with. */
 export type ServerConfig =

@@ -154,9 +154,12 @@ function fromAuthError(error: unknown, context: ErrorContext): AuthError | undef
   });
 }
 
+/** The limit that a timeout of the SDK contains. */
+const limitOf = (error: unknown): unknown =>
+  ["timeout", "maxTotalTimeout"].map((key) => readField(readField(error, "data"), key)).find(Number.isFinite);
+
 function timeout(error: unknown, context: ErrorContext): ToolCallError {
-  const data = readField(error, "data");
-  const limit = [readField(data, "timeout"), readField(data, "maxTotalTimeout")].find(Number.isFinite);
+  const limit = limitOf(error);
   return new ToolCallError({
     ...context,
     code: "TIMEOUT",
@@ -230,10 +233,8 @@ function fromVersion1(error: unknown, context: ErrorContext): ToolportError | un
   if (!isNamed(error, "McpError")) return undefined;
   const code = readField(error, "code");
   if (code === -32000) return fromLocalError("CONNECTION_CLOSED", error, context);
-  const data = readField(error, "data");
-  const limits = [readField(data, "timeout"), readField(data, "maxTotalTimeout")];
   // Only the SDK's own timeouts contain the limit; -32001 from a server usually means a lost session.
-  return code === -32001 && limits.some(Number.isFinite) ? timeout(error, context) : undefined;
+  return code === -32001 && limitOf(error) !== undefined ? timeout(error, context) : undefined;
 }
 
 const isRpcCode = (code: unknown): code is number =>

@@ -128,13 +128,11 @@ function isErrorOf(Class: { readonly kind: string }, value: unknown): boolean {
   }
 }
 
-type CopiedFields = Partial<Pick<ToolportError, "server" | "tool" | "outcome" | "next">>;
-
-const pick = ({ server, tool, outcome, next }: ToolportError) => ({ server, tool, outcome, next });
+type CopiedFields = Pick<ToolportError, "server" | "tool" | "outcome" | "next">;
 
 /** Not a private method: copies are not created by the constructor and have no private members. */
-function copyWith<E extends ToolportError>(error: E, changes: CopiedFields): E {
-  const { server, tool, outcome, next } = { ...pick(error), ...changes };
+function copyWith<E extends ToolportError>(error: E, changes: Partial<CopiedFields>): E {
+  const { server, tool, outcome, next }: CopiedFields = { ...error, ...changes };
   if (server === error.server && tool === error.tool && outcome === error.outcome && next === error.next)
     return error;
   const message = format({ code: error.code, what: error.what, next, server, tool });

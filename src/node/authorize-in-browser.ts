@@ -101,11 +101,6 @@ const tooLate = (timeoutMs: number) =>
     outcome: "unsent",
   });
 
-interface CallbackListenerOptions {
-  /** `http://127.0.0.1:<port>/<path>` or the same with `localhost`. @default any free port, `/callback` */
-  redirectUrl?: string | URL | undefined;
-}
-
 /** A request of the browser. */
 export interface CallbackVisit {
   readonly params: URLSearchParams;
@@ -129,11 +124,14 @@ const MAX_URL_LENGTH = 16_384;
 /**
  * Opens the listener, on 127.0.0.1 only.
  *
+ * @param options `redirectUrl`: `http://127.0.0.1:<port>/<path>` or the same with `localhost`
  * @throws AuthError when the port is taken or the URL is not on this machine
  */
 export async function openCallbackListener({
   redirectUrl = `http://${ADDRESS}:0/callback`,
-}: CallbackListenerOptions = {}): Promise<CallbackListener> {
+}: {
+  redirectUrl?: string | URL | undefined;
+} = {}): Promise<CallbackListener> {
   const wanted = new URL(redirectUrl);
   if (wanted.protocol !== "http:" || ![ADDRESS, "localhost"].includes(wanted.hostname)) {
     throw listenFailure(
@@ -172,14 +170,9 @@ function readVisit(request: IncomingMessage, url: URL): URLSearchParams | number
   const { method, headers } = request;
   // Reject other host names, to prevent DNS rebinding.
   if (headers.host !== url.host) return 403;
-  const [path, query = ""] = splitOnce(request.url ?? "/", "?");
+  const [path, ...query] = (request.url ?? "/").split("?");
   if (path !== url.pathname) return 404;
-  return method === "GET" ? new URLSearchParams(query) : 405;
-}
-
-function splitOnce(text: string, mark: string): [string, string?] {
-  const at = text.indexOf(mark);
-  return at < 0 ? [text] : [text.slice(0, at), text.slice(at + 1)];
+  return method === "GET" ? new URLSearchParams(query.join("?")) : 405;
 }
 
 /** Never rejects, even if the browser has closed the connection. */

@@ -100,6 +100,7 @@ export function userLocations(surroundings: Surroundings): ConfigLocation[] {
   const { data, config } = applicationFolders(surroundings);
   const editors = ["Code", "Code - Insiders"].map((name) => join(data, name, "User"));
   const managed = MANAGED[platform];
+  const openCode = join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode");
   const files: (readonly [DialectKind, string])[] = [
     ["toolport", ownConfigFile(surroundings)],
     ...(managed === undefined ? [] : [["claude-code", managed] as const]),
@@ -117,20 +118,15 @@ export function userLocations(surroundings: Surroundings): ConfigLocation[] {
     ],
     ["codex", join(env["CODEX_HOME"] || join(home, ".codex"), "config.toml")],
     ["gemini-cli", join(home, ".gemini", "settings.json")],
-    ...["opencode.json", "opencode.jsonc"].map(
-      (name) =>
-        ["opencode", join(env["XDG_CONFIG_HOME"] || join(home, ".config"), "opencode", name)] as const,
-    ),
-    ...editors.flatMap((folder) => [
-      [
-        "cline",
-        join(folder, "globalStorage", "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
-      ] as const,
-      [
-        "cline",
-        join(folder, "globalStorage", "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"),
-      ] as const,
-    ]),
+    ["opencode", join(openCode, "opencode.json")],
+    ["opencode", join(openCode, "opencode.jsonc")],
+    ...editors
+      .map((folder) => join(folder, "globalStorage"))
+      .flatMap((folder) => [
+        join(folder, "saoudrizwan.claude-dev", "settings", "cline_mcp_settings.json"),
+        join(folder, "rooveterinaryinc.roo-cline", "settings", "mcp_settings.json"),
+      ])
+      .map((file) => ["cline", file] as const),
     ["cline", join(home, ".cline", "data", "settings", "cline_mcp_settings.json")],
     ["mcporter", join(home, ".mcporter", "mcporter.json")],
     ["mcporter", join(home, ".mcporter", "mcporter.jsonc")],
@@ -254,18 +250,10 @@ async function existing(locations: readonly ConfigLocation[]): Promise<ConfigLoc
   return (await Promise.all(checks)).flat();
 }
 
-const IMPORTS: Readonly<Record<string, DialectKind>> = {
-  cursor: "cursor",
-  "claude-code": "claude-code",
-  "claude-desktop": "claude-desktop",
-  codex: "codex",
-  windsurf: "windsurf",
-  opencode: "opencode",
-  vscode: "vscode",
-  zed: "zed",
-  gemini: "gemini-cli",
-  cline: "cline",
-};
+const IMPORTS: readonly DialectKind[] = [
+  ...(["cursor", "claude-code", "claude-desktop", "codex", "windsurf", "opencode"] as const),
+  ...(["vscode", "zed", "cline"] as const),
+];
 
 /** Finds the files that an mcporter file imports by name. Without `imports` there are none, unlike in mcporter itself. */
 export async function importedConfigs(
@@ -277,7 +265,7 @@ export async function importedConfigs(
   const locations: ConfigLocation[] = [];
   const warnings: ConfigIssue[] = [];
   for (const [index, name] of (Array.isArray(names) ? (names as unknown[]) : []).entries()) {
-    const kind = typeof name === "string" && Object.hasOwn(IMPORTS, name) ? IMPORTS[name] : undefined;
+    const kind = name === "gemini" ? "gemini-cli" : IMPORTS.find((importable) => importable === name);
     if (kind !== undefined) locations.push(...(await findConfigs({ ...surroundings, dialects: [kind] })));
     else {
       const line = document.lineOf(["imports", index]);

@@ -72,7 +72,7 @@ function describe(config: ServerConfig): Described {
     case "stdio":
       return describeProcess([config.command, ...config.args], config);
     case "docker":
-      return describeProcess(dockerWords(config), config);
+      return describeProcess([config.engine, ...dockerArguments(config)], config);
     case "custom":
       return {
         command: "(a function)",
@@ -131,10 +131,9 @@ function describeProcess(words: readonly string[], config: StdioConfig | DockerC
   return { command, lines, risks, startsProcess: true };
 }
 
-/** The command line of the container engine, as the transport builds it. */
-function dockerWords({ engine, dockerHost, env, mounts, runArgs, image, args }: DockerConfig): string[] {
+/** The arguments of the container engine, as the transport builds them. */
+export function dockerArguments({ dockerHost, env, mounts, runArgs, image, args }: DockerConfig): string[] {
   return [
-    engine,
     ...(dockerHost === undefined ? [] : ["--host", dockerHost]),
     ...["run", "-i", "--rm"],
     ...env.names.flatMap((name) => ["-e", name]),

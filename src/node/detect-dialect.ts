@@ -60,7 +60,7 @@ export function findContainers(
   }
   // Users paste entries of other programs: accept the keys of all dialects.
   const others = dialect.isSettingsFile === true ? [] : CONTAINERS.map(([path]) => path);
-  const paths = [...dialect.containers, ...others];
+  const paths = [...(dialect.containers ?? [["mcpServers"]]), ...others];
   const path = paths.find((candidate) => valueAt(root, candidate) !== undefined);
   if (path !== undefined) found.push({ path, around });
   else if (found.length === 0 && options.allowBareMap && isBareMap(around)) found.push({ path: [], around });

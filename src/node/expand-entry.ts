@@ -36,10 +36,9 @@ export async function expandEntry(
   surroundings: EntrySurroundings,
 ): Promise<Record<string, unknown>> {
   const { home, baseDir } = surroundings;
-  const source = variableSource(surroundings);
-  const expanded = (await expandAll(entry, [], { source, surroundings })) as Record<string, unknown>;
+  const expanded = (await expandAll(entry, [], surroundings)) as Record<string, unknown>;
   if (envFile !== undefined || passedVariables.length > 0) {
-    const more = await moreVariables({ envFile, passedVariables }, source, surroundings);
+    const more = await moreVariables({ envFile, passedVariables }, surroundings);
     const own = expanded["env"];
     if (own === undefined || isRecord(own)) expanded["env"] = { ...more, ...own };
   }
@@ -77,34 +76,29 @@ export function variableSource(surroundings: EntrySurroundings): VariableSource 
   };
 }
 
-interface Expanding {
-  readonly source: VariableSource;
-  readonly surroundings: EntrySurroundings;
-}
-
-async function expandAll(value: unknown, path: ConfigPath, expanding: Expanding): Promise<unknown> {
-  if (typeof value === "string") return expandOne(value, path, expanding);
+async function expandAll(
+  value: unknown,
+  path: ConfigPath,
+  surroundings: EntrySurroundings,
+): Promise<unknown> {
+  if (typeof value === "string") return expandOne(value, path, surroundings);
   if (Array.isArray(value)) {
     const items: unknown[] = [];
     for (const [index, item] of value.entries())
-      items.push(await expandAll(item, [...path, index], expanding));
+      items.push(await expandAll(item, [...path, index], surroundings));
     return items;
   }
   if (!isRecord(value)) return value;
   const fields: [string, unknown][] = [];
   // One at a time, because some variables ask the user.
   for (const [name, field] of Object.entries(value)) {
-    fields.push([name, await expandAll(field, [...path, name], expanding)]);
+    fields.push([name, await expandAll(field, [...path, name], surroundings)]);
   }
   return Object.fromEntries(fields);
 }
 
-async function expandOne(
-  text: string,
-  path: ConfigPath,
-  { source, surroundings }: Expanding,
-): Promise<string> {
-  const { text: expanded, problems, secret } = await expandVariables(text, source);
+async function expandOne(text: string, path: ConfigPath, surroundings: EntrySurroundings): Promise<string> {
+  const { text: expanded, problems, secret } = await expandVariables(text, variableSource(surroundings));
   for (const problem of problems) surroundings.report(path, problem);
   if (secret && (path[0] === "args" || path[0] === "command")) {
     surroundings.warn(
@@ -117,7 +111,6 @@ async function expandOne(
 
 async function moreVariables(
   { envFile, passedVariables }: Pick<DialectEntry, "envFile" | "passedVariables">,
-  source: VariableSource,
   surroundings: EntrySurroundings,
 ): Promise<Record<string, string>> {
   const passed = passedVariables.flatMap((name) => {
@@ -125,7 +118,7 @@ async function moreVariables(
     return typeof value === "string" ? [[name, value] as const] : [];
   });
   if (envFile === undefined) return Object.fromEntries(passed);
-  const path = await expandOne(envFile, ["envFile"], { source, surroundings });
+  const path = await expandOne(envFile, ["envFile"], surroundings);
   const read = await surroundings.readFile(resolveFrom(path, surroundings));
   if ("problem" in read) {
     surroundings.report(["envFile"], read.problem);

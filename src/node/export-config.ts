@@ -3,6 +3,7 @@ import { parseServerEntry } from "../config/parse-servers.js";
 import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
+import { dockerArguments } from "./describe-command.js";
 
 /** The supported programs. */
 export type ExportDialect = "vscode" | "claude" | "cursor" | "toolport";
@@ -56,12 +57,7 @@ export function exportConfig(
     return written === undefined ? [] : [[name, written] as const];
   });
   const map = Object.fromEntries(entries);
-  const inputs = secrets.names.map((id) => ({
-    type: "promptString",
-    id,
-    description: id,
-    password: true,
-  }));
+  const inputs = secrets.names.map((id) => ({ type: "promptString", id, description: id, password: true }));
   const root = dialect === "vscode" ? { inputs, servers: map } : { mcpServers: map };
   return { text: `${JSON.stringify(root, undefined, 2)}\n`, variables: secrets.names, warnings };
 }
@@ -148,15 +144,13 @@ function writeEntry(config: ServerConfig, writing: Writing): Record<string, unkn
     return void warn("uses WebSocket, which that program does not support; it is left out");
   }
   const type = { http: "http", sse: "sse", websocket: "ws" }[config.kind];
-  const { headers } = config;
-  if (!(headers instanceof SecretRecord)) warn("has headers from a function, which a file cannot contain");
+  const { url, headers } = config;
+  const isFixed = headers instanceof SecretRecord;
+  if (!isFixed) warn("has headers from a function, which a file cannot contain");
   return compact({
     type: dialect === "cursor" ? undefined : type,
-    url: config.url,
-    headers:
-      headers instanceof SecretRecord
-        ? writing.secrets.map(headers, config.name, { prefixed: true })
-        : undefined,
+    url,
+    headers: isFixed ? writing.secrets.map(headers, config.name, { prefixed: true }) : undefined,
   });
 }
 
@@ -166,14 +160,8 @@ function writeProcess(
 ): Record<string, unknown> {
   const env = secrets.map(config.env, config.name, { prefixed: false });
   const type = dialect === "vscode" ? "stdio" : undefined;
-  if (config.kind === "docker") {
-    const { engine, dockerHost, mounts, runArgs, image, args } = config;
-    const host = dockerHost === undefined ? [] : ["--host", dockerHost];
-    const variables = config.env.names.flatMap((name) => ["-e", name]);
-    const volumes = mounts.flatMap((mount) => ["-v", mount]);
-    const words = [...host, "run", "-i", "--rm", ...variables, ...volumes, ...runArgs, image, ...args];
-    return compact({ type, command: engine, args: words, env });
-  }
+  if (config.kind === "docker")
+    return compact({ type, command: config.engine, args: dockerArguments(config), env });
   if (config.cwd !== undefined && dialect !== "vscode")
     warn("has a working directory, which that program does not support");
   return compact({

@@ -207,13 +207,8 @@ async function readFile(
     const document = await readDocument(file);
     const dialect = location.kind === undefined ? detectDialect(document) : dialectOf(location.kind);
     const place = placeOf(file, surroundings);
-    const read = readServers(document, dialect, {
-      place,
-      surroundings,
-      inputs,
-      extraKeys,
-      named: isNamed,
-    });
+    const settings = { place, surroundings, inputs, extraKeys, named: isNamed };
+    const read = readServers(document, dialect, settings);
     const imported = dialect.kind === "mcporter" ? await importedConfigs(document, surroundings) : undefined;
     return {
       ...read,
@@ -259,14 +254,7 @@ function toError(issues: readonly ConfigIssue[]): ConfigError {
 /** A validated server. */
 type ReadServer = Pick<WrittenServer, "name" | "source" | "locate"> & Pick<CheckedServer, "good">;
 
-interface MergedServers {
-  readonly mcpServers: Record<string, ServerEntry>;
-  readonly sources: Record<string, ConfigSource>;
-  readonly issues: readonly ConfigIssue[];
-  readonly warnings: readonly ConfigIssue[];
-}
-
-function mergeServers(servers: readonly ReadServer[]): MergedServers {
+function mergeServers(servers: readonly ReadServer[]) {
   const winners = new Map<string, ReadServer>();
   const warnings: ConfigIssue[] = [];
   for (const server of servers) {

@@ -10,7 +10,7 @@ import { suggest } from "../util/suggest.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
 import { findContainers, type ServerContainer } from "./detect-dialect.js";
-import type { Dialect, DialectEntry } from "./dialects/dialect.js";
+import { type Dialect, type DialectEntry, readEntry } from "./dialects/dialect.js";
 import { hideAll, hideValues } from "./expand-entry.js";
 import { hasVariables, referencesIn, type VariableValue, withBraces } from "./expand-variables.js";
 import { textsIn } from "./project-files.js";
@@ -92,9 +92,8 @@ export function readServers(
   if (containers.length === 0) reportMissing(reading);
   const servers = new Map<string, WrittenServer>();
   for (const container of containers) {
-    for (const server of readContainer(reading, container)) {
+    for (const server of readContainer(reading, container))
       if (!servers.has(server.name)) servers.set(server.name, server);
-    }
   }
   const root = isRecord(document.root) ? document.root : {};
   for (const { path, message } of dialect.readRoot?.(root) ?? []) {
@@ -105,7 +104,7 @@ export function readServers(
 
 function reportMissing(reading: ServerReading): void {
   const { document, dialect, options } = reading;
-  const [path = ["mcpServers"]] = dialect.containers;
+  const [path = ["mcpServers"]] = dialect.containers ?? [];
   const [wanted = ""] = path.map(String);
   const [close] = isRecord(document.root) ? suggest(wanted, Object.keys(document.root), 1) : [];
   const hint = close === undefined ? "" : ` (did you mean it instead of "${close}"?)`;
@@ -117,12 +116,12 @@ function reportMissing(reading: ServerReading): void {
 function readContainer(reading: ServerReading, { path, around }: ServerContainer): WrittenServer[] {
   const { document, dialect } = reading;
   const entries = valueAt(document.root, path);
-  const twice = document.duplicates.filter(({ path: found }) => startsWith(found, path));
-  for (const { path: found, line, firstLine } of document.duplicates) {
-    if (path.length > 0 && found.length <= path.length && startsWith(path, found)) {
-      reading.issues.push(reading.note(found, `is given twice (first on line ${firstLine})`, line));
-    }
-  }
+  const doubled = document.duplicates.map(({ path: found, line, firstLine }) => ({
+    path: found,
+    issue: reading.note(found, `is given twice (first on line ${firstLine})`, line),
+  }));
+  for (const { path: found, issue } of doubled)
+    if (path.length > 0 && found.length <= path.length && startsWith(path, found)) reading.issues.push(issue);
   if (!isRecord(entries)) {
     reading.issues.push(reading.note(path, "must be an object with one entry per server name"));
     return [];
@@ -130,13 +129,10 @@ function readContainer(reading: ServerReading, { path, around }: ServerContainer
   const servers: WrittenServer[] = [];
   for (const [name, raw] of Object.entries(entries)) {
     if (path.length === 0 && name.startsWith("$")) continue;
-    const doubled = twice
-      .filter(({ path: found }) => found[path.length] === name)
-      .map(({ path: found, line, firstLine }) =>
-        reading.note(found, `is given twice (first on line ${firstLine})`, line),
-      );
-    const disabledBy = dialect.disabledBy?.(around, name);
-    servers.push(readServer(reading, { name, raw, path: [...path, name], doubled, disabledBy }));
+    const isDisabled = dialect.disabledBy?.(around, name) !== undefined;
+    const place = { name, raw, path: [...path, name], isDisabled };
+    const own = doubled.filter(({ path: found }) => startsWith(found, place.path));
+    servers.push(readServer(reading, { ...place, doubled: own.map(({ issue }) => issue) }));
   }
   return servers;
 }
@@ -149,14 +145,14 @@ interface ServerPlace {
   readonly raw: unknown;
   readonly path: ConfigPath;
   readonly doubled: readonly ConfigIssue[];
-  readonly disabledBy: string | undefined;
+  readonly isDisabled: boolean;
 }
 
 function readServer(reading: ServerReading, place: ServerPlace): WrittenServer {
   const { document, dialect, options, askInput } = reading;
   const { name, raw, path } = place;
-  const translated = dialect.readEntry(isRecord(raw) ? raw : {});
-  if (place.disabledBy !== undefined) translated.entry["enabled"] = false;
+  const translated = readEntry(dialect, isRecord(raw) ? raw : {});
+  if (place.isDisabled) translated.entry["enabled"] = false;
   const inFile = (inner: ConfigPath): ConfigPath => [...path, ...translated.originOf(inner)];
   const issues = [
     ...place.doubled,

@@ -102,9 +102,6 @@ export function buildEntry(
   return { entry, start: undefined };
 }
 
-/** Arguments and variables of a package that its URL may refer to. */
-type KnownValues = ReadonlyMap<string, string>;
-
 /**
  * A value at the start of the template may be a whole URL. Elsewhere it is encoded, because a slash or an `@` could change
  * the host. Colons stay, for ports.
@@ -112,11 +109,15 @@ type KnownValues = ReadonlyMap<string, string>;
 const encodeAt = (text: string, at: number): string =>
   at === 0 ? text.replace(/\/+$/, "") : encodeURIComponent(text).replaceAll("%3A", ":");
 
-/** Builds the entry of a remote; usable only if the resolver reports no missing inputs. */
+/**
+ * Builds the entry of a remote; usable only if the resolver reports no missing inputs.
+ *
+ * @param known arguments and variables of a package that its URL may refer to
+ */
 function toRemoteEntry(
   remote: ServerRemote,
   resolver: InputResolver,
-  known: KnownValues = new Map(),
+  known: ReadonlyMap<string, string> = new Map(),
 ): HttpServerEntry {
   const fixed: Record<string, ServerInput> = Object.fromEntries(
     [...known].map(([name, value]) => [name, { value }]),
@@ -136,13 +137,6 @@ function toRemoteEntry(
     if (value !== undefined) headers[header.name] = value;
   }
   return { transport: remote.type, url, ...(Object.keys(headers).length > 0 ? { headers } : {}) };
-}
-
-/** Rendered arguments. */
-interface RenderedArguments {
-  readonly args: readonly string[];
-  /** Values by name, for the URL of a package that listens on a port. */
-  readonly values: ReadonlyMap<string, string>;
 }
 
 /** `--flag value`, or `--flag=value` if the value looks like an option. */
@@ -166,12 +160,11 @@ function bareFlag(argument: ServerArgument, resolver: InputResolver): string[] |
   return given ? [name] : [];
 }
 
-/** Leaves out optional arguments without a value. The resolver records missing required ones. */
-function renderArguments(
-  list: readonly ServerArgument[],
-  resolver: InputResolver,
-  where: InputPlace,
-): RenderedArguments {
+/**
+ * The arguments, and their values by name for the URL of a package that listens on a port. Leaves out optional arguments without
+ * a value. The resolver records missing required ones.
+ */
+function renderArguments(list: readonly ServerArgument[], resolver: InputResolver, where: InputPlace) {
   const args: string[] = [];
   const values = new Map<string, string>();
   for (const [index, argument] of list.entries()) {

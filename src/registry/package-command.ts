@@ -173,28 +173,19 @@ export function toStartEntry(resolved: ResolvedPackage): StartEntry | InvalidVal
   return entry instanceof InvalidValue || "image" in entry ? entry : { ...entry, env };
 }
 
-/** Parsed arguments of `docker run`. */
-interface DockerRunArgs {
-  readonly runArgs: readonly string[];
-  /** Variables from `-e NAME=value`. They are passed by name, so that process lists do not show the values. */
-  readonly env: Readonly<Record<string, string>>;
-  /** Options that give the container more access to the machine than usual. */
-  readonly reaching: readonly string[];
-}
-
 /** Options that Toolport sets itself, and terminal options, which would break the protocol. */
-const OWN: ReadonlySet<string> = new Set([
-  ...["-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti"],
-]);
+const OWN = new Set(["-i", "--interactive", "--rm", "--init", "-t", "--tty", "-it", "-ti"]);
 
+/** Options that give the container more access to the machine than usual. */
 const REACHING =
   /^(?:--privileged|--cap-add|--device|--security-opt|--volumes-from|--mount|--volume|-v|--network|--net|--pid|--ipc|--userns|--uts|--gpus)(?:=|$)/;
 
 const VARIABLE = /^([^=]+)=(.*)$/s;
 
 /** Splits a publisher's arguments for `docker run`. Drops a repeated `image`. */
-function toDockerRunArgs(args: readonly string[], image: string): DockerRunArgs {
+function toDockerRunArgs(args: readonly string[], image: string) {
   const runArgs: string[] = [];
+  /** From `-e NAME=value`. They are passed by name, so that process lists do not show the values. */
   const env: Record<string, string> = {};
   const reaching = new Set<string>();
   const rest = args[0] === "run" ? args.slice(1) : [...args];

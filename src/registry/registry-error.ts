@@ -6,6 +6,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { isRecord } from "../util/is-record.js";
+import { parseJson } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
 import { fieldOf, textOf } from "./fields.js";
 
@@ -24,21 +25,9 @@ const quote = (text: string): string =>
     .slice(0, EXCERPT_CHARS)
     .replace(/[.\s]+$/, "");
 
-interface ErrorBody {
-  /** The body is one of the registry's two error formats, so it does not come from a proxy. */
-  readonly isRegistry: boolean;
-  readonly detail: string;
-  readonly issues: readonly { path: string; message: string }[];
-}
-
-/** Reads `{ error }` and problem+json (`title`, `detail`, `errors`). */
-export function readErrorBody(text: string): ErrorBody {
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { isRegistry: false, detail: "", issues: [] };
-  }
+/** Reads `{ error }` and problem+json (`title`, `detail`, `errors`). `isRegistry`: it is one of them, so no proxy sent it. */
+export function readErrorBody(text: string) {
+  const value = parseJson(text);
   if (!isRecord(value)) return { isRegistry: false, detail: "", issues: [] };
   const said = textOf(value, "error") ?? textOf(value, "detail") ?? textOf(value, "title");
   const errors = fieldOf(value, "errors");

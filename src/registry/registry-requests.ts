@@ -8,6 +8,7 @@ import { backoffMs } from "../util/backoff.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hashText } from "../util/hash-text.js";
 import { isRecord } from "../util/is-record.js";
+import { parseJson } from "../util/json.js";
 import { sleep } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { fieldOf, InvalidValue, textOf } from "./fields.js";
@@ -19,22 +20,16 @@ import {
   toFetchError,
   toStatusError,
 } from "./registry-error.js";
-import type { RegistryCallOptions, RegistryWarning } from "./registry-options.js";
+import type { McpRegistryClientOptions, RegistryCallOptions, RegistryWarning } from "./registry-options.js";
 import type { StaleAnswer } from "./registry-server.js";
 
 /** Settings of a client, with all defaults. */
-interface RequestSettings {
-  readonly fetch: typeof globalThis.fetch;
+interface RequestSettings
+  extends Required<Omit<McpRegistryClientOptions, "baseUrl" | "headers" | "retry" | "cache" | "onWarning">> {
   readonly headers: HeadersOption | undefined;
-  readonly userAgent: string;
-  readonly timeoutMs: number;
-  readonly maxTimeoutMs: number;
   readonly maxAttempts: number;
   readonly baseMs: number;
-  readonly maxBytes: number;
   readonly cache: ResponseCache | undefined;
-  readonly freshMs: number;
-  readonly maxStaleMs: number;
   readonly warn: (warning: RegistryWarning) => void;
 }
 
@@ -48,12 +43,6 @@ interface RegistryRequest<T extends object> {
   /** Send once, without cache and retries. @default false */
   readonly isLive?: boolean | undefined;
   readonly options: RegistryCallOptions;
-}
-
-/** The value of a response, with information if it is stale. */
-interface Lookup<T> {
-  readonly value: T;
-  readonly stale: StaleAnswer | undefined;
 }
 
 /** Sends a request and retries it while that can help and time is left. */
@@ -102,12 +91,9 @@ function toResponseError(
 const isOutage = (error: unknown): error is ToolportError =>
   ToolportError.isInstance(error) && (error.retryable || error.code === "BAD_RESPONSE");
 
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return new InvalidValue("it is not JSON");
-  }
+function parse<T extends object>(text: string, read: RegistryRequest<T>["read"]): T | InvalidValue {
+  const json = parseJson(text);
+  return json === undefined ? new InvalidValue("it is not JSON") : read(json);
 }
 
 function conditionsFor(kept: CachedResponse | undefined): Record<string, string> {
@@ -125,15 +111,16 @@ export class RegistryRequests {
     this.#settings = settings;
   }
 
-  /** Returns the registry's response, or the last cached one while the registry is unavailable. */
-  async find<T extends object>(request: RegistryRequest<T>): Promise<Lookup<T>> {
-    if (request.isLive === true) return { value: await this.#fetch(request, undefined), stale: undefined };
+  /** Returns the registry's response, or the last cached one, marked as `stale`, while the registry is unavailable. */
+  async find<T extends object>(
+    request: RegistryRequest<T>,
+  ): Promise<{ value: T; stale?: StaleAnswer | undefined }> {
+    if (request.isLive === true) return { value: await this.#fetch(request, undefined) };
     const kept = await this.#kept(request);
-    if (kept !== undefined && ageOf(kept) < Math.max(kept.freshMs, this.#settings.freshMs)) {
-      return { value: kept.value, stale: undefined };
-    }
+    if (kept !== undefined && ageOf(kept) < Math.max(kept.freshMs, this.#settings.freshMs))
+      return { value: kept.value };
     try {
-      return { value: await this.#fetch(request, kept), stale: undefined };
+      return { value: await this.#fetch(request, kept) };
     } catch (error) {
       if (request.options.signal?.aborted) throw error;
       if (kept === undefined || !isOutage(error) || ageOf(kept) >= this.#settings.maxStaleMs) throw error;
@@ -160,8 +147,7 @@ export class RegistryRequests {
       await this.#keep(request, answer, kept);
       return kept.value;
     }
-    const json = parse(answer.text);
-    const value = json instanceof InvalidValue ? json : read(json);
+    const value = parse(answer.text, read);
     if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.problem);
     await this.#keep(request, answer);
     return value;
@@ -171,8 +157,7 @@ export class RegistryRequests {
   async #kept<T extends object>({ url, read }: RegistryRequest<T>) {
     const kept = await this.#withCache((cache) => cache.get(url.href));
     if (kept === undefined) return undefined;
-    const json = parse(kept.body);
-    const value = json instanceof InvalidValue ? json : read(json);
+    const value = parse(kept.body, read);
     return value instanceof InvalidValue ? undefined : { ...kept, value };
   }
 
@@ -216,12 +201,9 @@ export class RegistryRequests {
 /** Never negative, even if the clock was set back. */
 const ageOf = ({ confirmedAt }: CachedResponse): number => Math.max(0, Date.now() - confirmedAt);
 
-interface SendOptions {
-  readonly fetch: typeof globalThis.fetch;
+interface SendOptions extends Pick<RequestSettings, "fetch" | "timeoutMs" | "maxBytes"> {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal | undefined;
-  readonly timeoutMs: number;
-  readonly maxBytes: number;
 }
 
 const MAX_HOPS = 5;
@@ -257,7 +239,7 @@ async function followRedirects(
     const { status } = response;
     const isRedirect = REDIRECTS.includes(status) || response.type === "opaqueredirect";
     if (!isRedirect) {
-      const text = await readText(response, { host: url.host, maxBytes });
+      const text = await readText(response, url.host, maxBytes);
       return { status, headers: response.headers, text };
     }
     await response.body?.cancel();
@@ -282,12 +264,7 @@ function nextHop(response: Response, from: URL, hop: number): URL {
   });
 }
 
-interface ReadLimits {
-  readonly host: string;
-  readonly maxBytes: number;
-}
-
-async function readText(response: Response, { host, maxBytes }: ReadLimits): Promise<string> {
+async function readText(response: Response, host: string, maxBytes: number): Promise<string> {
   if (response.body === null) return "";
   const reader = response.body.getReader();
   const decoder = new TextDecoder();

@@ -14,7 +14,7 @@ import type { UnpackedMcpb } from "./bundle-command.js";
 import { fieldOf, InvalidValue } from "./fields.js";
 import { InputResolver, type InputValue, type RegistryInput } from "./input-resolver.js";
 import { readRegistryServer } from "./registry-server.js";
-import { readServerJson, type ServerJson } from "./server-json.js";
+import { readServerJson } from "./server-json.js";
 
 /** Options of {@link toServerConfig}. */
 export interface ToServerConfigOptions {
@@ -64,15 +64,8 @@ function problemOf(name: string, entry: ServerEntry): string | undefined {
   }
 }
 
-/** A validated registry entry, with notes for the user. */
-interface Description {
-  readonly server: ServerJson | undefined;
-  readonly notes: readonly string[];
-  /** Why the entry must not be used. */
-  readonly blockedBy: string | undefined;
-}
-
-function describe(value: unknown): Description {
+/** A validated registry entry, with notes for the user. `blockedBy`: why the entry must not be used. */
+function describe(value: unknown) {
   const problems: string[] = [];
   const isListed = isRecord(value) && isRecord(fieldOf(value, "server"));
   const found = isListed ? readRegistryServer(value) : readServerJson(value, problems);

@@ -14,15 +14,10 @@ export interface SealingStore extends Store {
   reseal(): Promise<number>;
 }
 
-/** Dependencies of a store in addition to its backend. */
-interface CreateStoreOptions {
-  /** Encrypts secret values. Without one, writing secrets fails. */
-  sealer?: Sealer | undefined;
-}
-
 /**
  * A store on any backend.
  *
+ * @param sealer encrypts secret values; without one, writing secrets fails
  * @example
  * ```ts
  * const store = createStore(backend, { sealer: createSealer(() => createKeyRing(key)) });
@@ -30,7 +25,7 @@ interface CreateStoreOptions {
  */
 export function createStore(
   backend: StoreBackend,
-  { sealer = NO_KEY }: CreateStoreOptions = {},
+  { sealer = NO_KEY }: { sealer?: Sealer | undefined } = {},
 ): SealingStore {
   const watchers = createWatchers(backend);
   const underWay = new Set<Promise<unknown>>();
@@ -60,7 +55,7 @@ export function createStore(
         if (isReleased) return;
         isReleased = true;
         // A lease that cannot be released expires.
-        await run(() => backend.releaseLease(name, fence)).catch(() => {});
+        await run(() => backend.renewLease(name, fence, 0)).catch(() => {});
       },
     };
   };
@@ -131,27 +126,18 @@ const closedError = (): StateError =>
 async function resealRecords(backend: StoreBackend, sealer: Sealer): Promise<number> {
   let count = 0;
   for (const key of await backend.list("")) {
-    let outcome = await resealRecord(key, { backend, sealer });
-    while (outcome === "changed") outcome = await resealRecord(key, { backend, sealer });
-    if (outcome === "resealed") count++;
+    for (;;) {
+      const record = await backend.get(key);
+      if (record === undefined || !(await isOutdated(record, sealer))) break;
+      const { value } = await readRecordText(key, record.text, sealer);
+      const text = await writeRecordText({ key, value, secret: true }, sealer);
+      const { version: ifVersion, ttlLeftMs: ttlMs } = record;
+      if ((await backend.put(key, text, { ifVersion, ttlMs, durable: true })) === undefined) continue;
+      count++;
+      break;
+    }
   }
   return count;
-}
-
-async function resealRecord(
-  key: string,
-  { backend, sealer }: { backend: StoreBackend; sealer: Sealer },
-): Promise<"resealed" | "fine" | "changed"> {
-  const record = await backend.get(key);
-  if (record === undefined || !(await isOutdated(record, sealer))) return "fine";
-  const { value } = await readRecordText(key, record.text, sealer);
-  const text = await writeRecordText({ key, value, secret: true }, sealer);
-  const written = await backend.put(key, text, {
-    ifVersion: record.version,
-    ttlMs: record.ttlLeftMs,
-    durable: true,
-  });
-  return written === undefined ? "changed" : "resealed";
 }
 
 async function isOutdated({ text }: BackendRecord, sealer: Sealer): Promise<boolean> {
@@ -160,14 +146,7 @@ async function isOutdated({ text }: BackendRecord, sealer: Sealer): Promise<bool
 }
 
 /** The watchers of one store. */
-interface Watchers {
-  add(prefix: string, listener: (key: string) => void): () => void;
-  /** Reports a write of this store asynchronously, after the current step of the caller. */
-  notify(key: string): void;
-  close(): void;
-}
-
-function createWatchers(backend: Pick<StoreBackend, "watch">): Watchers {
+function createWatchers(backend: StoreBackend) {
   const watchers = new Set<{ prefix: string; listener: (key: string) => void }>();
   let stopBackend: (() => void) | undefined;
 
@@ -187,7 +166,7 @@ function createWatchers(backend: Pick<StoreBackend, "watch">): Watchers {
   };
 
   return {
-    add(prefix, listener) {
+    add(prefix: string, listener: (key: string) => void): () => void {
       const watcher = { prefix, listener };
       watchers.add(watcher);
       stopBackend ??= backend.watch(notify);
@@ -196,10 +175,11 @@ function createWatchers(backend: Pick<StoreBackend, "watch">): Watchers {
         if (watchers.size === 0) stop();
       };
     },
-    notify(key) {
+    /** Reports a write of this store asynchronously, after the current step of the caller. */
+    notify(key: string): void {
       if (watchers.size > 0) queueMicrotask(() => notify(key));
     },
-    close() {
+    close(): void {
       watchers.clear();
       stop();
     },

@@ -91,9 +91,6 @@ export function createMemoryBackend(): StoreBackend {
       leases.set(name, { fence, expiresAt: Date.now() + ttlMs });
       return true;
     },
-    async releaseLease(name, fence) {
-      if (leases.get(name)?.fence === fence) leases.set(name, { fence, expiresAt: Date.now() });
-    },
     // The store reports its own writes, and no other process can write here.
     watch: () => () => {},
     async close() {

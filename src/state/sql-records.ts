@@ -201,20 +201,13 @@ export function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseReque
   });
 }
 
-/** Lets the lease end at `expiresAt` if `fence` is still the last one granted. */
-export function setLeaseEnd(
+/** Lets the lease run `ttlMs` from now if `fence` is still the last one granted. */
+export function renewLease(
   sql: SqlRunner,
-  { name, fence, expiresAt }: { name: string; fence: number; expiresAt: number },
+  { name, fence, ttlMs }: { name: string; fence: number; ttlMs: number },
 ): boolean {
-  return sql.transaction(() => {
-    const rows = sql.all(
-      "UPDATE toolport_leases SET expires_at = ? WHERE name = ? AND fence = ? RETURNING name",
-      Math.ceil(expiresAt),
-      name,
-      fence,
-    );
-    return rows.length > 0;
-  });
+  const update = "UPDATE toolport_leases SET expires_at = ? WHERE name = ? AND fence = ? RETURNING name";
+  return sql.transaction(() => sql.all(update, Math.ceil(Date.now() + ttlMs), name, fence).length > 0);
 }
 
 /** Keys written or deleted above the version `after` and not before the time `since`, with the version reached. */

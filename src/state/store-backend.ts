@@ -43,10 +43,8 @@ export interface StoreBackend {
    * every earlier one of this name: the last fence has to survive expiry and release.
    */
   acquireLease(name: string, ttlMs: number): Promise<number | undefined>;
-  /** Lets the lease run `ttlMs` from now if `fence` is still the last one granted, even if its time was over. */
+  /** Lets the lease run `ttlMs` from now if `fence` is still the last one granted, even if its time was over. 0 ends it. */
   renewLease(name: string, fence: number, ttlMs: number): Promise<boolean>;
-  /** Ends the lease if `fence` is still the last one granted. */
-  releaseLease(name: string, fence: number): Promise<void>;
   /**
    * Starts reporting keys that others (another handle, another process) wrote or deleted; own writes may be reported too.
    * Returns a function that stops it. Called at most once at a time. Must not keep the process alive, and never throws: it

@@ -10,6 +10,7 @@ import type {
   Tool,
 } from "@modelcontextprotocol/server";
 import { ConfigError } from "../errors/config-error.js";
+import { loadOnce } from "../util/load-once.js";
 import type {
   RecordedCall,
   StandardToolSchema,
@@ -23,14 +24,7 @@ import type {
 export type ServerSdk = typeof import("@modelcontextprotocol/server") &
   typeof import("@modelcontextprotocol/server/stdio");
 
-let loaded: Promise<ServerSdk> | undefined;
-
-export function loadServerSdk(): Promise<ServerSdk> {
-  loaded ??= load();
-  return loaded;
-}
-
-async function load(): Promise<ServerSdk> {
+export const loadServerSdk = loadOnce(async (): Promise<ServerSdk> => {
   try {
     const [server, stdio] = await Promise.all([
       import("@modelcontextprotocol/server"),
@@ -38,7 +32,6 @@ async function load(): Promise<ServerSdk> {
     ]);
     return { ...server, ...stdio };
   } catch (cause) {
-    loaded = undefined;
     throw new ConfigError({
       code: "INVALID_CONFIG",
       what: "createTestServer needs the package @modelcontextprotocol/server, which could not be loaded",
@@ -46,7 +39,7 @@ async function load(): Promise<ServerSdk> {
       cause,
     });
   }
-}
+});
 
 /** State shared by all servers of one definition. */
 export interface SharedState {
@@ -162,9 +155,7 @@ function withText(result: Result): Result {
   return { ...result, content: [{ type: "text", text: JSON.stringify(result.structuredContent) }] };
 }
 
-function failed(text: string): Result {
-  return { content: [{ type: "text", text }], isError: true };
-}
+const failed = (text: string): Result => ({ content: [{ type: "text", text }], isError: true });
 
 async function reportProgress(
   request: ServerContext,
@@ -274,9 +265,8 @@ function ownEntry<T>(entries: Readonly<Record<string, T>> | undefined, name: str
   return entries !== undefined && Object.hasOwn(entries, name) ? entries[name] : undefined;
 }
 
-function invalidParams(sdk: ServerSdk, message: string): Error {
-  return new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
-}
+const invalidParams = (sdk: ServerSdk, message: string): Error =>
+  new sdk.ProtocolError(sdk.ProtocolErrorCode.InvalidParams, message);
 
 const ANY_OBJECT = { type: "object" } as const;
 
@@ -309,12 +299,7 @@ async function checkArguments(
   return { problem: `Invalid arguments: ${problems.join("; ")}` };
 }
 
-function isStandard(schema: TestToolSchema): schema is StandardToolSchema {
-  return "~standard" in schema;
-}
+const isStandard = (schema: TestToolSchema): schema is StandardToolSchema => "~standard" in schema;
 
-function keyOf(segment: unknown): string {
-  return String(
-    typeof segment === "object" && segment !== null ? (segment as { key: unknown }).key : segment,
-  );
-}
+const keyOf = (segment: unknown): string =>
+  String(typeof segment === "object" && segment !== null ? (segment as { key: unknown }).key : segment);

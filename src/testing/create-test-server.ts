@@ -57,6 +57,13 @@ export function createTestServer(definition: TestServerDefinition): TestServer {
   return openTestServer(definition, loadServerSdk);
 }
 
+/** Each list, and how clients learn of a change: from their server, or from the notifier of all streams. */
+const LISTS = [
+  ["tools", "sendToolListChanged", "toolsChanged"],
+  ["resources", "sendResourceListChanged", "resourcesChanged"],
+  ["prompts", "sendPromptListChanged", "promptsChanged"],
+] as const;
+
 /** `createTestServer` with a given copy of the SDK's server package. */
 export function openTestServer(
   definition: TestServerDefinition,
@@ -102,24 +109,12 @@ export function openTestServer(
     },
     async update(changes) {
       state.definition = { ...state.definition, ...changes };
-      if (changes.tools) {
-        await notify(
-          (server) => server.sendToolListChanged(),
-          (notifier) => notifier.toolsChanged(),
-        );
-      }
-      if (changes.resources) {
-        await notify(
-          (server) => server.sendResourceListChanged(),
-          (notifier) => notifier.resourcesChanged(),
-        );
-      }
-      if (changes.prompts) {
-        await notify(
-          (server) => server.sendPromptListChanged(),
-          (notifier) => notifier.promptsChanged(),
-        );
-      }
+      for (const [list, send, publish] of LISTS)
+        if (changes[list])
+          await notify(
+            (server) => server[send](),
+            (notifier) => notifier[publish](),
+          );
     },
     resourceUpdated: (uri) =>
       notify(

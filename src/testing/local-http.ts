@@ -5,23 +5,17 @@ import { Readable } from "node:stream";
 import { pipeline } from "node:stream/promises";
 import type { ReadableStream } from "node:stream/web";
 
-interface Listening {
-  /** Host and port. */
-  readonly address: string;
-  dropConnections(): void;
-  close(): Promise<void>;
-}
-
-export async function listenOnLoopback(server: Server, port = 0): Promise<Listening> {
+export async function listenOnLoopback(server: Server, port = 0) {
   await new Promise<void>((resolve, reject) => {
     server.once("error", reject);
     server.listen(port, "127.0.0.1", resolve);
   });
   let closing: Promise<void> | undefined;
   return {
+    /** Host and port. */
     address: `127.0.0.1:${(server.address() as AddressInfo).port}`,
     dropConnections: () => server.closeAllConnections(),
-    close() {
+    close(): Promise<void> {
       closing ??= new Promise((resolve) => {
         server.close(() => resolve());
         server.closeAllConnections();

@@ -6,6 +6,7 @@ import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import { isSecretName } from "../telemetry/wire-log.js";
 import { canParseUrl } from "../util/can-parse-url.js";
+import { parseJson } from "../util/json.js";
 import { redactValues } from "../util/redact-text.js";
 
 const FORMAT = "toolport-recording";
@@ -74,7 +75,7 @@ export async function readRecording(file: string | URL): Promise<Recording> {
   for (const [index, line] of lines.entries()) {
     // Text after the last line break is an incomplete line: the recording process was killed.
     if (index === 0 || index === lines.length - 1 || line.trim() === "") continue;
-    const message = parse(line) as RecordedMessage | undefined;
+    const message = parseJson(line) as RecordedMessage | null | undefined;
     if (typeof message?.message !== "object" || message.message === null)
       throw invalid(path, index + 1, "is not a message");
     messages.push(message);
@@ -90,24 +91,13 @@ interface Header {
 }
 
 function readHeader(path: string, line: string): Header {
-  const header = parse(line) as Header | undefined;
+  const header = parseJson(line) as Header | null | undefined;
   if (header?.format !== FORMAT) throw invalid(path, 1, "is not the first line of a recording");
   if (header.version !== VERSION) {
-    throw invalid(
-      path,
-      1,
-      `has version ${JSON.stringify(header.version)}, but only version ${VERSION} is supported`,
-    );
+    const version = JSON.stringify(header.version);
+    throw invalid(path, 1, `has version ${version}, but only version ${VERSION} is supported`);
   }
   return header;
-}
-
-function parse(line: string): unknown {
-  try {
-    return JSON.parse(line) ?? undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 function invalid(file: string, line: number, message: string): ConfigError {

@@ -3,6 +3,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { CustomServerEntry } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
+import { loadOnce } from "../util/load-once.js";
 import { sleep } from "../util/sleep.js";
 import {
   matchesRecorded,
@@ -38,17 +39,13 @@ export function replayServer(
   options: ReplayOptions = {},
 ): CustomServerEntry {
   const { speed = 0 } = options;
-  let book: Promise<ScriptBook> | undefined;
-  const open = async () =>
-    new ScriptBook(isRecording(recording) ? recording : await readRecording(recording));
+  const open = loadOnce(
+    async () => new ScriptBook(isRecording(recording) ? recording : await readRecording(recording)),
+  );
   return {
     transport: async () => {
-      book ??= open();
       // The file may exist at the next attempt.
-      const scripts = await book.catch((error: unknown) => {
-        book = undefined;
-        throw error;
-      });
+      const scripts = await open();
       const [client, server] = createLinkedTransports();
       new ReplayConnection(scripts, server, speed);
       await server.start();

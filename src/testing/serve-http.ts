@@ -2,11 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { createServer, type IncomingMessage, type ServerResponse } from "node:http";
-import type {
-  McpHttpHandler,
-  ServerNotifier,
-  WebStandardStreamableHTTPServerTransport,
-} from "@modelcontextprotocol/server";
+import type { ServerNotifier, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
 import { buildServer, type ServerSdk, type SharedState, trackServer } from "./build-server.js";
 import { listenOnLoopback, sendWebResponse, toWebRequest } from "./local-http.js";
@@ -106,18 +102,12 @@ export async function serveHttp(
   };
 }
 
-interface Route {
-  readonly handle: (request: Request) => Promise<Response>;
-  readonly sessions: LegacySessions;
-  readonly modern: McpHttpHandler;
-}
-
 /** Routes requests by era; legacy requests with or without sessions. */
 function route(
   sdk: ServerSdk,
   state: SharedState,
   { era, sessions: keepSessions = true }: { era: TestServerEra; sessions?: boolean },
-): Route {
+) {
   const build = () => buildServer(sdk, state);
   const limit = { maxRequestBodySize: MAX_REQUEST_BODY_SIZE };
   const modern = sdk.createMcpHandler(build, { legacy: "reject", ...limit });
@@ -127,7 +117,7 @@ function route(
   return {
     sessions,
     modern,
-    async handle(request) {
+    async handle(request: Request): Promise<Response> {
       if (era === "legacy") return legacy(request);
       if (era === "modern") return modern.fetch(request);
       return (await sdk.isLegacyRequest(request, undefined, limit)) ? legacy(request) : modern.fetch(request);
@@ -136,18 +126,11 @@ function route(
 }
 
 /** Sessions of legacy clients. */
-interface LegacySessions {
-  readonly ids: string[];
-  handle(request: Request): Promise<Response>;
-  /** Deletes all sessions, as a restart would: requests with their ids get 404. */
-  forget(): Promise<void>;
-}
-
 function createLegacySessions(
   sdk: ServerSdk,
   state: SharedState,
   { maxRequestBodySize }: { maxRequestBodySize: number },
-): LegacySessions {
+) {
   const sessions = new Map<string, WebStandardStreamableHTTPServerTransport>();
 
   async function open(request: Request): Promise<Response> {
@@ -166,10 +149,10 @@ function createLegacySessions(
   }
 
   return {
-    get ids() {
+    get ids(): string[] {
       return [...sessions.keys()];
     },
-    async handle(request) {
+    async handle(request: Request): Promise<Response> {
       const id = request.headers.get("mcp-session-id");
       if (id === null) return open(request);
       const transport = sessions.get(id);
@@ -177,7 +160,8 @@ function createLegacySessions(
       const error = { code: -32_001, message: "Session not found" };
       return Response.json({ jsonrpc: "2.0", id: null, error }, { status: 404 });
     },
-    async forget() {
+    /** Deletes all sessions, as a restart would: requests with their ids get 404. */
+    async forget(): Promise<void> {
       const known = [...sessions.values()];
       sessions.clear();
       await Promise.all(known.map((transport) => transport.close()));

@@ -1,5 +1,6 @@
 /** A small replacement for Cloudflare's `Agent`: a class that handles requests and has MCP servers, on any runtime. */
 import { DurableObjectBase } from "#durable-object";
+import { loadOnce } from "../../util/load-once.js";
 import { mixMcp, type WithMcpOptions } from "./with-mcp.js";
 
 /** The part of a Durable Object's `ctx` that an agent uses. */
@@ -61,18 +62,13 @@ class PlainAgent extends Base {
   }
 }
 
-const starts = new WeakMap<PlainAgent, Promise<void>>();
+const starts = new WeakMap<PlainAgent, () => Promise<void>>();
 
 /** The next request repeats a start that failed. */
 function start(agent: PlainAgent): Promise<void> {
-  const known = starts.get(agent);
-  if (known !== undefined) return known;
-  const starting = (async () => agent.onStart())().catch((error: unknown) => {
-    starts.delete(agent);
-    throw error;
-  });
-  starts.set(agent, starting);
-  return starting;
+  const startOnce = starts.get(agent) ?? loadOnce(async () => agent.onStart());
+  starts.set(agent, startOnce);
+  return startOnce();
 }
 
 /**

@@ -56,19 +56,10 @@ export interface MCPServersState {
   resourceTemplates: Array<ResourceTemplate & { serverId: string }>;
 }
 
-const STATES: Readonly<Record<ConnectionStatus, MCPConnectionState>> = {
-  idle: "connecting",
-  connecting: "connecting",
-  authenticating: "authenticating",
-  connected: "connected",
-  discovering: "discovering",
-  ready: "ready",
-  reconnecting: "connecting",
-  failed: "failed",
-  closed: "failed",
-};
-
-export const toConnectionState = (status: ConnectionStatus): MCPConnectionState => STATES[status];
+export function toConnectionState(status: ConnectionStatus): MCPConnectionState {
+  if (status === "idle" || status === "reconnecting") return "connecting";
+  return status === "closed" ? "failed" : status;
+}
 
 /** Calls can be made now, or as soon as the server has reconnected. */
 export const isOffered = ({ servers }: ToolportSnapshot, server: string): boolean => {
@@ -102,5 +93,5 @@ function offered<Info extends { server: string; serverId: string }>(
 
 function serverState(server: ServerSnapshot, name: string): MCPServersState["servers"][string] {
   const { server_url, auth_url, state, capabilities, instructions } = server;
-  return { name, server_url, auth_url, state: STATES[state], capabilities, instructions };
+  return { name, server_url, auth_url, state: toConnectionState(state), capabilities, instructions };
 }

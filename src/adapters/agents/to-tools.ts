@@ -21,15 +21,16 @@ export class AiTools {
 
   /** Never rejects: a missing package matters only when tools are requested. */
   load(): Promise<void> {
-    this.#loading ??= loadAi().then(
-      (ai) => {
-        this.#ai = ai;
-      },
-      (error: unknown) => {
-        this.#error = error;
-      },
-    );
+    this.#loading ??= this.#load();
     return this.#loading;
+  }
+
+  async #load(): Promise<void> {
+    try {
+      this.#ai = await loadAi();
+    } catch (error) {
+      this.#error = error;
+    }
   }
 
   of(toolport: Toolport, { forModel, nameOf }: AiToolsOptions): ToolSet {

@@ -259,15 +259,13 @@ interface HostProcess {
 }
 
 let context: AsyncContext<string> | undefined;
-let isSought = false;
 
 /** Node, Deno, Bun, and Workers with `nodejs_compat`. Loaded at run time: other runtimes do not have the module. */
 function asyncContext(): AsyncContext<string> | undefined {
-  if (isSought) return context;
-  isSought = true;
+  if (context !== undefined) return context;
   const host = (globalThis as { process?: HostProcess }).process;
   const hooks = host?.getBuiltinModule?.("node:async_hooks");
-  if (hooks !== undefined) context = new hooks.AsyncLocalStorage();
+  context = hooks && new hooks.AsyncLocalStorage();
   return context;
 }
 

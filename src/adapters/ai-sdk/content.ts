@@ -11,12 +11,12 @@ import {
   leaveOut,
   mapParts,
 } from "../content-options.js";
-import { promptTurns, type ResultContent, resultParts } from "../result-parts.js";
+import { promptMessages, type ResultContent, resultParts } from "../result-parts.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;
 
-export const PROVIDER_NAME = "The AI SDK";
+const PROVIDER_NAME = "The AI SDK";
 
 export type AiSdkOutputPart =
   | { type: "text"; text: string }
@@ -53,18 +53,20 @@ export const versionOf = (ai: object): AiSdkVersion =>
 export function toModelOutput(
   result: ResultContent,
   { version, notes, audience, fitParts = (parts) => parts }: ModelOutputOptions,
-  place: ContentPlace = { provider: PROVIDER_NAME, strict: false },
+  place: Omit<ContentPlace, "provider"> = { strict: false },
 ): AiSdkModelOutput {
   const isError = result.isError === true;
   const values = mapParts<AiSdkOutputPart>(
     fitParts(resultParts(result, audience)),
     {
+      provider: PROVIDER_NAME,
       text: (text) => ({ type: "text", text }),
       file: (part) => {
         const file = notes ? undefined : fileForModel(part);
         if (file === undefined) return undefined;
         // An error is text in every version.
-        return isError ? { type: "text", text: leaveOut(part, place) } : toOutputPart(file, version);
+        const note = () => leaveOut(part, { provider: PROVIDER_NAME, ...place });
+        return isError ? { type: "text", text: note() } : toOutputPart(file, version);
       },
     },
     place,
@@ -112,7 +114,7 @@ export function toAiSdkContent(
   result: ResultContent,
   { version = 6, media, audience, strictContent = false, onLeftOut }: AiSdkContentOptions = {},
 ): AiSdkModelOutput {
-  const place = { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut };
+  const place = { strict: strictContent, server: result.server, onLeftOut };
   return toModelOutput(result, modelOutputOptions({ media, audience }, version), place);
 }
 
@@ -141,7 +143,5 @@ export function toAiSdkMessages(prompt: PromptResult, options: ContentOptions = 
       return file && { type: "file", data: file.data, mediaType: file.mimeType, filename: file.filename };
     },
   };
-  return promptTurns(prompt, format, options).map(({ role, parts, text }) =>
-    role === "assistant" ? { role, content: text ?? "" } : { role, content: text ?? parts },
-  );
+  return promptMessages(prompt, format, options);
 }

@@ -23,8 +23,9 @@ export interface Deferral {
 /** Undefined if the tools need no further fields. */
 export async function createDeferral(
   { hidden: offered, search: definition }: DeferredOffer,
-  { toolport, ai, options }: ToolSetParts,
+  parts: ToolSetParts,
 ): Promise<Deferral | undefined> {
+  const { toolport, options } = parts;
   const { deferred: mode = "own", allowedCallers } = options;
   if (mode === "own" && allowedCallers === undefined) return undefined;
   const hidden = new Map(offered.map(({ tool }) => [tool.name, tool]));
@@ -58,8 +59,8 @@ export async function createDeferral(
       hidden.size === 0 || definition === undefined
         ? undefined
         : mode === "sdk"
-          ? sdkSearch(definition, hidden, { toolport, ai })
-          : referenceSearch(definition, hidden, { toolport, ai }),
+          ? sdkSearch(definition, hidden, parts)
+          : referenceSearch(definition, hidden, parts),
   };
 }
 
@@ -88,13 +89,11 @@ function callerOptions({ outputSchema }: ToolInfo, callers: readonly string[] = 
 
 type Hidden = ReadonlyMap<string, ToolInfo>;
 
-type SearchParts = Pick<ToolSetParts, "toolport" | "ai">;
-
 /** A search whose result names tools of the same request; Anthropic shows the model their definitions. */
 function referenceSearch(
   { description, inputSchema }: ToolDefinition,
   hidden: Hidden,
-  { toolport, ai }: SearchParts,
+  { toolport, ai }: ToolSetParts,
 ): Record<string, unknown> {
   return {
     type: "dynamic",
@@ -137,10 +136,15 @@ type ToolSearch = (options: {
 function sdkSearch(
   { description }: ToolDefinition,
   hidden: Hidden,
-  { toolport, ai }: SearchParts,
+  { toolport, ai }: ToolSetParts,
 ): Record<string, unknown> {
   const { toolSearch } = ai as { toolSearch?: ToolSearch };
-  if (toolSearch === undefined) throw noToolSearch();
+  if (toolSearch === undefined)
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      what: 'deferred: "sdk" needs `toolSearch`, which this version of the package `ai` does not have',
+      next: 'Install ai 7.0.104 or later, or use deferred: "own"',
+    });
   const search = toolSearch({
     maxResults: MAX_FOUND,
     async search({ query, tools }) {
@@ -152,10 +156,3 @@ function sdkSearch(
   });
   return { ...search, description };
 }
-
-const noToolSearch = (): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: 'deferred: "sdk" needs `toolSearch`, which this version of the package `ai` does not have',
-    next: 'Install ai 7.0.104 or later, or use deferred: "own"',
-  });

@@ -5,7 +5,7 @@ import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isLeftOutWatched } from "../content-options.js";
 import type { OfferedTool } from "../offered-tools.js";
-import { TOOL_CALL_ID_META_KEY } from "../run-calls.js";
+import { toCallOptions } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
   type AiSdkCall,
@@ -13,7 +13,7 @@ import {
   BoundApprovals,
   type BoundCall,
 } from "./bound-approvals.js";
-import { modelOutputOptions, PROVIDER_NAME, toModelOutput, versionOf } from "./content.js";
+import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import { progressResults } from "./progress-results.js";
 import type { AiSdkSchema, AiSdkToolSchemas } from "./tool-schemas.js";
 import type { AiSdkToolsOptions } from "./tools-options.js";
@@ -114,7 +114,6 @@ async function callTool(
   // Report left-out content once, here: the AI SDK converts the output again in every step.
   if (isLeftOutWatched(options))
     toModelOutput(result, modelOutputOptions(options, versionOf(ai)), {
-      provider: PROVIDER_NAME,
       strict: options.strictContent === true,
       server: result.server,
       tool: tool.sourceName,
@@ -144,11 +143,9 @@ function callOptions(
   options: AiSdkToolsOptions,
   execution: Omit<ExecutionOptions, "abortSignal">,
 ): CallToolOptions {
-  const { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added } = options;
-  const meta = { [TOOL_CALL_ID_META_KEY]: execution.toolCallId, ...options.meta };
   const context = options.context ?? execution.context ?? execution.experimental_context;
-  const given = { timeoutMs, idempotent, headers, applyDefaults, checkArguments, added, meta, context };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const own = { context, signal: undefined, onProgress: undefined };
+  return toCallOptions({ ...options, ...own }, execution.toolCallId);
 }
 
 /** The output schema does not apply to results with `isError`. */

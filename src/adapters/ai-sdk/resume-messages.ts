@@ -9,11 +9,10 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { createFitter, type WithForModel } from "../for-model.js";
 import { type ResumeOutcome, resumeCall, resumeOptions } from "../pending-calls.js";
 import type { ToolSource } from "../tool-source.js";
-import type { AiSdkContentOptions } from "./content.js";
 import {
+  type AiSdkContentOptions,
   type AiSdkModelOutput,
   modelOutputOptions,
-  PROVIDER_NAME,
   toModelOutput,
   versionOf,
 } from "./content.js";
@@ -78,16 +77,10 @@ export async function resumeMessages<Message extends AiSdkMessage>(
   );
   const calls = await waitingCalls(messages);
   const asked = [...new Set(calls.map(({ mark }) => mark))].filter((mark) => tokens.has(mark));
+  const outcomeOf = (token: string) =>
+    resumeCall(toolport, { token, answer: answers[token], options: resume });
   const outcomes = new Map(
-    await Promise.all(
-      asked.map(async (mark) => {
-        const token = tokens.get(mark)!;
-        return [
-          mark,
-          await resumeCall(toolport, { token, answer: answers[token], options: resume }),
-        ] as const;
-      }),
-    ),
+    await Promise.all(asked.map(async (mark) => [mark, await outcomeOf(tokens.get(mark)!)] as const)),
   );
   const version = options.version ?? versionOf(await loadAi());
   const fitParts = createFitter(toolport, options.forModel, true);
@@ -98,7 +91,7 @@ export async function resumeMessages<Message extends AiSdkMessage>(
         ...modelOutputOptions(options, version),
         fitParts: (parts) => fitParts(parts, { tool, server: result.server, result }),
       },
-      { provider: PROVIDER_NAME, strict: false, server: result.server, onLeftOut: options.onLeftOut },
+      { strict: false, server: result.server, onLeftOut: options.onLeftOut },
     );
   const replaced = await Promise.all(messages.map((message) => replaceIn(message, outcomes, convert)));
   const errors = calls.flatMap(({ mark, toolCallId }): AiSdkResumeFailure[] => {

@@ -5,14 +5,16 @@ import { ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
+import { parseJson } from "../../util/json.js";
 import {
   CALL_BY_NAME,
   OfferedTool,
   type SchemaFormOptions,
+  selectedTools,
   type ToolSelection,
   targetOf,
 } from "../offered-tools.js";
-import { hiddenTools, searchAmong } from "../run-calls.js";
+import { searchAmong } from "../run-calls.js";
 import { groupTools, type ToolGroup } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 
@@ -49,7 +51,7 @@ export async function toAiSdkToolSearch(
   { schema, compact, ...selection }: AiSdkToolSearchOptions = {},
 ): Promise<AiSdkToolSearch> {
   const target = targetOf(schema);
-  const deferred = await hiddenTools(toolport, selection);
+  const deferred = await selectedTools(toolport, selection, true);
   // The same groups as in the request: they depend on all tools, not only on those that were found.
   const groups = await groupTools(toolport, deferred);
   const servers = [...new Set(deferred.map(({ server }) => server))];
@@ -102,9 +104,6 @@ function byGroup(groups: readonly ToolGroup[], found: readonly ToolInfo[]): Tool
 function asObject(given: unknown): Record<string, unknown> {
   if (typeof given === "object" && given !== null) return given as Record<string, unknown>;
   if (typeof given !== "string") return {};
-  try {
-    return asObject(JSON.parse(given));
-  } catch {
-    return { query: given };
-  }
+  const parsed = parseJson(given);
+  return parsed === undefined ? { query: given } : asObject(parsed);
 }

@@ -90,29 +90,24 @@ export interface AiSdkToolsOptions
 export function checkOptions(options: AiSdkToolsOptions, version: AiSdkVersion): void {
   const { needsApproval, suspend, deferred = "own", allowedCallers } = options;
   const isPassedOn = deferred !== "own" || allowedCallers !== undefined;
-  if (version === 5 && isPassedOn) throw notPassedOn(deferred);
-  if (version === 5 && (needsApproval || suspend)) throw tooOld(needsApproval ? "approval of" : "suspending");
+  const old = "This version of the package `ai` does not support";
+  if (version === 5 && isPassedOn)
+    throw invalid(
+      `${old} ${deferred === "own" ? "allowedCallers" : `deferred: ${JSON.stringify(deferred)}`}`,
+      'Install ai 6 or later, or use deferred: "own" without allowedCallers',
+    );
+  if (version === 5 && (needsApproval || suspend))
+    throw invalid(
+      `${old} ${needsApproval ? "approval of" : "suspending"} tool calls and would run them all`,
+      "Install ai 6 or later, or use the option `approve` of createToolport",
+    );
   const key = typeof suspend === "object" ? suspend.key : undefined;
   if (needsApproval === "toolport" && (key === undefined || key === ""))
-    throw new ConfigError({
-      code: "INVALID_CONFIG",
-      what: 'needsApproval: "toolport" needs the id of the conversation, because models repeat the ids of their calls',
-      next: "Pass it as suspend: { key: chatId }",
-    });
+    throw invalid(
+      'needsApproval: "toolport" needs the id of the conversation, because models repeat the ids of their calls',
+      "Pass it as suspend: { key: chatId }",
+    );
 }
 
-const tooOld = (missing: string): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: `This version of the package \`ai\` does not support ${missing} tool calls and would run them all`,
-    next: "Install ai 6 or later, or use the option `approve` of createToolport",
-  });
-
-const notPassedOn = (deferred: AiSdkDeferred): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    what: `This version of the package \`ai\` does not support ${
-      deferred === "own" ? "allowedCallers" : `deferred: ${JSON.stringify(deferred)}`
-    }`,
-    next: 'Install ai 6 or later, or use deferred: "own" without allowedCallers',
-  });
+const invalid = (what: string, next: string): ConfigError =>
+  new ConfigError({ code: "INVALID_CONFIG", what, next });

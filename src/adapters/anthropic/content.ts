@@ -1,8 +1,8 @@
 /** Content as blocks of Anthropic's messages API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
-import { type ContentOptions, fileOf, leaveOut, mapParts } from "../content-options.js";
-import { promptTurns, type ResultContent, resultParts } from "../result-parts.js";
+import { type ContentOptions, convertParts, fileOf, leaveOut, type PartFormat } from "../content-options.js";
+import { promptMessages, type ResultContent, resultParts } from "../result-parts.js";
 
 export const PROVIDER_NAME = "Anthropic's API";
 
@@ -56,22 +56,23 @@ export interface AnthropicContentOptions extends ContentOptions {
  */
 export function toAnthropicContent(
   result: ResultContent,
-  { media = "content", strictContent = false, audience, onLeftOut }: AnthropicContentOptions = {},
+  { media, strictContent, audience, onLeftOut }: AnthropicContentOptions = {},
 ): (AnthropicTextBlock | AnthropicFileBlock)[] {
-  const place = { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut };
-  const text = (words: string): AnthropicTextBlock => ({ type: "text", text: words });
-  return mapParts<AnthropicTextBlock | AnthropicFileBlock>(
-    resultParts(result, audience),
-    {
-      text,
-      file: (part) => {
-        const file = media === "note" ? undefined : toFileBlock(part);
-        return file !== undefined && result.isError === true ? text(leaveOut(part, place)) : file;
-      },
-    },
-    place,
-  );
+  const { isError = false, server } = result;
+  const options = { media, strictContent, onLeftOut, server };
+  const file = (part: ContentPart) => {
+    const block = toFileBlock(part);
+    if (block === undefined || !isError) return block;
+    return FORMAT.text(leaveOut(part, { provider: PROVIDER_NAME, server, onLeftOut }));
+  };
+  return convertParts(resultParts(result, audience), { ...FORMAT, file }, options);
 }
+
+const FORMAT: PartFormat<AnthropicTextBlock | AnthropicFileBlock> = {
+  provider: PROVIDER_NAME,
+  text: (text) => ({ type: "text", text }),
+  file: toFileBlock,
+};
 
 export interface AnthropicPromptMessage {
   role: "user" | "assistant";
@@ -90,13 +91,5 @@ export function toAnthropicMessages(
   prompt: PromptResult,
   options: ContentOptions = {},
 ): AnthropicPromptMessage[] {
-  const format = {
-    provider: PROVIDER_NAME,
-    text: (text: string): AnthropicTextBlock | AnthropicFileBlock => ({ type: "text", text }),
-    file: toFileBlock,
-  };
-  return promptTurns(prompt, format, options).map(({ role, parts, text }) => ({
-    role,
-    content: text ?? parts,
-  }));
+  return promptMessages(prompt, FORMAT, options);
 }

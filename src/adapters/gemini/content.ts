@@ -1,7 +1,7 @@
 /** Content as parts of Gemini's API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
-import { type ContentOptions, fileOf, mapParts } from "../content-options.js";
+import { type ContentOptions, convertParts, fileOf, type PartFormat } from "../content-options.js";
 import { markedParts, promptTurns, type ResultContent } from "../result-parts.js";
 
 export const PROVIDER_NAME = "Gemini's API";
@@ -80,14 +80,17 @@ export interface GeminiContentOptions extends ContentOptions {
  */
 export function toGeminiContent(
   result: ResultContent,
-  { media = "content", strictContent = false, audience, onLeftOut }: GeminiContentOptions = {},
+  { media, strictContent, audience, onLeftOut }: GeminiContentOptions = {},
 ): (GeminiTextPart | GeminiInlineData)[] {
-  return mapParts<GeminiTextPart | GeminiInlineData>(
-    markedParts(result, audience),
-    { text: (text) => ({ text }), file: (part) => (media === "note" ? undefined : toMessageData(part)) },
-    { provider: PROVIDER_NAME, strict: strictContent, server: result.server, onLeftOut },
-  );
+  const options = { media, strictContent, onLeftOut, server: result.server };
+  return convertParts(markedParts(result, audience), FORMAT, options);
 }
+
+const FORMAT: PartFormat<GeminiTextPart | GeminiInlineData> = {
+  provider: PROVIDER_NAME,
+  text: (text) => ({ text }),
+  file: toMessageData,
+};
 
 export interface GeminiPromptContent {
   role: "user" | "model";
@@ -103,12 +106,7 @@ export interface GeminiPromptContent {
  * ```
  */
 export function toGeminiMessages(prompt: PromptResult, options: ContentOptions = {}): GeminiPromptContent[] {
-  const format = {
-    provider: PROVIDER_NAME,
-    text: (text: string): GeminiTextPart | GeminiInlineData => ({ text }),
-    file: toMessageData,
-  };
-  return promptTurns(prompt, format, options).map(({ role, parts }) => ({
+  return promptTurns(prompt, FORMAT, options).map(({ role, parts }) => ({
     role: role === "user" ? "user" : "model",
     parts,
   }));

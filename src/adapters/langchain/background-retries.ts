@@ -36,8 +36,10 @@ export class BackgroundRetries {
     port: Toolport,
     server: string,
     { error, ms }: Pick<ServerReport, "error" | "ms">,
-    { enabled = true, maxAttempts = Number.POSITIVE_INFINITY }: ReconnectOptions = {},
+    // The option has two names, by transport.
+    { restart, reconnect = {} }: { restart?: ReconnectOptions; reconnect?: ReconnectOptions },
   ): void {
+    const { enabled = true, maxAttempts = Number.POSITIVE_INFINITY } = restart ?? reconnect;
     // Another attempt would ask the user to log in again.
     if (error === undefined || error instanceof AuthError) return;
     if (ms < SLOW_MS && !TIMEOUTS.has(error.code)) return;

@@ -52,12 +52,6 @@ export interface OutputOptions {
   readonly onLeftOut?: ContentOptions["onLeftOut"];
 }
 
-/** Makes the parts for the model fit; returns the same list if they do. */
-type FitParts = (parts: readonly ContentPart[]) => readonly ContentPart[];
-
-/** Reads a resource of which the result contains only the URI; undefined if it cannot be read. */
-type ReadResource = (uri: string) => Promise<readonly ContentBlock[] | undefined>;
-
 type Result = ResultContent & {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 };
@@ -66,50 +60,46 @@ type Result = ResultContent & {
 interface OutputSource {
   /** The tool's name on its server, for `onLeftOut`. */
   readonly tool: string;
-  readonly readResource: ReadResource;
-  readonly fitParts?: FitParts | undefined;
+  /** Reads a resource of which the result contains only the URI; undefined if it cannot be read. */
+  readonly readResource: (uri: string) => Promise<readonly ContentBlock[] | undefined>;
+  /** Makes the parts for the model fit; returns the same list if they do. */
+  readonly fitParts?: ((parts: readonly ContentPart[]) => readonly ContentPart[]) | undefined;
 }
 
 /** Converts a result. Reads resources of which it contains only the URI. */
 export function toToolOutput(
   result: Result,
   options: OutputOptions,
-  { tool, readResource, fitParts }: OutputSource,
+  source: OutputSource,
 ): ToolOutput | Promise<ToolOutput> {
   const parts = toContentParts(result.content ?? []);
-  if (!parts.some(isBare)) return arrange(parts, { result, tool, fitParts }, options);
-  const expanded = Promise.all(parts.map((part) => (isBare(part) ? expand(part, readResource) : part)));
-  return expanded.then((all) => arrange(all.flat(), { result, tool, fitParts }, options));
+  if (!parts.some(isBare)) return arrange(parts, result, { ...options, ...source });
+  const expanded = Promise.all(
+    parts.map((part) => (isBare(part) ? expand(part, source.readResource) : part)),
+  );
+  return expanded.then((all) => arrange(all.flat(), result, { ...options, ...source }));
 }
-
-/** The same synchronously: resources without content stay unchanged. */
-const toOutputAtOnce = (result: Result, options: OutputOptions): ToolOutput =>
-  arrange(toContentParts(result.content ?? []), { result, tool: undefined }, options);
 
 type BareResource = Extract<ContentPart, { kind: "bare-resource" }>;
 
 const isBare = (part: ContentPart): part is BareResource => part.kind === "bare-resource";
 
-async function expand(part: BareResource, readResource: ReadResource): Promise<ContentPart[]> {
+async function expand(
+  part: BareResource,
+  readResource: OutputSource["readResource"],
+): Promise<ContentPart[]> {
   const read = await readResource(part.uri);
   if (read === undefined || read.length === 0) return [part];
   // Nested resources without content stay unchanged. The audience of the block still applies.
   return read.map((block) => ({ ...toContentPart(block), userOnly: part.userOnly }));
 }
 
-interface Arranged {
-  readonly result: Result;
-  readonly tool: string | undefined;
-  readonly fitParts?: FitParts | undefined;
-}
-
 function arrange(
   parts: readonly ContentPart[],
-  { result, tool, fitParts }: Arranged,
-  options: OutputOptions,
+  { structuredContent, _meta, isError = false, server }: Result,
+  options: OutputOptions & Partial<Pick<OutputSource, "tool" | "fitParts">>,
 ): ToolOutput {
-  const { structuredContent, _meta, isError = false, server } = result;
-  const { useStandardContentBlocks, outputHandling, audience, onLeftOut } = options;
+  const { useStandardContentBlocks, outputHandling, audience, onLeftOut, tool, fitParts } = options;
   const blocks = new Map<ContentPart, LangChainBlock>();
   const say = (text: string) => blocks.set(textPart(text), toText(text));
   const artifact: ToolArtifact[] = [];
@@ -212,18 +202,12 @@ function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
     case "audio":
       return { type: "audio", source_type: "base64", data: part.data, mime_type: part.mimeType };
     case "text-resource":
-      return {
-        type: "file",
-        source_type: "text",
-        text: part.text,
-        ...mimeType(part.mimeType),
-        metadata: { uri: part.uri },
-      };
     case "blob-resource":
       return {
         type: "file",
-        source_type: "base64",
-        data: part.data,
+        ...(part.kind === "text-resource"
+          ? { source_type: "text", text: part.text }
+          : { source_type: "base64", data: part.data }),
         ...mimeType(part.mimeType),
         metadata: { uri: part.uri },
       };
@@ -256,15 +240,11 @@ export interface LangChainContentOptions extends Pick<ContentOptions, "audience"
  * ```
  */
 export function toLangChainContent(
-  result: ResultContent & { readonly _meta?: Readonly<Record<string, unknown>> | undefined },
+  result: Result,
   { useStandardContentBlocks = false, outputHandling, audience, onLeftOut }: LangChainContentOptions = {},
 ): ToolOutput {
-  return toOutputAtOnce(result, {
-    useStandardContentBlocks,
-    outputHandling: resolveOutputHandling(outputHandling),
-    audience,
-    onLeftOut,
-  });
+  const options = { outputHandling: resolveOutputHandling(outputHandling), audience, onLeftOut };
+  return arrange(toContentParts(result.content ?? []), result, { useStandardContentBlocks, ...options });
 }
 
 export interface ToLangChainMessagesOptions {

@@ -4,16 +4,17 @@ import { ConfigError } from "../../errors/config-error.js";
 import { SuspensionError } from "../../errors/suspension-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
-import { isSuspended, type ResumeOptions, type Suspended } from "../../execution/suspend/suspension.js";
+import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { isRecord } from "../../util/is-record.js";
 import { sha256 } from "../../util/sha256.js";
+import { resumeOptions } from "../pending-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
 import type { InterruptOptions } from "./client-config.js";
 import type { InterruptedCall, InterruptProblem } from "./create-resume.js";
 import { type AskingCall, TaskQuestions } from "./task-questions.js";
-import { type GraphTask, graphTaskOf, implicitConfig, type ToolConfig, toolCallIdOf } from "./tool-config.js";
+import { graphTaskOf, implicitConfig, type ToolConfig, toolCallIdOf } from "./tool-config.js";
 
 /** What the calls of a tool interrupt the graph for. */
 export interface Interrupts {
@@ -49,14 +50,6 @@ export interface InterruptibleCall {
   readonly options: CallToolOptions;
   readonly config: ToolConfig;
   readonly interrupts: Interrupts;
-}
-
-/** Where in a graph a call is made. */
-interface GraphPlace {
-  readonly task: GraphTask;
-  readonly toolCallId: string;
-  /** What identifies the call in every process that runs the graph. */
-  readonly identity: readonly unknown[];
 }
 
 /** How long a step of a graph can be interrupted and resumed. */
@@ -99,7 +92,10 @@ export async function callInterruptibly(call: InterruptibleCall): Promise<ToolRe
       const answer = await asking.ask(toInterrupted(waiting, toolCallId, problem));
       problem = undefined;
       try {
-        out = await resumeTool(toolport, waiting.token, answer, resumeOptions(options));
+        out = await resumeTool(toolport, waiting.token, answer, {
+          ...resumeOptions(options),
+          ...(options.headers && { headers: options.headers }),
+        });
       } catch (error) {
         problem = problemOf(waiting, error);
         if (problem !== undefined) continue;
@@ -117,8 +113,11 @@ export async function callInterruptibly(call: InterruptibleCall): Promise<ToolRe
   }
 }
 
-/** Throws `NOT_OFFERED` unless the call can be found again when the graph is resumed. */
-function placeOf({ tool, config, interrupts }: InterruptibleCall): GraphPlace {
+/**
+ * Where in a graph a call is made. `identity` is the same in every process that runs the graph. Throws `NOT_OFFERED` unless the
+ * call can be found again when the graph is resumed.
+ */
+function placeOf({ tool, config, interrupts }: InterruptibleCall) {
   const refuse = (what: string, next: string): never => {
     throw new SuspensionError({
       code: "NOT_OFFERED",
@@ -225,11 +224,4 @@ function problemOf({ reason }: Suspended, error: unknown): InterruptProblem | un
   // Otherwise the arguments of the model are invalid, which no answer can change.
   const isWrongAnswer = code === "INVALID_ARGUMENTS" && reason === "input";
   return isWrongAnswer || code === "SUSPENSION_EXPIRED" || error.retryable ? { code, message } : undefined;
-}
-
-function resumeOptions(given: CallToolOptions): ResumeOptions {
-  const { timeoutMs, signal, onProgress, context, headers } = given;
-  const options = { timeoutMs, signal, onProgress, context, headers };
-  const set = Object.entries(options).filter(([, value]) => value !== undefined);
-  return Object.fromEntries(set) as ResumeOptions;
 }

@@ -112,15 +112,8 @@ class ClientTransport implements Transport {
     this.#running.set(id, controller);
     try {
       const result = await this.#answer({ id, method, params }, controller.signal);
-      this.#deliver(
-        result === undefined
-          ? {
-              jsonrpc: "2.0",
-              id,
-              error: { code: METHOD_NOT_FOUND, message: `${method} is not available here` },
-            }
-          : { jsonrpc: "2.0", id, result },
-      );
+      const error = { code: METHOD_NOT_FOUND, message: `${method} is not available here` };
+      this.#deliver({ id, ...(result === undefined ? { error } : { result }) });
     } finally {
       this.#running.delete(id);
     }
@@ -132,14 +125,22 @@ class ClientTransport implements Transport {
     const sent = Object.keys(ownMeta).length === 0 ? rest : { ...rest, _meta: ownMeta };
     const options = { signal, timeout: NO_LIMIT_MS, maxTotalTimeout: NO_LIMIT_MS };
     switch (method) {
-      case "initialize":
-        return this.#handshake(params);
+      case "initialize": {
+        const { getServerVersion } = this.#client as { getServerVersion?: () => unknown };
+        return {
+          protocolVersion: params["protocolVersion"] ?? PROTOCOL_VERSION,
+          // Only tools: the port must not list anything else. Resources can be read anyway.
+          capabilities: { tools: {} },
+          serverInfo: getServerVersion?.call(this.#client) ?? { name: "server", version: "0" },
+        };
+      }
       case "ping":
         return {};
       case "tools/list":
         return this.#call("listTools", sent, options);
       case "tools/call": {
-        const onprogress = (progress: object) => this.#progress(progressToken, progress);
+        const onprogress = (progress: object) =>
+          this.#deliver({ method: "notifications/progress", params: { ...progress, progressToken } });
         const withProgress = progressToken === undefined ? options : { ...options, onprogress };
         // In version 1 the second parameter is the result schema.
         return "getProtocolEra" in this.#client
@@ -162,34 +163,15 @@ class ClientTransport implements Transport {
     return method.apply(this.#client, parameters);
   }
 
-  #handshake(params: Params): object {
-    const { getServerVersion } = this.#client as { getServerVersion?: () => unknown };
-    return {
-      protocolVersion: params["protocolVersion"] ?? PROTOCOL_VERSION,
-      // Only tools: the port must not list anything else. Resources can be read anyway.
-      capabilities: { tools: {} },
-      serverInfo: getServerVersion?.call(this.#client) ?? { name: "server", version: "0" },
-    };
-  }
-
-  #progress(progressToken: unknown, progress: object): void {
-    this.#deliver({
-      jsonrpc: "2.0",
-      method: "notifications/progress",
-      params: { ...progress, progressToken },
-    });
-  }
-
   #deliver(message: object): void {
-    this.onmessage?.(message as JSONRPCMessage);
+    this.onmessage?.({ jsonrpc: "2.0", ...message } as JSONRPCMessage);
   }
 }
 
-function notConnected(): ConnectionError {
-  return new ConnectionError({
+const notConnected = (): ConnectionError =>
+  new ConnectionError({
     code: "CLOSED",
     what: "The client is not connected",
     next: "Connect it, then load its tools again",
     outcome: "unsent",
   });
-}

@@ -3,18 +3,17 @@ import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
 import { toolIdentity } from "../../catalog/names/assign-names.js";
 import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
-import type { ReconnectOptions } from "../../config/server-entry.js";
 import { createToolport } from "../../create-toolport.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
+import type { PrincipalOptions } from "../../port/principal.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
 import { BackgroundRetries } from "./background-retries.js";
-import { CallerPorts } from "./caller-ports.js";
 import type {
   ClientConfig,
   Connection,
@@ -27,20 +26,11 @@ import { MCPClientError, toZodError } from "./errors.js";
 import { interruptsOf } from "./interruptible-call.js";
 import { passNotifications } from "./notifications.js";
 import { type ReadConfig, readClientConfig } from "./read-client-config.js";
-import { convertTools } from "./to-tools.js";
+import { type Conversion, convertTools } from "./to-tools.js";
 import { settingsByServer, type ToolPort } from "./tool-port.js";
 import { allWithheld, loadError } from "./withheld-tools.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
-/** The option has two names, by transport. */
-const reconnectOptions = ({
-  restart,
-  reconnect,
-}: {
-  restart?: ReconnectOptions;
-  reconnect?: ReconnectOptions;
-}) => restart ?? reconnect;
-
 /** What a closed client creates again when it is used. */
 interface Opened {
   readonly toolport: Toolport;
@@ -49,13 +39,6 @@ interface Opened {
   readonly retries: BackgroundRetries;
   /** Tools that LangChain rejected, by server. */
   readonly unconverted: Map<string, readonly WithheldTool[]>;
-}
-
-/** Which tools are converted, and their names. */
-interface Binding {
-  readonly toolport: Toolport;
-  readonly options: CustomHTTPTransportOptions | undefined;
-  readonly nameOf: (tool: ToolInfo) => string;
 }
 
 /**
@@ -275,7 +258,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
       const port = this.#portOf(name, options);
       const report = found[name];
       if (report !== undefined && config.onConnectionError !== "throw")
-        retries.note(port, name, report, reconnectOptions(entries[name]!));
+        retries.note(port, name, report, entries[name]!);
       return { name, error: report === undefined ? retries.errorOf(port, name) : report.error };
     });
   }
@@ -308,28 +291,32 @@ export class MultiServerMCPClient implements AsyncDisposable {
       // Only of connected servers: do not wait for the others.
       const infos = await toolport.tools({ servers: connected });
       const own = infos.filter(({ server }) => entries[server] === undefined);
-      loaded["toolport"] = this.#convert(own, { toolport, options, nameOf });
+      loaded["toolport"] = this.#convert(own, toolport, { options, nameOf });
     }
     for (const server of connected) {
-      const binding = { toolport: this.#portOf(server, options), options, nameOf };
-      const infos = await binding.toolport.tools({ servers: [server] });
+      const port = this.#portOf(server, options);
+      const infos = await port.tools({ servers: [server] });
       // Toolport's own two tools were added above, once for all servers.
       const tools = infos.filter((info) => info.server === server);
       unconverted.delete(server);
-      if (config.throwOnLoadError) await this.#checkWithheld(server, binding.toolport);
-      loaded[server] = this.#convert(tools, binding);
+      if (config.throwOnLoadError) await this.#checkWithheld(server, port);
+      loaded[server] = this.#convert(tools, port, { options, nameOf });
     }
     return loaded;
   }
 
   async #checkWithheld(server: string, toolport: Toolport): Promise<void> {
     const { config, entries } = this.#read;
-    const { tools, withheldTools: withheld } = toolport.snapshot();
-    const error = loadError({ server, tools, withheld, own: entries[server], all: config.toolport });
+    const filters = { own: entries[server], all: config.toolport };
+    const error = loadError(server, toolport.snapshot(), filters);
     if (error !== undefined) await this.#onFailure(error, server);
   }
 
-  #convert(infos: readonly ToolInfo[], { toolport, options, nameOf }: Binding): DynamicStructuredTool[] {
+  #convert(
+    infos: readonly ToolInfo[],
+    toolport: Toolport,
+    { options, nameOf }: Pick<Conversion, "nameOf"> & { options: CustomHTTPTransportOptions | undefined },
+  ): DynamicStructuredTool[] {
     const { config } = this.#read;
     const { levels, unconverted, toolport: shared } = this.#now();
     const port: ToolPort = {
@@ -404,6 +391,51 @@ const describe = ({ name, title, description, mimeType }: Described) => ({
   ...(description !== undefined && { description }),
   ...(mimeType !== undefined && { mimeType }),
 });
+
+/** The ports of callers with their own headers or credentials: one each, for the lifetime of the client. */
+class CallerPorts {
+  readonly #toolport: Toolport;
+  readonly #ports = new Map<string, Toolport>();
+  readonly #providers = new WeakMap<object, number>();
+  #lastProvider = 0;
+
+  constructor(toolport: Toolport) {
+    this.#toolport = toolport;
+  }
+
+  /** All ports so far, except the plain one. */
+  get ports(): Iterable<Toolport> {
+    return this.#ports.values();
+  }
+
+  /** Identifies a caller by its headers and provider; undefined without both. */
+  portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
+    const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
+    if (fields.length === 0 && authProvider === undefined) return this.#toolport;
+    const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
+    const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
+    const known = this.#ports.get(identity);
+    if (known !== undefined) return known;
+    // Names appear in logs and traces, so this one reveals nothing about the credentials.
+    const port = this.#toolport.as(`caller-${crypto.randomUUID()}`, {
+      ...(fields.length > 0 && { headers: { ...headers } }),
+      ...(authProvider !== undefined && {
+        // A provider of SDK v1 has the same methods under the same names.
+        authProvider: authProvider as NonNullable<PrincipalOptions["authProvider"]>,
+      }),
+    });
+    this.#ports.set(identity, port);
+    return port;
+  }
+
+  #numberOf(provider: object): number {
+    const known = this.#providers.get(provider);
+    if (known !== undefined) return known;
+    this.#lastProvider += 1;
+    this.#providers.set(provider, this.#lastProvider);
+    return this.#lastProvider;
+  }
+}
 
 /** In the modern era, every request contains the level. */
 const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";

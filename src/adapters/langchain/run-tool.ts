@@ -5,7 +5,7 @@ import { partNote } from "../../content/content-part.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
-import type { ContentBlock, ToolResult } from "../../execution/tool-result.js";
+import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import { isRecord } from "../../util/is-record.js";
@@ -16,7 +16,7 @@ import type { ToolSource } from "../tool-source.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import { ToolException } from "./errors.js";
 import { type RunOutput, toHookOutput } from "./hook-output.js";
-import { callInterruptibly } from "./interruptible-call.js";
+import { callInterruptibly, type InterruptibleCall } from "./interruptible-call.js";
 import { asRecord, stateOf, type ToolConfig, timeoutOf, toolCallIdOf } from "./tool-config.js";
 import type { ToolPort } from "./tool-port.js";
 
@@ -66,12 +66,8 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   if (added !== undefined) options.added = added;
   const route = changes?.headers && (await routeWith(changes.headers, run, options));
   const toolport = route?.toolport ?? port.toolport;
-  const result = await send(run, {
-    toolport,
-    name: route?.name ?? tool.name,
-    args: own,
-    options: route?.options ?? options,
-  });
+  const call = { toolport, name: tool.name, args: own, options, ...route };
+  const result = await send(run, call);
   const mapped = toOutput(run, toolport, result);
   const output = Array.isArray(mapped) ? mapped : await mapped;
   if (result.isError) return failure(run, result, output);
@@ -80,12 +76,7 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   return toHookOutput(changed.result, { name: run.name, toolCallId: toolCallIdOf(config), state, output });
 }
 
-interface SentCall {
-  readonly toolport: ToolSource;
-  readonly name: string;
-  readonly args: Record<string, unknown>;
-  readonly options: CallToolOptions;
-}
+type SentCall = Pick<InterruptibleCall, "toolport" | "name" | "args" | "options">;
 
 function send({ tool, port, config }: ToolRun, call: SentCall): Promise<ToolResult> {
   const { interrupts } = port;
@@ -133,7 +124,7 @@ async function routeWith(
   headers: Readonly<Record<string, string>>,
   { tool, port }: ToolRun,
   options: CallToolOptions,
-): Promise<{ toolport: ToolSource; name: string; options: CallToolOptions } | undefined> {
+): Promise<Omit<SentCall, "args"> | undefined> {
   if (Object.keys(headers).length === 0) return undefined;
   const { toolport } = port;
   const transport = toolport.snapshot?.().servers[tool.server]?.transport;
@@ -166,17 +157,25 @@ function toOutput(run: ToolRun, toolport: ToolSource, result: ToolResult): ToolO
   const { server } = result;
   // With `deferTools`, a tool of Toolport may return the result of a server's tool.
   const settings = port.settingsOf(server);
+  const { signal } = config;
   return toToolOutput(result, settings, {
     tool: tool.sourceName,
     fitParts: port.fitParts && ((parts) => port.fitParts!(parts, fitFacts(run, result))),
-    readResource: (uri) =>
-      readEmbedded(toolport, {
-        server,
-        uri,
-        maxBytes: settings.maxResourceBytes,
-        signal: config.signal,
-        context: { tool: tool.name },
-      }),
+    // Undefined if the contents cannot be read or exceed the limit. Rejects only on abort.
+    async readResource(uri) {
+      try {
+        const options = { ...(signal && { signal }), context: { tool: tool.name } };
+        const contents = await toolport.readResource?.(server, uri, options);
+        if (contents === undefined) return undefined;
+        const bytes = contents.reduce((sum, { text, blob }) => sum + sizeOf(text, blob), 0);
+        if (bytes > settings.maxResourceBytes) return undefined;
+        return contents.map((resource) => ({ type: "resource", resource }));
+      } catch {
+        // The tool has succeeded; a missing resource must not fail the call.
+        signal?.throwIfAborted();
+        return undefined;
+      }
+    },
   });
 }
 
@@ -271,8 +270,8 @@ function timedOut(tool: ToolInfo, timeoutMs: number, cause: unknown): ToolCallEr
   });
 }
 
-function notAnObject(tool: ToolInfo): ToolCallError {
-  return new ToolCallError({
+const notAnObject = (tool: ToolInfo): ToolCallError =>
+  new ToolCallError({
     code: "INVALID_ARGUMENTS",
     server: tool.server,
     tool: tool.sourceName,
@@ -281,32 +280,6 @@ function notAnObject(tool: ToolInfo): ToolCallError {
     outcome: "unsent",
     issues: [{ path: "", message: "must be an object" }],
   });
-}
-
-interface EmbeddedResource {
-  readonly server: string;
-  readonly uri: string;
-  readonly maxBytes: number;
-  readonly signal: AbortSignal | undefined;
-  readonly context: unknown;
-}
-
-/** Its contents as embedded resources; undefined if they cannot be read or exceed the limit. Rejects only on abort. */
-async function readEmbedded(
-  toolport: ToolSource,
-  { server, uri, maxBytes, signal, context }: EmbeddedResource,
-): Promise<ContentBlock[] | undefined> {
-  try {
-    const contents = await toolport.readResource?.(server, uri, { ...(signal && { signal }), context });
-    if (contents === undefined) return undefined;
-    const bytes = contents.reduce((sum, { text, blob }) => sum + sizeOf(text, blob), 0);
-    return bytes > maxBytes ? undefined : contents.map((resource) => ({ type: "resource", resource }));
-  } catch {
-    // The tool has succeeded; a missing resource must not fail the call.
-    signal?.throwIfAborted();
-    return undefined;
-  }
-}
 
 const sizeOf = (text: string | undefined, blob: string | undefined): number =>
   (text === undefined ? 0 : utf8Length(text)) + Math.floor(((blob?.length ?? 0) * 3) / 4);

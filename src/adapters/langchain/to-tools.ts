@@ -133,15 +133,15 @@ function extrasByTool(
 }
 
 function assertNoneWithheld(toolport: ToolSource, { servers, only, except }: ToLangChainToolsOptions): void {
-  if (toolport.snapshot === undefined) return;
-  const { servers: known, tools, withheldTools: withheld } = toolport.snapshot();
-  for (const server of servers ?? Object.keys(known)) {
-    const error = loadError({ server, tools, withheld, all: { only, except } });
+  const snapshot = toolport.snapshot?.();
+  if (snapshot === undefined) return;
+  for (const server of servers ?? Object.keys(snapshot.servers)) {
+    const error = loadError(server, snapshot, { all: { only, except } });
     if (error !== undefined) throw error;
   }
 }
 
-interface Conversion {
+export interface Conversion {
   readonly port: ToolPort;
   readonly throwOnLoadError: boolean;
   /** @default the name in the port */

@@ -1,6 +1,7 @@
 /** Tools that servers list and that cannot be offered. */
 import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
-import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
+import type { WithheldTool } from "../../model/tool-info.js";
+import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
 import { MCPClientError } from "./errors.js";
 
@@ -15,28 +16,17 @@ export function allWithheld(
 
 type Names = Pick<ToolFilters, "only" | "except">;
 
-interface Loaded {
-  readonly server: string;
-  /** The tools of all servers that are offered. */
-  readonly tools: readonly ToolInfo[];
-  /** The tools that are not offered. */
-  readonly withheld: readonly WithheldTool[];
-  /** The user's own filters by name: tools that they exclude are not reported. */
-  readonly own?: Names | undefined;
-  readonly all?: Names | undefined;
-}
-
 /**
  * The error for tools of a server that cannot be offered because of their definition; undefined if
  * there is none. Duplicates, and tools that pins or the scan withhold, do not count.
+ *
+ * @param filters the user's own, by name: tools that they exclude are not reported
  */
-export function loadError({
-  server,
-  tools,
-  withheld,
-  own = {},
-  all = {},
-}: Loaded): MCPClientError | undefined {
+export function loadError(
+  server: string,
+  { tools, withheldTools: withheld }: Pick<ToolportSnapshot, "tools" | "withheldTools">,
+  { own = {}, all = {} }: { own?: Names | undefined; all?: Names | undefined },
+): MCPClientError | undefined {
   if (!withheld.some((tool) => tool.server === server)) return undefined;
   const rules = [
     compileFilter({ only: own.only, except: own.except }, "server"),

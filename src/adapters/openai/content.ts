@@ -1,8 +1,15 @@
 /** Content in OpenAI's two formats, parts of the chat API and items of the responses API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
-import { type ContentOptions, dataUri, type FilePart, fileOf, mapParts } from "../content-options.js";
-import { markedParts, promptTurns, type ResultContent } from "../result-parts.js";
+import {
+  type ContentOptions,
+  convertParts,
+  dataUri,
+  type FilePart,
+  fileOf,
+  type PartFormat,
+} from "../content-options.js";
+import { markedParts, promptMessages, type ResultContent } from "../result-parts.js";
 
 /** One of OpenAI's APIs. */
 export type OpenAIApi = "chat" | "responses";
@@ -101,29 +108,24 @@ export function toOpenAIContent(
 ): OpenAIChatPart[];
 export function toOpenAIContent(
   result: ResultContent,
-  { api = "chat", media = "content", strictContent = false, audience, onLeftOut }: OpenAIContentOptions = {},
+  { api = "chat", ...options }: OpenAIContentOptions = {},
 ): OpenAIChatPart[] | OpenAIResponsesPart[] {
-  const parts = markedParts(result, audience);
-  const place = { provider: PROVIDER_NAMES[api], strict: strictContent, server: result.server, onLeftOut };
-  const isNote = media === "note";
-  if (api === "responses")
-    return mapParts<OpenAIResponsesPart>(
-      parts,
-      {
-        text: (text) => ({ type: "input_text", text }),
-        file: (part) => (isNote ? undefined : toResponsesFile(part)),
-      },
-      place,
-    );
-  return mapParts<OpenAIChatPart>(
-    parts,
-    {
-      text: (text) => ({ type: "text", text }),
-      file: (part) => (isNote ? undefined : (toChatFile(part) ?? toChatAudio(part))),
-    },
-    place,
-  );
+  const parts = markedParts(result, options.audience);
+  const place = { ...options, server: result.server };
+  return api === "chat" ? convertParts(parts, CHAT, place) : convertParts(parts, RESPONSES, place);
 }
+
+const CHAT: PartFormat<OpenAIChatPart> = {
+  provider: PROVIDER_NAMES.chat,
+  text: (text) => ({ type: "text", text }),
+  file: (part) => toChatFile(part) ?? toChatAudio(part),
+};
+
+export const RESPONSES: PartFormat<OpenAIResponsesPart> = {
+  provider: PROVIDER_NAMES.responses,
+  text: (text) => ({ type: "input_text", text }),
+  file: toResponsesFile,
+};
 
 export type OpenAIPromptMessage<Part> =
   | { role: "user"; content: string | Part[] }
@@ -154,32 +156,5 @@ export function toOpenAIMessages(
   prompt: PromptResult,
   { api = "chat", ...options }: OpenAIMessagesOptions = {},
 ): OpenAIPromptMessage<OpenAIChatPart>[] | OpenAIPromptMessage<OpenAIResponsesPart>[] {
-  const provider = PROVIDER_NAMES[api];
-  if (api === "chat")
-    return toMessages(
-      promptTurns<OpenAIChatPart>(
-        prompt,
-        {
-          provider,
-          text: (text) => ({ type: "text", text }),
-          file: (part) => toChatFile(part) ?? toChatAudio(part),
-        },
-        options,
-      ),
-    );
-  return toMessages(
-    promptTurns<OpenAIResponsesPart>(
-      prompt,
-      { provider, text: (text) => ({ type: "input_text", text }), file: toResponsesFile },
-      options,
-    ),
-  );
+  return api === "chat" ? promptMessages(prompt, CHAT, options) : promptMessages(prompt, RESPONSES, options);
 }
-
-/** Messages of the assistant are always text. */
-const toMessages = <Part>(
-  turns: readonly { role: "user" | "assistant"; parts: Part[]; text: string | undefined }[],
-): OpenAIPromptMessage<Part>[] =>
-  turns.map(({ role, parts, text }) =>
-    role === "assistant" ? { role, content: text ?? "" } : { role, content: text ?? parts },
-  );

@@ -3,7 +3,7 @@ import { type ContentPart, partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
-import { type ContentOptions, type ContentPlace, mapParts, noteOrThrow, textOf } from "../content-options.js";
+import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
 import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
 import {
@@ -27,9 +27,9 @@ import {
   type OpenAIChatPart,
   type OpenAIResponsesPart,
   PROVIDER_NAMES,
+  RESPONSES,
   toChatAudio,
   toChatFile,
-  toResponsesFile,
 } from "./content.js";
 import {
   type OpenAIResponsesTool,
@@ -209,9 +209,11 @@ function toToolMessage(
 ): { result: OpenAIToolMessage; beside: OpenAIChatPart[] } {
   const { call } = answer;
   const files: OpenAIChatPart[] = [];
+  const place = placeOf(answer, options);
   const texts = answer.parts.map((part) => {
     const file = toMessagePart(part, options);
-    if (file === undefined) return textOf(part) ?? noteOrThrow(part, placeOf(answer, "chat", options));
+    if (file === undefined)
+      return textOf(part) ?? noteOrThrow(part, { provider: PROVIDER_NAMES.chat, ...place });
     files.push(file);
     return `${partNote(part)} (in the next user message)`;
   });
@@ -232,11 +234,7 @@ function toMessagePart(part: ContentPart, { media, audio }: OpenAIContentRules):
 
 function toFunctionCallOutput(answer: CallOutcome, options: OpenAIContentRules): OpenAIFunctionCallOutput {
   const mark = errorMark(answer);
-  const items = mapParts<OpenAIResponsesPart>(
-    answer.parts,
-    { text: (text) => ({ type: "input_text", text }), file: toResponsesFile },
-    placeOf(answer, "responses", options),
-  );
+  const items = mapParts(answer.parts, RESPONSES, placeOf(answer, options));
   const texts = items.map((item) => (item.type === "input_text" ? item.text : undefined));
   const isText = texts.every((text) => text !== undefined);
   const marked: OpenAIResponsesPart[] =
@@ -279,9 +277,8 @@ const errorMark = ({ isError }: CallOutcome): string => (isError ? "Error: " : "
 
 const placeOf = (
   { server, tool }: CallOutcome,
-  api: keyof typeof PROVIDER_NAMES,
   { strictContent = false, onLeftOut }: OpenAIContentRules,
-): ContentPlace => ({ provider: PROVIDER_NAMES[api], strict: strictContent, server, tool, onLeftOut });
+) => ({ strict: strictContent, server, tool, onLeftOut });
 
 /** The relevant fields of a message of the chat API. */
 export interface OpenAIChatAnswer {

@@ -184,14 +184,10 @@ async function searchedTools(
   }
   const byTool = new Map<ToolInfo, OfferedTool>(hidden.map((offered) => [offered.tool, offered]));
   const groups = await groupTools(toolport, [...byTool.keys()]);
-  const namespaces = groups.map(
-    ({ name, description, tools }): OpenAINamespaceTool => ({
-      type: "namespace",
-      name,
-      description,
-      tools: tools.map((tool) => toDeferredTool(byTool.get(tool)!, allowed)),
-    }),
-  );
+  const namespaces = groups.map((group): OpenAINamespaceTool => {
+    const tools = group.tools.map((tool) => toDeferredTool(byTool.get(tool)!, allowed));
+    return { type: "namespace", name: group.name, description: group.description, tools };
+  });
   return [{ type: "tool_search" }, ...namespaces];
 }
 

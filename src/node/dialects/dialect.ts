@@ -53,8 +53,8 @@ export interface Dialect {
   readonly kind: DialectKind;
   /** Name of the program in messages. */
   readonly title: string;
-  /** Paths of the servers in its files, the usual one first. */
-  readonly containers: readonly ConfigPath[];
+  /** Paths of the servers in its files, the usual one first. @default `mcpServers` only */
+  readonly containers?: readonly ConfigPath[];
   /** Fields of an entry that identify the dialect of a file with an unknown name. */
   readonly entryMarkers?: readonly string[];
   /** Top-level fields that identify the dialect. */
@@ -63,8 +63,12 @@ export interface Dialect {
   readonly isSettingsFile?: boolean;
   /** `$NAME` without braces is a variable. */
   readonly bareVariables?: boolean;
-  /** Translates an entry. Pure: reads no files or variables. */
-  readonly readEntry: (raw: RawFields) => DialectEntry;
+  /** Fields of an entry without effect, which need no warning. */
+  readonly quiet?: readonly string[];
+  /** Messages for unsupported fields. */
+  readonly unsupported?: Readonly<Record<string, string>>;
+  /** Translates the fields of an entry. Pure: reads no files or variables. */
+  readonly move: (fields: EntryFields, raw: RawFields) => void;
   /** The setting of the file that disables a server, if any. */
   readonly disabledBy?: (root: RawFields, name: string) => string | undefined;
   /** Warnings about top-level fields that are not servers. */
@@ -75,14 +79,19 @@ const ADDRESSES = ["url", "httpUrl", "serverUrl", "server_url", "baseUrl", "base
 const ALLOWED = ["includeTools", "allowedTools", "allowed_tools", "enabledTools", "enabled_tools", "tools"];
 const DENIED = ["excludeTools", "blockedTools", "blocked_tools", "disabledTools", "disabled_tools"];
 
-/** Translates the fields that nearly all dialects share. */
-export function usualFields(raw: Readonly<Record<string, unknown>>): EntryFields {
+/** Translates an entry. The fields that the dialect does not move go to `extra`. */
+export function readEntry(dialect: Dialect, raw: RawFields): DialectEntry {
   const fields = new EntryFields(raw);
+  dialect.move(fields, raw);
+  return fields.finish(dialect);
+}
+
+/** Moves the fields that nearly all dialects share. */
+export function moveUsual(fields: EntryFields): void {
   moveType(fields);
   moveProcess(fields);
   moveAddress(fields);
   moveEnabled(fields);
-  return fields;
 }
 
 /** Moves the fields of a process: `command`, `args`, `env`, `cwd`, `envFile`. */
@@ -185,16 +194,6 @@ export function moveOwnFields(fields: EntryFields): void {
   moveToolFilters(fields);
 }
 
-/** How to report the remaining fields. */
-interface Leftovers {
-  /** Name of the program. */
-  readonly title: string;
-  /** Fields without effect, which need no warning. */
-  readonly quiet?: readonly string[];
-  /** Messages for unsupported fields. */
-  readonly unsupported?: Readonly<Record<string, string>>;
-}
-
 export class EntryFields {
   readonly entry: Record<string, unknown> = {};
   readonly #left: Map<string, unknown>;
@@ -286,17 +285,15 @@ export class EntryFields {
   }
 
   /** Returns the translated entry. The remaining fields go to `extra`. */
-  finish({ title, quiet = [], unsupported = {} }: Leftovers): DialectEntry {
-    const extra: [string, unknown][] = [];
-    for (const [key, value] of this.#left) {
-      extra.push([key, value]);
+  finish({ title, quiet = [], unsupported = {} }: Dialect): DialectEntry {
+    for (const key of this.names) {
       if (quiet.includes(key)) continue;
       const reason = Object.hasOwn(unsupported, key) ? unsupported[key] : undefined;
       this.warn([key], reason ?? `is not a known field of a ${title} file; it is ignored`);
     }
     return {
       entry: this.entry,
-      extra: Object.fromEntries(extra),
+      extra: Object.fromEntries(this.#left),
       warnings: this.#warnings,
       problems: this.#problems,
       originOf: (path) => this.#originOf(path),

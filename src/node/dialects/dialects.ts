@@ -5,7 +5,7 @@ import { isRecord } from "../../util/is-record.js";
 import {
   type Dialect,
   type DialectKind,
-  EntryFields,
+  type EntryFields,
   type FieldNote,
   moveAddress,
   moveCommand,
@@ -16,31 +16,27 @@ import {
   moveTimeout,
   moveToolFilters,
   moveType,
-  usualFields,
+  moveUsual,
 } from "./dialect.js";
 
 /** Claude Code: `.mcp.json` in a project, `~/.claude.json` for a user. GitHub Copilot also reads `.mcp.json`. */
 const claudeCode: Dialect = {
   kind: "claude-code",
   title: "Claude Code",
-  containers: [["mcpServers"]],
   entryMarkers: ["headersHelper"],
   rootMarkers: ["projects", "numStartups"],
   isSettingsFile: true,
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
+  quiet: ["description", "alwaysLoad"],
+  unsupported: {
+    headersHelper:
+      "names a program that creates headers, which Toolport does not run; pass `headers` as a function in code instead",
+  },
+  move: (fields) => {
+    moveUsual(fields);
     // Fields of Copilot, which shares the file.
     moveToolFilters(fields);
     moveTimeout(fields, "timeout", 1);
     moveOAuth(fields, "oauth");
-    return fields.finish({
-      title: "Claude Code",
-      quiet: ["description", "alwaysLoad"],
-      unsupported: {
-        headersHelper:
-          "names a program that creates headers, which Toolport does not run; pass `headers` as a function in code instead",
-      },
-    });
   },
   disabledBy: (root, name) => {
     const disabled = root["disabledMcpServers"];
@@ -59,10 +55,10 @@ const APPROVAL = "is not supported: set `approve` of the port to decide which ca
 const cline: Dialect = {
   kind: "cline",
   title: "Cline",
-  containers: [["mcpServers"]],
   entryMarkers: ["autoApprove", "alwaysAllow"],
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  quiet: ["watchPaths", "description", "metadata"],
+  unsupported: { autoApprove: APPROVAL, alwaysAllow: APPROVAL },
+  move: (fields, raw) => {
     moveType(fields);
     fields.move("transportType", "type");
     moveProcess(fields);
@@ -74,11 +70,6 @@ const cline: Dialect = {
       const names = raw[key];
       if (Array.isArray(names) && names.length === 0) fields.take(key);
     }
-    return fields.finish({
-      title: "Cline",
-      quiet: ["watchPaths", "description", "metadata"],
-      unsupported: { autoApprove: APPROVAL, alwaysAllow: APPROVAL },
-    });
   },
 };
 
@@ -88,8 +79,14 @@ const codex: Dialect = {
   title: "Codex",
   containers: [["mcp_servers"]],
   isSettingsFile: true,
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
+  quiet: ["required", "tools", "default_tools_approval_mode", "supports_parallel_tool_calls", "auth"],
+  unsupported: {
+    startup_timeout_sec: "is not supported; set `connectTimeoutMs` of the port",
+    startup_timeout_ms: "is not supported; set `connectTimeoutMs` of the port",
+    oauth_resource: "is not used; the server provides its resource",
+  },
+  move: (fields) => {
+    moveUsual(fields);
     moveToolFilters(fields);
     moveTimeout(fields, "tool_timeout_sec", 1_000);
     fields.move("http_headers", "headers");
@@ -102,15 +99,6 @@ const codex: Dialect = {
     const scopes = fields.take("scopes");
     if (scopes !== undefined && fields.entry["url"] !== undefined)
       fields.put("oauth", { scopes }, ["scopes"]);
-    return fields.finish({
-      title: "Codex",
-      quiet: ["required", "tools", "default_tools_approval_mode", "supports_parallel_tool_calls", "auth"],
-      unsupported: {
-        startup_timeout_sec: "is not supported; set `connectTimeoutMs` of the port",
-        startup_timeout_ms: "is not supported; set `connectTimeoutMs` of the port",
-        oauth_resource: "is not used; the server provides its resource",
-      },
-    });
   },
 };
 
@@ -148,12 +136,16 @@ function movePassedVariables(fields: EntryFields): void {
 const geminiCli: Dialect = {
   kind: "gemini-cli",
   title: "Gemini CLI",
-  containers: [["mcpServers"]],
   entryMarkers: ["httpUrl", "authProviderType"],
   isSettingsFile: true,
   bareVariables: true,
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  quiet: ["description", "extension"],
+  unsupported: {
+    trust: APPROVAL,
+    authProviderType: "is not supported; use `oauth` or `headers`",
+    tcp: "is not a supported transport",
+  },
+  move: (fields, raw) => {
     const type = fields.take("type");
     if (raw["httpUrl"] !== undefined) {
       fields.put("type", "http", ["httpUrl"]);
@@ -167,15 +159,6 @@ const geminiCli: Dialect = {
     moveTimeout(fields, "timeout", 1);
     moveOAuth(fields, "oauth");
     if (raw["trust"] === false) fields.take("trust");
-    return fields.finish({
-      title: "Gemini CLI",
-      quiet: ["description", "extension"],
-      unsupported: {
-        trust: "is not supported: set `approve` of the port to decide which calls need approval",
-        authProviderType: "is not supported; use `oauth` or `headers`",
-        tcp: "is not a supported transport",
-      },
-    });
   },
   disabledBy: (root, name) => {
     const mcp = isRecord(root["mcp"]) ? root["mcp"] : {};
@@ -194,24 +177,18 @@ const CLIENT_OPTIONS = [
 const langchain: Dialect = {
   kind: "langchain",
   title: "LangChain",
-  containers: [["mcpServers"]],
   entryMarkers: ["defaultToolTimeout", "outputHandling", "automaticSSEFallback"],
   rootMarkers: CLIENT_OPTIONS,
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  unsupported: {
+    outputHandling: "is an option of LangChain; pass it to the MultiServerMCPClient of toolport/langchain",
+  },
+  move: (fields) => {
     moveType(fields);
     moveProcess(fields);
     moveAddress(fields, ["url"]);
     moveEnabled(fields);
     moveTimeout(fields, "defaultToolTimeout", 1);
     for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
-    return fields.finish({
-      title: "LangChain",
-      unsupported: {
-        outputHandling:
-          "is an option of LangChain; pass it to the MultiServerMCPClient of toolport/langchain",
-      },
-    });
   },
   readRoot: (root): FieldNote[] =>
     CLIENT_OPTIONS.filter((key) => Object.hasOwn(root, key)).map((key) => ({
@@ -229,11 +206,14 @@ const BOTH = (keys: readonly string[]): string[] => keys.flatMap((key) => [key, 
 const mcporter: Dialect = {
   kind: "mcporter",
   title: "mcporter",
-  containers: [["mcpServers"]],
   entryMarkers: BOTH(["baseUrl", "bearerTokenEnv", "tokenCacheDir", "lifecycle", "executable"]),
   rootMarkers: ["imports"],
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  quiet: ["description", "lifecycle", "logging", ...BOTH(["tokenCacheDir"])],
+  unsupported: {
+    oauthCommand: "names a login program, which Toolport does not run",
+    oauth_command: "names a login program, which Toolport does not run",
+  },
+  move: (fields) => {
     moveType(fields);
     if (!fields.has("command")) moveCommand(fields, "executable");
     moveProcess(fields);
@@ -242,14 +222,6 @@ const mcporter: Dialect = {
     moveToolFilters(fields);
     moveBearer(fields);
     moveLogin(fields);
-    return fields.finish({
-      title: "mcporter",
-      quiet: ["description", "lifecycle", "logging", ...BOTH(["tokenCacheDir"])],
-      unsupported: {
-        oauthCommand: "names a login program, which Toolport does not run",
-        oauth_command: "names a login program, which Toolport does not run",
-      },
-    });
   },
 };
 
@@ -283,8 +255,7 @@ const opencode: Dialect = {
   title: "opencode",
   containers: [["mcp"]],
   isSettingsFile: true,
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  move: (fields) => {
     moveType(fields);
     fields.move("environment", "env");
     moveProcess(fields);
@@ -292,7 +263,6 @@ const opencode: Dialect = {
     moveEnabled(fields);
     moveLimits(fields);
     moveOAuth(fields, "oauth");
-    return fields.finish({ title: "opencode" });
   },
 };
 
@@ -312,26 +282,19 @@ const vscode: Dialect = {
   kind: "vscode",
   title: "VS Code",
   containers: [["servers"], ["mcp", "servers"]],
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  quiet: ["dev", "gallery", "version", "description", "sandbox"],
+  unsupported: {
+    sandboxEnabled: "requests a sandbox, which Toolport does not provide: the process runs without one",
+  },
+  move: (fields, raw) => {
     const url = raw["url"];
     if (typeof url === "string" && /^(unix|pipe):/i.test(url)) {
       fields.problem(["url"], "is a local socket, which Toolport does not support; use an http or https URL");
     }
-    moveType(fields);
-    moveProcess(fields);
-    moveAddress(fields);
-    moveEnabled(fields);
+    moveUsual(fields);
     moveOAuth(fields, "oauth");
     if (raw["sandboxEnabled"] !== true) fields.take("sandbox");
     if (raw["sandboxEnabled"] === false) fields.take("sandboxEnabled");
-    return fields.finish({
-      title: "VS Code",
-      quiet: ["dev", "gallery", "version", "description", "sandbox"],
-      unsupported: {
-        sandboxEnabled: "requests a sandbox, which Toolport does not provide: the process runs without one",
-      },
-    });
   },
 };
 
@@ -341,8 +304,8 @@ const zed: Dialect = {
   title: "Zed",
   containers: [["context_servers"]],
   isSettingsFile: true,
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  quiet: ["settings", "remote"],
+  move: (fields, raw) => {
     const source = fields.take("source");
     const command = raw["command"];
     if (isRecord(command)) {
@@ -361,20 +324,16 @@ const zed: Dialect = {
     if (!isReachable && (source === "extension" || raw["settings"] !== undefined)) {
       fields.problem([], "is started by a Zed extension, which only Zed supports; add its command here");
     }
-    return fields.finish({ title: "Zed", quiet: ["settings", "remote"] });
   },
 };
 
 const toolport: Dialect = {
   kind: "toolport",
   title: "Toolport",
-  containers: [["mcpServers"]],
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  move: (fields) => {
     moveOwnFields(fields);
     // Pass unknown fields on: the validation of the entry reports them.
     for (const key of fields.names) fields.move(key);
-    return fields.finish({ title: "Toolport" });
   },
 };
 
@@ -382,75 +341,70 @@ const generic: Dialect = {
   kind: "generic",
   title: "this kind",
   containers: [["mcpServers"], ["servers"], ["context_servers"], ["mcp"], ["mcp_servers"]],
-  readEntry: (raw) => {
-    const fields = new EntryFields(raw);
+  quiet: ["description", "name"],
+  move: (fields) => {
     moveOwnFields(fields);
     moveTimeout(fields, "timeout", 1);
     for (const key of fields.names) if (ENTRY_KEYS.includes(key)) fields.move(key);
-    return fields.finish({ title: "this kind", quiet: ["description", "name"] });
   },
 };
 
 const claudeDesktop: Dialect = {
   kind: "claude-desktop",
   title: "Claude Desktop",
-  containers: [["mcpServers"]],
   isSettingsFile: true,
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
-    return fields.finish({ title: "Claude Desktop", quiet: ["description"] });
-  },
+  quiet: ["description"],
+  move: moveUsual,
 };
 
 const cursor: Dialect = {
   kind: "cursor",
   title: "Cursor",
-  containers: [["mcpServers"]],
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
+  quiet: ["name", "description"],
+  move: (fields) => {
+    moveUsual(fields);
     moveOAuth(fields, "auth");
-    return fields.finish({ title: "Cursor", quiet: ["name", "description"] });
   },
 };
 
 const windsurf: Dialect = {
   kind: "windsurf",
   title: "Windsurf",
-  containers: [["mcpServers"]],
   entryMarkers: ["serverUrl"],
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
+  quiet: ["registry", "serverName"],
+  move: (fields) => {
+    moveUsual(fields);
     moveToolFilters(fields);
-    return fields.finish({ title: "Windsurf", quiet: ["registry", "serverName"] });
   },
 };
 
 const copilotCli: Dialect = {
   kind: "copilot-cli",
   title: "Copilot CLI",
-  containers: [["mcpServers"]],
   entryMarkers: ["oauthClientId", "isDefaultServer"],
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
+  quiet: ["isDefaultServer", "oauthPublicClient", "filterMapping", "displayName"],
+  move: (fields) => {
+    moveUsual(fields);
     moveToolFilters(fields);
     moveTimeout(fields, "timeout", 1);
     moveOAuth(fields, "oauth");
     const clientId = fields.take("oauthClientId");
     if (clientId !== undefined) fields.put("oauth", { clientId }, ["oauthClientId"]);
-    return fields.finish({
-      title: "Copilot CLI",
-      quiet: ["isDefaultServer", "oauthPublicClient", "filterMapping", "displayName"],
-    });
   },
 };
 
 const inspector: Dialect = {
   kind: "inspector",
   title: "Inspector",
-  containers: [["mcpServers"]],
   entryMarkers: ["protocolEra", "requestTimeout", "connectionTimeout", "taskTtl", "paginatedLists"],
-  readEntry: (raw) => {
-    const fields = usualFields(raw);
+  quiet: ["metadata", "autoRefreshOnListChanged", "paginatedLists"],
+  unsupported: {
+    roots: "are not supported here; set `roots` of the port",
+    connectionTimeout: "is not supported; set `connectTimeoutMs` of the port",
+    taskTtl: "is not supported",
+  },
+  move: (fields) => {
+    moveUsual(fields);
     moveTimeout(fields, "requestTimeout", 1);
     moveOAuth(fields, "oauth");
     const era = fields.take("protocolEra");
@@ -458,15 +412,6 @@ const inspector: Dialect = {
     else if (era !== undefined && era !== "modern" && era !== "auto") {
       fields.warn(["protocolEra"], "is not a known era; the protocol version is negotiated");
     }
-    return fields.finish({
-      title: "Inspector",
-      quiet: ["metadata", "autoRefreshOnListChanged", "paginatedLists"],
-      unsupported: {
-        roots: "are not supported here; set `roots` of the port",
-        connectionTimeout: "is not supported; set `connectTimeoutMs` of the port",
-        taskTtl: "is not supported",
-      },
-    });
   },
 };
 

@@ -1,6 +1,6 @@
 /** What stores in a database server share: loading the driver, time limits, and following the changes of others. */
 import { readField } from "../../errors/foreign-error.js";
-import { StateError } from "../../errors/state-error.js";
+import { StateError, type StateErrorCode } from "../../errors/state-error.js";
 import { backoffMs } from "../../util/backoff.js";
 import { redactText } from "../../util/redact-text.js";
 import { pause } from "../../util/sleep.js";
@@ -24,12 +24,53 @@ export async function loadDriver<T>(name: string, load: () => Promise<T>): Promi
  * Copies an error of a driver without its properties: some contain the arguments of the command (a password,
  * a stored value) or the affected row.
  */
-export function plainCause(error: unknown): Error | undefined {
+function plainCause(error: unknown): Error | undefined {
   const [message, code] = [readField(error, "message"), readField(error, "code")];
   if (typeof message !== "string") return undefined;
   const cause = new Error(redactText(message));
   return typeof code === "string" ? Object.assign(cause, { code }) : cause;
 }
+
+/** What an error of a database means. */
+export interface Meaning {
+  code: StateErrorCode;
+  what: string;
+  next?: string;
+  retryable?: boolean;
+}
+
+export const BUSY: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
+
+/** Converts any error of a call to `place` into a `StateError`. */
+export function toRemoteError(
+  error: unknown,
+  place: string,
+  meaning: Meaning = unreachable(error),
+): StateError {
+  if (error instanceof StateError) return error;
+  const { what, ...rest } = meaning;
+  return new StateError({ ...rest, what: `${place} ${what}`, cause: plainCause(error) });
+}
+
+function unreachable(error: unknown): Meaning {
+  const code = readField(error, "code");
+  const detail = typeof code === "string" ? ` (${code})` : "";
+  return {
+    code: "UNAVAILABLE",
+    what: `could not be reached, or the connection was lost${detail}`,
+    next: "Check that it is running and that its address is correct",
+    retryable: true,
+  };
+}
+
+/** The error of a call that took too long. */
+const tooSlow = (place: string): StateError =>
+  new StateError({
+    code: "UNAVAILABLE",
+    what: `${place} did not answer in time`,
+    next: "Check that it is running and not overloaded",
+    retryable: true,
+  });
 
 /** Maximum time of one call: connecting, waiting in the driver's queue and the response together. */
 const CALL_LIMIT_MS = 4_000;
@@ -41,11 +82,11 @@ const MAX_ABANDONED = 100;
 /** Runs a call. The signal aborts when no caller waits for the result any longer. */
 export type LimitedCall = <T>(call: (signal: AbortSignal) => Promise<T>) => Promise<T>;
 
-/** Creates the limit for one database. `tooSlow` creates the error of a call that timed out; `closing` ends pending calls. */
-export function limitCalls(tooSlow: () => StateError, closing: AbortSignal): LimitedCall {
+/** Creates the limit for the database at `place`. `closing` ends pending calls. */
+export function limitCalls(place: string, closing: AbortSignal): LimitedCall {
   let abandoned = 0;
   return async (call) => {
-    if (abandoned >= MAX_ABANDONED) throw tooSlow();
+    if (abandoned >= MAX_ABANDONED) throw tooSlow(place);
     const over = new AbortController();
     const promise = call(over.signal);
     try {
@@ -58,7 +99,7 @@ export function limitCalls(tooSlow: () => StateError, closing: AbortSignal): Lim
             abandoned--;
           };
           promise.then(settled, settled);
-          return tooSlow();
+          return tooSlow(place);
         },
       });
     } finally {

@@ -120,7 +120,13 @@ function createRunner(storage: DurableObjectSqlStorage): Run {
       isMigrated = true;
       return step(runner);
     } catch (error) {
-      throw toStateError(error);
+      if (error instanceof StateError) throw error;
+      throw new StateError({
+        code: "UNAVAILABLE",
+        what: "The storage of the Durable Object cannot be used",
+        next: "Check that its class is listed under `new_sqlite_classes`, and its limits",
+        cause: error,
+      });
     }
   };
 }
@@ -149,11 +155,7 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
     },
     list: (prefix) => run((sql) => records.listKeys(sql, prefix)),
     acquireLease: (name, ttlMs) => run((sql) => records.acquireLease(sql, { name, ttlMs })),
-    renewLease: (name, fence, ttlMs) =>
-      run((sql) => records.setLeaseEnd(sql, { name, fence, expiresAt: Date.now() + ttlMs })),
-    async releaseLease(name, fence) {
-      await run((sql) => records.setLeaseEnd(sql, { name, fence, expiresAt: Date.now() }));
-    },
+    renewLease: (name, fence, ttlMs) => run((sql) => records.renewLease(sql, { name, fence, ttlMs })),
     watch(onChange) {
       own = (key) => onChange(key);
       const listener = own;
@@ -164,13 +166,3 @@ function createDurableObjectBackend(storage: DurableObjectSqlStorage, run: Run):
     async close() {},
   };
 }
-
-const toStateError = (error: unknown): StateError =>
-  error instanceof StateError
-    ? error
-    : new StateError({
-        code: "UNAVAILABLE",
-        what: "The storage of the Durable Object cannot be used",
-        next: "Check that its class is listed under `new_sqlite_classes`, and its limits",
-        cause: error,
-      });

@@ -87,14 +87,14 @@ export function grantLease(content: FileContent, { name, ttlMs, holder }: LeaseR
   return fence;
 }
 
-/** Lets the lease end at `expiresAt` if `fence` is still the last one granted. */
-export function moveLeaseEnd(
+/** Lets the lease run `ttlMs` from now if `fence` is still the last one granted. */
+export function renewLease(
   { leases }: FileContent,
-  { name, fence, expiresAt }: { name: string; fence: number; expiresAt: number },
+  { name, fence, ttlMs }: { name: string; fence: number; ttlMs: number },
 ): boolean {
   const held = leases.get(name);
   if (held?.fence !== fence) return false;
-  leases.set(name, { ...held, expiresAt: Math.ceil(expiresAt) });
+  leases.set(name, { ...held, expiresAt: Math.ceil(Date.now() + ttlMs) });
   return true;
 }
 

@@ -14,10 +14,9 @@ import {
 import { basename, dirname, join, resolve } from "node:path";
 import { sleep } from "../../../util/sleep.js";
 import { createStore, type SealingStore } from "../../create-store.js";
-import { createSealer } from "../../sealing.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { leaseHolder } from "../local/lease-holder.js";
-import { loadLocalKeys, syncDirectory } from "../local/local-keys.js";
+import { localSealer, syncDirectory } from "../local/local-keys.js";
 import {
   busyError,
   inspectPrivateFile,
@@ -36,9 +35,9 @@ import {
   grantLease,
   HEAD_LENGTH,
   listRows,
-  moveLeaseEnd,
   putRow,
   readContent,
+  renewLease,
   writeContent,
 } from "./file-records.js";
 
@@ -60,28 +59,18 @@ interface FileStoreOptions {
  * ```
  */
 export function fileStore(path: string, options: FileStoreOptions = {}): SealingStore {
-  const { busyTimeoutMs = 15_000, onWarning } = options;
   const file = resolve(path);
-  const backend = createFileBackend({ path: file, busyTimeoutMs, onWarning });
-  const sealer = createSealer(async () => {
-    // Check the file first, so that no key is created for a rejected file.
-    inspectPrivateFile(file, onWarning);
-    return loadLocalKeys({ key: undefined, keyFile: `${file}.key`, onWarning });
-  });
-  return createStore(backend, { sealer });
+  return createStore(createFileBackend(file, options), { sealer: localSealer(file, options) });
 }
 
 /** Interval at which the file is checked while there are watchers. */
 const POLL_MS = 250;
 const LONGEST_WAIT_MS = 25;
 
-interface FileBackendOptions {
-  path: string;
-  busyTimeoutMs: number;
-  onWarning: ((warning: StoreWarning) => void) | undefined;
-}
-
-function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBackendOptions): StoreBackend {
+function createFileBackend(
+  path: string,
+  { busyTimeoutMs = 15_000, onWarning }: FileStoreOptions,
+): StoreBackend {
   const file = createStateFile(path, onWarning);
   const lockPath = `${path}.lock`;
   let isSwept = false;
@@ -147,11 +136,7 @@ function createFileBackend({ path, busyTimeoutMs, onWarning }: FileBackendOption
     list: (prefix) => read((content) => listRows(content, prefix)),
     acquireLease: (name, ttlMs) =>
       write((content) => grantLease(content, { name, ttlMs, holder: leaseHolder() })),
-    renewLease: (name, fence, ttlMs) =>
-      write((content) => moveLeaseEnd(content, { name, fence, expiresAt: Date.now() + ttlMs })),
-    async releaseLease(name, fence) {
-      await write((content) => moveLeaseEnd(content, { name, fence, expiresAt: Date.now() }));
-    },
+    renewLease: (name, fence, ttlMs) => write((content) => renewLease(content, { name, fence, ttlMs })),
     watch: (onChange) => pollChanges(file, onChange),
     async close() {},
   };
@@ -182,23 +167,12 @@ function pollChanges(file: StateFile, onChange: (key: string) => void): () => vo
 /** Windows does not replace a file while another process reads it. */
 const IN_USE = process.platform === "win32" ? ["EPERM", "EACCES", "EBUSY"] : [];
 
-interface StateFile {
-  /** The current content. The caller may change the object only to `replace` the file with it. */
-  read(): FileContent;
-  /** Replaces the file in one step. Throws `NotReplaced` if the lock was taken over. */
-  replace(content: FileContent, lock: FileLock): void;
-  /** Removes the unfinished write of the owner of a lock. */
-  discard(nonce: string): void;
-  /** Renames a damaged file and warns. Requires the lock. */
-  setAside(): void;
-  /** Removes files that killed processes left. Requires the lock. */
-  sweep(): void;
-}
+type StateFile = ReturnType<typeof createStateFile>;
 
 /** The file is unchanged: the lock was taken over, or the file is in use. Trying again is safe. */
 class NotReplaced extends Error {}
 
-function createStateFile(path: string, onWarning: ((warning: StoreWarning) => void) | undefined): StateFile {
+function createStateFile(path: string, onWarning: FileStoreOptions["onWarning"]) {
   let known: { head: string; content: FileContent } | undefined;
   const draftOf = (nonce: string) => `${path}.new-${nonce}`;
 
@@ -217,11 +191,13 @@ function createStateFile(path: string, onWarning: ((warning: StoreWarning) => vo
   };
 
   return {
-    read() {
+    /** The current content. The caller may change the object only to `replace` the file with it. */
+    read(): FileContent {
       if (inspectPrivateFile(path, onWarning) === undefined) return emptyContent();
       return load();
     },
-    replace(content, lock) {
+    /** Replaces the file in one step. Throws `NotReplaced` if the lock was taken over. */
+    replace(content: FileContent, lock: FileLock): void {
       // The caller changed the content: the cache is valid again after the file is written.
       known = undefined;
       const text = writeContent(content, lock.nonce);
@@ -240,8 +216,10 @@ function createStateFile(path: string, onWarning: ((warning: StoreWarning) => vo
       known = { head: text.slice(0, HEAD_LENGTH), content };
       syncDirectory(dirname(path));
     },
-    discard: (nonce) => rmSync(draftOf(nonce), { force: true }),
-    setAside() {
+    /** Removes the unfinished write of the owner of a lock. */
+    discard: (nonce: string) => rmSync(draftOf(nonce), { force: true }),
+    /** Renames a damaged file and warns. Requires the lock. */
+    setAside(): void {
       try {
         load();
         return;
@@ -254,7 +232,8 @@ function createStateFile(path: string, onWarning: ((warning: StoreWarning) => vo
       const message = `The state file ${path} was damaged. It was renamed to ${name}, and a new one was created`;
       warn({ code: "CORRUPT_SET_ASIDE", message, path: name }, onWarning);
     },
-    sweep() {
+    /** Removes files that killed processes left. Requires the lock. */
+    sweep(): void {
       const folder = dirname(path);
       for (const name of readdirSync(folder))
         if (name.startsWith(`${basename(path)}.new-`)) rmSync(join(folder, name), { force: true });

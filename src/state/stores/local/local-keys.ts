@@ -11,7 +11,14 @@ import {
 } from "node:fs";
 import { dirname } from "node:path";
 import { StateError } from "../../../errors/state-error.js";
-import { createKeyRing, createStoreKey, type KeyRing, type StoreKey } from "../../sealing.js";
+import {
+  createKeyRing,
+  createSealer,
+  createStoreKey,
+  type KeyRing,
+  type Sealer,
+  type StoreKey,
+} from "../../sealing.js";
 import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "../store-arguments.js";
 import { inspectPrivateFile, type StoreWarning, toFileError } from "./private-file.js";
 
@@ -25,6 +32,17 @@ interface LocalKeysOptions {
   /** For tests. @default the keychain of this machine */
   keychain?: (() => Promise<Keychain | undefined>) | undefined;
 }
+
+/** Seals with the keys of the state file `path`. */
+export const localSealer = (
+  path: string,
+  { key, onWarning }: Partial<Pick<LocalKeysOptions, "key" | "onWarning">>,
+): Sealer =>
+  createSealer(async () => {
+    // Check the file first, so that no key is created for a rejected file.
+    inspectPrivateFile(path, onWarning);
+    return loadLocalKeys({ key, keyFile: `${path}.key`, onWarning });
+  });
 
 export async function loadLocalKeys(options: LocalKeysOptions): Promise<KeyRing> {
   const configured = configuredKeys(options.key);
@@ -48,8 +66,8 @@ async function readOrMakeKeys(options: LocalKeysOptions): Promise<string[]> {
 
 /** The keys that the key file contains or refers to. */
 async function readKeys({ keyFile, onWarning, keychain }: LocalKeysOptions): Promise<string[] | undefined> {
-  const lines = readKeyFile(keyFile, onWarning);
-  if (lines === undefined) return undefined;
+  if (inspectPrivateFile(keyFile, onWarning) === undefined) return undefined;
+  const lines = readKeyLines(keyFile);
   const isElsewhere = lines.some((line) => line.startsWith(KEYCHAIN_MARK));
   const chain = isElsewhere ? await (keychain ?? loadKeychain)() : undefined;
   const read = async (line: string): Promise<string> => {
@@ -133,16 +151,7 @@ export async function loadKeychain(
   };
 }
 
-/** Its lines: the first is the current key. Undefined if there is no such file. */
-function readKeyFile(
-  path: string,
-  onWarning: ((warning: StoreWarning) => void) | undefined,
-): string[] | undefined {
-  if (inspectPrivateFile(path, onWarning) === undefined) return undefined;
-  return readKeyLines(path);
-}
-
-/** Its lines without comments. Checks nothing. */
+/** The lines of a key file without comments: the first is the current key. Checks nothing. */
 export function readKeyLines(path: string): string[] {
   const lines = readFileSync(path, "utf8").split("\n");
   return lines.map((line) => line.trim()).filter((line) => line !== "" && !line.startsWith("#"));

@@ -3,16 +3,17 @@ import { createHash } from "node:crypto";
 import type { ClientBase, Pool } from "pg";
 import { readText, readUnchecked } from "../../../config/option-table.js";
 import { readField } from "../../../errors/foreign-error.js";
-import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import type { DurabilityRisk } from "../../store.js";
 import type { StoreBackend } from "../../store-backend.js";
 import {
+  BUSY,
   type FeedConnection,
   type FeedListener,
   followChanges,
   limitCalls,
-  plainCause,
+  type Meaning,
+  toRemoteError,
   wholeMs,
 } from "../remote-database.js";
 import { checkStoreArguments, configuredSealer, type StoreKeys } from "../store-arguments.js";
@@ -88,7 +89,7 @@ function createPostgresBackend(source: PostgresSource, tables: TableNames): Stor
   const names = qualifyNames(tables);
   const sql = createStatements(names);
   const closing = new AbortController();
-  const limited = limitCalls(() => postgresTooSlow(source.place), closing.signal);
+  const limited = limitCalls(source.place, closing.signal);
   /** The channel of notices; undefined until the tables were found to exist and to be up to date. */
   let channel: string | undefined;
   let sweptAt = Number.NEGATIVE_INFINITY;
@@ -103,7 +104,7 @@ function createPostgresBackend(source: PostgresSource, tables: TableNames): Stor
         }, signal);
       } catch (error) {
         if (isTableMissing(error)) channel = undefined;
-        throw toPostgresError(error, source.place);
+        throw toRemoteError(error, source.place, meaningOf(error));
       }
     });
   };
@@ -197,9 +198,6 @@ function createPostgresBackend(source: PostgresSource, tables: TableNames): Stor
       const values = [idOf(name), fence, wholeMs(ttlMs)];
       return (await run(() => ({ text: sql.renewLease, values }))).rowCount === 1;
     },
-    async releaseLease(name, fence) {
-      await run(() => ({ text: sql.renewLease, values: [idOf(name), fence, 0] }));
-    },
     watch: (onChange) => followChanges({ connect: connectFeed, changedWithin, limited }, onChange),
     async close() {
       closing.abort();
@@ -221,14 +219,6 @@ async function findRisk(client: ClientBase, place: string): Promise<DurabilityRi
   return { what, next: "Set synchronous_commit to on" };
 }
 
-interface Meaning {
-  code: StateErrorCode;
-  what: string;
-  next?: string;
-  retryable?: boolean;
-}
-
-const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
 const full: Meaning = { code: "FULL", what: "has no space left", next: "Check its disk and memory" };
 const corrupt: Meaning = { code: "CORRUPT", what: "reports damaged data", next: "Check its log" };
 const login: Meaning = {
@@ -250,13 +240,13 @@ const STATES: Readonly<Record<string, Meaning>> = {
     what: "denies this user a permission that the store needs",
     next: "Grant the user the right to create and use the tables of the store",
   },
-  "53300": busy,
-  "55P03": busy,
-  "57014": busy,
-  "57P03": busy,
+  "53300": BUSY,
+  "55P03": BUSY,
+  "57014": BUSY,
+  "57P03": BUSY,
   "3D": login,
   "28": login,
-  "40": busy,
+  "40": BUSY,
   "53": full,
   XX: corrupt,
 };
@@ -269,39 +259,12 @@ const sqlState = (error: unknown): string | undefined => {
 /** The tables no longer exist. */
 const isTableMissing = (error: unknown): boolean => sqlState(error) === "42P01";
 
-/** Converts any error of a call to `place` into a `StateError`. */
-function toPostgresError(error: unknown, place: string): StateError {
-  if (error instanceof StateError) return error;
+/** Undefined: the server could not be reached. */
+function meaningOf(error: unknown): Meaning | undefined {
   const state = sqlState(error);
-  const known = state === undefined ? undefined : (STATES[state] ?? STATES[state.slice(0, 2)]);
-  const { what, ...rest } = known ?? unknownMeaning(error, state);
-  return new StateError({ ...rest, what: `${place} ${what}`, cause: plainCause(error) });
-}
-
-function unknownMeaning(error: unknown, state: string | undefined): Meaning {
+  if (state === undefined) return undefined;
+  const known = STATES[state] ?? STATES[state.slice(0, 2)];
   // Class 57 is an operator's shutdown, 08 a broken connection: both count as an unreachable server.
-  if (state !== undefined && !["57", "08"].includes(state.slice(0, 2))) {
-    return {
-      code: "UNAVAILABLE",
-      what: `answered with an error (${state})`,
-      retryable: isTableMissing(error),
-    };
-  }
-  const code = readField(error, "code");
-  const detail = typeof code === "string" ? ` (${code})` : "";
-  return {
-    code: "UNAVAILABLE",
-    what: `could not be reached, or the connection was lost${detail}`,
-    next: "Check that it is running and that its address is correct",
-    retryable: true,
-  };
+  if (known !== undefined || ["57", "08"].includes(state.slice(0, 2))) return known;
+  return { code: "UNAVAILABLE", what: `answered with an error (${state})`, retryable: isTableMissing(error) };
 }
-
-/** The error of a call that took too long. */
-const postgresTooSlow = (place: string): StateError =>
-  new StateError({
-    code: "UNAVAILABLE",
-    what: `${place} did not answer in time`,
-    next: "Check that it is running and not overloaded",
-    retryable: true,
-  });

@@ -131,29 +131,22 @@ export function postgresAt(url: string): PostgresSource {
     keepAlive: true,
   };
   const prepared = new WeakSet<ClientBase>();
-  let pool: Promise<Pool> | undefined;
+  let pool: Pool | undefined;
   const openPool = async (): Promise<Pool> => {
     const { Pool } = await loadPg();
-    const opened = new Pool({
+    pool ??= new Pool({
       ...config,
       stream: sockets.create,
       max: MAX_CONNECTIONS,
       allowExitOnIdle: true,
-    });
-    return opened.on("error", ignore);
-  };
-  const getPool = (): Promise<Pool> => {
-    pool ??= openPool().catch((error) => {
-      pool = undefined;
-      throw error;
-    });
+    }).on("error", ignore);
     return pool;
   };
   return {
     place,
     load: loadPg,
     async use(work, signal) {
-      return await usePooled(await getPool(), {
+      return await usePooled(await openPool(), {
         signal,
         async work(client) {
           // Not as a connection parameter, which proxies such as PgBouncer reject.
@@ -169,8 +162,7 @@ export function postgresAt(url: string): PostgresSource {
       return createListener(PgClient, { config: { ...config, stream: () => socket }, socket });
     },
     async close() {
-      const opened = await pool?.catch(ignore);
-      opened?.end().catch(ignore);
+      pool?.end().catch(ignore);
       await sockets.close();
     },
   };

@@ -2,17 +2,18 @@
 import { createHash } from "node:crypto";
 import { readText, readUnchecked } from "../../../config/option-table.js";
 import { isNamed, readField } from "../../../errors/foreign-error.js";
-import { StateError, type StateErrorCode } from "../../../errors/state-error.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import type { DurabilityRisk } from "../../store.js";
 import type { StoreBackend } from "../../store-backend.js";
 import {
+  BUSY,
   CHANGE_MEMORY_MS,
   type FeedConnection,
   type FeedListener,
   followChanges,
   limitCalls,
-  plainCause,
+  type Meaning,
+  toRemoteError,
   wholeMs,
 } from "../remote-database.js";
 import { checkStoreArguments, configuredSealer, type StoreKeys } from "../store-arguments.js";
@@ -74,7 +75,7 @@ const NOT_PRIMARY: readonly (string | undefined)[] = ["READONLY", "MASTERDOWN"];
 
 function createRedisBackend(source: RedisSource, prefix: string): StoreBackend {
   const closing = new AbortController();
-  const limited = limitCalls(() => redisTooSlow(source.place), closing.signal);
+  const limited = limitCalls(source.place, closing.signal);
   const index = `${prefix}index`;
   const expiry = `${prefix}expiry`;
   const changes = `${prefix}changes`;
@@ -89,7 +90,7 @@ function createRedisBackend(source: RedisSource, prefix: string): StoreBackend {
     await source.load();
     return await limited(async (signal) => {
       const client = await source.client().catch((error) => {
-        throw toRedisError(error, source.place);
+        throw toRemoteError(error, source.place, meaningOf(error));
       });
       const drop = () => source.drop(client);
       signal.addEventListener("abort", drop);
@@ -100,7 +101,8 @@ function createRedisBackend(source: RedisSource, prefix: string): StoreBackend {
         const reply = replyCode(error);
         if (NOT_PRIMARY.includes(reply)) drop();
         // All commands of a broken connection fail with the same message; its first error has the reason.
-        throw toRedisError(reply === undefined ? (source.troubleOf(client) ?? error) : error, source.place);
+        const reason = reply === undefined ? (source.troubleOf(client) ?? error) : error;
+        throw toRemoteError(reason, source.place, meaningOf(reason));
       } finally {
         signal.removeEventListener("abort", drop);
       }
@@ -152,9 +154,6 @@ function createRedisBackend(source: RedisSource, prefix: string): StoreBackend {
     },
     renewLease: async (name, fence, ttlMs) =>
       (await run({ keys: [leaseKey(name)], args: [fence, wholeMs(ttlMs)] }, RENEW)) === 1,
-    async releaseLease(name, fence) {
-      await run({ keys: [leaseKey(name)], args: [fence, 0] }, RENEW);
-    },
     watch: (onChange) =>
       followChanges(
         {
@@ -229,13 +228,6 @@ async function evaluate(
   }
 }
 
-interface Meaning {
-  code: StateErrorCode;
-  what: string;
-  next?: string;
-  retryable?: boolean;
-}
-
 const login: Meaning = {
   code: "UNAVAILABLE",
   what: "refused the login",
@@ -247,7 +239,6 @@ const replica: Meaning = {
   next: "Use the address of the primary",
   retryable: true,
 };
-const busy: Meaning = { code: "BUSY", what: "is busy", next: "Try again soon", retryable: true };
 
 /** By the first word of an error reply, which is its code: https://redis.io/docs/latest/develop/reference/protocol-spec/#simple-errors */
 const REPLIES: Readonly<Record<string, Meaning>> = {
@@ -261,9 +252,9 @@ const REPLIES: Readonly<Record<string, Meaning>> = {
   READONLY: replica,
   NOREPLICAS: replica,
   MASTERDOWN: replica,
-  LOADING: busy,
-  BUSY: busy,
-  TRYAGAIN: busy,
+  LOADING: BUSY,
+  BUSY,
+  TRYAGAIN: BUSY,
   OOM: { code: "FULL", what: "has no memory left", next: "Raise its maxmemory, or remove other data" },
   MISCONF: {
     code: "FULL",
@@ -279,35 +270,13 @@ function replyCode(error: unknown): string | undefined {
   return isNamed(error, "ReplyError") && typeof message === "string" ? message.split(" ", 1)[0] : undefined;
 }
 
-/** Converts any error of a call to `place` into a `StateError`. */
-function toRedisError(error: unknown, place: string): StateError {
-  if (error instanceof StateError) return error;
+/** Undefined: the server could not be reached. */
+function meaningOf(error: unknown): Meaning | undefined {
   const reply = replyCode(error);
-  const known = reply !== undefined && Object.hasOwn(REPLIES, reply) ? REPLIES[reply] : undefined;
-  const { what, ...rest } = known ?? unknownMeaning(error, reply);
-  return new StateError({ ...rest, what: `${place} ${what}`, cause: plainCause(error) });
+  if (reply === undefined) return undefined;
+  if (Object.hasOwn(REPLIES, reply)) return REPLIES[reply];
+  return { code: "UNAVAILABLE", what: `answered with an error (${reply})` };
 }
-
-function unknownMeaning(error: unknown, reply: string | undefined): Meaning {
-  if (reply !== undefined) return { code: "UNAVAILABLE", what: `answered with an error (${reply})` };
-  const errno = readField(error, "code");
-  const detail = typeof errno === "string" ? ` (${errno})` : "";
-  return {
-    code: "UNAVAILABLE",
-    what: `could not be reached, or the connection was lost${detail}`,
-    next: "Check that it is running and that its address is correct",
-    retryable: true,
-  };
-}
-
-/** The error of a call that took too long. */
-const redisTooSlow = (place: string): StateError =>
-  new StateError({
-    code: "UNAVAILABLE",
-    what: `${place} did not answer in time`,
-    next: "Check that it is running and not overloaded",
-    retryable: true,
-  });
 
 /** A script, and the name under which the server keeps it. */
 interface Script {

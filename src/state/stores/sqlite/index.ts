@@ -4,7 +4,6 @@ import { fileURLToPath } from "node:url";
 import { readFunction, readNumber, readUnchecked } from "../../../config/option-table.js";
 import { sleep } from "../../../util/sleep.js";
 import { createStore, type SealingStore } from "../../create-store.js";
-import { createSealer } from "../../sealing.js";
 import {
   acquireLease,
   deleteRecord,
@@ -12,12 +11,12 @@ import {
   listChanges,
   listKeys,
   putRecord,
-  setLeaseEnd,
+  renewLease,
 } from "../../sql-records.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { leaseHolder } from "../local/lease-holder.js";
-import { loadLocalKeys } from "../local/local-keys.js";
-import { inspectPrivateFile, type StoreWarning } from "../local/private-file.js";
+import { localSealer } from "../local/local-keys.js";
+import type { StoreWarning } from "../local/private-file.js";
 import { checkStoreArguments, needs, type StoreKeys } from "../store-arguments.js";
 import {
   isBusy,
@@ -60,15 +59,8 @@ export function sqliteStore(path: string | URL, options: SqliteStoreOptions = {}
     options,
     table: { key: readUnchecked, busyTimeoutMs: readNumber({ min: 0 }), onWarning: readFunction },
   });
-  const { key, busyTimeoutMs = 5_000, onWarning } = options;
   const file = resolve(path instanceof URL ? fileURLToPath(path) : path);
-  const backend = createSqliteBackend({ path: file, busyTimeoutMs, onWarning });
-  const sealer = createSealer(async () => {
-    // Check the file first, so that no key is created for a rejected file.
-    inspectPrivateFile(file, onWarning);
-    return loadLocalKeys({ key, keyFile: `${file}.key`, onWarning });
-  });
-  return createStore(backend, { sealer });
+  return createStore(createSqliteBackend(file, options), { sealer: localSealer(file, options) });
 }
 
 function pathProblem(path: unknown): string | undefined {
@@ -91,13 +83,10 @@ export type { StoreKeys } from "../store-arguments.js";
 const POLL_MS = 250;
 const LONGEST_WAIT_MS = 50;
 
-interface SqliteBackendOptions {
-  path: string;
-  busyTimeoutMs: number;
-  onWarning: ((warning: StoreWarning) => void) | undefined;
-}
-
-function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBackendOptions): StoreBackend {
+function createSqliteBackend(
+  path: string,
+  { busyTimeoutMs = 5_000, onWarning }: SqliteStoreOptions,
+): StoreBackend {
   let current: OpenDatabase | undefined;
   let isClosed = false;
   const drop = (): void => {
@@ -142,11 +131,7 @@ function createSqliteBackend({ path, busyTimeoutMs, onWarning }: SqliteBackendOp
     delete: (key, { ifVersion }) => write((sql) => deleteRecord(sql, key, ifVersion)),
     list: (prefix) => run(({ sql }) => listKeys(sql, prefix)),
     acquireLease: (name, ttlMs) => write((sql) => acquireLease(sql, { name, ttlMs, holder: leaseHolder() })),
-    renewLease: (name, fence, ttlMs) =>
-      write((sql) => setLeaseEnd(sql, { name, fence, expiresAt: Date.now() + ttlMs })),
-    async releaseLease(name, fence) {
-      await write((sql) => setLeaseEnd(sql, { name, fence, expiresAt: Date.now() }));
-    },
+    renewLease: (name, fence, ttlMs) => write((sql) => renewLease(sql, { name, fence, ttlMs })),
     watch: (onChange) => pollChanges(database, onChange),
     async close() {
       isClosed = true;
