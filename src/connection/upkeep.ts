@@ -1,4 +1,6 @@
 /** Background work that options turn on: health checks, and closing idle connections. */
+
+import { unrefTimer } from "../util/timers.js";
 import type { ConnectionPool } from "./connection-pool.js";
 import type { ServerConnection } from "./server-connection.js";
 
@@ -14,8 +16,7 @@ export function startUpkeep(
 ): () => void {
   const timers: ReturnType<typeof setInterval>[] = [];
   const every = (ms: number, task: (connection: ServerConnection) => void) => {
-    const timer = setInterval(() => pool.created().forEach(task), ms);
-    if (typeof timer === "object") timer.unref?.();
+    const timer = unrefTimer(setInterval(() => pool.created().forEach(task), ms));
     timers.push(timer);
   };
   if (healthCheckMs !== undefined) every(healthCheckMs, (connection) => void checkHealth(connection));

@@ -1,4 +1,6 @@
 /** Counts open requests, so that the end of a gateway can wait for them. */
+import { unrefTimer } from "../util/timers.js";
+
 export class OpenRequests {
   #count = 0;
   #onIdle: (() => void) | undefined;
@@ -18,8 +20,7 @@ export class OpenRequests {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
-      timer = setTimeout(resolve, limitMs);
-      if (typeof timer === "object") timer.unref?.();
+      timer = unrefTimer(setTimeout(resolve, limitMs));
     });
     clearTimeout(timer);
   }

@@ -1,6 +1,6 @@
 /** Texts that were too large for a model, in memory, so that it can read them in parts. One store for all users, one part for each. */
 import { hashText } from "../../util/hash-text.js";
-import { timerMs } from "../../util/timers.js";
+import { timerMs, unrefTimer } from "../../util/timers.js";
 import { utf8Length } from "../../util/utf8-length.js";
 
 /** The tool that reads artifacts. */
@@ -110,9 +110,7 @@ export class ArtifactStore {
       this.removeExpired();
       this.#watch();
     };
-    this.#timer = setTimeout(fire, timerMs(Math.ceil(oldest.expiresAt - performance.now())));
-    // Outside of Node a timer is a number, and keeps nothing running.
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    this.#timer = unrefTimer(setTimeout(fire, timerMs(Math.ceil(oldest.expiresAt - performance.now()))));
   }
 
   #stop(): void {

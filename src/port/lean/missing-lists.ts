@@ -1,6 +1,7 @@
 /** Lists of failed servers, which are tried again while a client listens. */
 import type { ListKey } from "../../catalog/server-lists.js";
 import { fullJitterMs } from "../../util/backoff.js";
+import { unrefTimer } from "../../util/timers.js";
 
 /** Bounds of the pause between attempts, on top of `restMs`. */
 const RETRY = { baseMs: 2_000, maxMs: 30_000 };
@@ -29,8 +30,7 @@ export class MissingLists {
     if (this.#timer !== undefined) return;
     this.#retries += 1;
     const waitMs = this.#parts.restMs + fullJitterMs(this.#retries, RETRY);
-    this.#timer = setTimeout(() => this.#tryAgain(), waitMs);
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    this.#timer = unrefTimer(setTimeout(() => this.#tryAgain(), waitMs));
   }
 
   delete(server: string, key: ListKey): void {

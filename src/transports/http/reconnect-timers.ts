@@ -1,5 +1,6 @@
 /** Schedules when a broken stream is opened again. */
 import { backoffMs, fullJitterMs } from "../../util/backoff.js";
+import { unrefTimer } from "../../util/timers.js";
 
 /** Delay if the server does not set one. */
 const DEFAULT_DELAY_MS = 1_000;
@@ -28,7 +29,7 @@ export class ReconnectTimers {
       },
       Math.max(asked, backoffMs(attempt)) + spread,
     );
-    if (typeof timer === "object") timer.unref?.();
+    unrefTimer(timer);
     this.#timers.add(timer);
   }
 
