@@ -1,5 +1,6 @@
 /** Reads the JSON body of an action, limited in size, and checks its fields. */
 import type { IncomingMessage } from "node:http";
+import { isRecord } from "../util/is-record.js";
 
 const MAX_BYTES = 1024 * 1024;
 
@@ -33,9 +34,8 @@ export async function readBody(request: IncomingMessage): Promise<Fields> {
   } catch {
     throw new BadRequest(400, "The body is not JSON");
   }
-  if (typeof body !== "object" || body === null || Array.isArray(body))
-    throw new BadRequest(400, "The body is not an object");
-  return body as Fields;
+  if (!isRecord(body)) throw new BadRequest(400, "The body is not an object");
+  return body;
 }
 
 const tooLarge = () => new BadRequest(413, "The body is too large");

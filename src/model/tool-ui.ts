@@ -3,6 +3,8 @@
  *
  * @see https://github.com/modelcontextprotocol/ext-apps
  */
+import { isRecord } from "../util/is-record.js";
+
 /** A tool's user interface, as its server describes it. */
 export interface ToolUi {
   /** The `ui://` resource to render; `readResource(tool.server, resourceUri)` reads it. */
@@ -17,9 +19,6 @@ export interface ToolUi {
 const SCHEME = "ui://";
 /** The key before `ui` became an object. */
 const OLD_KEY = "ui/resourceUri";
-
-const isRecord = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
 
 const readUri = (uri: unknown): string | undefined =>
   typeof uri === "string" && uri.startsWith(SCHEME) ? uri : undefined;

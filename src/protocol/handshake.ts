@@ -3,6 +3,7 @@ import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/c
 import type { ServerConfig } from "../config/server-config.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { toRecord } from "../util/is-record.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { connectTimeout } from "./connect-timeout.js";
 import {
@@ -108,7 +109,7 @@ function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }:
       `The server does not support ${known.join(" or ")}`,
       'Remove `protocol`, or set it to "auto"',
     );
-  const meta = asRecord(discover["_meta"]);
+  const meta = toRecord(discover["_meta"]) ?? {};
   return {
     era: "modern",
     protocolVersion,
@@ -122,7 +123,7 @@ function legacy(
   initializeResult: unknown,
   { config, isCertain }: { config: ServerConfig; isCertain: boolean },
 ): Handshake {
-  const result = asRecord(initializeResult);
+  const result = toRecord(initializeResult) ?? {};
   const { protocolVersion } = result;
   const known = legacyVersions(config);
   if (typeof protocolVersion !== "string" || !known.includes(protocolVersion)) {
@@ -135,21 +136,16 @@ function legacy(
 /** Ignores malformed fields: they are not worth failing the connection. */
 function aboutServer(result: Readonly<Record<string, unknown>>, info: unknown) {
   const { instructions, capabilities } = result;
-  const { name, version } = asRecord(info);
+  const { name, version } = toRecord(info) ?? {};
   return {
     serverInfo:
       typeof name === "string"
-        ? ({ ...asRecord(info), version: typeof version === "string" ? version : "" } as Implementation)
+        ? ({ ...toRecord(info), version: typeof version === "string" ? version : "" } as Implementation)
         : undefined,
-    capabilities: asRecord(capabilities) as ServerCapabilities,
+    capabilities: (toRecord(capabilities) ?? {}) as ServerCapabilities,
     instructions: typeof instructions === "string" ? instructions : undefined,
   };
 }
-
-const asRecord = (value: unknown): Readonly<Record<string, unknown>> =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : {};
 
 function failed(server: string, what: string, next: string): ConnectionError {
   return new ConnectionError({ code: "HANDSHAKE_FAILED", server, what, next });

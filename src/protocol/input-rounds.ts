@@ -6,6 +6,7 @@
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown } from "../errors/toolport-error.js";
+import { isRecord } from "../util/is-record.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { pause } from "../util/sleep.js";
 import { timerMs } from "../util/timers.js";
@@ -121,9 +122,8 @@ export function readInput(result: unknown, parts: Asked): Input {
     throw fault(parts, "sent a requestState that is not a string", result);
   if (requestState !== undefined && byteLength(requestState) > MAX_STATE_BYTES)
     throw fault(parts, `sent a requestState of more than ${MAX_STATE_BYTES} bytes`);
-  if (typeof inputRequests !== "object" || inputRequests === null || Array.isArray(inputRequests))
-    throw fault(parts, "sent inputRequests that are not an object", result);
-  const requests = Object.entries(inputRequests as Record<string, unknown>).map(([name, request]) => {
+  if (!isRecord(inputRequests)) throw fault(parts, "sent inputRequests that are not an object", result);
+  const requests = Object.entries(inputRequests).map(([name, request]) => {
     if (isRequest(request)) return [name, request] as const;
     throw fault(parts, "sent inputRequests that are not requests", result);
   });

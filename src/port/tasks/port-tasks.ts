@@ -16,6 +16,7 @@ import { getTask, type TaskStatus } from "../../protocol/tasks.js";
 import { serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
+import { isRecord } from "../../util/is-record.js";
 import type { PortCore } from "../port-core.js";
 
 /** Options of `TaskHandle.result()`. */
@@ -287,7 +288,7 @@ class TaskRecords {
         const server = names.get(key.slice(0, key.lastIndexOf("/") + 1));
         if (server === undefined) return undefined;
         const value = (await this.#store.get(key))?.value;
-        return isRecord(value) ? { ...value, server } : undefined;
+        return isTaskRecord(value) ? { ...value, server } : undefined;
       }),
     );
     return found
@@ -304,9 +305,9 @@ class TaskRecords {
   }
 }
 
-function isRecord(value: unknown): value is TaskRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const { taskId, tool, sourceName, createdAt, ttlMs } = value as Record<string, unknown>;
+function isTaskRecord(value: unknown): value is TaskRecord {
+  if (!isRecord(value)) return false;
+  const { taskId, tool, sourceName, createdAt, ttlMs } = value;
   const texts = [taskId, tool, sourceName, createdAt];
   return texts.every((text) => typeof text === "string") && (ttlMs === null || typeof ttlMs === "number");
 }

@@ -5,7 +5,7 @@ import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { propertyPath, shorten } from "../explain-errors.js";
-import { isObject, type JsonSchema } from "../json-schema.js";
+import { isRecord, type JsonSchema } from "../json-schema.js";
 import { isSameJson, setKey } from "../json-value.js";
 import type {
   ArgumentRepair,
@@ -236,7 +236,7 @@ export class ValueRepairer {
         const branch = this.#fits([condition as Part], value) ? "then" : "else";
         open.push(part[branch] as Part | undefined);
       }
-      if (dependentSchemas !== undefined && isObject(value))
+      if (dependentSchemas !== undefined && isRecord(value))
         for (const [name, dependent] of Object.entries(dependentSchemas as Record<string, Part>))
           if (Object.hasOwn(value, name)) open.push(dependent);
     }

@@ -8,7 +8,7 @@ import {
   type SchemaNode,
 } from "../compile-schema.js";
 import { explainErrors } from "../explain-errors.js";
-import { isObject, type JsonSchema } from "../json-schema.js";
+import { isRecord, type JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { SchemaCheck, SchemaValidatorFactory, ValidationIssue } from "../schema-validator.js";
 
@@ -113,7 +113,7 @@ class PartWriter {
 
   #copy(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#copy(item));
-    if (!isObject(value)) return value;
+    if (!isRecord(value)) return value;
     const isMap = Object.getPrototypeOf(value) === null;
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
@@ -362,7 +362,7 @@ export function isOfType(value: unknown, type: string): boolean {
     case "array":
       return Array.isArray(value);
     case "object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
+      return isRecord(value);
     case "integer":
       return Number.isInteger(value);
     default:
