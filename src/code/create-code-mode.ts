@@ -6,6 +6,7 @@ import { isForModel } from "../model/tool-ui.js";
 import { artifactsOf, giveArtifacts } from "../port/toolport-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
+import { loadOnce } from "../util/load-once.js";
 import { suggest } from "../util/suggest.js";
 import { VERSION } from "../util/version.js";
 import type { CodeExecutor } from "./code-executor.js";
@@ -70,17 +71,8 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   const telemetry = createTelemetry({ version: VERSION });
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
-  let executor: Promise<CodeExecutor> | undefined;
-
   /** The worker threads are loaded with the first program. An installation that was mended is noticed by the next one. */
-  function openExecutor(): Promise<CodeExecutor> {
-    if (options.executor !== undefined) return Promise.resolve(options.executor);
-    executor ??= loadExecutor(options).catch((error: unknown) => {
-      executor = undefined;
-      throw error;
-    });
-    return executor;
-  }
+  const ownExecutor = loadOnce(() => loadExecutor(options));
 
   /** What a model may call: deferred tools too, but not those for user interfaces. */
   async function openApi(wait: Pick<ToolsOptions, "signal" | "timeoutMs">): Promise<ProgramApi> {
@@ -121,7 +113,10 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   async function open(signal: AbortSignal | undefined): Promise<{ executor: CodeExecutor; api: ProgramApi }> {
     signal?.throwIfAborted();
     closing.signal.throwIfAborted();
-    const [opened, api] = await Promise.all([openExecutor(), openApi(signal ? { signal } : {})]);
+    const [opened, api] = await Promise.all([
+      options.executor ?? ownExecutor(),
+      openApi(signal ? { signal } : {}),
+    ]);
     closing.signal.throwIfAborted();
     return { executor: opened, api };
   }
@@ -174,7 +169,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
       new ConnectionError({ code: "CLOSED", what: "The code mode is closed", outcome: "unsent" }),
     );
     await Promise.all(running);
-    await (await executor?.catch(() => undefined))?.close?.();
+    await (await ownExecutor.current?.catch(() => undefined))?.close?.();
   }
 
   const mode = {

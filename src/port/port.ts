@@ -13,6 +13,7 @@ import type { AnyCallOptions, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { Relay } from "../protocol/relay.js";
 import type { Session } from "../protocol/session.js";
+import { loadOnce } from "../util/load-once.js";
 import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
 import type { NeedOptions, PortLists } from "./lean/port-lists.js";
@@ -23,9 +24,7 @@ import { configFor } from "./principal.js";
 import { Subscriptions } from "./resources/subscriptions.js";
 import { PortSaved } from "./saved/port-saved.js";
 import type { SharedParts } from "./shared-parts.js";
-import type { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
-import type { Variants } from "./variants.js";
 
 type PatientWait = WaitOptions & { patient?: boolean | undefined };
 
@@ -50,8 +49,6 @@ export class Port extends PortCore {
   #malformed: MalformedCounts | undefined;
   #own: OwnToolSet | undefined;
   #lists: PortLists | undefined;
-  #variants: Promise<Variants> | undefined;
-  #suspensions: Promise<PortSuspensions> | undefined;
 
   constructor(parts: SharedParts, { parent, lean = () => undefined, ...owner }: PortRelations = {}) {
     super(parts, owner);
@@ -116,28 +113,16 @@ export class Port extends PortCore {
   }
 
   /** Connections for the clients of a gateway. Loaded on first use: most programs are not gateways. */
-  variants(): Promise<Variants> {
-    this.#variants ??= import("./variants.js").then(
-      ({ Variants }) => new Variants(() => this.#connectionParts(), this.parts.settings.idleTimeoutMs),
-      (error: unknown) => {
-        this.#variants = undefined;
-        throw error;
-      },
-    );
-    return this.#variants;
-  }
+  readonly variants = loadOnce(async () => {
+    const { Variants } = await import("./variants.js");
+    return new Variants(() => this.#connectionParts(), this.parts.settings.idleTimeoutMs);
+  });
 
   /** Loaded on first use: most programs suspend no calls. */
-  suspensions(): Promise<PortSuspensions> {
-    this.#suspensions ??= import("./suspensions/port-suspensions.js").then(
-      ({ PortSuspensions }) => new PortSuspensions(this),
-      (error: unknown) => {
-        this.#suspensions = undefined;
-        throw error;
-      },
-    );
-    return this.#suspensions;
-  }
+  readonly suspensions = loadOnce(async () => {
+    const { PortSuspensions } = await import("./suspensions/port-suspensions.js");
+    return new PortSuspensions(this);
+  });
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
   need(list: ListKey, options?: NeedOptions): Promise<void> {
@@ -192,7 +177,7 @@ export class Port extends PortCore {
 
   /** Tells the servers that the roots of the clients with these capabilities have changed. @param answer asks such a client */
   async clientRootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
-    await (await this.#variants)?.rootsChanged(capabilityKey, answer);
+    await (await this.variants.current)?.rootsChanged(capabilityKey, answer);
   }
 
   async callTool(
@@ -250,7 +235,7 @@ export class Port extends PortCore {
 
   protected async dropServer(server: string): Promise<void> {
     this.#subscriptions?.drop(server);
-    await (await this.#variants)?.drop(server);
+    await (await this.variants.current)?.drop(server);
   }
 
   async #close(): Promise<void> {
@@ -258,7 +243,7 @@ export class Port extends PortCore {
     this.#lists?.close();
     // Created if need be: a call that ends after this must not keep anything.
     this.artifacts.close();
-    const variants = this.#variants?.then((each) => each.close());
+    const variants = this.variants.current?.then((each) => each.close());
     await Promise.all([this.#tasks?.close(), variants, this.pool.close(), this.saved?.stop()]);
     await this.closeClients();
   }

@@ -6,7 +6,6 @@
  * need it.
  */
 
-import type * as Sdk from "@modelcontextprotocol/client";
 import type { Client, ClientOptions, DiscoverResult } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import {
@@ -14,6 +13,7 @@ import {
   createSdkValidator,
   type SchemaValidator,
 } from "../schema/create-validator.js";
+import { loadOnce } from "../util/load-once.js";
 import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";
@@ -39,22 +39,11 @@ export interface LazyClient {
 /** The channel also creates the client when the server sends a request that only the client can answer. */
 export function createLazyClient(parts: LazyClientParts): LazyClient {
   const { channel } = parts;
-  let joining: Promise<Client> | undefined;
   let joined: Client | undefined;
-  function get(): Promise<Client> {
-    joining ??= join(parts).then(
-      (client) => {
-        joined = client;
-        return client;
-      },
-      (error: unknown) => {
-        // Try again at the next use: the failure may be temporary, such as too many open files.
-        joining = undefined;
-        throw error;
-      },
-    );
-    return joining;
-  }
+  const get = loadOnce(async () => {
+    joined = await join(parts);
+    return joined;
+  });
   // Ignore failures: only the requests of the server need the client.
   channel.sdkTransport.onneeded = () => void get().catch(() => {});
   return {
@@ -104,14 +93,5 @@ async function createClient({
   return new Client(identity.clientInfo, options);
 }
 
-let loading: Promise<typeof Sdk> | undefined;
-
 /** Loads the SDK with the first client: its import takes longer than that of all of Toolport. */
-function loadSdk(): Promise<typeof Sdk> {
-  loading ??= import("@modelcontextprotocol/client").catch((error: unknown) => {
-    // Try again at the next connection: the failure may be temporary, such as too many open files.
-    loading = undefined;
-    throw error;
-  });
-  return loading;
-}
+const loadSdk = loadOnce(() => import("@modelcontextprotocol/client"));

@@ -7,6 +7,7 @@ import type * as SkillsModule from "@modelcontextprotocol/client/ext/skills";
 import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { loadOnce } from "../util/load-once.js";
 import { timerMs } from "../util/timers.js";
 import type { Session } from "./session.js";
 
@@ -22,15 +23,7 @@ export interface SkillLimits {
   signal?: AbortSignal | undefined;
 }
 
-let loading: Promise<typeof SkillsModule> | undefined;
-
-function loadSkills(): Promise<typeof SkillsModule> {
-  loading ??= import("@modelcontextprotocol/client/ext/skills").catch((error: unknown) => {
-    loading = undefined;
-    throw error;
-  });
-  return loading;
-}
+const loadSkills = loadOnce(() => import("@modelcontextprotocol/client/ext/skills"));
 
 /** The skills that the server lists; `invalid` contains the entries that violate the specification. Empty without skills. */
 export async function listSkills(session: Session, limits: SkillLimits): Promise<SkillListing> {

@@ -1,5 +1,6 @@
 /** Seals texts so that they cannot be read, changed or moved without the key: AES-256-GCM, bound to the record's key. */
 import { StateError } from "../errors/state-error.js";
+import { loadOnce } from "../util/load-once.js";
 
 /** More arguments than this at once would overflow the stack of some engines. */
 const CHUNK = 0x8000;
@@ -117,14 +118,7 @@ const IV_BYTES = 12;
 
 /** Creates a sealer. The key ring is loaded on first use; after a failure the next call tries again. */
 export function createSealer(loadKeys: () => Promise<KeyRing>): Sealer {
-  let loading: Promise<KeyRing> | undefined;
-  const keys = (): Promise<KeyRing> => {
-    loading ??= loadKeys().catch((error: unknown) => {
-      loading = undefined;
-      throw error;
-    });
-    return loading;
-  };
+  const keys = loadOnce(loadKeys);
   return {
     encrypts: true,
     async seal(recordKey, text) {

@@ -3,6 +3,7 @@
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 import { isRecord } from "../../../util/is-record.js";
+import { loadOnce } from "../../../util/load-once.js";
 import { CONNECT_LIMIT_MS, loadDriver } from "../remote-database.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 
@@ -131,8 +132,7 @@ export function postgresAt(url: string): PostgresSource {
     keepAlive: true,
   };
   const prepared = new WeakSet<ClientBase>();
-  let pool: Promise<Pool> | undefined;
-  const openPool = async (): Promise<Pool> => {
+  const getPool = loadOnce(async (): Promise<Pool> => {
     const { Pool } = await loadPg();
     const opened = new Pool({
       ...config,
@@ -141,14 +141,7 @@ export function postgresAt(url: string): PostgresSource {
       allowExitOnIdle: true,
     });
     return opened.on("error", ignore);
-  };
-  const getPool = (): Promise<Pool> => {
-    pool ??= openPool().catch((error) => {
-      pool = undefined;
-      throw error;
-    });
-    return pool;
-  };
+  });
   return {
     place,
     load: loadPg,
@@ -169,7 +162,7 @@ export function postgresAt(url: string): PostgresSource {
       return createListener(PgClient, { config: { ...config, stream: () => socket }, socket });
     },
     async close() {
-      const opened = await pool?.catch(ignore);
+      const opened = await getPool.current?.catch(ignore);
       opened?.end().catch(ignore);
       await sockets.close();
     },

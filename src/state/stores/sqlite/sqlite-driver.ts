@@ -1,5 +1,6 @@
 /** Finds a SQLite driver: that of Node if its version is suitable, otherwise a package. Both have the interface of Node's `DatabaseSync`. */
 import { StateError } from "../../../errors/state-error.js";
+import { loadOnce } from "../../../util/load-once.js";
 
 /** The part of `DatabaseSync` that the store uses. */
 export interface SqliteDatabase {
@@ -33,16 +34,8 @@ export function isSafeWithLog(version: string): boolean {
   return minor > 52 || (minor === 52 && patch > 0) || (minor === 51 && patch >= 3);
 }
 
-let loading: Promise<SqliteDriver> | undefined;
-
 /** The first available driver; a missing driver may be available the next time. */
-export function loadSqliteDriver(): Promise<SqliteDriver> {
-  loading ??= findDriver().catch((error: unknown) => {
-    loading = undefined;
-    throw error;
-  });
-  return loading;
-}
+export const loadSqliteDriver = loadOnce(findDriver);
 
 async function findDriver(): Promise<SqliteDriver> {
   const causes: unknown[] = [];
