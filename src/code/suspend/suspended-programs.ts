@@ -14,9 +14,9 @@ import {
 } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { throwUnsent } from "../../port/suspensions/call-rounds.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
+import { throwUnsent } from "../../port/suspensions/suspension-records.js";
 import { type PortState, stateOf } from "../../port/toolport-access.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";

@@ -260,3 +260,7 @@ const corrupt = (): StateError =>
 /** Errors of the store before anything was sent. */
 export const asUnsent = (error: unknown): unknown =>
   ToolportError.isInstance(error) ? error.withOutcome("unsent") : error;
+
+export function throwUnsent(error: unknown): never {
+  throw asUnsent(error);
+}
