@@ -6,6 +6,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import { tokensOfBytes } from "../util/estimate-tokens.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
+import { pushTo } from "../util/push-to.js";
 import type { Port } from "./port.js";
 
 /**
@@ -110,11 +111,7 @@ const sum = (tools: readonly ToolCost[]): number => tools.reduce((total, { token
 
 function byServer(tools: readonly ToolCost[]): Record<string, ServerCost> {
   const groups = new Map<string, ToolCost[]>();
-  for (const tool of tools) {
-    const group = groups.get(tool.server);
-    if (group === undefined) groups.set(tool.server, [tool]);
-    else group.push(tool);
-  }
+  for (const tool of tools) pushTo(groups, tool.server, tool);
   return Object.fromEntries(
     [...groups].map(([server, group]) => [
       server,

@@ -1,6 +1,7 @@
 /** Repairs invalid values within the time budget: changes as little as possible until they match. Loaded by a dynamic import only. */
 
 import { boundedRun } from "#run-bounded";
+import { pushTo } from "../../util/push-to.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
@@ -366,9 +367,7 @@ function byLetters(names: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const name of names) {
     const letters = lettersOf(name);
-    const group = groups.get(letters);
-    if (group !== undefined) group.push(name);
-    else if (letters !== "") groups.set(letters, [name]);
+    if (letters !== "") pushTo(groups, letters, name);
   }
   return groups;
 }
