@@ -76,8 +76,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
 
   /** What a model may call: deferred tools too, but not those for user interfaces. */
   async function openApi(wait: Pick<ToolsOptions, "signal" | "timeoutMs">): Promise<ProgramApi> {
-    const selection = { ...(only && { only }), ...(except && { except }), ...(filter && { filter }) };
-    const tools = await toolport.tools({ ...selection, all: true, ...wait });
+    const tools = await toolport.tools({ only, except, filter, all: true, ...wait });
     return createProgramApi(tools.filter(isForModel));
   }
 
@@ -113,10 +112,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   async function open(signal: AbortSignal | undefined): Promise<{ executor: CodeExecutor; api: ProgramApi }> {
     signal?.throwIfAborted();
     closing.signal.throwIfAborted();
-    const [opened, api] = await Promise.all([
-      options.executor ?? ownExecutor(),
-      openApi(signal ? { signal } : {}),
-    ]);
+    const [opened, api] = await Promise.all([options.executor ?? ownExecutor(), openApi({ signal })]);
     closing.signal.throwIfAborted();
     return { executor: opened, api };
   }

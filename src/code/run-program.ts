@@ -124,7 +124,7 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
   const calls = new ProgramCalls(
     {
       limits,
-      options: { ...(context !== undefined && { context }), ...(headers && { headers }) },
+      options: { context, headers },
       artifacts,
       toolOf: api.toolOf,
       call: plan.call ?? ((name, args, options) => toolport.callTool(name, args, options)),

@@ -12,7 +12,7 @@ import {
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
+import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
@@ -45,8 +45,6 @@ export interface SuspendedProgramsParts {
   /** Runs an action in the span of the program. */
   inSpan(action: () => Promise<CodeOutcome | PausedProgram>): Promise<CodeOutcome | PausedProgram>;
 }
-
-type RunOptions = Pick<CallToolOptions, "signal" | "onProgress" | "context" | "headers">;
 
 /** A program, as long as it runs in this process. */
 interface LiveProgram {
@@ -97,7 +95,7 @@ export class SuspendedPrograms {
       this.#parts.run({
         source,
         limits,
-        options: runOptions(options),
+        options,
         api: this.#parts.api,
         call: this.#caller(program),
       }),
@@ -110,7 +108,7 @@ export class SuspendedPrograms {
     for (;;) {
       const found = await this.#records.find(token).catch(throwUnsent);
       if (found === undefined) throw unknownProgram();
-      if (found.record.executor !== versionOf(this.#parts.executor)) throw otherEngine();
+      if (found.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
       if (found.record.state === "running" && !(await this.#isAbandoned(found, options.signal))) continue;
       const held = await this.#records.hold(found).catch(throwUnsent);
       if (held !== undefined) return this.#continue(held, input, options);
@@ -167,7 +165,7 @@ export class SuspendedPrograms {
     return this.#parts.run({
       source,
       limits,
-      options: runOptions(options),
+      options,
       api: savedApi(this.#parts.api, tools),
       earlier,
       call: (name, args, callOptions, id) =>
@@ -186,11 +184,7 @@ export class SuspendedPrograms {
   ): Promise<{ suspended?: undefined; result: () => Promise<ToolResult> } | { suspended: Suspended }> {
     const { toolport } = this.#parts;
     const { signal, context, headers } = options;
-    const common = {
-      ...(signal && { signal }),
-      ...(context !== undefined && { context }),
-      ...(headers && { headers }),
-    };
+    const common = { signal, context, headers };
     try {
       const suspend = { ...suspendOptions(program, id), create: false };
       const known = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
@@ -231,7 +225,7 @@ export class SuspendedPrograms {
       const { suspended, pending, image, calls, logs, cpuMs, timeMs } = outcome.paused;
       const { source, run, key, limits, wish } = program;
       const tools = program.tools ?? (await savedTools(this.#parts.api));
-      const base = { format: 1, state: "waiting", executor: versionOf(this.#parts.executor) } as const;
+      const base = { format: 1, state: "waiting", executor: this.#parts.executor.version ?? "" } as const;
       return this.#save(
         {
           ...base,
@@ -318,15 +312,6 @@ const suspendOptions = ({ run, wish }: LiveProgram, id: number): SuspendOptions 
   requireDurable: wish.requireDurable,
   ...(wish.reasons !== undefined && { reasons: wish.reasons }),
 });
-
-const runOptions = ({ signal, onProgress, context, headers }: RunOptions): RunOptions => ({
-  ...(signal && { signal }),
-  ...(onProgress && { onProgress }),
-  ...(context !== undefined && { context }),
-  ...(headers && { headers }),
-});
-
-const versionOf = ({ version = "" }: CodeExecutor): string => version;
 
 /** True if the call will not wait any more: the program gets the error. Other errors leave it waiting, and the caller gets them. */
 const isOver = (error: unknown): boolean =>
