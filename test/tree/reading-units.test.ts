@@ -23,7 +23,6 @@ const LONG: Readonly<Record<string, string>> = {
   "create-toolport.ts toToolport": FACTORY,
   "demo/vault-server.ts startAuthorizationServer": FACTORY,
   "demo/run-demo.ts runSteps": STEPS,
-  "execution/fallback.ts fallbackStep": FACTORY,
   "port/shared-parts.ts createSharedParts": FACTORY,
   "protocol/change-watch.ts createChangeWatch": FACTORY,
   "protocol/server-requests/url-elicitations.ts createUrlElicitations": FACTORY,

@@ -90,7 +90,9 @@ export class ArtifactStore {
     if (!this.#entries.delete(entry)) return;
     this.#bytes -= entry.bytes;
     entry.owner.forget(entry.id);
-    if (this.#entries.size === 0) this.#stop();
+    if (this.#entries.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   removeExpired(): void {
@@ -111,11 +113,6 @@ export class ArtifactStore {
       this.#watch();
     };
     this.#timer = unrefTimer(setTimeout(fire, timerMs(Math.ceil(oldest.expiresAt - performance.now()))));
-  }
-
-  #stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
   }
 }
 

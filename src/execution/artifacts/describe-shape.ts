@@ -22,12 +22,7 @@ export function describeShape({ json, count }: Outline, maxLength = MAX_LENGTH):
   return Array.isArray(json.value) ? `list of ${json.value.length}` : "object";
 }
 
-interface ShapeLimits {
-  readonly levels: number;
-  readonly names: number;
-}
-
-function shapeOf(value: unknown, { levels, names }: ShapeLimits): string {
+function shapeOf(value: unknown, { levels, names }: { levels: number; names: number }): string {
   if (value === null) return "null";
   if (typeof value === "string") return value.length > 1_000 ? `text of ${value.length} characters` : "text";
   if (typeof value !== "object") return typeof value;
