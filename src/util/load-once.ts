@@ -1,6 +1,6 @@
 /** Loads what many callers share. */
 
-interface Loader<Loaded> {
+export interface Loader<Loaded> {
   (): Promise<Loaded>;
   /** Undefined before the first load, and after one that failed. */
   current?: Promise<Loaded> | undefined;
