@@ -290,7 +290,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     on: (event, listener) => parts.emitter.on(event, listener),
     async client(server, wait = {}) {
       await port.opened();
-      return port.client(server, wait);
+      return (await pool.require(server).acquire(wait)).client();
     },
     close() {
       closing ??= root.close(port);

@@ -6,7 +6,6 @@ import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/re
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel, isUiResource } from "../model/tool-ui.js";
 import type { ListName } from "../protocol/change-watch.js";
-import type { Session } from "../protocol/session.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import {
   buildSnapshot,
@@ -21,7 +20,6 @@ import type { CatalogExport } from "./exported-catalog.js";
 import { FullLists } from "./full-lists.js";
 import { describeKept, exportServer, type Kept, restoreServer } from "./kept-lists.js";
 import { type TextFinding, textFindings } from "./list-findings.js";
-import type { ListOptions } from "./list-pages.js";
 import { PromptNames } from "./names/assign-names.js";
 import { comparePinsAgain, type Examined, examineLists } from "./safety/examine-lists.js";
 import type { SearchIndex, SearchMatch } from "./search/search-index.js";
@@ -50,19 +48,10 @@ export class Catalog {
     this.#options = options;
   }
 
-  /** Reads the lists of a server, and reads them again when they change, as long as the session lives. */
-  load(session: Session, signal: AbortSignal): Promise<void> {
-    return this.#whole().load(session, signal);
-  }
-
-  /** Reads all lists of a server again. */
-  read(session: Session, options: Partial<ListOptions> = {}): Promise<void> {
-    return this.#whole().read(session, options);
-  }
-
-  /** Reads the lists of a ready session again if they are stale. Concurrent callers share one read. */
-  refreshStale(session: Session, config: ServerConfig, wait: Partial<ListOptions>): Promise<void> {
-    return this.#whole().refreshStale(session, config, wait);
+  /** Reads the lists of servers as a whole. */
+  get whole(): FullLists {
+    this.#full ??= new FullLists(this.host());
+    return this.#full;
   }
 
   /** Restores exported or saved lists. */
@@ -105,11 +94,6 @@ export class Catalog {
   knows(server: string, list: ListKey = "tools"): boolean {
     const kept = this.#kept.get(server);
     return kept !== undefined && (kept.parts === undefined || kept.parts[list] !== undefined);
-  }
-
-  /** True if the lists of a server were saved by an earlier process. */
-  isFromStore(server: string): boolean {
-    return this.#kept.get(server)?.origin === "store";
   }
 
   /** What is known about a server. */
@@ -165,12 +149,12 @@ export class Catalog {
   }
 
   entry(name: string): CatalogEntry | undefined {
-    return this.#indexed().byName.get(name);
+    return this.snapshot().index().byName.get(name);
   }
 
   /** A tool of a server by its name on that server. */
   find(server: string, sourceName: string): CatalogEntry | undefined {
-    return this.#indexed().bySource.get(server)?.get(sourceName);
+    return this.snapshot().index().bySource.get(server)?.get(sourceName);
   }
 
   tools = (): readonly ToolInfo[] => this.snapshot().tools;
@@ -189,7 +173,7 @@ export class Catalog {
 
   /** The entries of a list as the servers sent them, in the order of the servers. The same array until something changes. */
   items(list: ListKey): readonly ListedItem[] {
-    if (list === "tools") return listedTools(this.#indexed());
+    if (list === "tools") return listedTools(this.snapshot().index());
     this.#items ??= new Map();
     let items = this.#items.get(list);
     if (items === undefined) {
@@ -217,11 +201,6 @@ export class Catalog {
     const key = list === "prompts" ? "name" : "uri";
     const item = refusedItems?.size ? lists?.[list].find((listed) => listed[key] === id) : undefined;
     return item && refusedItems?.get(item);
-  }
-
-  /** Why the list of a server's tools is incomplete. */
-  cutOf(server: string): string | undefined {
-    return this.#kept.get(server)?.lists.tools.cut;
   }
 
   /** Invisible characters: removed from titles and descriptions, only reported elsewhere. */
@@ -259,11 +238,6 @@ export class Catalog {
     return this.#snapshot;
   }
 
-  #whole(): FullLists {
-    this.#full ??= new FullLists(this.host());
-    return this.#full;
-  }
-
   /** What reading lists needs. */
   host() {
     return {
@@ -273,10 +247,6 @@ export class Catalog {
         isSilent ? void this.#kept.set(server, kept) : this.#keep(server, kept),
       examine: (server: string, lists: ServerLists) => this.#examine(server, lists),
     };
-  }
-
-  #indexed(): CatalogIndex {
-    return this.snapshot().index();
   }
 
   #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {

@@ -1,6 +1,5 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 
-import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import { type Catalog, toDiscoveryError } from "../catalog/catalog.js";
 import type { ListKey } from "../catalog/server-lists.js";
@@ -54,10 +53,8 @@ export class Port extends PortCore {
     super(parts, owner);
     const { settings } = parts;
     this.#lean = lean;
-    this.catalog = createPortCatalog(this, {
-      ownNames: () => this.own.names,
-      snapshots: this.isLean ? this.lean.snapshots : undefined,
-    });
+    const snapshots = this.isLean ? this.lean.snapshots : undefined;
+    this.catalog = createPortCatalog(this, () => this.own.names, snapshots);
     this.pool = new ConnectionPool(this.#connectionParts(), (config) => configFor(config, this.principal));
     // Reports what is wrong with their options, and counts the failures of servers before the first call.
     if (!this.isLean) void [this.pipeline, this.own];
@@ -154,7 +151,7 @@ export class Port extends PortCore {
   /** Reads the lists of a server again. */
   reread(connection: ServerConnection, wait: WaitOptions = {}): Promise<void> {
     const read = (session: Session) =>
-      this.isLean ? this.lean.reread(this, session, wait) : this.catalog.read(session, wait);
+      this.isLean ? this.lean.reread(this, session, wait) : this.catalog.whole.read(session, wait);
     const reading = this.read(connection, read, wait);
     return reading.catch((error: unknown) => {
       throw toDiscoveryError(error, connection.name);
@@ -218,10 +215,6 @@ export class Port extends PortCore {
     return { ...result, attempts: attempts.length, durationMs: performance.now() - startedAt };
   }
 
-  async client(server: string, wait: WaitOptions): Promise<Client> {
-    return (await this.pool.require(server).acquire(wait)).client();
-  }
-
   close(): Promise<void> {
     this.#stopUpkeep();
     this.closing ??= this.#close();
@@ -259,7 +252,7 @@ export class Port extends PortCore {
       shareEra: this.isLean ? (era) => this.lean.shareEra(era) : undefined,
       discover: async (session, signal) => {
         if (this.isLean) return this.lists.connected(session);
-        await this.catalog.load(session, signal).catch((error: unknown) => {
+        await this.catalog.whole.load(session, signal).catch((error: unknown) => {
           throw toDiscoveryError(error, session.server);
         });
       },
