@@ -10,14 +10,7 @@ import { loadOnce } from "../util/load-once.js";
 import { suggest } from "../util/suggest.js";
 import { VERSION } from "../util/version.js";
 import type { CodeExecutor } from "./code-executor.js";
-import type {
-  CodeLimits,
-  CodeMode,
-  CodeModeOptions,
-  CodeOutcome,
-  CodeSuspended,
-  ExecuteOptions,
-} from "./code-mode.js";
+import type { CodeLimits, CodeMode, CodeModeOptions, CodeOutcome, ExecuteOptions } from "./code-mode.js";
 import { createToolSource, EXECUTE_NAME } from "./model-tools.js";
 import { createProgramApi, type ProgramApi } from "./program-api.js";
 import {
@@ -135,10 +128,6 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     return (await suspendedPrograms(await open(given.signal))).resume(token, answer, given);
   }
 
-  async function suspended(): Promise<CodeSuspended[]> {
-    return (await suspendedPrograms(await open(undefined))).list();
-  }
-
   /** Loaded with the first program that may wait for a person. */
   async function suspendedPrograms(opened: { executor: CodeExecutor; api: ProgramApi }) {
     const { SuspendedPrograms } = await import("./suspend/suspended-programs.js");
@@ -173,7 +162,12 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
       track(execute(source, given)) as Promise<CodeOutcome<Value>>,
     resume: <Value>(token: string, answer?: ResumeInput, given?: ResumeOptions) =>
       track(resume(token, answer, given)) as Promise<CodeOutcome<Value>>,
-    suspended: () => track(suspended()),
+    suspended: () =>
+      track(
+        open(undefined)
+          .then(suspendedPrograms)
+          .then((programs) => programs.list()),
+      ),
     close,
     [Symbol.asyncDispose]: close,
   } as unknown as CodeMode;

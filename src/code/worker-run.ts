@@ -1,7 +1,8 @@
 /** A program that runs in a worker thread: passes messages, and ends the program at its limits. */
-import { atDeadline } from "./at-deadline.js";
+
 import type { CodeProgram, ProgramAnswer, ProgramEnd, ProgramHost } from "./code-executor.js";
 import { cpuLimit, crashed, type EndError, memoryLimit, stopped, tooLarge } from "./program-ends.js";
+import { atDeadline } from "./when-quiet.js";
 import type { FromWorker } from "./worker/worker-messages.js";
 import type { WorkerThread } from "./worker-thread.js";
 

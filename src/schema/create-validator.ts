@@ -118,17 +118,9 @@ function ownCheck(validator: SchemaValidatorFactory): PreparableCheck {
 type Acceptance = (value: unknown) => boolean;
 
 /** Keywords that do not constrain values. */
-const ANNOTATIONS: ReadonlySet<string> = new Set([
-  "$schema",
-  "$comment",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-]);
+const ANNOTATIONS: ReadonlySet<string> = new Set(
+  "$schema $comment title description default examples deprecated readOnly writeOnly".split(" "),
+);
 
 const MAX_DEPTH = 4;
 

@@ -15,25 +15,17 @@ interface ErrorContext {
 }
 
 /** Keywords whose error only says that a subschema failed; that error follows in the list. */
-const PARENTS = new Set([
-  "$ref",
-  "allOf",
-  "if",
-  "properties",
-  "patternProperties",
-  "additionalProperties",
-  "unevaluatedProperties",
-  "dependentSchemas",
-  "items",
-  "prefixItems",
-  "additionalItems",
-  "unevaluatedItems",
-]);
+const PARENTS = new Set(
+  (
+    "$ref allOf if properties patternProperties additionalProperties unevaluatedProperties dependentSchemas items " +
+    "prefixItems additionalItems unevaluatedItems"
+  ).split(" "),
+);
 
 /** Keywords whose subschemas apply to a property, and to an item. */
-const PROPERTIES = new Set([
-  ...["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"],
-]);
+const PROPERTIES = new Set(
+  "properties patternProperties additionalProperties unevaluatedProperties".split(" "),
+);
 const ITEMS = new Set(["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"]);
 
 /** All issues in the order of the errors, without duplicates. */

@@ -4,6 +4,9 @@
  * Every call of such a program has a key, so that its result is saved. A program that is continued twice, because a process died in
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
+
+import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import { CatalogError } from "../../errors/catalog-error.js";
 import { SuspensionError } from "../../errors/suspension-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import {
@@ -14,6 +17,7 @@ import {
 } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
 import { throwUnsent } from "../../port/suspensions/suspension-records.js";
@@ -32,7 +36,6 @@ import {
   toSuspendedProgram,
 } from "./program-record.js";
 import { createProgramToken, ProgramRecords } from "./program-records.js";
-import { changedTool, definitionHash, savedApi, savedTools } from "./saved-tools.js";
 
 /** The parts of a code mode that suspended programs need. */
 export interface SuspendedProgramsParts {
@@ -344,5 +347,46 @@ const reusedKey = (): SuspensionError =>
     code: "KEY_REUSED",
     what: "The key was already used for another program",
     next: "Use one key for one program only",
+    outcome: "unsent",
+  });
+
+/** Public names and definitions of all tools of a program. */
+async function savedTools({ servers }: ProgramApi): Promise<ProgramRecord["tools"]> {
+  const entries = servers.map(async ({ member, tools }) => {
+    const own = tools.map(async (each): Promise<[string, SavedTool]> => {
+      const { name } = each.tool;
+      return [each.member, { name, hash: await definitionHash(each.tool) }];
+    });
+    return [member, Object.fromEntries(await Promise.all(own))] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** What the model knew of the tool when it wrote the program. */
+const definitionHash = ({ name, server, sourceName, description, inputSchema, outputSchema }: ToolInfo) =>
+  sha256(canonicalJson({ name, server, sourceName, description, inputSchema, outputSchema }));
+
+/** The names that the program knows, whatever the catalog has now. A tool that is gone is undefined. */
+function savedApi(api: ProgramApi, saved: ProgramRecord["tools"]): ProgramApi {
+  const nameOf = (server: string, tool: string): string | undefined =>
+    Object.hasOwn(saved, server) && Object.hasOwn(saved[server]!, tool)
+      ? saved[server]![tool]!.name
+      : undefined;
+  return {
+    ...api,
+    members: Object.fromEntries(Object.entries(saved).map(([server, tools]) => [server, Object.keys(tools)])),
+    toolOf: (server, tool) => {
+      const name = nameOf(server, tool);
+      return name === undefined ? undefined : api.toolNamed(name);
+    },
+  };
+}
+
+const changedTool = (tool: string): CatalogError =>
+  new CatalogError({
+    tool,
+    code: "TOOL_CHANGED",
+    what: "The definition of the tool has changed since the program was suspended",
+    next: "Review the new definition and run the program again",
     outcome: "unsent",
   });

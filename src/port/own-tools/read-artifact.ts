@@ -1,7 +1,6 @@
 /** Answers calls of `read_artifact`: finds the text, selects its parts, and says which part of the whole they are. */
 import type { Artifacts, KeptArtifact } from "../../execution/artifacts/artifact-store.js";
-import { describeCut } from "../../execution/artifacts/cut-note.js";
-import { describeShape } from "../../execution/artifacts/describe-shape.js";
+import { describeCut, describeShape } from "../../execution/artifacts/cut-note.js";
 import { fitOutline, nameOfParts, placeOf, shownRange } from "../../execution/artifacts/fit-text.js";
 import { endOfText, ValueFinder } from "../../execution/artifacts/json-spans.js";
 import { type Outline, outlineText } from "../../execution/artifacts/outline-text.js";
