@@ -237,7 +237,12 @@ export class Port extends PortCore {
     // Created if need be: a call that ends after this must not keep anything.
     this.artifacts.close();
     const variants = this.variants.current?.then((each) => each.close());
-    await Promise.all([this.#tasks?.close(), variants, this.pool.close(), this.saved?.stop()]);
+    await Promise.all([
+      this.#tasks?.close(),
+      variants,
+      this.pool.close(),
+      this.saved?.state.then((state) => state?.stop()),
+    ]);
     await this.closeClients();
   }
 
