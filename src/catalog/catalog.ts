@@ -317,11 +317,10 @@ const toolItems = new WeakMap<CatalogIndex, readonly ListedItem[]>();
 function listedTools(index: CatalogIndex): readonly ListedItem[] {
   let items = toolItems.get(index);
   if (items === undefined) {
-    items = [...index.byName.values()].map((entry) => ({
-      server: entry.info.server,
-      name: entry.info.name,
-      item: itemOf(entry),
-    }));
+    items = [...index.byName.values()].map((entry) => {
+      const { server, name } = entry.info;
+      return { server, name, item: itemOf(entry) };
+    });
     toolItems.set(index, items);
   }
   return items;

@@ -222,11 +222,8 @@ class Attempt {
     const input = suspension && inputPauseOf(raw);
     if (input !== undefined) {
       const { server, sourceName } = tool;
-      return suspendCall(
-        suspension!,
-        { reason: "input", input, server, sourceName, args: call.args },
-        server,
-      );
+      const pause = { reason: "input", input, server, sourceName, args: call.args } as const;
+      return suspendCall(suspension!, pause, server);
     }
     let result = toToolResult(raw, tool.server);
     if (options.task) result = withoutReceipt(call, result, raw);

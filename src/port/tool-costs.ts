@@ -90,13 +90,8 @@ export async function toolCosts(
   const hidden = port.own.deferred();
   const tools = listed.map((tool, index): ToolCost => {
     const { name, server } = tool;
-    return {
-      name,
-      server,
-      tokens: tokens[index]!,
-      bytes: definitionBytes(tool),
-      deferred: hidden.has(tool),
-    };
+    const bytes = definitionBytes(tool);
+    return { name, server, tokens: tokens[index]!, bytes, deferred: hidden.has(tool) };
   });
   return {
     tokens: sum(tools),
@@ -113,14 +108,10 @@ function byServer(tools: readonly ToolCost[]): Record<string, ServerCost> {
   const groups = new Map<string, ToolCost[]>();
   for (const tool of tools) pushTo(groups, tool.server, tool);
   return Object.fromEntries(
-    [...groups].map(([server, group]) => [
-      server,
-      {
-        tools: group.length,
-        tokens: sum(group),
-        shown: sum(group.filter(({ deferred }) => !deferred)),
-      },
-    ]),
+    [...groups].map(([server, group]) => {
+      const shown = sum(group.filter(({ deferred }) => !deferred));
+      return [server, { tools: group.length, tokens: sum(group), shown }];
+    }),
   );
 }
 

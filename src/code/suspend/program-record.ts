@@ -76,13 +76,7 @@ export const isProgramRecord = (value: unknown): value is ProgramRecord =>
 
 /** What the caller gets. */
 export const toSuspendedProgram = (record: ProgramRecord): CodeSuspended => {
-  const { waitsFor, token, expiresAt, logs, calls, cpuMs } = record;
-  return {
-    ...waitsFor,
-    token,
-    logs,
-    calls,
-    cpuMs,
-    expiresAt: new Date(expiresAt).toISOString(),
-  } as CodeSuspended;
+  const { waitsFor, token, logs, calls, cpuMs } = record;
+  const expiresAt = new Date(record.expiresAt).toISOString();
+  return { ...waitsFor, token, logs, calls, cpuMs, expiresAt } as CodeSuspended;
 };

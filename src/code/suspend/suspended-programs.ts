@@ -87,22 +87,9 @@ export class SuspendedPrograms {
       if (!wish.create) throw unknownProgram();
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
-    const program: LiveProgram = {
-      source,
-      limits,
-      wish,
-      key,
-      run: key ?? globalThis.crypto.randomUUID(),
-    };
-    const outcome = await this.#parts.inSpan(() =>
-      this.#parts.run({
-        source,
-        limits,
-        options,
-        api: this.#parts.api,
-        call: this.#caller(program),
-      }),
-    );
+    const program = { source, limits, wish, key, run: key ?? globalThis.crypto.randomUUID() };
+    const { api, inSpan, run } = this.#parts;
+    const outcome = await inSpan(() => run({ source, limits, options, api, call: this.#caller(program) }));
     return this.#finish(program, outcome);
   }
 
