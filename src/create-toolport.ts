@@ -21,13 +21,7 @@ import { createSharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/port-tasks.js";
-import {
-  ACCESS_KEY,
-  giveArtifacts,
-  giveOwnTools,
-  giveState,
-  type PortState,
-} from "./port/toolport-access.js";
+import { ACCESS_KEY, giveAccess } from "./port/toolport-access.js";
 import type { Toolport } from "./toolport.js";
 
 /**
@@ -45,25 +39,21 @@ import type { Toolport } from "./toolport.js";
  */
 export function createToolport(options: ToolportOptions = {}): Toolport {
   const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), (port, all) =>
-    giveState(
-      giveOwnTools(
-        giveArtifacts(toToolport(port, all), () => port.artifacts),
-        () => port.own.shown({ servers: undefined, all: false, isWanted: () => true }),
-      ),
-      stateOfPort(port),
-    ),
+    giveAccess(toToolport(port, all), {
+      artifacts: () => port.artifacts,
+      ownTools: () => port.own.shown({ servers: undefined, all: false, isWanted: () => true }),
+      // What code mode saves is kept where suspended calls are.
+      state: {
+        store: port.parts.settings.store,
+        principal: port.principal?.name,
+        forgetCalls: async (keys) => (await port.suspensions()).forget(keys),
+      },
+    }),
   );
   const toolport = root.plain();
   Object.defineProperty(toolport, ACCESS_KEY, { value: root.access.bind(root) });
   return toolport;
 }
-
-/** What code mode saves is kept where suspended calls are. */
-const stateOfPort = (port: Port): PortState => ({
-  store: port.parts.settings.store,
-  principal: port.principal?.name,
-  forgetCalls: async (keys) => (await port.suspensions()).forget(keys),
-});
 
 /** The public methods of one port. */
 function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
@@ -88,7 +78,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     port.register(config);
     return {
       connection: pool.require(name),
-      saving: port.saved?.keepServer(name, entry) ?? Promise.resolve(),
+      saving: Promise.resolve(port.saved?.state.then((state) => state?.keepServer(name, entry))),
     };
   }
 
@@ -290,7 +280,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     on: (event, listener) => parts.emitter.on(event, listener),
     async client(server, wait = {}) {
       await port.opened();
-      return port.client(server, wait);
+      return (await pool.require(server).acquire(wait)).client();
     },
     close() {
       closing ??= root.close(port);

@@ -12,6 +12,7 @@ import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js"
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
+import { isRecord } from "../util/is-record.js";
 import { sha256 } from "../util/sha256.js";
 import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
@@ -286,8 +287,7 @@ function readArguments({ name, args }: RequestedCall, tool: ToolInfo | undefined
       problem = `are not valid JSON: ${(error as Error).message}`;
     }
   }
-  if (typeof given === "object" && given !== null && !Array.isArray(given))
-    return given as Record<string, unknown>;
+  if (isRecord(given)) return given;
   throw new ToolCallError({
     code: "INVALID_ARGUMENTS",
     server: tool?.server,

@@ -3,6 +3,7 @@ import { toAsciiName } from "../catalog/safety/look-alikes.js";
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { pushTo } from "../util/push-to.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Some tools of one server. */
@@ -167,10 +168,4 @@ function cutAtWord(text: string, maxLength: number): string {
   const space = cut.lastIndexOf(" ");
   // Without a space, do not split a surrogate pair.
   return `${(space > maxLength / 2 ? cut.slice(0, space) : cut.replace(/[\ud800-\udbff]$/, "")).trimEnd()}…`;
-}
-
-function pushTo<Value>(map: Map<string, Value[]>, key: string, value: Value): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [value]);
-  else list.push(value);
 }

@@ -3,6 +3,7 @@
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
 import { BoundedMap } from "../util/bounded-map.js";
+import { loadOnce } from "../util/load-once.js";
 import { authUnavailable, isClientError, tokenRefused } from "./auth-errors.js";
 import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";
@@ -33,7 +34,7 @@ export class AccessTokens {
   readonly #refused = new BoundedMap<string, number>(MAX_REFUSED);
   /** Tokens that were issued but never accepted by the server. If one of these is rejected, a renewed one would be too. */
   readonly #untried = new Set<string>();
-  #dpop: Promise<DpopSession> | undefined;
+  readonly #openDpop = loadOnce(() => openDpopSession(this.#context.store, proofKeyKey(this.#context)));
   #lastRefused: string | undefined;
   #notBefore = 0;
 
@@ -160,19 +161,12 @@ export class AccessTokens {
   }
 
   dpop(): Promise<DpopSession> | undefined {
-    if (this.#context.options.dpop !== true) return undefined;
-    this.#dpop ??= openDpopSession(this.#context.store, proofKeyKey(this.#context)).catch(
-      (error: unknown) => {
-        this.#dpop = undefined;
-        throw error;
-      },
-    );
-    return this.#dpop;
+    return this.#context.options.dpop === true ? this.#openDpop() : undefined;
   }
 
   clear(): void {
     this.cache.clear();
-    this.#dpop = undefined;
+    this.#openDpop.current = undefined;
     this.#lastRefused = undefined;
     this.#refused.clear();
     this.#untried.clear();

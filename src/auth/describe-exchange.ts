@@ -1,6 +1,6 @@
 /** Describes a request to an authorization server for people who debug a login. Secrets are redacted. */
 import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, toRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 
@@ -64,8 +64,7 @@ const toText = (body: string | Uint8Array | undefined): string =>
 function readFields(text: string, type = ""): Fields | undefined {
   if (text === "") return undefined;
   if (type.includes("x-www-form-urlencoded")) return Object.fromEntries(new URLSearchParams(text));
-  const value = parseJson(text);
-  return isRecord(value) ? value : undefined;
+  return toRecord(parseJson(text));
 }
 
 /** The parameters of a challenge. Text that has none is one word, the scheme. */

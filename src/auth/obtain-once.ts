@@ -1,6 +1,7 @@
 /** Single flight: one caller obtains something, all concurrent callers get its result, within a process or across processes. */
 import type { Lease, Store } from "../state/store.js";
 import { sleep } from "../util/sleep.js";
+import { unrefTimer } from "../util/timers.js";
 
 export interface ObtainParts<T> {
   readonly store: Store;
@@ -47,8 +48,7 @@ export async function obtainOnce<T>(parts: ObtainParts<T>): Promise<T | undefine
 }
 
 async function obtainUnderLease<T>({ find, obtain }: ObtainParts<T>, lease: Lease): Promise<T | undefined> {
-  const timer = setInterval(() => void lease.renew().catch(() => {}), LEASE_MS / 3);
-  if (typeof timer === "object") timer.unref?.();
+  const timer = unrefTimer(setInterval(() => void lease.renew().catch(() => {}), LEASE_MS / 3));
   try {
     // Another process may have obtained it before we got the lease.
     return (await find()) ?? (await obtain(lease));

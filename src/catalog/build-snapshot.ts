@@ -97,13 +97,7 @@ export function buildSnapshot(sources: readonly CatalogSource[], options: BuildO
     }
     counts.set(server.name, candidates.length - before);
   }
-  const assigned = assignNames(candidates, {
-    prefix: naming.prefix,
-    additionalToolNamePrefix: naming.additionalToolNamePrefix,
-    toolNameMapper: naming.toolNameMapper,
-    reserved: naming.reserved,
-    previous: previous?.given,
-  });
+  const assigned = assignNames(candidates, { ...naming, previous: previous?.given });
   const { names, issues: nameIssues } = assigned;
   const tools = candidates.map(({ server, tool }, position) => toInfo(names[position]!, server.name, tool));
   let index: CatalogIndex | undefined;

@@ -188,12 +188,12 @@ export class Catalog {
   }
 
   entry(name: string): CatalogEntry | undefined {
-    return this.#indexed().byName.get(name);
+    return this.snapshot().index().byName.get(name);
   }
 
   /** A tool of a server by its name on that server. */
   find(server: string, sourceName: string): CatalogEntry | undefined {
-    return this.#indexed().bySource.get(server)?.get(sourceName);
+    return this.snapshot().index().bySource.get(server)?.get(sourceName);
   }
 
   tools = (): readonly ToolInfo[] => this.snapshot().tools;
@@ -212,7 +212,7 @@ export class Catalog {
 
   /** The entries of a list as the servers sent them, in the order of the servers. The same array until something changes. */
   items(list: ListKey): readonly ListedItem[] {
-    if (list === "tools") return listedTools(this.#indexed());
+    if (list === "tools") return listedTools(this.snapshot().index());
     this.#items ??= new Map();
     let items = this.#items.get(list);
     if (items === undefined) {
@@ -240,11 +240,6 @@ export class Catalog {
     const key = list === "prompts" ? "name" : "uri";
     const item = refusedItems?.size ? lists?.[list].find((listed) => listed[key] === id) : undefined;
     return item && refusedItems?.get(item);
-  }
-
-  /** Why the list of a server's tools is incomplete. */
-  cutOf(server: string): string | undefined {
-    return this.#kept.get(server)?.lists.tools.cut;
   }
 
   /** Invisible characters: removed from titles and descriptions, only reported elsewhere. */
@@ -280,10 +275,6 @@ export class Catalog {
         : undefined;
     this.#snapshot = shared ?? build(previous);
     return this.#snapshot;
-  }
-
-  #indexed(): CatalogIndex {
-    return this.snapshot().index();
   }
 
   #all<Info>(key: "resources" | "resourceTemplates" | "prompts"): Info[] {
@@ -364,11 +355,10 @@ const toolItems = new WeakMap<CatalogIndex, readonly ListedItem[]>();
 function listedTools(index: CatalogIndex): readonly ListedItem[] {
   let items = toolItems.get(index);
   if (items === undefined) {
-    items = [...index.byName.values()].map((entry) => ({
-      server: entry.info.server,
-      name: entry.info.name,
-      item: itemOf(entry),
-    }));
+    items = [...index.byName.values()].map((entry) => {
+      const { server, name } = entry.info;
+      return { server, name, item: itemOf(entry) };
+    });
     toolItems.set(index, items);
   }
   return items;

@@ -1,5 +1,6 @@
 /** Reads changed lists again: one read at a time, with growing pauses while changes continue. */
 import type { ListName } from "../protocol/change-watch.js";
+import { unrefTimer } from "../util/timers.js";
 
 /** Changes within this time are read together. */
 const GATHER_MS = 50;
@@ -84,9 +85,7 @@ export class ListRefresher {
     this.#awaitsCheck = isCheck;
     const [changeMs, checkMs] = [this.#changes.restMs(), this.#checks.restMs()];
     const pauseMs = isCheck ? Math.max(changeMs, checkMs) : changeMs;
-    this.#timer = setTimeout(() => void this.#run(), Math.max(GATHER_MS, pauseMs));
-    // Timers are objects with unref() on Node, and numbers on Workers and in browsers.
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    this.#timer = unrefTimer(setTimeout(() => void this.#run(), Math.max(GATHER_MS, pauseMs)));
   }
 
   async #run(): Promise<void> {

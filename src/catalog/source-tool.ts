@@ -2,6 +2,7 @@
 import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { toolProblem } from "../schema/check-schema.js";
+import { isRecord, toRecord } from "../util/is-record.js";
 import { isNestedDeeper } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
@@ -28,15 +29,9 @@ const MAX_LEVELS = 500;
 /** Checked separately, with stricter limits. */
 const SCHEMAS: ReadonlySet<string> = new Set(["inputSchema", "outputSchema"]);
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
-const objectOf = (value: unknown): Record<string, unknown> | undefined =>
-  isObject(value) ? value : undefined;
-
 /** Reads one entry of `tools/list`. `withHeaders`: also read which arguments are repeated as headers. */
 export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boolean }): ReadTool {
-  if (!isObject(raw)) return { withheld: { name: shown(raw), reason: "The entry is not an object" } };
+  if (!isRecord(raw)) return { withheld: { name: shown(raw), reason: "The entry is not an object" } };
   const { name } = raw;
   if (typeof name !== "string" || name === "") {
     return { withheld: { name: shown(name), reason: "The name is not a non-empty string" } };
@@ -50,7 +45,7 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
   const texts = sanitiseTexts({
     title: raw["title"] as string | undefined,
     description: raw["description"] as string | undefined,
-    annotations: objectOf(raw["annotations"]),
+    annotations: toRecord(raw["annotations"]),
   });
   return {
     tool: {
@@ -61,10 +56,10 @@ export function readSourceTool(raw: unknown, { withHeaders }: { withHeaders: boo
       annotations: texts.annotations,
       removedCharacters: texts.removedCharacters,
       inputSchema: raw["inputSchema"] as Record<string, unknown>,
-      outputSchema: objectOf(raw["outputSchema"]),
-      icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isObject) : undefined,
-      execution: objectOf(raw["execution"]),
-      _meta: objectOf(raw["_meta"]),
+      outputSchema: toRecord(raw["outputSchema"]),
+      icons: Array.isArray(raw["icons"]) ? raw["icons"].filter(isRecord) : undefined,
+      execution: toRecord(raw["execution"]),
+      _meta: toRecord(raw["_meta"]),
       raw,
       paramHeaders: headers,
     },

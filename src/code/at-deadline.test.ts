@@ -1,6 +1,6 @@
 /** A program over its limit that cannot be interrupted: time is simulated, and V8 has nothing else to do. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { atDeadline } from "./at-deadline.js";
+import { atDeadline } from "./when-quiet.js";
 import { ThreadState } from "./worker/thread-state.js";
 
 const LIMIT_MS = 2_000;

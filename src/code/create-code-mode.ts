@@ -6,17 +6,11 @@ import { isForModel } from "../model/tool-ui.js";
 import { artifactsOf, giveArtifacts } from "../port/toolport-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
+import { loadOnce } from "../util/load-once.js";
 import { suggest } from "../util/suggest.js";
 import { VERSION } from "../util/version.js";
 import type { CodeExecutor } from "./code-executor.js";
-import type {
-  CodeLimits,
-  CodeMode,
-  CodeModeOptions,
-  CodeOutcome,
-  CodeSuspended,
-  ExecuteOptions,
-} from "./code-mode.js";
+import type { CodeLimits, CodeMode, CodeModeOptions, CodeOutcome, ExecuteOptions } from "./code-mode.js";
 import { createToolSource, EXECUTE_NAME } from "./model-tools.js";
 import { createProgramApi, type ProgramApi } from "./program-api.js";
 import {
@@ -70,22 +64,12 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   const telemetry = createTelemetry({ version: VERSION });
   const closing = new AbortController();
   const running = new Set<Promise<unknown>>();
-  let executor: Promise<CodeExecutor> | undefined;
-
   /** The worker threads are loaded with the first program. An installation that was mended is noticed by the next one. */
-  function openExecutor(): Promise<CodeExecutor> {
-    if (options.executor !== undefined) return Promise.resolve(options.executor);
-    executor ??= loadExecutor(options).catch((error: unknown) => {
-      executor = undefined;
-      throw error;
-    });
-    return executor;
-  }
+  const ownExecutor = loadOnce(() => loadExecutor(options));
 
   /** What a model may call: deferred tools too, but not those for user interfaces. */
   async function openApi(wait: Pick<ToolsOptions, "signal" | "timeoutMs">): Promise<ProgramApi> {
-    const selection = { ...(only && { only }), ...(except && { except }), ...(filter && { filter }) };
-    const tools = await toolport.tools({ ...selection, all: true, ...wait });
+    const tools = await toolport.tools({ only, except, filter, all: true, ...wait });
     return createProgramApi(tools.filter(isForModel));
   }
 
@@ -121,7 +105,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   async function open(signal: AbortSignal | undefined): Promise<{ executor: CodeExecutor; api: ProgramApi }> {
     signal?.throwIfAborted();
     closing.signal.throwIfAborted();
-    const [opened, api] = await Promise.all([openExecutor(), openApi(signal ? { signal } : {})]);
+    const [opened, api] = await Promise.all([options.executor ?? ownExecutor(), openApi({ signal })]);
     closing.signal.throwIfAborted();
     return { executor: opened, api };
   }
@@ -142,10 +126,6 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     given: ResumeOptions = {},
   ): Promise<CodeOutcome> {
     return (await suspendedPrograms(await open(given.signal))).resume(token, answer, given);
-  }
-
-  async function suspended(): Promise<CodeSuspended[]> {
-    return (await suspendedPrograms(await open(undefined))).list();
   }
 
   /** Loaded with the first program that may wait for a person. */
@@ -174,7 +154,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
       new ConnectionError({ code: "CLOSED", what: "The code mode is closed", outcome: "unsent" }),
     );
     await Promise.all(running);
-    await (await executor?.catch(() => undefined))?.close?.();
+    await (await ownExecutor.current?.catch(() => undefined))?.close?.();
   }
 
   const mode = {
@@ -182,7 +162,12 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
       track(execute(source, given)) as Promise<CodeOutcome<Value>>,
     resume: <Value>(token: string, answer?: ResumeInput, given?: ResumeOptions) =>
       track(resume(token, answer, given)) as Promise<CodeOutcome<Value>>,
-    suspended: () => track(suspended()),
+    suspended: () =>
+      track(
+        open(undefined)
+          .then(suspendedPrograms)
+          .then((programs) => programs.list()),
+      ),
     close,
     [Symbol.asyncDispose]: close,
   } as unknown as CodeMode;

@@ -123,14 +123,13 @@ export async function describeTools(
   finder: Pick<Toolport, "searchTools">,
   { query, limit, signal }: { query: string; limit: number; signal?: AbortSignal | undefined },
 ): Promise<string> {
-  const wait = signal && { signal };
   const offered = new Map(api.servers.flatMap(({ tools }) => tools.map(({ tool }) => [tool.name, tool])));
   const named = [...query.matchAll(/(?:\btools\.)?([A-Za-z]\w*)\.([A-Za-z]\w*)/g)].flatMap(
     ([, server = "", tool = ""]) => api.toolOf(server, tool) ?? [],
   );
   // Filters apply after the search, so a limit would count tools that are left out.
-  const ranked = await finder.searchTools(query, { limit: Number.MAX_SAFE_INTEGER, ...wait });
-  const { length } = await finder.searchTools(query, { limit, ...wait });
+  const ranked = await finder.searchTools(query, { limit: Number.MAX_SAFE_INTEGER, signal });
+  const { length } = await finder.searchTools(query, { limit, signal });
   const found = ranked.flatMap(({ name }) => offered.get(name) ?? []).slice(0, Math.max(limit, length));
   const only = new Set([...named, ...found]);
   return only.size > 0 ? declareTools(api, { only }) : overview(api);
@@ -203,9 +202,8 @@ export function createToolSource(
     const { servers, only, except, filter, deferred, signal, timeoutMs } = options;
     // Nothing is deferred here, and the two tools belong to no server.
     if (deferred === true || servers !== undefined) return [];
-    const wait = { ...(signal && { signal }), ...(timeoutMs !== undefined && { timeoutMs }) };
     const isWanted = compileFilter({ only, except, filter });
-    return modelTools(await openApi(wait), parts).filter(
+    return modelTools(await openApi({ signal, timeoutMs }), parts).filter(
       (tool) => isWanted({ name: tool.server }, tool) === undefined,
     );
   }
@@ -214,8 +212,7 @@ export function createToolSource(
     query: string,
     { limit = DEFAULT_LIMIT, signal }: { limit?: number | undefined; signal?: AbortSignal | undefined } = {},
   ): Promise<string> {
-    const wait = signal ? { signal } : {};
-    return describeTools(await openApi(wait), toolport, { query, limit, ...wait });
+    return describeTools(await openApi({ signal }), toolport, { query, limit, signal });
   }
 
   async function callTool(
@@ -252,12 +249,12 @@ export function createToolSource(
 function executeOptions(options: CallToolOptions | SuspendCallOptions): ExecuteOptions {
   const { signal, onProgress, context, headers, timeoutMs, suspend } = options;
   return {
-    ...(signal && { signal }),
-    ...(onProgress && { onProgress }),
-    ...(context !== undefined && { context }),
-    ...(headers && { headers }),
-    ...(timeoutMs !== undefined && { limits: { timeMs: timeoutMs } }),
-    ...(suspend && { suspend }),
+    signal,
+    onProgress,
+    context,
+    headers,
+    limits: { timeMs: timeoutMs },
+    suspend: suspend || undefined,
   };
 }
 

@@ -1,6 +1,7 @@
 /** The names of the tools in programs, `tools.<server>.<tool>`, and the way back to the tools. */
 import type { ToolInfo } from "../model/tool-info.js";
 import { memberName, NameSet } from "../schema/typescript.js";
+import { pushTo } from "../util/push-to.js";
 
 /** A tool and its name in programs. */
 export interface ProgramTool {
@@ -51,11 +52,7 @@ const MAX_NAME = 64;
  */
 export function createProgramApi(tools: readonly ToolInfo[]): ProgramApi {
   const byServer = new Map<string, ToolInfo[]>();
-  for (const tool of tools) {
-    const known = byServer.get(tool.server);
-    if (known === undefined) byServer.set(tool.server, [tool]);
-    else known.push(tool);
-  }
+  for (const tool of tools) pushTo(byServer, tool.server, tool);
   const members = nameAll([...byServer.keys()], (server) => server);
   const servers = [...byServer].sort(inOrder(([server]) => server)).map(([server, own]): ProgramServer => {
     const names = nameAll(own, ({ sourceName }) => sourceName);

@@ -7,6 +7,8 @@ import { isSuspended, type Suspended } from "../execution/suspend/suspension.js"
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { toRecord } from "../util/is-record.js";
+import { parseJson } from "../util/json.js";
 import type { ProgramAnswer, ProgramCall } from "./code-executor.js";
 import type { CodeCall } from "./code-mode.js";
 
@@ -187,10 +189,7 @@ export class ProgramCalls {
 /** Undefined if the text is not one object. */
 function readArguments(json: string | undefined): Readonly<Record<string, unknown>> | undefined {
   if (json === undefined) return {};
-  const value: unknown = JSON.parse(json);
-  return typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
+  return toRecord(JSON.parse(json));
 }
 
 /** Code of the error for a tool that reports failure. */
@@ -208,7 +207,9 @@ function toAnswer(
   if (result.structuredContent !== undefined) return { value: JSON.stringify(result.structuredContent) };
   const text = textOf(result, tool, artifacts);
   // A tool with an output schema promises JSON, even if it sends it as text.
-  return { value: tool.outputSchema !== undefined && isJson(text) ? text : JSON.stringify(text) };
+  return {
+    value: tool.outputSchema !== undefined && parseJson(text) !== undefined ? text : JSON.stringify(text),
+  };
 }
 
 function textOf({ content }: ToolResult, tool: ToolInfo, artifacts: Artifacts | undefined): string {
@@ -222,15 +223,6 @@ function textOf({ content }: ToolResult, tool: ToolInfo, artifacts: Artifacts | 
       return id === undefined ? note : `${note} (artifact ${id})`;
     })
     .join("\n");
-}
-
-function isJson(text: string): boolean {
-  try {
-    JSON.parse(text);
-    return true;
-  } catch {
-    return false;
-  }
 }
 
 const toError = (code: string, message: string): ProgramAnswer => ({

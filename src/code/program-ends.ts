@@ -3,51 +3,38 @@ import type { ProgramAnswer, ProgramEnd } from "./code-executor.js";
 
 export type EndError = Extract<ProgramEnd, { error: unknown }>["error"];
 
-export const memoryLimit = (): EndError => ({
-  code: "MEMORY_LIMIT",
-  name: "InternalError",
-  message: "The program needs more memory than it may use",
+const ended = (code: EndError["code"], message: string, name = "Error"): EndError => ({
+  code,
+  name,
+  message,
 });
 
-export const cpuLimit = (cpuMs: number): EndError => ({
-  code: "CPU_LIMIT",
-  name: "Error",
-  message: `The program computed for more than ${cpuMs} ms`,
-});
+export const memoryLimit = (): EndError =>
+  ended("MEMORY_LIMIT", "The program needs more memory than it may use", "InternalError");
 
-export const stopped = (): EndError => ({
-  code: "STOPPED",
-  name: "Error",
-  message: "The program was stopped",
-});
+export const cpuLimit = (cpuMs: number): EndError =>
+  ended("CPU_LIMIT", `The program computed for more than ${cpuMs} ms`);
 
-export const crashed = (message: string): EndError => ({ code: "CRASHED", name: "Error", message });
+export const stopped = (): EndError => ended("STOPPED", "The program was stopped");
 
-export const overloaded = (waiting: number): EndError => ({
-  code: "OVERLOADED",
-  name: "Error",
-  message: `More than ${waiting} programs wait for their turn`,
-});
+export const crashed = (message: string): EndError => ended("CRASHED", message);
+
+export const overloaded = (waiting: number): EndError =>
+  ended("OVERLOADED", `More than ${waiting} programs wait for their turn`);
 
 /** A program that waits for its calls keeps its thread from the programs of others. */
-export const cannotLeave = (): EndError => ({
-  code: "MEMORY_LIMIT",
-  name: "Error",
-  message: "The program holds too much data to wait for its calls while other programs wait for their turn",
-});
+export const cannotLeave = (): EndError =>
+  ended(
+    "MEMORY_LIMIT",
+    "The program holds too much data to wait for its calls while other programs wait for their turn",
+  );
 
 /** Answers come faster than the program can take them. */
-export const tooManyAnswers = (): EndError => ({
-  code: "MEMORY_LIMIT",
-  name: "Error",
-  message: "The answers to calls that wait for the program have too much data together",
-});
+export const tooManyAnswers = (): EndError =>
+  ended("MEMORY_LIMIT", "The answers to calls that wait for the program have too much data together");
 
-export const stuck = (): EndError => ({
-  code: "STUCK",
-  name: "Error",
-  message: "The program waits for a promise that nothing will resolve",
-});
+export const stuck = (): EndError =>
+  ended("STUCK", "The program waits for a promise that nothing will resolve");
 
 /** For a result of a call that the program cannot hold. */
 export const tooLarge = (characters: number): ProgramAnswer => ({

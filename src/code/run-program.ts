@@ -105,12 +105,7 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
   const logs: string[] = [...(earlier?.logs ?? [])];
   const report = reporter(onProgress);
   const run = executor.start(
-    {
-      source,
-      tools: api.members,
-      limits,
-      ...(earlier && { image: earlier.image, usedCpuMs: earlier.cpuMs }),
-    },
+    { source, tools: api.members, limits, image: earlier?.image, usedCpuMs: earlier?.cpuMs },
     {
       onCall: (call) => events.push({ type: "call", call }),
       onLog: (line) => events.push({ type: "log", line }),
@@ -124,7 +119,7 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
   const calls = new ProgramCalls(
     {
       limits,
-      options: { ...(context !== undefined && { context }), ...(headers && { headers }) },
+      options: { context, headers },
       artifacts,
       toolOf: api.toolOf,
       call: plan.call ?? ((name, args, options) => toolport.callTool(name, args, options)),
@@ -203,12 +198,7 @@ export async function runProgram(plan: RunPlan): Promise<CodeOutcome | PausedPro
       return fail({ code: "MEMORY_LIMIT", name: "Error", message }, { cpuMs });
     }
     const [first] = calls.suspended;
-    const pending = calls.suspended.map(({ id, tool, args, suspended }) => ({
-      id,
-      tool,
-      args,
-      token: suspended.token,
-    }));
+    const pending = calls.suspended.map(({ suspended, ...call }) => ({ ...call, token: suspended.token }));
     const timeMs = earlierMs + performance.now() - startedAt;
     return {
       paused: { image, cpuMs, timeMs, logs, calls: calls.records, pending, suspended: first!.suspended },

@@ -77,8 +77,6 @@ interface ExecutorSettings {
 }
 
 class WorkerExecutor implements CodeExecutor {
-  readonly #wasm: CompiledWasm;
-  readonly #settings: ExecutorSettings;
   /** All that have not ended, in the order of their start. */
   readonly #programs = new Set<PooledProgram>();
   /** All threads, until they are gone. */
@@ -92,13 +90,13 @@ class WorkerExecutor implements CodeExecutor {
   #turn = 0;
   #isClosed = false;
 
-  constructor(wasm: CompiledWasm, settings: ExecutorSettings) {
-    this.#wasm = wasm;
-    this.#settings = settings;
-  }
+  constructor(
+    readonly wasm: CompiledWasm,
+    readonly settings: ExecutorSettings,
+  ) {}
 
   get version(): string {
-    return this.#settings.version;
+    return this.settings.version;
   }
 
   start(program: CodeProgram, host: ProgramHost): ProgramRun {
@@ -166,7 +164,7 @@ class WorkerExecutor implements CodeExecutor {
   }
 
   #threadFor({ limits: { memoryBytes } }: PooledProgram): WorkerThread | undefined {
-    const { capacity } = this.#settings;
+    const { capacity } = this.settings;
     const used = [...this.#programs]
       .filter(({ hasThread }) => hasThread)
       .map(({ limits }) => limits.memoryBytes);
@@ -184,7 +182,7 @@ class WorkerExecutor implements CodeExecutor {
   #makeRoom(next: PooledProgram): void {
     const { memoryBytes } = next.limits;
     const small = this.#idle.find(({ thread }) => thread.memoryBytes < memoryBytes);
-    if (small !== undefined && this.#threads.size >= this.#settings.capacity.threads)
+    if (small !== undefined && this.#threads.size >= this.settings.capacity.threads)
       return this.#drop(small.thread);
     const programs = [...this.#programs];
     // Threads whose programs have ended, and that are not free yet.
@@ -208,7 +206,7 @@ class WorkerExecutor implements CodeExecutor {
 
   /** The images may take half the memory of running programs, and those of one owner half of that. */
   #roomForImage(owner: string): number {
-    const all = this.#settings.capacity.memoryBytes / 2;
+    const all = this.settings.capacity.memoryBytes / 2;
     const bytesOf = (programs: readonly PooledProgram[]) =>
       programs.reduce((sum, { imageBytes }) => sum + imageBytes, 0);
     const programs = [...this.#programs];
@@ -233,7 +231,7 @@ class WorkerExecutor implements CodeExecutor {
   }
 
   #open(memoryBytes: number): WorkerThread {
-    const thread = new WorkerThread(this.#wasm, memoryBytes);
+    const thread = new WorkerThread(this.wasm, memoryBytes);
     this.#threads.add(thread);
     return thread;
   }
@@ -241,11 +239,10 @@ class WorkerExecutor implements CodeExecutor {
   /** The thread has no program any more. What ended the program calls `#schedule`. */
   #free(thread: WorkerThread, memoryBytes: number): void {
     thread.release();
-    const { idleTimeoutMs } = this.#settings;
+    const { idleTimeoutMs } = this.settings;
     const isWanted = idleTimeoutMs > 0 || this.#inState("queued").length > 0;
     if (this.#isClosed || !isWanted) return void this.#track(thread, thread.end());
-    const timer = setTimeout(() => this.#drop(thread), timerMs(idleTimeoutMs));
-    timer.unref();
+    const timer = setTimeout(() => this.#drop(thread), timerMs(idleTimeoutMs)).unref();
     this.#idle.push({ thread, timer, memoryBytes, isReady: false });
   }
 
@@ -259,7 +256,7 @@ class WorkerExecutor implements CodeExecutor {
 
   /** A thread was lost: starts another one, so that the next program need not wait for that. */
   #replace(memoryBytes: number): void {
-    const { idleTimeoutMs, capacity } = this.#settings;
+    const { idleTimeoutMs, capacity } = this.settings;
     const isFull = this.#idle.length > 0 || this.#threads.size >= capacity.threads;
     if (!this.#isClosed && idleTimeoutMs > 0 && !isFull) this.#free(this.#open(memoryBytes), memoryBytes);
   }
@@ -289,7 +286,7 @@ class WorkerExecutor implements CodeExecutor {
     for (;;) {
       const owners = this.#sumByOwner(({ answerBytes }) => answerBytes);
       const all = [...owners.values()].reduce((sum, bytes) => sum + bytes, 0);
-      if (all <= this.#settings.capacity.memoryBytes / 2) return;
+      if (all <= this.settings.capacity.memoryBytes / 2) return;
       const most = Math.max(...owners.values());
       const programs = [...this.#programs].filter(({ owner }) => owners.get(owner) === most);
       void programs
@@ -300,7 +297,7 @@ class WorkerExecutor implements CodeExecutor {
 
   /** Refuses the newest program of the owner that has most in the queue. */
   #refuseExcess(): void {
-    const { waiting } = this.#settings.capacity;
+    const { waiting } = this.settings.capacity;
     const isNew = (program: PooledProgram) => program.state === "queued" && !program.hasStarted;
     const queued = [...this.#programs].filter(isNew);
     if (queued.length <= waiting) return;

@@ -1,7 +1,8 @@
 /** A program that runs in a worker thread: passes messages, and ends the program at its limits. */
-import { atDeadline } from "./at-deadline.js";
+
 import type { CodeProgram, ProgramAnswer, ProgramEnd, ProgramHost } from "./code-executor.js";
 import { cpuLimit, crashed, type EndError, memoryLimit, stopped, tooLarge } from "./program-ends.js";
+import { atDeadline } from "./when-quiet.js";
 import type { FromWorker } from "./worker/worker-messages.js";
 import type { WorkerThread } from "./worker-thread.js";
 
@@ -42,7 +43,8 @@ export class WorkerRun {
   #isOver = false;
   /** Resolves when nothing of the program runs any more. */
   #gone: Promise<void> = Promise.resolve();
-  #cpuMs: number;
+  /** Processor time, as the program last reported it. */
+  cpuMs: number;
   /** Sizes of the answers that were sent to the thread, until the program has them. */
   #sent: (Pick<Answer, "taken"> & { readonly bytes: number })[] = [];
   #taken = 0;
@@ -56,7 +58,7 @@ export class WorkerRun {
     this.#thread = thread;
     this.#host = host;
     this.#plan = plan;
-    this.#cpuMs = plan.program.usedCpuMs ?? 0;
+    this.cpuMs = plan.program.usedCpuMs ?? 0;
     this.ended = new Promise((resolve) => {
       this.#settle = resolve;
     });
@@ -66,11 +68,6 @@ export class WorkerRun {
     });
     thread.send({ type: "start", program: plan.program });
     this.#watch(START_MS, () => crashed("The program could not be started in time"));
-  }
-
-  /** Processor time, as the program last reported it. */
-  get cpuMs(): number {
-    return this.#cpuMs;
   }
 
   /** Of the answers that the thread has not taken yet. */
@@ -110,7 +107,7 @@ export class WorkerRun {
 
   #receive(message: FromWorker): void {
     if (this.#isOver) return;
-    if ("cpuMs" in message) this.#cpuMs = message.cpuMs;
+    if ("cpuMs" in message) this.cpuMs = message.cpuMs;
     switch (message.type) {
       case "running":
         this.#isRunning = true;
@@ -149,8 +146,8 @@ export class WorkerRun {
   #watchProgram(): void {
     const { cpuMs } = this.#plan.program.limits;
     if (this.#isRunning && !this.#isStopping)
-      this.#watch(Math.max(0, cpuMs - this.#cpuMs), () => {
-        this.#cpuMs = Math.max(this.#cpuMs, cpuMs);
+      this.#watch(Math.max(0, cpuMs - this.cpuMs), () => {
+        this.cpuMs = Math.max(this.cpuMs, cpuMs);
         return cpuLimit(cpuMs);
       });
   }
@@ -179,7 +176,7 @@ export class WorkerRun {
     if (this.#isOver) return;
     this.#finish();
     this.#gone = this.#plan.onLost();
-    this.#settle({ error, cpuMs: this.#cpuMs });
+    this.#settle({ error, cpuMs: this.cpuMs });
   }
 
   #finish(): void {

@@ -30,7 +30,8 @@ export class WorkerThread implements RestingThread {
   readonly #state = new ThreadState();
   #listener: ThreadListener | undefined;
   #cancelUnref: () => void = () => {};
-  #isLost = false;
+  /** The thread has ended by itself. */
+  isLost = false;
   #ending: Promise<void> | undefined;
 
   constructor(wasm: CompiledWasm, memoryBytes: number) {
@@ -58,11 +59,6 @@ export class WorkerThread implements RestingThread {
     this.#worker.on("exit", () => this.#lose(undefined));
   }
 
-  /** The thread has ended by itself. */
-  get isLost(): boolean {
-    return this.#isLost;
-  }
-
   /** Gives the thread to a program, which keeps the process alive. */
   take(listener: ThreadListener): void {
     this.#listener = listener;
@@ -88,7 +84,7 @@ export class WorkerThread implements RestingThread {
   }
 
   restMark(): number | undefined {
-    return this.#isLost ? LOST : this.#state.restMark;
+    return this.isLost ? LOST : this.#state.restMark;
   }
 
   /** Ends the thread when it is quiet. */
@@ -106,8 +102,8 @@ export class WorkerThread implements RestingThread {
   }
 
   #lose(error: unknown): void {
-    if (this.#isLost) return;
-    this.#isLost = true;
+    if (this.isLost) return;
+    this.isLost = true;
     this.#listener?.onLost(error);
   }
 }

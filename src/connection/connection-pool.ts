@@ -6,6 +6,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { RememberedEra } from "../protocol/era-memory.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { didYouMean, suggest } from "../util/suggest.js";
+import { unrefTimer } from "../util/timers.js";
 import type { ConnectionParts } from "./connection-state.js";
 import { type ConnectOptions, ServerConnection } from "./server-connection.js";
 
@@ -184,9 +185,7 @@ export function startUpkeep(
 ): () => void {
   const timers: ReturnType<typeof setInterval>[] = [];
   const every = (ms: number, task: (connection: ServerConnection) => void) => {
-    const timer = setInterval(() => pool.created().forEach(task), ms);
-    if (typeof timer === "object") timer.unref?.();
-    timers.push(timer);
+    timers.push(unrefTimer(setInterval(() => pool.created().forEach(task), ms)));
   };
   if (healthCheckMs !== undefined) every(healthCheckMs, (connection) => void checkHealth(connection));
   if (idleTimeoutMs !== undefined) {

@@ -1,6 +1,5 @@
 /** Reads the JSON body of an action, limited in size, and checks its fields. */
 import type { IncomingMessage } from "node:http";
-
 import { type Fields, isRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
 

@@ -1,9 +1,10 @@
 /** Validates MCP content for the adapters, and writes notes that replace content that a provider does not support. Accepts any input, never throws, never fetches. */
+import { type Fields, isRecord } from "../util/is-record.js";
 
 /** Fields of every part. */
 interface PartOrigin {
   /** The block as the server sent it. */
-  readonly source: Readonly<Record<string, unknown>>;
+  readonly source: Fields;
   /** The server marks it for the user only (`annotations.audience: ["user"]`). */
   readonly userOnly: boolean;
 }
@@ -54,11 +55,6 @@ export type ContentPart = PartOrigin & PartBody;
  */
 export const MALFORMED_TYPE = "malformed";
 
-type Block = Readonly<Record<string, unknown>>;
-
-const isRecord = (value: unknown): value is Block =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 const textOf = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
 
 /** Limits the length of server text in a note. */
@@ -73,7 +69,7 @@ export function toContentPart(item: unknown): ContentPart {
 /** Reads all blocks of a result. */
 export const toContentParts = (items: readonly unknown[]): ContentPart[] => items.map(toContentPart);
 
-function bodyOf(block: Block): PartBody {
+function bodyOf(block: Fields): PartBody {
   const type = textOf(block["type"])?.slice(0, MAX_TYPE);
   const malformed = (problem: string): PartBody => ({ kind: "malformed", type: type ?? "content", problem });
   switch (type) {
@@ -107,7 +103,7 @@ function bodyOf(block: Block): PartBody {
   }
 }
 
-function resourceBody(resource: Block, malformed: (problem: string) => PartBody): PartBody {
+function resourceBody(resource: Fields, malformed: (problem: string) => PartBody): PartBody {
   const { uri, text, blob, mimeType } = resource;
   if (typeof uri !== "string" || uri === "") return malformed("it has no uri");
   if (typeof text === "string") return { kind: "text-resource", uri, text, mimeType: textOf(mimeType) };
@@ -121,7 +117,7 @@ function resourceBody(resource: Block, malformed: (problem: string) => PartBody)
 }
 
 /** https://modelcontextprotocol.io/specification/2025-11-25/server/resources#annotations */
-function isUserOnly(block: Block): boolean {
+function isUserOnly(block: Fields): boolean {
   const { annotations } = block;
   const resource = block["resource"];
   const given = isRecord(annotations)
@@ -135,7 +131,7 @@ function isUserOnly(block: Block): boolean {
 }
 
 /** Describes an item that is not a block, or how many more there are. */
-function describe({ value, more }: Block): string {
+function describe({ value, more }: Fields): string {
   if (typeof more === "number") return `${more} more items are not content blocks`;
   if (value === null || value === undefined) return "it is null";
   if (Array.isArray(value)) return "it is a list";

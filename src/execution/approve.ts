@@ -1,12 +1,11 @@
 /** Asks the program for approval before a call that may change something. */
 
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ServerRef } from "../model/listed-tool.js";
 import type { CallTarget } from "./call-target.js";
 import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
-import { needsSuspend, suspendCall } from "./suspend/paused-result.js";
+import { needsSuspend, refused, suspendCall } from "./suspend/paused-result.js";
 import type { CallInterceptor, ResolvedCall, ToolCall } from "./tool-call.js";
 
 /** A call that waits for approval. */
@@ -44,11 +43,6 @@ export type ApproveOption =
       readonly when?: "unsafe" | "always" | ((call: ApprovalRequest) => boolean);
     };
 
-interface ApproveParts {
-  readonly check: ArgumentCheck;
-  readonly resolve: (tool: ToolCall["tool"]) => CallTarget;
-}
-
 /** A person has approved the call with exactly these arguments. */
 const isApproved = ({ suspension }: ToolCall, args: ToolCall["args"]): boolean =>
   suspension?.approved !== undefined && canonicalJson(suspension.approved) === canonicalJson(args);
@@ -57,7 +51,10 @@ const isReadOnly = ({ target, tool }: ResolvedCall): boolean =>
   target.isTrusted && tool.annotations?.readOnlyHint === true;
 
 /** Rejects calls that are not approved. Calls with invalid arguments fail without a question. */
-export function approveStep(option: ApproveOption, { check, resolve }: ApproveParts): CallInterceptor {
+export function approveStep(
+  option: ApproveOption,
+  { check, resolve }: { check: ArgumentCheck; resolve: (tool: ToolCall["tool"]) => CallTarget },
+): CallInterceptor {
   const { ask = () => "suspend" as const, when = "unsafe" } =
     typeof option === "function" ? { ask: option } : option;
   const needsApproval = (call: ResolvedCall, request: ApprovalRequest): boolean => {
@@ -85,16 +82,7 @@ export function approveStep(option: ApproveOption, { check, resolve }: ApprovePa
       if (!suspendsFor(call.suspension, "approval")) throw needsSuspend(tool);
       return suspendCall(call.suspension, { reason: "approval", args }, tool.server);
     }
-    if (verdict !== true) {
-      throw new ToolCallError({
-        code: "REFUSED",
-        server: tool.server,
-        tool: tool.sourceName,
-        what: "The call was not approved",
-        next: "Approve it, or do without it",
-        outcome: "unsent",
-      });
-    }
+    if (verdict !== true) throw refused(tool, "The call was not approved", "Approve it, or do without it");
     // The original arguments are passed on, because a fallback server checks them against its own schema. The first server
     // reuses the outcome of this check.
     return next({ ...call, checked: { schema, args: call.args, added: call.added, sent } });

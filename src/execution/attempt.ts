@@ -50,19 +50,9 @@ export interface AttemptParts extends CallProgressParts {
   telemetry: { readonly isActive: boolean };
   /** Runs one request inside a span with the trace context for `_meta`. Called only while `telemetry` is active. */
   trace: <Result>(
-    request: TracedRequest,
+    request: { readonly call: ResolvedCall; readonly session: Session },
     run: (meta: Record<string, string> | undefined) => Promise<Result>,
   ) => Promise<Result>;
-}
-
-/** What a span contains about a request. */
-interface TracedRequest {
-  readonly call: ResolvedCall;
-  readonly session: Session;
-}
-
-/** Parts of the pipeline, in addition to those of the port. */
-interface PipelineSide {
   /** The tool as its server lists it now. */
   sourceOf: (tool: ResolvedCall["tool"]) => SourceTool | undefined;
 }
@@ -75,31 +65,29 @@ type RawResult = Record<string, unknown>;
 const HEADER_MISMATCH = -32020;
 
 /** Sends `tools/call`. */
-export function createAttempt(parts: AttemptParts & PipelineSide): ResolvedHandler {
+export function createAttempt(parts: AttemptParts): ResolvedHandler {
   const progress = new CallProgress(parts);
   return (call) => new Attempt(parts, call, progress).run();
 }
 
 /** One attempt: one request, or two if the definition of the tool turns out to be outdated, and the task that it may become. */
 class Attempt {
-  readonly #parts: AttemptParts & PipelineSide;
-  readonly #call: ResolvedCall;
   readonly #startedAt = performance.now();
   /** The connection of the target, or the one that has replaced it since. */
   readonly #connection: ServerConnection;
   readonly #timeoutMs: number;
-  readonly #callProgress: CallProgress;
   #taskProgress: TaskProgress | undefined;
   /** Aborted when the work is over, which may be long after the first answer. Only for calls that may become tasks. */
   #work: AbortController | undefined;
   /** The lists of the server were read again during this attempt. */
   #isRefreshed = false;
 
-  constructor(parts: AttemptParts & PipelineSide, call: ResolvedCall, callProgress: CallProgress) {
+  constructor(
+    readonly parts: AttemptParts,
+    readonly call: ResolvedCall,
+    readonly callProgress: CallProgress,
+  ) {
     const { tool, options, target } = call;
-    this.#parts = parts;
-    this.#call = call;
-    this.#callProgress = callProgress;
     this.#connection = target.connection.current;
     const { config } = this.#connection;
     this.#timeoutMs =
@@ -107,7 +95,7 @@ class Attempt {
   }
 
   async run(): Promise<ToolResult> {
-    const { tool, options } = this.#call;
+    const { tool, options } = this.call;
     let result: ToolResult;
     try {
       result = this.#toResult(await this.#answer());
@@ -120,15 +108,14 @@ class Attempt {
       throw error;
     }
     this.#record();
-    if (result.malformed !== undefined)
-      this.#parts.onMalformed(this.#connection, this.#call, result.malformed);
+    if (result.malformed !== undefined) this.parts.onMalformed(this.#connection, this.call, result.malformed);
     return result;
   }
 
   /** The result as the server sent it; that of the task if the call has become one. */
   async #answer(): Promise<RawResult> {
-    const call = this.#call;
-    const { tasks } = this.#parts;
+    const call = this.call;
+    const { tasks } = this.parts;
     try {
       const started = tasks.of(call);
       if (started !== undefined) return await this.#follow(started);
@@ -138,7 +125,8 @@ class Attempt {
       if (isOrdinary || call.relay !== undefined) return raw;
       const isPaused = call.suspension !== undefined && inputPauseOf(raw) !== undefined;
       const state = isPaused ? undefined : readCreatedTask(raw);
-      if (state === undefined) return requireResult(call, raw);
+      if (state === undefined && raw["resultType"] !== "task") return raw;
+      if (state === undefined) throw malformedTask(call, raw);
       return await this.#follow(await tasks.begin(call, state, dependsOnInput(raw)));
     } finally {
       this.#work?.abort();
@@ -146,34 +134,34 @@ class Attempt {
   }
 
   async #follow(task: StartedTask): Promise<RawResult> {
-    const call = this.#call;
+    const call = this.call;
     if (call.options.task && call.task === undefined) return taskReceipt(task.record);
-    return this.#parts.tasks.finish(call, task, {
+    return this.parts.tasks.finish(call, task, {
       connection: this.#connection,
       timeoutMs: this.#timeoutMs,
       progress: this.#progress(),
-      report: this.#parts.report,
+      report: this.parts.report,
     });
   }
 
   /** Sends the call. If the server refuses its headers, reads the definition of the tool again and sends it once more. */
   async #send(): Promise<RawResult> {
-    const { resends, options } = this.#call;
+    const { resends, options } = this.call;
     try {
       return await this.#sendOnce();
     } catch (error) {
       const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
       if (!isMismatch || resends?.takeHealing() === false) throw error;
     }
-    await this.#parts.refresh(this.#connection, options.signal);
+    await this.parts.refresh(this.#connection, options.signal);
     this.#isRefreshed = true;
     return this.#sendOnce();
   }
 
   async #sendOnce(): Promise<RawResult> {
-    const call = this.#call;
+    const call = this.call;
     const { relay, options, patient, resends } = call;
-    const { telemetry, trace, connectionFor } = this.#parts;
+    const { telemetry, trace, connectionFor } = this.parts;
     const { signal } = options;
     const waitMs = Math.min(this.#timeoutMs, call.deadline - this.#startedAt);
     const connection =
@@ -191,11 +179,11 @@ class Attempt {
   }
 
   #request(session: Session, trace?: Record<string, string>): Promise<RawResult> {
-    const { tool, args, options, deadline, suspension, relay, resends } = this.#call;
+    const { tool, args, options, deadline, suspension, relay, resends } = this.call;
     const source = this.#sourceOn(session);
     const execution = source?.execution ?? tool.execution;
     const mayBeTask = relay === undefined && (execution !== undefined || Boolean(options.task));
-    const task = mayBeTask ? requestTask(this.#call, session, execution) : undefined;
+    const task = mayBeTask ? requestTask(this.call, session, execution) : undefined;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
     const params = {
       name: tool.sourceName,
@@ -223,22 +211,19 @@ class Attempt {
       suspension.isSent = true;
       suspension.pause = undefined;
       if (suspendsFor(suspension, "input"))
-        limits.suspendable = { resumed: suspension.input, report: this.#parts.report };
+        limits.suspendable = { resumed: suspension.input, report: this.parts.report };
     }
     return session.request("tools/call", params, limits);
   }
 
   #toResult(raw: RawResult): ToolResult {
-    const call = this.#call;
+    const call = this.call;
     const { tool, options, suspension, relay } = call;
     const input = suspension && inputPauseOf(raw);
     if (input !== undefined) {
       const { server, sourceName } = tool;
-      return suspendCall(
-        suspension!,
-        { reason: "input", input, server, sourceName, args: call.args },
-        server,
-      );
+      const pause = { reason: "input", input, server, sourceName, args: call.args } as const;
+      return suspendCall(suspension!, pause, server);
     }
     let result = toToolResult(raw, tool.server);
     if (options.task) result = withoutReceipt(call, result, raw);
@@ -248,7 +233,7 @@ class Attempt {
   }
 
   #record(error?: ToolportError): void {
-    const { tool, attempts } = this.#call;
+    const { tool, attempts } = this.call;
     const durationMs = performance.now() - this.#startedAt;
     attempts.push({ server: tool.server, durationMs, error });
     if (!debug.enabled) return;
@@ -258,13 +243,13 @@ class Attempt {
 
   /** The tool as listed on this session: a new session, or a refresh, may have changed the definition. */
   #sourceOn(session: Session): SourceTool | undefined {
-    const { target, tool } = this.#call;
+    const { target, tool } = this.call;
     const isCurrent = session === target.session && !this.#isRefreshed;
-    return isCurrent ? target.source : this.#parts.sourceOf(tool);
+    return isCurrent ? target.source : this.parts.sourceOf(tool);
   }
 
   #progress(): TaskProgress {
-    this.#taskProgress ??= createTaskProgress(this.#callProgress.of(this.#call, this.#connection.config));
+    this.#taskProgress ??= createTaskProgress(this.callProgress.of(this.call, this.#connection.config));
     return this.#taskProgress;
   }
 
@@ -309,12 +294,13 @@ function requestTask(
   return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
 }
 
-/** Throws if the server announces a task in a form that is not supported. */
-function requireResult({ tool }: ToolCall, raw: Record<string, unknown>): Record<string, unknown> {
-  if (raw["resultType"] !== "task") return raw;
-  const where = { server: tool.server, tool: tool.sourceName };
-  throw taskFault(where, "The server answered with a task that cannot be understood", raw);
-}
+/** The server announces a task in a form that is not supported. */
+const malformedTask = ({ tool }: ToolCall, raw: RawResult): ToolportError =>
+  taskFault(
+    { server: tool.server, tool: tool.sourceName },
+    "The server answered with a task that cannot be understood",
+    raw,
+  );
 
 const receipts = new WeakSet<object>();
 

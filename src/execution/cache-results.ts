@@ -4,6 +4,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { continuesRound } from "../protocol/relay.js";
 import { BoundedMap } from "../util/bounded-map.js";
 import { compileNames } from "../util/glob.js";
+import { isRecord } from "../util/is-record.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
@@ -133,7 +134,7 @@ function callKey({ principal, tool, args, added, options }: ToolCall): string | 
 
 /** Sorts the fields of objects, because their order does not matter. */
 function inOrder(_name: string, value: unknown): unknown {
-  if (typeof value !== "object" || value === null || Array.isArray(value)) return value;
+  if (!isRecord(value)) return value;
   const entries = Object.entries(value).sort(([a], [b]) => (a < b ? -1 : 1));
   return Object.fromEntries(entries);
 }

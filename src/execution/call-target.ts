@@ -123,7 +123,13 @@ export class CallTargets {
   #guardsOf(server: string): ServerGuards {
     const known = this.#guards.get(server);
     if (known !== undefined) return known;
-    const limits = limitsOf(this.#parts.connections.get(server)?.config, this.#parts.limits);
+    const { concurrency, rateLimit } = this.#parts.connections.get(server)?.config ?? {};
+    const { limits: port } = this.#parts;
+    const limits = {
+      ...port,
+      concurrency: concurrency ?? port.concurrency,
+      rateLimit: rateLimit ?? port.rateLimit,
+    };
     const limiter = hasLimits(limits) ? new Limiter(server, limits) : undefined;
     const guards: ServerGuards = { breaker: undefined, limiter, retryBudget: undefined };
     this.#guards.set(server, guards);
@@ -137,14 +143,6 @@ export class CallTargets {
   }
 }
 
-const limitsOf = (config: ServerConfig | undefined, port: LimitOptions): LimitOptions => ({
-  ...port,
-  ...(config?.concurrency !== undefined && { concurrency: config.concurrency }),
-  ...(config?.rateLimit !== undefined && {
-    rateLimit: config.rateLimit as NonNullable<LimitOptions["rateLimit"]>,
-  }),
-});
-
 const disconnectedError = (server: string): ConnectionError =>
   new ConnectionError({
     code: "CLOSED",
@@ -153,10 +151,8 @@ const disconnectedError = (server: string): ConnectionError =>
     outcome: "unsent",
   });
 
-type SdkValidator = NonNullable<ClientOptions["jsonSchemaValidator"]>;
-
 /** Compiled schemas live as long as the user's validator. */
-const validators = new WeakMap<SdkValidator, SchemaValidator>();
+const validators = new WeakMap<NonNullable<ClientOptions["jsonSchemaValidator"]>, SchemaValidator>();
 
 /** The validator in `clientOptions` of a server's entry. */
 function validatorOf({ clientOptions }: ServerConfig): SchemaValidator | undefined {

@@ -58,8 +58,7 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
     const servers = [call.tool.server, ...fallback.servers];
     const name = fallback.tools[call.tool.sourceName] ?? call.tool.sourceName;
     for (const [position, server] of servers.entries()) {
-      if (position > 0 && !(await isAllowed({ call, errors, server: servers[position - 1]!, next: server })))
-        break;
+      if (position > 0 && !(await isAllowed(call, errors, servers.slice(position - 1)))) break;
       const use = position === 0 || (await call.relay?.mayUse?.(server, name));
       if (use === false) continue;
       const tool = position === 0 ? call.tool : await toolOf(server);
@@ -105,24 +104,21 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
   }
 
   /** Calls `beforeFallback` for every next server, even if the previous one was skipped because it has no such tool. */
-  async function isAllowed(at: {
-    call: ToolCall;
-    errors: readonly ToolportError[];
-    server: string;
-    next: string;
-  }): Promise<boolean> {
-    const { call, errors, server, next } = at;
-    const { tool, options } = call;
-    const request: FallbackRequest = {
-      server: { name: server },
-      tool,
+  async function isAllowed(
+    call: ToolCall,
+    errors: readonly ToolportError[],
+    [server, next]: readonly string[],
+  ): Promise<boolean> {
+    const verdict = await beforeFallback?.({
+      server: { name: server! },
+      tool: call.tool,
       args: withAdded(call),
       error: errors.at(-1)!,
       outcome: outcomeOf(errors),
-      next: { name: next },
-      context: options.context,
-    };
-    return (await beforeFallback?.(request)) !== false;
+      next: { name: next! },
+      context: call.options.context,
+    });
+    return verdict !== false;
   }
 }
 
@@ -136,7 +132,12 @@ const unrepaired = (call: ResolvedCall): ResolvedCall => ({
 /** Throws the error again unless the next server may be asked. */
 function rethrowUnlessFallbackHelps(
   error: unknown,
-  { call, fallback, position, report }: FailedServer,
+  {
+    call,
+    fallback,
+    position,
+    report,
+  }: Pick<FallbackParts, "report"> & { call: ToolCall; fallback: FallbackConfig; position: number },
 ): asserts error is ToolportError {
   // Aborts and errors that are not ours pass through.
   if (call.options.signal?.aborted || !ToolportError.isInstance(error)) throw error;
@@ -147,13 +148,6 @@ function rethrowUnlessFallbackHelps(
   const verdict = typeof when === "function" ? askPredicate(when, { error, call, report }) : undefined;
   if (!(verdict ?? (isUnfit || classifyError(error).useFallback))) throw error;
   if (when === "unsent" && error.outcome !== "unsent") throw error;
-}
-
-interface FailedServer {
-  readonly call: ToolCall;
-  readonly fallback: FallbackConfig;
-  readonly position: number;
-  readonly report: (error: unknown) => void;
 }
 
 const outcomeOf = (errors: readonly ToolportError[]): Outcome =>

@@ -31,7 +31,7 @@ import type { ToolResult } from "./tool-result.js";
 
 export interface PipelineParts
   extends Pick<CallTargetParts, "connections" | "catalog">,
-    Omit<AttemptParts, "telemetry">,
+    Omit<AttemptParts, "telemetry" | "sourceOf">,
     Omit<FallbackParts, "resolve" | "report"> {
   telemetry: Telemetry;
   observe: ObserveCall;
@@ -114,15 +114,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
     ],
     resolveTarget(callServer),
   );
-  const approval = chain<ToolCall>([...interceptors, ask], rejectApproved);
+  const approval = chain<ToolCall>([...interceptors, ask], async ({ tool }) => {
+    // Not a result, which could end up in the cache of an interceptor.
+    throw needsNoPerson(tool);
+  });
   const taskResult = chain<ToolCall>([limitSize], resolveTarget(checkOutput(attempt)));
   return { call, taskResult, approval, targets };
 }
-
-/** A rejection, because a result could end up in the cache of an interceptor. */
-const rejectApproved: CallHandler = async ({ tool }) => {
-  throw needsNoPerson(tool);
-};
 
 /** Runs every call in a span `execute_tool {tool}`, which contains the spans of all attempts. */
 export function telemetryStep(telemetry: Telemetry): CallInterceptor {

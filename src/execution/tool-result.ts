@@ -3,6 +3,7 @@ import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
+import { toRecord } from "../util/is-record.js";
 import { isNestedDeeper } from "../util/json.js";
 
 export type { ContentBlock };
@@ -67,11 +68,6 @@ const isBlock = (value: unknown): value is ContentBlock =>
 /** Real results have about a dozen levels. Serialising a much deeper one would overflow the stack. */
 const MAX_LEVELS = 500;
 
-const objectOf = (value: unknown): Record<string, unknown> | undefined =>
-  typeof value === "object" && value !== null && !Array.isArray(value)
-    ? (value as Record<string, unknown>)
-    : undefined;
-
 /** Some servers send a single block instead of a list. */
 function itemsOf(content: unknown): readonly unknown[] {
   if (Array.isArray(content)) return content;
@@ -111,7 +107,7 @@ export function toToolResult<Structured>(
     content,
     structuredContent: raw["structuredContent"] as Structured | undefined,
     isError: raw["isError"] === true,
-    _meta: objectOf(raw["_meta"]),
+    _meta: toRecord(raw["_meta"]),
     server,
     // The pipeline sets both at the end of the call.
     attempts: 1,

@@ -1,15 +1,9 @@
 /** Calls a tool by its name: a tool of a server, or one of the port itself, as a task, with suspension, or plainly. */
 import type { SuspendedForApproval } from "../execution/suspend/suspension.js";
-import type { AnyCallOptions, SuspendCallOptions } from "../execution/tool-call.js";
+import type { AnyCallOptions } from "../execution/tool-call.js";
+import type { Fields } from "../util/is-record.js";
 import type { Port } from "./port.js";
-
-type Arguments = Readonly<Record<string, unknown>>;
-
-interface SuspendableCall {
-  readonly name: string;
-  readonly args: Arguments;
-  readonly options: SuspendCallOptions;
-}
+import type { SuspendableCall } from "./suspensions/port-suspensions.js";
 
 /** Saves a call that a person has to approve. Undefined if it needs no approval. */
 export async function requestApproval(
@@ -18,12 +12,12 @@ export async function requestApproval(
 ): Promise<SuspendedForApproval | undefined> {
   await port.opened();
   const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
-  return target && (await port.suspensions()).requestApproval(target.name, target.args, options);
+  return target && (await port.suspensions()).requestApproval({ ...target, options });
 }
 
 export function createCallTool(
   port: Port,
-): (name: string, args?: Arguments, options?: AnyCallOptions) => Promise<unknown> {
+): (name: string, args?: Fields, options?: AnyCallOptions) => Promise<unknown> {
   return async (name, args = {}, options = {}) => {
     // Not awaited if there is nothing to wait for: a `close()` right after this call must end the call.
     const opening = port.opened();
@@ -38,7 +32,7 @@ export function createCallTool(
 
 async function callOrSuspend(port: Port, { name, args, options }: SuspendableCall): Promise<unknown> {
   const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
-  if (target !== undefined) return (await port.suspensions()).call(target.name, target.args, options);
+  if (target !== undefined) return (await port.suspensions()).call({ ...target, options });
   const { suspend: _, ...plain } = options;
   return port.own.call(name, args, plain) ?? port.callTool(name, args, plain);
 }

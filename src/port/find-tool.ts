@@ -16,8 +16,8 @@ export async function findTool(port: PortCore, name: string, wait: WaitOptions):
   const { catalog, pool } = port;
   const { signal } = wait;
   signal?.throwIfAborted();
-  const owners = ownersOf(port, name);
-  const failedBefore = owners.filter(hasFailed);
+  const owners = ownerNames(port, name).map((server) => pool.require(server));
+  const failedBefore = owners.filter(({ state }) => state.status === "failed");
   const ending = new AbortController();
   const letGo = signal && onSharedAbort(signal, () => ending.abort(signal.reason));
   try {
@@ -46,8 +46,6 @@ export async function findTool(port: PortCore, name: string, wait: WaitOptions):
   await owner?.acquire({ timeoutMs: port.parts.settings.timeoutMs, ...wait });
   return catalog.entry(name) ?? throwMissing(catalog, name);
 }
-
-const hasFailed = ({ state }: ServerConnection): boolean => state.status === "failed";
 
 /** Throws if filters, pins or the scan withhold the tool. */
 function throwWithheld(catalog: Catalog, name: string): void {
@@ -82,9 +80,6 @@ export function ownerNames({ pool, parts }: PortCore, name: string): string[] {
   const look = lookOf(name);
   return pool.names.filter((server) => look.startsWith(lookOf(`${start}${server}__`)));
 }
-
-const ownersOf = (port: PortCore, name: string): ServerConnection[] =>
-  ownerNames(port, name).map((server) => port.pool.require(server));
 
 /** Lists from an export or a store may be outdated: connects the servers that have not been connected yet. */
 async function lookAgain(
@@ -149,7 +144,7 @@ async function bringUpFallbacks(
  */
 function isListed(port: PortCore, name: string): boolean {
   const { catalog } = port;
-  return catalog.knows(name) && (port.isRestored(name) || !catalog.isFromStore(name));
+  return catalog.knows(name) && (port.isRestored(name) || catalog.keptOf(name)?.origin !== "store");
 }
 
 async function refreshStale(

@@ -23,7 +23,7 @@ export interface GatewayAccess {
 
 /** Throws for an object that `createToolport` did not return. */
 export function gatewayAccess(toolport: object): GatewayAccess {
-  const open = (toolport as Partial<Accessible> | null | undefined)?.[ACCESS_KEY];
+  const open = (toolport as Partial<Record<typeof ACCESS_KEY, Access>> | null | undefined)?.[ACCESS_KEY];
   if (open !== undefined) return open(createLeanParts);
   throw new ConfigError({
     code: "INVALID_CONFIG",
@@ -32,6 +32,4 @@ export function gatewayAccess(toolport: object): GatewayAccess {
   });
 }
 
-interface Accessible {
-  readonly [ACCESS_KEY]: (createLean: () => LeanParts) => GatewayAccess;
-}
+type Access = (createLean: () => LeanParts) => GatewayAccess;

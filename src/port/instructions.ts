@@ -47,15 +47,14 @@ async function saidBy({ parts }: Port, connection: ServerConnection): Promise<st
   const { session, name } = connection;
   const last = lastSaid.get(connection);
   if (session === undefined || last?.session === session) return last?.text ?? "";
-  const text = clean(session.instructions);
+  const { instructions: given } = session;
+  const text = typeof given === "string" ? sanitiseText(given).text.trim() : "";
   const refusal = await scanInstructions(parts.settings.scan, { name }, text);
   if (refusal !== undefined) parts.warn(name, `The instructions of the server are left out: ${refusal}`);
   const said = { session, text: refusal === undefined ? text : "" };
   lastSaid.set(connection, said);
   return said.text;
 }
-
-const clean = (text: unknown): string => (typeof text === "string" ? sanitiseText(text).text.trim() : "");
 
 /** Keeps a server from starting a section in the name of another one. */
 const withoutHeadings = (text: string, headings: ReadonlySet<string>): string =>

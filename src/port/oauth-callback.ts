@@ -64,7 +64,10 @@ async function finish(
   const { finishAuthorization } = await import("../auth/finish-authorization.js");
   let spent: Login | undefined;
   try {
-    if (request.method !== "GET") throw wrongMethod();
+    if (request.method !== "GET") {
+      const what = "A login ends with a GET request";
+      throw new AuthError({ code: "AUTH_FAILED", what, outcome: "unsent" });
+    }
     const url = new URL(request.url);
     const finished = await finishAuthorization(url.searchParams, {
       store: parts.settings.store,
@@ -85,13 +88,8 @@ async function finish(
     const { server } = failure;
     // Before the response, because the page of the redirect may offer the new login.
     if (spent !== undefined) await renewLogin(connectionOf(spent));
-    return {
-      server,
-      serverId: server,
-      principal: undefined,
-      authSuccess: false,
-      authError: failure.message,
-    };
+    const { message: authError } = failure;
+    return { server, serverId: server, principal: undefined, authSuccess: false, authError };
   }
 }
 
@@ -123,6 +121,3 @@ function redirect(request: Request, target: string): Response {
     headers: { location, "cache-control": "no-store", "referrer-policy": "no-referrer" },
   });
 }
-
-const wrongMethod = () =>
-  new AuthError({ code: "AUTH_FAILED", what: "A login ends with a GET request", outcome: "unsent" });

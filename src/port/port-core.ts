@@ -53,6 +53,11 @@ export interface SavedRecords {
   readonly keepLists: NonNullable<CatalogOptions["onRead"]>;
   /** Restores the saved lists of these servers, unless newer ones are known. */
   restoreLists(configs: readonly ServerConfig[]): Promise<void>;
+  /** Undefined if the code for it cannot be loaded: the port then works without saved state. */
+  readonly state: Promise<SavedChanges | undefined>;
+}
+
+interface SavedChanges {
   /** The program removed a server. */
   forgetEntry(name: string): Promise<void>;
   /** Waits for pending writes, which must not follow the deletion of the lists. */

@@ -86,7 +86,13 @@ export class PortOAuth {
     const provider = config?.authProvider;
     if (config === undefined || provider === undefined)
       return (await this.require(server)).finish(params, onSpent);
-    if (!("tokens" in provider)) throw tokensOnly(server);
+    if (!("tokens" in provider))
+      throw new ConfigError({
+        code: "INVALID_CONFIG",
+        server,
+        what: "Its `authProvider` has only token(): there is no login to finish",
+        next: "Give it an OAuthClientProvider, or set `oauth` on its entry instead",
+      });
     const { finishProviderLogin } = await import("../auth/finish-provider-login.js");
     const http = () => this.#port.http(config);
     await finishProviderLogin({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
@@ -152,12 +158,5 @@ export class PortOAuth {
   }
 }
 
-const tokensOnly = (server: string): ConfigError =>
-  new ConfigError({
-    code: "INVALID_CONFIG",
-    server,
-    what: "Its `authProvider` has only token(): there is no login to finish",
-    next: "Give it an OAuthClientProvider, or set `oauth` on its entry instead",
-  });
 const isOverHttp = (config: ServerConfig): config is HttpConfig | SseConfig =>
   config.kind === "http" || config.kind === "sse";

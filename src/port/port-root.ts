@@ -1,5 +1,6 @@
 /** All ports of one `createToolport`: the plain one, and one for each principal. */
 import type { FilterSet } from "../catalog/filters/filters.js";
+import { unrefTimer } from "../util/timers.js";
 import type { GatewayAccess } from "./gateway-access.js";
 import type { LeanParts } from "./lean/lean-parts.js";
 import type { OAuthCallbackOptions } from "./oauth-callback.js";
@@ -121,8 +122,7 @@ export class PortRoot<Methods> {
     const entry: PortEntry<Methods> = { port, methods: undefined };
     this.#ports.set(principal?.name, entry);
     if (isLean && this.#timer === undefined) {
-      this.#timer = setInterval(() => this.#rest(IDLE_MS), LOOK_EVERY_MS);
-      if (typeof this.#timer === "object") this.#timer.unref?.();
+      this.#timer = unrefTimer(setInterval(() => this.#rest(IDLE_MS), LOOK_EVERY_MS));
     }
     return entry;
   }

@@ -18,14 +18,15 @@ import { messageEvents, stderrEvents } from "./wire-events.js";
 
 const LIST_TIMEOUT_MS = 15_000;
 
-interface CatalogSources {
-  /** Names that tools of servers must not have. */
-  ownNames(): readonly string[];
-  /** Set if users with the same lists share their snapshots. */
-  readonly snapshots: SharedSnapshots | undefined;
-}
-
-export function createPortCatalog(port: PortCore, { ownNames, snapshots }: CatalogSources): Catalog {
+/**
+ * @param ownNames names that tools of servers must not have
+ * @param snapshots set if users with the same lists share their snapshots
+ */
+export function createPortCatalog(
+  port: PortCore,
+  ownNames: () => readonly string[],
+  snapshots: SharedSnapshots | undefined,
+): Catalog {
   const { parts, principal } = port;
   const { settings, emitter, warn } = parts;
   return new Catalog({
@@ -146,15 +147,9 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
     },
     liveTap: (config) => messageEvents(emitter, principal, config),
     tap: (config) => {
-      const { name, logRequests, logResponses } = config;
-      const { logger } = settings;
-      return createWireLog({
-        server: name,
-        logRequests,
-        logResponses,
-        logger,
-        redact: secretsOf(config).foreign,
-      });
+      const { name: server, logRequests, logResponses } = config;
+      const redact = secretsOf(config).foreign;
+      return createWireLog({ server, logRequests, logResponses, logger: settings.logger, redact });
     },
   };
 }
@@ -191,11 +186,7 @@ export function createPortPipeline(port: PortCore, { malformed, listed, ...hooks
     approve: settings.approve,
     retry: settings.retry,
     breaker: settings.breaker,
-    limits: {
-      ...(concurrency !== undefined && { concurrency }),
-      ...(rateLimit !== undefined && { rateLimit }),
-      ...(maxQueue !== undefined && { maxQueue }),
-    },
+    limits: { concurrency, rateLimit, maxQueue },
     maxResultBytes: settings.maxResultBytes,
     artifacts: () => port.artifacts,
     beforeFallback: settings.beforeFallback,

@@ -1,6 +1,5 @@
 /** One port: the connections, the catalog and the pipeline of one principal. */
 
-import type { Client } from "@modelcontextprotocol/client";
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import { type Catalog, toDiscoveryError } from "../catalog/catalog.js";
 import type { ListKey } from "../catalog/server-lists.js";
@@ -11,6 +10,7 @@ import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { Relay } from "../protocol/relay.js";
+import { loadOnce } from "../util/load-once.js";
 import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
 import type { NeededLists, NeedOptions } from "./lean/needed-lists.js";
@@ -22,9 +22,7 @@ import { configFor } from "./principal.js";
 import { Subscriptions } from "./resources/subscriptions.js";
 import { PortSaved } from "./saved/port-saved.js";
 import type { SharedParts } from "./shared-parts.js";
-import type { PortSuspensions } from "./suspensions/port-suspensions.js";
 import { PortTasks } from "./tasks/port-tasks.js";
-import type { Variants } from "./variants.js";
 
 type PatientWait = WaitOptions & { patient?: boolean | undefined };
 
@@ -50,17 +48,13 @@ export class Port extends PortCore {
   #own: OwnToolSet | undefined;
   #lists: ListReader | undefined;
   #needs: NeededLists | undefined;
-  #variants: Promise<Variants> | undefined;
-  #suspensions: Promise<PortSuspensions> | undefined;
 
   constructor(parts: SharedParts, { parent, lean = () => undefined, ...owner }: PortRelations = {}) {
     super(parts, owner);
     const { settings } = parts;
     this.#lean = lean;
-    this.catalog = createPortCatalog(this, {
-      ownNames: () => this.own.names,
-      snapshots: this.isLean ? this.lean.snapshots : undefined,
-    });
+    const snapshots = this.isLean ? this.lean.snapshots : undefined;
+    this.catalog = createPortCatalog(this, () => this.own.names, snapshots);
     this.pool = new ConnectionPool(this.#connectionParts(), (config) => configFor(config, this.principal));
     // Reports what is wrong with their options, and counts the failures of servers before the first call.
     if (!this.isLean) void [this.pipeline, this.own];
@@ -121,28 +115,16 @@ export class Port extends PortCore {
   }
 
   /** Connections for the clients of a gateway. Loaded on first use: most programs are not gateways. */
-  variants(): Promise<Variants> {
-    this.#variants ??= import("./variants.js").then(
-      ({ Variants }) => new Variants(() => this.#connectionParts(), this.parts.settings.idleTimeoutMs),
-      (error: unknown) => {
-        this.#variants = undefined;
-        throw error;
-      },
-    );
-    return this.#variants;
-  }
+  readonly variants = loadOnce(async () => {
+    const { Variants } = await import("./variants.js");
+    return new Variants(() => this.#connectionParts(), this.parts.settings.idleTimeoutMs);
+  });
 
   /** Loaded on first use: most programs suspend no calls. */
-  suspensions(): Promise<PortSuspensions> {
-    this.#suspensions ??= import("./suspensions/port-suspensions.js").then(
-      ({ PortSuspensions }) => new PortSuspensions(this),
-      (error: unknown) => {
-        this.#suspensions = undefined;
-        throw error;
-      },
-    );
-    return this.#suspensions;
-  }
+  readonly suspensions = loadOnce(async () => {
+    const { PortSuspensions } = await import("./suspensions/port-suspensions.js");
+    return new PortSuspensions(this);
+  });
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
   need(list: ListKey, options?: NeedOptions): Promise<void> {
@@ -199,7 +181,7 @@ export class Port extends PortCore {
 
   /** Tells the servers that the roots of the clients with these capabilities have changed. @param answer asks such a client */
   async clientRootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
-    await (await this.#variants)?.rootsChanged(capabilityKey, answer);
+    await (await this.variants.current)?.rootsChanged(capabilityKey, answer);
   }
 
   async callTool(
@@ -240,10 +222,6 @@ export class Port extends PortCore {
     return { ...result, attempts: attempts.length, durationMs: performance.now() - startedAt };
   }
 
-  async client(server: string, wait: WaitOptions): Promise<Client> {
-    return (await this.pool.require(server).acquire(wait)).client();
-  }
-
   close(): Promise<void> {
     this.#stopUpkeep();
     this.closing ??= this.#close();
@@ -257,7 +235,7 @@ export class Port extends PortCore {
 
   protected async dropServer(server: string): Promise<void> {
     this.#subscriptions?.drop(server);
-    await (await this.#variants)?.drop(server);
+    await (await this.variants.current)?.drop(server);
   }
 
   async #close(): Promise<void> {
@@ -266,8 +244,13 @@ export class Port extends PortCore {
     this.#needs?.close();
     // Created if need be: a call that ends after this must not keep anything.
     this.artifacts.close();
-    const variants = this.#variants?.then((each) => each.close());
-    await Promise.all([this.#tasks?.close(), variants, this.pool.close(), this.saved?.stop()]);
+    const variants = this.variants.current?.then((each) => each.close());
+    await Promise.all([
+      this.#tasks?.close(),
+      variants,
+      this.pool.close(),
+      this.saved?.state.then((state) => state?.stop()),
+    ]);
     await this.closeClients();
   }
 

@@ -221,10 +221,6 @@ function readServers(mcpServers: unknown, issues: ConfigIssues): ReadonlyMap<str
   }
 }
 
-function hasMethods(value: unknown, methods: readonly string[]): boolean {
-  return isRecord(value) && methods.every((method) => typeof value[method] === "function");
-}
-
 function readStore(reader: EntryReader, key: string): Store | undefined {
   if (!reader.has(key)) return undefined;
   const problem = storeProblem(reader.raw(key));
@@ -232,8 +228,10 @@ function readStore(reader: EntryReader, key: string): Store | undefined {
 }
 
 function readLogger(reader: EntryReader, key: string): Logger | undefined {
-  const complete = hasMethods(reader.raw(key), ["debug", "info", "warn", "error"]);
-  if (!reader.has(key) || complete) return reader.raw(key) as Logger | undefined;
+  const value = reader.raw(key);
+  const isMethod = (name: string) => isRecord(value) && typeof value[name] === "function";
+  const isComplete = ["debug", "info", "warn", "error"].every(isMethod);
+  if (!reader.has(key) || isComplete) return value as Logger | undefined;
   return reader.report(key, "must have the methods debug, info, warn and error");
 }
 

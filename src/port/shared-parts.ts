@@ -62,11 +62,6 @@ export interface SharedParts {
   close(): void;
 }
 
-interface ServerProgress {
-  readonly server: { readonly name: string };
-  readonly progress: Progress;
-}
-
 const MAX_REMEMBERED_TOOLS = 10_000;
 
 const connectionDebug = debugChannel("connection");
@@ -99,7 +94,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
   const { onLog = logToLogger(logger), onProgress } = settings;
   const logs = ordered("onLog", onLog);
   const progress =
-    onProgress && ordered("onProgress", (given: ServerProgress) => onProgress(given.server, given.progress));
+    onProgress && ordered("onProgress", (given: Parameters<typeof onProgress>) => onProgress(...given));
   return {
     settings,
     emitter,
@@ -139,7 +134,7 @@ export function createSharedParts(options: PortSettings): SharedParts {
       report,
       drops: drops.of("listeners"),
     }),
-    onProgress: progress && ((server, given) => progress.call({ server, progress: given })),
+    onProgress: progress && ((server, given) => progress.call([server, given])),
     drops,
     networkOf: (config) => ({
       proxy: (("proxy" in config && config.proxy) || settings.proxy)?.reveal() ?? "env",
@@ -166,11 +161,8 @@ const figure = (count: number): string => count.toLocaleString("en-US");
 /** Counts calls of callbacks that were dropped because the callback is too slow. */
 class DroppedCalls {
   readonly #counts = new Map<string, number>();
-  readonly #warn: (message: string) => void;
 
-  constructor(warn: (message: string) => void) {
-    this.#warn = warn;
-  }
+  constructor(readonly warn: (message: string) => void) {}
 
   /** @param callback name of the option or event, for instance `onLog` */
   of(callback: string): DropObserver {
@@ -178,12 +170,12 @@ class DroppedCalls {
       onDropped: (count) => {
         this.#counts.set(callback, (this.#counts.get(callback) ?? 0) + 1);
         if (count !== 1 && count % REPORT_EVERY !== 0) return;
-        this.#warn(
+        this.warn(
           `${callback} is too slow: ${figure(MAX_WAITING_CALLS)} calls wait for its promise, and the oldest are dropped (${figure(count)} so far). Let it return sooner, or hand the work to a queue of your own`,
         );
       },
       onCaughtUp: (count) =>
-        this.#warn(`${callback} has caught up; ${figure(count)} of its calls were dropped meanwhile`),
+        this.warn(`${callback} has caught up; ${figure(count)} of its calls were dropped meanwhile`),
     };
   }
 

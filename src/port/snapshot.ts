@@ -4,7 +4,7 @@ import type { Catalog } from "../catalog/catalog.js";
 import type { TextFinding } from "../catalog/list-findings.js";
 import type { NameIssue } from "../catalog/names/assign-names.js";
 import { secretsOf } from "../config/known-secrets.js";
-import { type ConnectionState, type ConnectionStatus, errorOf } from "../connection/connection-state.js";
+import { type ConnectionStatus, errorOf } from "../connection/connection-state.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import type { BreakerSnapshot } from "../execution/breaker.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
@@ -116,6 +116,7 @@ function serverSnapshot(
   catalog: Catalog,
 ): Omit<ServerSnapshot, "breaker" | "malformedContent"> {
   const session = "session" in state ? state.session : undefined;
+  const serverInfo = session?.serverInfo;
   const error = errorOf(state);
   return {
     name,
@@ -128,22 +129,16 @@ function serverSnapshot(
     transport: session?.transport ?? config.kind,
     era: session?.era ?? null,
     protocolVersion: session?.protocolVersion ?? null,
-    serverInfo: session?.serverInfo
-      ? { name: session.serverInfo.name, version: session.serverInfo.version }
-      : null,
+    serverInfo: serverInfo ? { name: serverInfo.name, version: serverInfo.version } : null,
     toolCount: catalog.snapshot().counts.get(name) ?? 0,
-    cut: catalog.cutOf(name) ?? null,
+    cut: catalog.keptOf(name)?.lists.tools.cut ?? null,
     error: error ? { code: error.code, message: error.message } : null,
     droppedAnswers: session?.droppedAnswers ?? 0,
     fallback: [...(config.fallback?.servers ?? [])],
-    ...pending(state),
+    attempt: state.status === "reconnecting" ? state.attempt : null,
+    retryAt: state.status === "reconnecting" ? state.retryAt : null,
   };
 }
-
-const pending = (state: ConnectionState): { attempt: number | null; retryAt: number | null } =>
-  state.status === "reconnecting"
-    ? { attempt: state.attempt, retryAt: state.retryAt }
-    : { attempt: null, retryAt: null };
 
 function address(config: ServerConnection["config"]): string {
   if ("url" in config) {

@@ -6,6 +6,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import { tokensOfBytes } from "../util/estimate-tokens.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
+import { pushTo } from "../util/push-to.js";
 import type { Port } from "./port.js";
 
 /**
@@ -89,13 +90,8 @@ export async function toolCosts(
   const hidden = port.own.deferred();
   const tools = listed.map((tool, index): ToolCost => {
     const { name, server } = tool;
-    return {
-      name,
-      server,
-      tokens: tokens[index]!,
-      bytes: definitionBytes(tool),
-      deferred: hidden.has(tool),
-    };
+    const bytes = definitionBytes(tool);
+    return { name, server, tokens: tokens[index]!, bytes, deferred: hidden.has(tool) };
   });
   return {
     tokens: sum(tools),
@@ -110,20 +106,12 @@ const sum = (tools: readonly ToolCost[]): number => tools.reduce((total, { token
 
 function byServer(tools: readonly ToolCost[]): Record<string, ServerCost> {
   const groups = new Map<string, ToolCost[]>();
-  for (const tool of tools) {
-    const group = groups.get(tool.server);
-    if (group === undefined) groups.set(tool.server, [tool]);
-    else group.push(tool);
-  }
+  for (const tool of tools) pushTo(groups, tool.server, tool);
   return Object.fromEntries(
-    [...groups].map(([server, group]) => [
-      server,
-      {
-        tools: group.length,
-        tokens: sum(group),
-        shown: sum(group.filter(({ deferred }) => !deferred)),
-      },
-    ]),
+    [...groups].map(([server, group]) => {
+      const shown = sum(group.filter(({ deferred }) => !deferred));
+      return [server, { tools: group.length, tokens: sum(group), shown }];
+    }),
   );
 }
 

@@ -12,7 +12,7 @@ const STATE_KEY = Symbol.for("toolport.state");
 const ARTIFACTS_KEY = Symbol.for("toolport.artifacts");
 const OWN_TOOLS_KEY = Symbol.for("toolport.ownTools");
 
-/** Not enumerable: a wrapper that copies the methods may send calls elsewhere, where the artifacts are not. */
+/** Not enumerable: a wrapper that copies the methods may send calls elsewhere, where the artifacts and records are not. */
 export function giveArtifacts<Methods extends object>(methods: Methods, artifacts: () => Artifacts): Methods {
   return Object.defineProperty(methods, ARTIFACTS_KEY, { get: artifacts });
 }
@@ -21,12 +21,14 @@ export function giveArtifacts<Methods extends object>(methods: Methods, artifact
 export const artifactsOf = (toolport: object): Artifacts | undefined =>
   (toolport as { readonly [ARTIFACTS_KEY]?: Artifacts })[ARTIFACTS_KEY];
 
-/** For adapters that list tools synchronously: `tools()` waits for servers. */
-export function giveOwnTools<Methods extends object>(
+/** `ownTools`: for adapters that list tools synchronously, because `tools()` waits for servers. */
+export function giveAccess<Methods extends object>(
   methods: Methods,
-  list: () => readonly ToolInfo[],
+  access: { artifacts: () => Artifacts; ownTools: () => readonly ToolInfo[]; state: PortState },
 ): Methods {
-  return Object.defineProperty(methods, OWN_TOOLS_KEY, { get: list });
+  Object.defineProperty(methods, OWN_TOOLS_KEY, { get: access.ownTools });
+  Object.defineProperty(methods, STATE_KEY, { value: access.state });
+  return giveArtifacts(methods, access.artifacts);
 }
 
 /** The tools that the port itself offers to models, such as `read_resource`. */
@@ -40,11 +42,6 @@ export interface PortState {
   readonly principal: string | undefined;
   /** Deletes the saved outcomes of calls with these keys. */
   forgetCalls(keys: readonly string[]): Promise<void>;
-}
-
-/** Not enumerable: a wrapper that copies the methods may send calls elsewhere, where the records are not. */
-export function giveState<Methods extends object>(methods: Methods, state: PortState): Methods {
-  return Object.defineProperty(methods, STATE_KEY, { value: state });
 }
 
 /** Undefined for an object that is not of `createToolport`. */

@@ -55,22 +55,17 @@ interface AuthEventSource {
   readonly redact?: ((text: string) => string) | undefined;
 }
 
-function redactChallenge(exchange: ObservedExchange, { redact }: AuthEventSource): ObservedExchange {
-  const { challenge } = exchange;
-  return challenge === undefined || redact === undefined
-    ? exchange
-    : { ...exchange, challenge: redact(challenge) };
-}
-
 /** Describes requests to authorization servers while something listens to `authRequest`. */
 export function authEvents(emitter: Emitter, principal?: string) {
   return (exchange: ObservedExchange, login: AuthEventSource): void => {
     if (!emitter.has("authRequest")) return;
+    const { redact = (text) => text } = login;
+    const challenge = exchange.challenge && redact(exchange.challenge);
     const emit = ({ describeExchange }: typeof import("../auth/describe-exchange.js")) =>
       emitter.emit("authRequest", {
         server: login.server,
         principal: login.principal ?? principal,
-        ...describeExchange(redactChallenge(exchange, login)),
+        ...describeExchange({ ...exchange, challenge }),
       });
     void import("../auth/describe-exchange.js").then(emit).catch(() => {});
   };

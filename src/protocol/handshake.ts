@@ -2,7 +2,7 @@
 import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { toRecord } from "../util/is-record.js";
 import { withDeadline } from "../util/with-deadline.js";
 import {
   type ClientIdentity,
@@ -100,13 +100,13 @@ function modern(discover: Readonly<Record<string, unknown>>, { name, protocol }:
   const known = typeof protocol === "object" ? [protocol.pin] : MODERN_VERSIONS;
   const protocolVersion = known.find((version) => offered.includes(version));
   if (protocolVersion === undefined) throw notModern(name, known);
-  const meta = asRecord(discover["_meta"]);
+  const meta = toRecord(discover["_meta"]) ?? {};
   const about = aboutServer(discover, meta[SERVER_INFO_META_KEY]);
   return { era: "modern", protocolVersion, ...about, result: discover, isCertain: true };
 }
 
 function legacy(initializeResult: unknown, config: ServerConfig, isCertain = true): Handshake {
-  const result = asRecord(initializeResult);
+  const result = toRecord(initializeResult) ?? {};
   const { protocolVersion } = result;
   const known = legacyVersions(config);
   if (typeof protocolVersion !== "string" || !known.includes(protocolVersion)) {
@@ -119,18 +119,16 @@ function legacy(initializeResult: unknown, config: ServerConfig, isCertain = tru
 /** Ignores malformed fields: they are not worth failing the connection. */
 function aboutServer(result: Readonly<Record<string, unknown>>, info: unknown) {
   const { instructions, capabilities } = result;
-  const { name, version } = asRecord(info);
+  const { name, version } = toRecord(info) ?? {};
   return {
     serverInfo:
       typeof name === "string"
-        ? ({ ...asRecord(info), version: typeof version === "string" ? version : "" } as Implementation)
+        ? ({ ...toRecord(info), version: typeof version === "string" ? version : "" } as Implementation)
         : undefined,
-    capabilities: asRecord(capabilities) as ServerCapabilities,
+    capabilities: (toRecord(capabilities) ?? {}) as ServerCapabilities,
     instructions: typeof instructions === "string" ? instructions : undefined,
   };
 }
-
-const asRecord = (value: unknown): Fields => (isRecord(value) ? value : {});
 
 /** Programs that may download a package before they run it. */
 const RUNNER = /(?:^|[\\/])(?<name>npx|pnpx|bunx|uvx|pipx|npm|pnpm|yarn|bun|uv|deno)(?:\.cmd|\.exe)?$/i;

@@ -13,6 +13,7 @@ import {
   createSdkValidator,
   type SchemaValidator,
 } from "../schema/create-validator.js";
+import { loadOnce } from "../util/load-once.js";
 import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";
@@ -33,22 +34,11 @@ export type LazyClient = ReturnType<typeof createLazyClient>;
 /** The channel also creates the client when the server sends a request that only the client can answer. */
 export function createLazyClient(parts: LazyClientParts) {
   const { channel } = parts;
-  let joining: Promise<Client> | undefined;
   let joined: Client | undefined;
-  function get(): Promise<Client> {
-    joining ??= join(parts).then(
-      (client) => {
-        joined = client;
-        return client;
-      },
-      (error: unknown) => {
-        // Try again at the next use: the failure may be temporary, such as too many open files.
-        joining = undefined;
-        throw error;
-      },
-    );
-    return joining;
-  }
+  const get = loadOnce(async () => {
+    joined = await join(parts);
+    return joined;
+  });
   // Ignore failures: only the requests of the server need the client.
   channel.sdkTransport.onneeded = () => void get().catch(() => {});
   return {

@@ -1,5 +1,6 @@
 /** Reads the results of requests: their type, and whether they depend on input of the user. */
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { isRecord } from "../util/is-record.js";
 
 const inputResults = new WeakSet<object>();
 
@@ -17,14 +18,12 @@ export const hasResultType = (result: unknown): boolean =>
 
 /** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
 export function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
-  if (typeof result !== "object" || result === null || Array.isArray(result))
-    throw unusable({ server, what: `The result of ${method} is not an object`, result });
-  const fields = result as Record<string, unknown>;
-  if (fields["resultType"] === undefined) return fields;
-  const { resultType, ...rest } = fields;
+  if (!isRecord(result)) throw unusable({ server, what: `The result of ${method} is not an object`, result });
+  if (result["resultType"] === undefined) return result;
+  const { resultType, ...rest } = result;
   if (resultType === "complete") return rest;
   // The caller needs the field to tell a task from a result.
-  if (resultType === "task" && method === "tools/call") return fields;
+  if (resultType === "task" && method === "tools/call") return result;
   const type = JSON.stringify(resultType);
   throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
 }

@@ -1,6 +1,8 @@
 /** Fills in the defaults of a schema for missing arguments. */
-import { isObject, type JsonSchema, resolveLocalRef } from "./json-schema.js";
-import { isPlainObject, setKey } from "./json-value.js";
+
+import { isPlainObject } from "../util/is-record.js";
+import { isRecord, type JsonSchema, resolveLocalRef } from "./json-schema.js";
+import { setKey } from "./json-value.js";
 
 /** Maximum depth of references and nested objects. */
 const MAX_DEPTH = 16;
@@ -26,7 +28,7 @@ interface Place {
 }
 
 function fill(schema: unknown, value: unknown, { root, depth, steps }: Place): unknown {
-  if (!isObject(schema) || depth > MAX_DEPTH || steps.left-- <= 0) return value;
+  if (!isRecord(schema) || depth > MAX_DEPTH || steps.left-- <= 0) return value;
   const deeper = { root, depth: depth + 1, steps };
   let filled = value;
   const ref = schema["$ref"];
@@ -39,7 +41,7 @@ function fill(schema: unknown, value: unknown, { root, depth, steps }: Place): u
 function fillProperties(schema: JsonSchema, value: Values, place: Place): Values {
   const filled: Values = { ...value };
   const properties = schema["properties"];
-  for (const [key, property] of Object.entries(isObject(properties) ? properties : {})) {
+  for (const [key, property] of Object.entries(isRecord(properties) ? properties : {})) {
     const present = Object.hasOwn(filled, key) ? filled[key] : undefined;
     const given = present === undefined ? structuredClone(defaultOf(property, place)) : present;
     if (given !== undefined) setKey(filled, key, fill(property, given, place));
@@ -60,7 +62,7 @@ function fillItems(schema: JsonSchema, value: unknown[], place: Place): unknown[
 /** The default of a property, or of the schema it refers to. */
 function defaultOf(property: unknown, { root }: Place): unknown {
   let schema = property;
-  for (let step = 0; step < MAX_DEPTH && isObject(schema); step++) {
+  for (let step = 0; step < MAX_DEPTH && isRecord(schema); step++) {
     if (Object.hasOwn(schema, "default")) return schema["default"];
     const ref = schema["$ref"];
     if (typeof ref !== "string") return undefined;

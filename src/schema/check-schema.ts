@@ -4,7 +4,7 @@ import {
   draftOf,
   escapeToken,
   hasMeaning,
-  isObject,
+  isRecord,
   isType,
   type JsonSchema,
   type KeywordKind,
@@ -39,7 +39,7 @@ export function toolProblem(
   watched?: WatchedKey,
 ): string | undefined {
   const problem = schemaProblem(inputSchema, "input", watched);
-  return problem ?? (isObject(outputSchema) ? schemaProblem(outputSchema, "output") : undefined);
+  return problem ?? (isRecord(outputSchema) ? schemaProblem(outputSchema, "output") : undefined);
 }
 
 /** Why no client can use the schema; undefined if it is usable. */
@@ -48,7 +48,7 @@ export function schemaProblem(
   role: "input" | "output",
   watched?: WatchedKey,
 ): string | undefined {
-  if (!isObject(schema)) return `${role}Schema is not an object`;
+  if (!isRecord(schema)) return `${role}Schema is not an object`;
   const totals: Totals = { schemas: 0, size: 0, watched };
   const problem =
     (role === "input" ? rootProblem(schema) : undefined) ?? limitProblem(schema, "schema", 1, totals);
@@ -97,9 +97,9 @@ function limitProblem(value: object, kind: KeywordKind, depth: number, totals: T
  * malformed keywords, an unknown dialect. Values are accepted without these checks.
  */
 export function uncheckedParts({ inputSchema, outputSchema }: ToolSchemas): string[] {
-  const input = isObject(inputSchema) ? uncheckedIn(inputSchema) : [];
+  const input = isRecord(inputSchema) ? uncheckedIn(inputSchema) : [];
   if (outputSchema === undefined || outputSchema === null) return input;
-  if (!isObject(outputSchema)) return [...input, "outputSchema, which is not an object"];
+  if (!isRecord(outputSchema)) return [...input, "outputSchema, which is not an object"];
   return [...input, ...uncheckedIn(outputSchema).map((what) => `${what} of the outputSchema`)];
 }
 
@@ -116,7 +116,7 @@ function uncheckedIn(root: JsonSchema): string[] {
       if (kind === "schema") visit(value as JsonSchema, at, base);
       else if (kind !== "data")
         for (const [key, part] of Object.entries(value as object))
-          if (isObject(part)) visit(part, `${at}/${escapeToken(key)}`, base);
+          if (isRecord(part)) visit(part, `${at}/${escapeToken(key)}`, base);
     }
   };
   visit(root, "", root);

@@ -8,7 +8,7 @@ import {
   type Draft,
   draftOf,
   hasMeaning,
-  isObject,
+  isRecord,
   isStrings,
   type JsonSchema,
   resolveRef,
@@ -145,7 +145,7 @@ class SchemaCompiler {
   #target(ref: string, base: JsonSchema, node: SchemaNode): string {
     const inBase = resolveRef(ref, { base, root: base });
     const found = inBase ?? resolveRef(ref, { base: this.document, root: this.document });
-    if (isObject(found)) return this.#keyOf(found, inBase === undefined ? this.document : base);
+    if (isRecord(found)) return this.#keyOf(found, inBase === undefined ? this.document : base);
     if (found === undefined) this.#wider.add(node);
     const key = String(found);
     this.targets[key] ??= found === undefined ? ANYTHING : found || NEVER;
@@ -218,16 +218,16 @@ class SchemaCompiler {
     }
     for (const keyword of ["properties", "patternProperties"]) {
       const value = schema[keyword];
-      if (isObject(value)) this.#copyProperties(keyword, value, { node, base });
+      if (isRecord(value)) this.#copyProperties(keyword, value, { node, base });
       // Every name may be declared.
       else if (value !== undefined && !hasMeaning(keyword, value))
         entriesOf(node, "patternProperties")[""] = true;
     }
     for (const keyword of ["dependentSchemas", "dependencies", "dependentRequired"]) {
       // `dependencies` was split in two; the validator's own reading of it misses references.
-      for (const [key, value] of Object.entries(isObject(schema[keyword]) ? schema[keyword] : {}))
+      for (const [key, value] of Object.entries(isRecord(schema[keyword]) ? schema[keyword] : {}))
         if (isStrings(value)) entriesOf(node, "dependentRequired")[key] = value;
-        else if (isObject(value) || typeof value === "boolean")
+        else if (isRecord(value) || typeof value === "boolean")
           entriesOf(node, "dependentSchemas")[key] = this.#rewrite(value, base);
     }
   }
@@ -238,7 +238,7 @@ class SchemaCompiler {
     { node, base }: { node: SchemaNode; base: JsonSchema },
   ): void {
     for (const [key, value] of Object.entries(properties)) {
-      const part = this.#rewrite(isObject(value) || value === false ? value : true, base);
+      const part = this.#rewrite(isRecord(value) || value === false ? value : true, base);
       const name = keyword === "properties" ? key : readPattern(key);
       if (name === undefined) this.#wider.add(node);
       const entries = entriesOf(node, keyword);

@@ -5,8 +5,9 @@ import type {
   JsonSchemaValidatorResult,
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
-import { isObject, type JsonSchema } from "./json-schema.js";
-import { isPlainObject, toJsonValue } from "./json-value.js";
+import { isPlainObject } from "../util/is-record.js";
+import { isRecord, type JsonSchema } from "./json-schema.js";
+import { toJsonValue } from "./json-value.js";
 import {
   type ArgumentRepair,
   MAX_ISSUES,
@@ -49,7 +50,7 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
       const seen = toJsonValue(value);
       if ("problem" in seen) return [{ path: "$", message: seen.problem }];
       // A boolean is a valid JSON Schema, but not a valid schema of a tool.
-      if (!isObject(schema)) return [uncheckedIssue("$", "the schema is not an object")];
+      if (!isRecord(schema)) return [uncheckedIssue("$", "the schema is not an object")];
       return check(schema, seen.value, budget);
     },
     async repair(schema, value, request) {
@@ -68,7 +69,7 @@ const shortcuts = new WeakMap<JsonSchema, Acceptance | null>();
 
 /** Compiled once per schema. */
 function shortcutOf(schema: JsonSchema): Acceptance | null | undefined {
-  if (!isObject(schema)) return undefined;
+  if (!isRecord(schema)) return undefined;
   let shortcut = shortcuts.get(schema);
   if (shortcut === undefined) {
     shortcut = compilePlainSchema(schema) ?? null;
@@ -117,17 +118,9 @@ function ownCheck(validator: SchemaValidatorFactory): PreparableCheck {
 type Acceptance = (value: unknown) => boolean;
 
 /** Keywords that do not constrain values. */
-const ANNOTATIONS: ReadonlySet<string> = new Set([
-  "$schema",
-  "$comment",
-  "title",
-  "description",
-  "default",
-  "examples",
-  "deprecated",
-  "readOnly",
-  "writeOnly",
-]);
+const ANNOTATIONS: ReadonlySet<string> = new Set(
+  "$schema $comment title description default examples deprecated readOnly writeOnly".split(" "),
+);
 
 const MAX_DEPTH = 4;
 
@@ -151,7 +144,7 @@ const hasOnly = (schema: JsonSchema, keywords: readonly string[]): boolean =>
 
 /** The shortcut for a schema; undefined if it is not simple. */
 export function compilePlainSchema(schema: unknown, depth = 0): Acceptance | undefined {
-  if (!isObject(schema) || depth > MAX_DEPTH) return undefined;
+  if (!isRecord(schema) || depth > MAX_DEPTH) return undefined;
   const { type } = schema;
   if (type === "object") return compileObject(schema, depth);
   if (type === "array") return compileList(schema, depth);
@@ -184,7 +177,7 @@ function everyItem(values: readonly unknown[], accepts: Acceptance): boolean {
 function compileObject(schema: JsonSchema, depth: number): Acceptance | undefined {
   const { properties = {}, required = [], additionalProperties = true } = schema;
   if (!hasOnly(schema, ["type", "properties", "required", "additionalProperties"])) return undefined;
-  if (!isObject(properties) || typeof additionalProperties !== "boolean") return undefined;
+  if (!isRecord(properties) || typeof additionalProperties !== "boolean") return undefined;
   if (!Array.isArray(required) || !required.every(isText)) return undefined;
   const members = new Map<string, Acceptance>();
   for (const [name, member] of Object.entries(properties)) {

@@ -1,5 +1,6 @@
 /** Converts the validator's flat list of errors, which includes parents and all alternatives, into issues for the caller, and writes their messages. */
 import type { OutputUnit } from "@cfworker/json-schema";
+import { pushTo } from "../util/push-to.js";
 import { suggest } from "../util/suggest.js";
 import { type CompiledSchema, NEVER, type SchemaNode } from "./compile-schema.js";
 import { unescapeToken } from "./json-schema.js";
@@ -14,25 +15,17 @@ interface ErrorContext {
 }
 
 /** Keywords whose error only says that a subschema failed; that error follows in the list. */
-const PARENTS = new Set([
-  "$ref",
-  "allOf",
-  "if",
-  "properties",
-  "patternProperties",
-  "additionalProperties",
-  "unevaluatedProperties",
-  "dependentSchemas",
-  "items",
-  "prefixItems",
-  "additionalItems",
-  "unevaluatedItems",
-]);
+const PARENTS = new Set(
+  (
+    "$ref allOf if properties patternProperties additionalProperties unevaluatedProperties dependentSchemas items " +
+    "prefixItems additionalItems unevaluatedItems"
+  ).split(" "),
+);
 
 /** Keywords whose subschemas apply to a property, and to an item. */
-const PROPERTIES = new Set([
-  ...["properties", "patternProperties", "additionalProperties", "unevaluatedProperties"],
-]);
+const PROPERTIES = new Set(
+  "properties patternProperties additionalProperties unevaluatedProperties".split(" "),
+);
 const ITEMS = new Set(["items", "prefixItems", "additionalItems", "unevaluatedItems", "contains"]);
 
 /** All issues in the order of the errors, without duplicates. */
@@ -211,12 +204,7 @@ function explainChoice(
 function groupByBranch(unit: OutputUnit, inside: readonly OutputUnit[]): OutputUnit[][] {
   const branches = new Map<string, OutputUnit[]>();
   const start = unit.keywordLocation.length + 1;
-  for (const error of inside) {
-    const branch = error.keywordLocation.slice(start).split("/", 1)[0]!;
-    const units = branches.get(branch);
-    if (units === undefined) branches.set(branch, [error]);
-    else units.push(error);
-  }
+  for (const error of inside) pushTo(branches, error.keywordLocation.slice(start).split("/", 1)[0]!, error);
   return [...branches.values()];
 }
 

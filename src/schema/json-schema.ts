@@ -1,7 +1,8 @@
 /** The structure of JSON Schema: which keywords contain subschemas, what makes their value valid, and where references inside one document lead. Nothing is ever fetched. */
 import type { JsonSchema } from "../model/listed-tool.js";
+import { isRecord } from "../util/is-record.js";
 
-export type { JsonSchema };
+export { isRecord, type JsonSchema };
 
 /** `either`: one schema or a list of them. */
 type SubschemaForm = "schema" | "list" | "map" | "either";
@@ -21,9 +22,6 @@ const SUBSCHEMA_FORMS: ReadonlyMap<string, SubschemaForm> = new Map(
   ),
 );
 
-export const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 /** The form of the value of a keyword. */
 export type KeywordKind = "schema" | "list" | "map" | "data";
 
@@ -32,7 +30,7 @@ export function keywordKind(keyword: string, value: unknown): KeywordKind {
   const form = SUBSCHEMA_FORMS.get(keyword);
   if (form === undefined) return "data";
   if (Array.isArray(value)) return form === "list" || form === "either" ? "list" : "data";
-  if (!isObject(value) || form === "list") return "data";
+  if (!isRecord(value) || form === "list") return "data";
   return form === "either" ? "schema" : form;
 }
 
@@ -41,15 +39,15 @@ export function* subschemas(schema: Readonly<Record<string, unknown>>): Generato
   for (const [keyword, value] of Object.entries(schema)) {
     const kind = keywordKind(keyword, value);
     if (kind === "schema") yield value as Record<string, unknown>;
-    else if (kind !== "data") yield* Object.values(value as object).filter(isObject);
+    else if (kind !== "data") yield* Object.values(value as object).filter(isRecord);
   }
 }
 
-const isSchema = (value: unknown): boolean => isObject(value) || typeof value === "boolean";
+const isSchema = (value: unknown): boolean => isRecord(value) || typeof value === "boolean";
 const isSchemas = (value: unknown): boolean => Array.isArray(value) && value.every(isSchema);
 const isSchemaMap = (value: unknown): boolean => {
   // PHP writes an empty object as a list.
-  if (!isObject(value)) return Array.isArray(value) && value.length === 0;
+  if (!isRecord(value)) return Array.isArray(value) && value.length === 0;
   for (const key in value) if (!isSchema(value[key])) return false;
   return true;
 };
@@ -66,7 +64,7 @@ export const isType = (value: unknown): boolean =>
     : TYPES.has(value as string);
 
 const isDependencies = (value: unknown): boolean =>
-  isObject(value) && Object.values(value).every((needed) => isSchema(needed) || isStrings(needed));
+  isRecord(value) && Object.values(value).every((needed) => isSchema(needed) || isStrings(needed));
 
 type ValueTest = (value: unknown) => boolean;
 
@@ -135,7 +133,7 @@ export function resolveLocalRef(root: JsonSchema, ref: string): JsonSchema | boo
   const fragment = decodeFragment(ref.slice(1));
   if (fragment === undefined) return undefined;
   const found = fragment === "" || fragment.startsWith("/") ? follow(root, fragment) : anchor(root, fragment);
-  return isObject(found) || typeof found === "boolean" ? found : undefined;
+  return isRecord(found) || typeof found === "boolean" ? found : undefined;
 }
 
 /**

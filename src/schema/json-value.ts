@@ -1,4 +1,5 @@
 /** Converts a value to the form in which JSON sends it. */
+import { isPlainObject } from "../util/is-record.js";
 
 const MAX_DEPTH = 500;
 
@@ -45,13 +46,6 @@ function formOf(value: unknown, depth: number): "json" | "other" | "deep" {
     if (inner === "other") form = "other";
   }
   return form;
-}
-
-/** An object that is not an instance of a class. */
-export function isPlainObject(value: unknown): value is Record<string, unknown> {
-  if (typeof value !== "object" || value === null) return false;
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 /** Sets a property as `JSON.parse` does: assigning to `__proto__` would change the prototype. */

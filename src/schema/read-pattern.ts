@@ -74,11 +74,8 @@ class PatternReader {
   #at = 0;
   #ignoresCase = false;
   #dot = ".";
-  readonly #pattern: string;
 
-  constructor(pattern: string) {
-    this.#pattern = pattern;
-  }
+  constructor(readonly pattern: string) {}
 
   read(): string | undefined {
     try {
@@ -86,7 +83,7 @@ class PatternReader {
       if (flags!.includes("i")) this.#ignoresCase = true;
       if (flags!.includes("s")) this.#dot = "[^]";
       let out = start.startsWith("^") ? "^" : "";
-      while (this.#at < this.#pattern.length) out += this.#readPart();
+      while (this.#at < this.pattern.length) out += this.#readPart();
       return out;
     } catch (error) {
       if (error instanceof NoEquivalent) return undefined;
@@ -96,14 +93,14 @@ class PatternReader {
 
   #take(expression: RegExp): RegExpExecArray | undefined {
     expression.lastIndex = this.#at;
-    const found = expression.exec(this.#pattern);
+    const found = expression.exec(this.pattern);
     if (found === null) return undefined;
     this.#at = expression.lastIndex;
     return found;
   }
 
   #readPart(): string {
-    const character = this.#pattern[this.#at]!;
+    const character = this.pattern[this.#at]!;
     if (character === "\\") return this.#readEscape(false);
     if (character === "[") return this.#readClass();
     if (character === "(") return this.#readGroup();
@@ -150,14 +147,14 @@ class PatternReader {
     }
     const property = this.#take(/\\([pP])(?:([A-Z])|\{(\w+)\})/y);
     if (property !== undefined) return this.#readProperty(property[1]!, property[2] ?? property[3]!);
-    const next = this.#pattern[this.#at + 1];
+    const next = this.pattern[this.#at + 1];
     if (next === undefined) throw new NoEquivalent();
     this.#at += 2;
     if (SAME.includes(next) && !(inClass && next === "B")) return `\\${next}`;
     if (next === "a") return "\\x07";
     if (!inClass && next === "A") return "^";
     if (!inClass && (next === "Z" || next === "z")) return "$";
-    if (!inClass && /[1-9]/.test(next) && !/\d/.test(this.#pattern[this.#at] ?? ""))
+    if (!inClass && /[1-9]/.test(next) && !/\d/.test(this.pattern[this.#at] ?? ""))
       return this.#repeat(`\\${next}`);
     if (/[a-zA-Z0-9]/.test(next)) throw new NoEquivalent();
     return /[$()*+./?[\\\]^{|}]/.test(next) || (inClass && next === "-") ? `\\${next}` : this.#fold(next);
@@ -177,8 +174,8 @@ class PatternReader {
     if (this.#take(/\]/y) !== undefined) out += "\\]";
     if (this.#take(/-/y) !== undefined) out += "\\-";
     let isAfterSet = false;
-    while (this.#pattern[this.#at] !== "]") {
-      if (this.#at >= this.#pattern.length || this.#take(/&&|--|~~|\|\|/y) !== undefined)
+    while (this.pattern[this.#at] !== "]") {
+      if (this.#at >= this.pattern.length || this.#take(/&&|--|~~|\|\|/y) !== undefined)
         throw new NoEquivalent();
       const range = isAfterSet ? undefined : this.#take(/([^\\[\]])-([^\\[\]])/y);
       if (range !== undefined) {
@@ -187,7 +184,7 @@ class PatternReader {
       }
       const isSet = /\[:|\\[pPdDwWsS]/y;
       isSet.lastIndex = this.#at;
-      if (isSet.test(this.#pattern)) {
+      if (isSet.test(this.pattern)) {
         out += this.#readSet();
         isAfterSet = true;
       } else if (this.#take(/-(?=\\[pPdDwWsS])/y) !== undefined) out += "\\-";
@@ -203,21 +200,21 @@ class PatternReader {
   /** A set in a class, like `\w` and `[:alpha:]`. */
   #readSet(): string {
     const posix = this.#take(/\[:(\w+):\]/y);
-    if (posix === undefined && this.#pattern[this.#at] === "\\") return this.#readEscape(true);
+    if (posix === undefined && this.pattern[this.#at] === "\\") return this.#readEscape(true);
     const set = posix && POSIX.get(posix[1]!);
     if (!set || (this.#ignoresCase && /lower|upper/.test(posix[1]!))) throw new NoEquivalent();
     return set;
   }
 
   #readMember(isAfterSet: boolean): string {
-    const character = this.#pattern[this.#at]!;
+    const character = this.pattern[this.#at]!;
     if (character === "\\") return this.#readEscape(true);
     // Python reads a character, Java a class inside the class.
     if (character === "[") throw new NoEquivalent();
     this.#at++;
     if (character === "-" && isAfterSet) return "\\-";
     // A range between other characters than two letters: it may contain letters of one case only.
-    if (character === "-" && this.#ignoresCase && this.#pattern[this.#at] !== "]") throw new NoEquivalent();
+    if (character === "-" && this.#ignoresCase && this.pattern[this.#at] !== "]") throw new NoEquivalent();
     return this.#fold(character);
   }
 

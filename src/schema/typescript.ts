@@ -1,7 +1,7 @@
 /** Converts JSON Schema to a TypeScript type that is never narrower than the schema, and any text to unique, valid identifiers. */
 import type { JsonSchema } from "../model/listed-tool.js";
 import { visibleText } from "../util/visible-text.js";
-import { isObject, resolveLocalRef } from "./json-schema.js";
+import { isRecord, resolveLocalRef } from "./json-schema.js";
 
 /** One property of an object type. */
 interface TypeMember {
@@ -82,7 +82,7 @@ export function createTypeWriter(
 
   function write(schema: unknown, depth: number): string {
     if (schema === false) return "never";
-    if (!isObject(schema) || depth > MAX_DEPTH) return "unknown";
+    if (!isRecord(schema) || depth > MAX_DEPTH) return "unknown";
     const all = [
       ...(typeof schema["$ref"] === "string" ? [refer(schema["$ref"], depth)] : []),
       ...(Array.isArray(schema["allOf"]) ? schema["allOf"].map((part) => write(part, depth + 1)) : []),
@@ -104,7 +104,7 @@ export function createTypeWriter(
     const { type } = schema;
     if (Array.isArray(type)) return union(type.map((one) => ofType(one, schema, depth)));
     if (type !== undefined) return ofType(type, schema, depth);
-    if (isObject(schema["properties"])) return ofType("object", schema, depth);
+    if (isRecord(schema["properties"])) return ofType("object", schema, depth);
     return "unknown";
   }
 
@@ -137,21 +137,21 @@ export function createTypeWriter(
   }
 
   function objectType(schema: Record<string, unknown>, depth: number): string {
-    const properties = Object.entries(isObject(schema["properties"]) ? schema["properties"] : {});
+    const properties = Object.entries(isRecord(schema["properties"]) ? schema["properties"] : {});
     const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
     const more = schema["additionalProperties"];
-    const isClosed = more === false && !isObject(schema["patternProperties"]);
+    const isClosed = more === false && !isRecord(schema["patternProperties"]);
     if (properties.length === 0) {
       if (isClosed && required.length === 0) return "Record<string, never>";
-      return isObject(more) ? `Record<string, ${write(more, depth + 1)}>` : style.anyObject;
+      return isRecord(more) ? `Record<string, ${write(more, depth + 1)}>` : style.anyObject;
     }
     const members = properties.map(([key, value]) => ({
       name: propertyName(key),
       isOptional: !required.includes(key),
       type: write(value, depth + 1),
-      description: isObject(value) ? value["description"] : undefined,
+      description: isRecord(value) ? value["description"] : undefined,
     }));
-    return style.object(members, more === true || isObject(more));
+    return style.object(members, more === true || isRecord(more));
   }
 
   return { write: (schema) => write(schema, 0), declarations };

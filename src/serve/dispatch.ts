@@ -3,6 +3,7 @@ import { isLogLevel } from "../model/log-levels.js";
 import type { Port } from "../port/port.js";
 import { type Era, MODERN_VERSIONS } from "../protocol/era.js";
 import { type Fields, isRecord } from "../util/is-record.js";
+import { unrefTimer } from "../util/timers.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";
@@ -179,8 +180,7 @@ export class OpenRequests {
     let timer: ReturnType<typeof setTimeout> | undefined;
     await new Promise<void>((resolve) => {
       this.#onIdle = resolve;
-      timer = setTimeout(resolve, limitMs);
-      if (typeof timer === "object") timer.unref?.();
+      timer = unrefTimer(setTimeout(resolve, limitMs));
     });
     clearTimeout(timer);
   }

@@ -3,6 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type GatewayAccess, gatewayAccess } from "../port/gateway-access.js";
 import type { Toolport } from "../toolport.js";
+import { loadOnce } from "../util/load-once.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
@@ -57,7 +58,6 @@ const STDIO_DRAIN_MS = 500;
  */
 export function createGateway(toolport: Toolport, options: GatewayOptions = {}): Gateway {
   const { drainMs = 10_000 } = options;
-  let starting: Promise<RunningGateway> | undefined;
   let running: RunningGateway | undefined;
   let router: HttpRouter | undefined;
   let closing: Promise<void> | undefined;
@@ -66,19 +66,10 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
   // Wrong options are reported at once, not with the first request.
   const authenticator = createHttpAuthenticator(options, access);
 
-  const start = (): Promise<RunningGateway> => {
-    starting ??= startGateway(access, options, options.auth === undefined ? undefined : authenticator()).then(
-      (begun) => {
-        running = begun;
-        return begun;
-      },
-      (error: unknown) => {
-        starting = undefined;
-        throw error;
-      },
-    );
-    return starting;
-  };
+  const start = loadOnce(async () => {
+    running = await startGateway(access, options, options.auth === undefined ? undefined : authenticator());
+    return running;
+  });
 
   const serve = (request: HttpRequest, reply: HttpReply): Promise<void> => {
     if (running !== undefined && router !== undefined) return router.handle(request, reply);
@@ -117,7 +108,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
     },
     close({ drainMs: limitMs = drainMs } = {}) {
       closing ??= (async () => {
-        const begun = await starting?.catch(() => undefined);
+        const begun = await start.current?.catch(() => undefined);
         await Promise.all([
           router?.close(limitMs),
           ...[...connections].map((connection) => connection.close(limitMs)),

@@ -3,6 +3,7 @@ import type { GatewayAccess } from "../port/gateway-access.js";
 import type { Port } from "../port/port.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { sleep } from "../util/sleep.js";
+import { unrefTimer } from "../util/timers.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
 
@@ -96,8 +97,8 @@ export class Users {
     this.#source = source;
     this.#limits = limits;
     this.#report = report;
-    this.#timer = setInterval(() => this.#sweep(), Math.min(SWEEP_MS, Math.max(50, limits.userIdleMs / 2)));
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    const sweepMs = Math.min(SWEEP_MS, Math.max(50, limits.userIdleMs / 2));
+    this.#timer = unrefTimer(setInterval(() => this.#sweep(), sweepMs));
   }
 
   get size(): number {

@@ -25,9 +25,6 @@ export function isChannelEnabled(name: string, patterns: string | undefined): bo
   return enabled;
 }
 
-const environment = (): string | undefined =>
-  typeof process === "object" ? process.env?.["DEBUG"] : undefined;
-
 /** Channel names of `@langchain/mcp-adapters`. None includes `wire`. */
 const ALIASES: Readonly<Partial<Record<ChannelName, readonly string[]>>> = {
   connection: ["@langchain/mcp-adapters:client", "@langchain/mcp-adapters:connection"],
@@ -39,7 +36,7 @@ const ALIASES: Readonly<Partial<Record<ChannelName, readonly string[]>>> = {
 /** The channel `toolport:<name>`. Writes one line per message to stderr if `DEBUG` enables it. */
 export function debugChannel(name: ChannelName): DebugChannel {
   const full = `toolport:${name}`;
-  const patterns = environment();
+  const patterns = typeof process === "object" ? process.env?.["DEBUG"] : undefined;
   const enabled = [full, ...(ALIASES[name] ?? [])].some((known) => isChannelEnabled(known, patterns));
   const channel = (message: string): void => {
     if (enabled) console.error(`${full} ${visibleLine(message)}`);

@@ -4,6 +4,7 @@ import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { CustomServerEntry } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { loadOnce } from "../util/load-once.js";
+import { pushTo } from "../util/push-to.js";
 import { sleep } from "../util/sleep.js";
 import {
   matchesRecorded,
@@ -275,8 +276,8 @@ class ScriptBook {
     for (const script of scripts) {
       // A request without a response (before a login, or a lost connection) that later succeeded: only the success counts.
       if (script.id !== undefined && script.end === "open" && answered.has(keyOf(script))) continue;
-      add(this.#byMethod, script.method, script);
-      add(this.#byKey, keyOf(script), script);
+      pushTo(this.#byMethod, script.method, script);
+      pushTo(this.#byKey, keyOf(script), script);
     }
   }
 
@@ -293,12 +294,6 @@ class ScriptBook {
 
 const keyOf = ({ method, params }: Pick<Script, "method" | "params">): string =>
   BY_METHOD_ALONE.has(method) ? method : `${method} ${canonicalJson(params)}`;
-
-function add(map: Map<string, Script[]>, key: string, script: Script): void {
-  const list = map.get(key);
-  if (list === undefined) map.set(key, [script]);
-  else list.push(script);
-}
 
 function writeScripts(messages: readonly RecordedMessage[]): Script[] {
   const scripts: Script[] = [];

@@ -1,4 +1,6 @@
 /** The size of plain data as compact JSON in UTF-8. */
+
+import { isPlainObject } from "./is-record.js";
 import { utf8Length } from "./utf8-length.js";
 
 /** Characters that JSON escapes, or that take more than one byte. */
@@ -16,7 +18,7 @@ export function jsonBytes(value: unknown): number {
     case "object":
       if (value === null) return 4;
       if (Array.isArray(value)) return listBytes(value);
-      return isPlain(value) ? recordBytes(value) : utf8Length(JSON.stringify(value) ?? "");
+      return isPlainObject(value) ? recordBytes(value) : utf8Length(JSON.stringify(value) ?? "");
     default:
       return 0;
   }
@@ -31,11 +33,6 @@ function listBytes(list: readonly unknown[]): number {
   // `null` stands for an item that JSON cannot express.
   for (const item of list) bytes += jsonBytes(item) || 4;
   return bytes;
-}
-
-function isPlain(value: object): value is Record<string, unknown> {
-  const prototype: unknown = Object.getPrototypeOf(value);
-  return prototype === Object.prototype || prototype === null;
 }
 
 function recordBytes(record: Readonly<Record<string, unknown>>): number {

@@ -1,13 +1,19 @@
-/** Loads something at first use. */
+/** Loads what many callers share. */
 
-/** Returns a function whose callers share one result. After a failure, the next call tries again. */
-export function loadOnce<T>(load: () => Promise<T>): () => Promise<T> {
-  let loading: Promise<T> | undefined;
-  return () => {
-    loading ??= load().catch((error: unknown) => {
-      loading = undefined;
+export interface Loader<Loaded> {
+  (): Promise<Loaded>;
+  /** Undefined before the first load, and after one that failed. */
+  current?: Promise<Loaded> | undefined;
+}
+
+/** Loads on first use, once for all callers. After a failure, which may be temporary, the next caller tries again. */
+export function loadOnce<Loaded>(load: () => Promise<Loaded>): Loader<Loaded> {
+  const loader: Loader<Loaded> = () => {
+    loader.current ??= load().catch((error: unknown) => {
+      loader.current = undefined;
       throw error;
     });
-    return loading;
+    return loader.current;
   };
+  return loader;
 }

@@ -1,6 +1,6 @@
 /** Abortable delays for foreground and background work. */
 import { type AbortSource, onSharedAbort } from "./shared-abort.js";
-import { timerMs } from "./timers.js";
+import { timerMs, unrefTimer } from "./timers.js";
 
 type Timer = ReturnType<typeof setTimeout>;
 
@@ -11,11 +11,7 @@ type Timer = ReturnType<typeof setTimeout>;
 export const sleep = (ms: number, signal?: AbortSignal): Promise<void> => wait(ms, signal, () => {});
 
 /** Like {@link sleep} for background work: does not keep the process alive. */
-export const pause = (ms: number, signal?: AbortSource): Promise<void> =>
-  wait(ms, signal, (timer) => {
-    // Timers are objects with unref() on Node, plain numbers on Workers and in browsers.
-    if (typeof timer === "object") timer.unref?.();
-  });
+export const pause = (ms: number, signal?: AbortSource): Promise<void> => wait(ms, signal, unrefTimer);
 
 function wait(ms: number, signal: AbortSource | undefined, onTimer: (timer: Timer) => void): Promise<void> {
   return new Promise((resolve, reject) => {

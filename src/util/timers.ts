@@ -9,6 +9,12 @@ const LONGEST_TIMER_MS = 2 ** 31 - 1;
  */
 export const timerMs = (ms: number): number => Math.max(0, Math.min(ms, LONGEST_TIMER_MS));
 
+/** Lets the process end while the timer runs. Timers are objects with `unref()` on Node, and numbers on Workers and in browsers. */
+export function unrefTimer<Timer extends ReturnType<typeof setTimeout>>(timer: Timer): Timer {
+  if (typeof timer === "object") timer.unref?.();
+  return timer;
+}
+
 /** Keeps the process alive until the returned function is called. */
 export function holdHost(): () => void {
   const timer = setInterval(() => {}, timerMs(Number.POSITIVE_INFINITY));

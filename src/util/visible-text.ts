@@ -65,7 +65,7 @@ export function replaceHidden(text: string, replace: (character: string) => stri
     const character = characters[index]!;
     const flag =
       character === "\u{1f3f4}"
-        ? TAGGED_FLAGS.find((tags) => startsWith(characters, index + 1, tags))
+        ? TAGGED_FLAGS.find((tags) => [...tags].every((tag, at) => characters[index + 1 + at] === tag))
         : undefined;
     if (flag !== undefined) {
       result += character + flag;
@@ -82,10 +82,6 @@ export function replaceHidden(text: string, replace: (character: string) => stri
     if (shown !== "") before = isHidden ? "" : character;
   }
   return result;
-}
-
-function startsWith(characters: readonly string[], start: number, tags: string): boolean {
-  return [...tags].every((tag, offset) => characters[start + offset] === tag);
 }
 
 /** Whether the neighbours of a character of {@link SOMETIMES} need it. */

@@ -22,7 +22,6 @@ const LONG: Readonly<Record<string, string>> = {
   "console/actions.ts createActions": FACTORY,
   "create-toolport.ts toToolport": FACTORY,
   "demo/vault-server.ts startAuthorizationServer": FACTORY,
-  "execution/fallback.ts fallbackStep": FACTORY,
   "port/shared-parts.ts createSharedParts": FACTORY,
   "schema/typescript.ts createTypeWriter": FACTORY,
   "serve/policy/policy-engine.ts enginePolicy": FACTORY,

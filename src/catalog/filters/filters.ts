@@ -94,19 +94,11 @@ export function compileFilter(
   };
 }
 
-interface FilteredTools<Entry> {
-  readonly tools: readonly Entry[];
-  /** Left out by the rules. */
-  readonly excluded: readonly WithheldTool[];
-  /** Left out because a filter failed. */
-  readonly withheld: readonly WithheldTool[];
-}
-
-/** Keeps the tools that pass every filter. If a filter throws, only that tool is left out. */
+/** Keeps the tools that pass every filter, and leaves out the others: `excluded` by the rules, `withheld` because a filter failed. */
 export function filterTools<Entry extends { server: ServerRef; tool: FilterableTool }>(
   entries: readonly Entry[],
   filters: (server: ServerRef) => readonly CompiledFilter[],
-): FilteredTools<Entry> {
+) {
   const tools: Entry[] = [];
   const excluded: WithheldTool[] = [];
   const withheld: WithheldTool[] = [];

@@ -2,6 +2,7 @@
 import { StateError } from "../../errors/state-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
+import { isRecord } from "../../util/is-record.js";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./canonical-json.js";
 
@@ -125,12 +126,8 @@ export class Pins {
 
 /** Undefined if it is not a record of pins. A damaged record must not count as one without pins. */
 function readHashes(value: unknown): Hashes | undefined {
-  const isRecord =
-    typeof value === "object" &&
-    value !== null &&
-    !Array.isArray(value) &&
-    Object.values(value).every((hash) => typeof hash === "string");
-  return isRecord ? (value as Hashes) : undefined;
+  const isWhole = isRecord(value) && Object.values(value).every((hash) => typeof hash === "string");
+  return isWhole ? (value as Hashes) : undefined;
 }
 
 const damaged = (server: string): StateError =>

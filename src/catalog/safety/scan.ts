@@ -115,15 +115,9 @@ const MAX_STRINGS = 20_000;
 const MAX_CHARACTERS = 2_000_000;
 
 /** Keywords whose keys are names that the server chose. */
-const NAMED = new Set([
-  "properties",
-  "patternProperties",
-  "$defs",
-  "definitions",
-  "dependentSchemas",
-  "dependentRequired",
-  "dependencies",
-]);
+const NAMED = new Set(
+  "properties patternProperties $defs definitions dependentSchemas dependentRequired dependencies".split(" "),
+);
 /** Keywords with arbitrary values. */
 const DATA = new Set(["enum", "const", "default", "example", "examples"]);
 /** Keywords that contain schemas or settings. Any other key is invented by the server and counts as a string. */

@@ -4,6 +4,8 @@ import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import { tokensOfBytes } from "../../util/estimate-tokens.js";
+import { isRecord } from "../../util/is-record.js";
+import { parseJson } from "../../util/json.js";
 import { jsonBytes } from "../../util/json-bytes.js";
 
 /** The definition of a tool, as models see it. */
@@ -101,18 +103,9 @@ type CallToolArguments =
 export function readCallArguments(args: Readonly<Record<string, unknown>>): CallToolArguments {
   const { name } = args;
   if (typeof name !== "string" || name === "") return { problem: "name must be the name of a tool" };
-  const given = typeof args["arguments"] === "string" ? parse(args["arguments"]) : (args["arguments"] ?? {});
-  if (typeof given !== "object" || given === null || Array.isArray(given))
-    return { problem: "arguments must be an object" };
-  return { name, args: given as Record<string, unknown> };
-}
-
-function parse(text: string): unknown {
-  try {
-    return text.trim() === "" ? {} : JSON.parse(text);
-  } catch {
-    return undefined;
-  }
+  const { arguments: written = {} } = args;
+  const given = typeof written === "string" ? parseJson(written.trim() || "{}") : (written ?? {});
+  return isRecord(given) ? { name, args: given } : { problem: "arguments must be an object" };
 }
 
 /** When tools are deferred. */

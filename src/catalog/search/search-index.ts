@@ -1,6 +1,7 @@
 /** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. Loaded with the first search: most programs show all tools. */
 import type { ToolInfo } from "../../model/tool-info.js";
 import { compactSchema } from "../../schema/derive/compact-schema.js";
+import { pushTo } from "../../util/push-to.js";
 import { cutText, tidyText } from "../../util/shorten-text.js";
 
 /** A match. Scores are comparable within one search only. */
@@ -279,11 +280,7 @@ function createNameIndex(
 ): (query: string) => ReadonlySet<number> {
   const byName = new Map<string, number[]>();
   for (const [index, { name, sourceName }] of tools.entries()) {
-    for (const key of new Set([name.toLowerCase(), sourceName.toLowerCase()])) {
-      const same = byName.get(key);
-      if (same === undefined) byName.set(key, [index]);
-      else same.push(index);
-    }
+    for (const key of new Set([name.toLowerCase(), sourceName.toLowerCase()])) pushTo(byName, key, index);
   }
   /** A name such as `search` is a usual word of questions too. */
   const isPlain = (key: string): boolean =>

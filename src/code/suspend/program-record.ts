@@ -2,6 +2,7 @@
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { LeasedRecord } from "../../port/suspensions/held-record.js";
+import { isRecord } from "../../util/is-record.js";
 import type { CodeCall, CodeSuspended } from "../code-mode.js";
 import type { RunLimits } from "../run-program.js";
 
@@ -62,29 +63,20 @@ export interface ProgramPointer {
   readonly outcome?: string | undefined;
 }
 
-const isObject = (value: unknown): value is Record<string, unknown> =>
-  typeof value === "object" && value !== null && !Array.isArray(value);
-
 export const isProgramPointer = (value: unknown): value is ProgramPointer =>
-  isObject(value) && value["format"] === 1 && typeof value["source"] === "string" && !("image" in value);
+  isRecord(value) && value["format"] === 1 && typeof value["source"] === "string" && !("image" in value);
 
 export const isProgramRecord = (value: unknown): value is ProgramRecord =>
-  isObject(value) &&
+  isRecord(value) &&
   value["format"] === 1 &&
   typeof value["image"] === "string" &&
   typeof value["token"] === "string" &&
-  isObject(value["tools"]) &&
+  isRecord(value["tools"]) &&
   Array.isArray(value["pending"]);
 
 /** What the caller gets. */
 export const toSuspendedProgram = (record: ProgramRecord): CodeSuspended => {
-  const { waitsFor, token, expiresAt, logs, calls, cpuMs } = record;
-  return {
-    ...waitsFor,
-    token,
-    logs,
-    calls,
-    cpuMs,
-    expiresAt: new Date(expiresAt).toISOString(),
-  } as CodeSuspended;
+  const { waitsFor, token, logs, calls, cpuMs } = record;
+  const expiresAt = new Date(record.expiresAt).toISOString();
+  return { ...waitsFor, token, logs, calls, cpuMs, expiresAt } as CodeSuspended;
 };

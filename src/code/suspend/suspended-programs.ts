@@ -4,6 +4,9 @@
  * Every call of such a program has a key, so that its result is saved. A program that is continued twice, because a process died in
  * between, gets the saved results: no call is made twice. See docs/decisions/code-mode.md.
  */
+
+import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import { CatalogError } from "../../errors/catalog-error.js";
 import { SuspensionError } from "../../errors/suspension-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import {
@@ -12,11 +15,12 @@ import {
   type ResumeOptions,
   type Suspended,
 } from "../../execution/suspend/suspension.js";
-import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
+import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { throwUnsent } from "../../port/suspensions/call-rounds.js";
+import type { ToolInfo } from "../../model/tool-info.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
+import { throwUnsent } from "../../port/suspensions/suspension-records.js";
 import { type PortState, stateOf } from "../../port/toolport-access.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
@@ -32,7 +36,6 @@ import {
   toSuspendedProgram,
 } from "./program-record.js";
 import { createProgramToken, ProgramRecords } from "./program-records.js";
-import { changedTool, definitionHash, savedApi, savedTools } from "./saved-tools.js";
 
 /** The parts of a code mode that suspended programs need. */
 export interface SuspendedProgramsParts {
@@ -45,8 +48,6 @@ export interface SuspendedProgramsParts {
   /** Runs an action in the span of the program. */
   inSpan(action: () => Promise<CodeOutcome | PausedProgram>): Promise<CodeOutcome | PausedProgram>;
 }
-
-type RunOptions = Pick<CallToolOptions, "signal" | "onProgress" | "context" | "headers">;
 
 /** A program, as long as it runs in this process. */
 interface LiveProgram {
@@ -86,22 +87,9 @@ export class SuspendedPrograms {
       if (!wish.create) throw unknownProgram();
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
-    const program: LiveProgram = {
-      source,
-      limits,
-      wish,
-      key,
-      run: key ?? globalThis.crypto.randomUUID(),
-    };
-    const outcome = await this.#parts.inSpan(() =>
-      this.#parts.run({
-        source,
-        limits,
-        options: runOptions(options),
-        api: this.#parts.api,
-        call: this.#caller(program),
-      }),
-    );
+    const program = { source, limits, wish, key, run: key ?? globalThis.crypto.randomUUID() };
+    const { api, inSpan, run } = this.#parts;
+    const outcome = await inSpan(() => run({ source, limits, options, api, call: this.#caller(program) }));
     return this.#finish(program, outcome);
   }
 
@@ -110,7 +98,7 @@ export class SuspendedPrograms {
     for (;;) {
       const found = await this.#records.find(token).catch(throwUnsent);
       if (found === undefined) throw unknownProgram();
-      if (found.record.executor !== versionOf(this.#parts.executor)) throw otherEngine();
+      if (found.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
       if (found.record.state === "running" && !(await this.#isAbandoned(found, options.signal))) continue;
       const held = await this.#records.hold(found).catch(throwUnsent);
       if (held !== undefined) return this.#continue(held, input, options);
@@ -167,7 +155,7 @@ export class SuspendedPrograms {
     return this.#parts.run({
       source,
       limits,
-      options: runOptions(options),
+      options,
       api: savedApi(this.#parts.api, tools),
       earlier,
       call: (name, args, callOptions, id) =>
@@ -186,11 +174,7 @@ export class SuspendedPrograms {
   ): Promise<{ suspended?: undefined; result: () => Promise<ToolResult> } | { suspended: Suspended }> {
     const { toolport } = this.#parts;
     const { signal, context, headers } = options;
-    const common = {
-      ...(signal && { signal }),
-      ...(context !== undefined && { context }),
-      ...(headers && { headers }),
-    };
+    const common = { signal, context, headers };
     try {
       const suspend = { ...suspendOptions(program, id), create: false };
       const known = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
@@ -231,7 +215,7 @@ export class SuspendedPrograms {
       const { suspended, pending, image, calls, logs, cpuMs, timeMs } = outcome.paused;
       const { source, run, key, limits, wish } = program;
       const tools = program.tools ?? (await savedTools(this.#parts.api));
-      const base = { format: 1, state: "waiting", executor: versionOf(this.#parts.executor) } as const;
+      const base = { format: 1, state: "waiting", executor: this.#parts.executor.version ?? "" } as const;
       return this.#save(
         {
           ...base,
@@ -319,15 +303,6 @@ const suspendOptions = ({ run, wish }: LiveProgram, id: number): SuspendOptions 
   ...(wish.reasons !== undefined && { reasons: wish.reasons }),
 });
 
-const runOptions = ({ signal, onProgress, context, headers }: RunOptions): RunOptions => ({
-  ...(signal && { signal }),
-  ...(onProgress && { onProgress }),
-  ...(context !== undefined && { context }),
-  ...(headers && { headers }),
-});
-
-const versionOf = ({ version = "" }: CodeExecutor): string => version;
-
 /** True if the call will not wait any more: the program gets the error. Other errors leave it waiting, and the caller gets them. */
 const isOver = (error: unknown): boolean =>
   ToolportError.isInstance(error) &&
@@ -359,5 +334,46 @@ const reusedKey = (): SuspensionError =>
     code: "KEY_REUSED",
     what: "The key was already used for another program",
     next: "Use one key for one program only",
+    outcome: "unsent",
+  });
+
+/** Public names and definitions of all tools of a program. */
+async function savedTools({ servers }: ProgramApi): Promise<ProgramRecord["tools"]> {
+  const entries = servers.map(async ({ member, tools }) => {
+    const own = tools.map(async (each): Promise<[string, SavedTool]> => {
+      const { name } = each.tool;
+      return [each.member, { name, hash: await definitionHash(each.tool) }];
+    });
+    return [member, Object.fromEntries(await Promise.all(own))] as const;
+  });
+  return Object.fromEntries(await Promise.all(entries));
+}
+
+/** What the model knew of the tool when it wrote the program. */
+const definitionHash = ({ name, server, sourceName, description, inputSchema, outputSchema }: ToolInfo) =>
+  sha256(canonicalJson({ name, server, sourceName, description, inputSchema, outputSchema }));
+
+/** The names that the program knows, whatever the catalog has now. A tool that is gone is undefined. */
+function savedApi(api: ProgramApi, saved: ProgramRecord["tools"]): ProgramApi {
+  const nameOf = (server: string, tool: string): string | undefined =>
+    Object.hasOwn(saved, server) && Object.hasOwn(saved[server]!, tool)
+      ? saved[server]![tool]!.name
+      : undefined;
+  return {
+    ...api,
+    members: Object.fromEntries(Object.entries(saved).map(([server, tools]) => [server, Object.keys(tools)])),
+    toolOf: (server, tool) => {
+      const name = nameOf(server, tool);
+      return name === undefined ? undefined : api.toolNamed(name);
+    },
+  };
+}
+
+const changedTool = (tool: string): CatalogError =>
+  new CatalogError({
+    tool,
+    code: "TOOL_CHANGED",
+    what: "The definition of the tool has changed since the program was suspended",
+    next: "Review the new definition and run the program again",
     outcome: "unsent",
   });

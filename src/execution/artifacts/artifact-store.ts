@@ -1,6 +1,6 @@
 /** Texts that were too large for a model, in memory, so that it can read them in parts. One store for all users, one part for each. */
 import { hashText } from "../../util/hash-text.js";
-import { timerMs } from "../../util/timers.js";
+import { timerMs, unrefTimer } from "../../util/timers.js";
 import { utf8Length } from "../../util/utf8-length.js";
 
 /** The tool that reads artifacts. */
@@ -90,7 +90,9 @@ export class ArtifactStore {
     if (!this.#entries.delete(entry)) return;
     this.#bytes -= entry.bytes;
     entry.owner.forget(entry.id);
-    if (this.#entries.size === 0) this.#stop();
+    if (this.#entries.size > 0) return;
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
   }
 
   removeExpired(): void {
@@ -110,14 +112,7 @@ export class ArtifactStore {
       this.removeExpired();
       this.#watch();
     };
-    this.#timer = setTimeout(fire, timerMs(Math.ceil(oldest.expiresAt - performance.now())));
-    // Outside of Node a timer is a number, and keeps nothing running.
-    if (typeof this.#timer === "object") this.#timer.unref?.();
-  }
-
-  #stop(): void {
-    clearTimeout(this.#timer);
-    this.#timer = undefined;
+    this.#timer = unrefTimer(setTimeout(fire, timerMs(Math.ceil(oldest.expiresAt - performance.now()))));
   }
 }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { utf8Length } from "../../util/utf8-length.js";
-import { describeShape } from "./describe-shape.js";
+import { describeShape } from "./cut-note.js";
 import { fitText, headWithin } from "./fit-text.js";
 import { outlineText } from "./outline-text.js";
 

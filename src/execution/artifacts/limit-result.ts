@@ -7,8 +7,7 @@ import {
   type ToolResult,
   textOf,
 } from "../tool-result.js";
-import { describeCut, readOn } from "./cut-note.js";
-import { describeShape } from "./describe-shape.js";
+import { describeCut, describeShape, readOn } from "./cut-note.js";
 import { type FittedText, fitOutline } from "./fit-text.js";
 import { type Outline, outlineText } from "./outline-text.js";
 import { payloadOf, TRUNCATED_META_KEY, type Truncation } from "./result-payload.js";

@@ -1,7 +1,7 @@
 /** The result that takes the place of a real one while a call is suspended. */
 import { AuthError } from "../../errors/auth-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { CallInterceptor } from "../tool-call.js";
+import type { CallInterceptor, ToolCall } from "../tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../tool-result.js";
 import { type CallSuspension, type Pause, suspendsFor } from "./call-suspension.js";
 
@@ -43,23 +43,18 @@ export function loginPause(
   return { reason: "login", authUrl: error.authUrl };
 }
 
+/** Ends a call before it is sent. */
+export const refused = ({ server, sourceName }: ToolCall["tool"], what: string, next?: string) =>
+  new ToolCallError({ code: "REFUSED", server, tool: sourceName, what, next, outcome: "unsent" });
+
 /** Ends a call that only asked for approval and needs none. */
-export const needsNoPerson = (tool: { server: string; sourceName: string }): ToolCallError =>
-  new ToolCallError({
-    code: "REFUSED",
-    server: tool.server,
-    tool: tool.sourceName,
-    what: "The call was not sent, because it only asks whether a person has to approve it",
-    outcome: "unsent",
-  });
+export const needsNoPerson = (tool: ToolCall["tool"]): ToolCallError =>
+  refused(tool, "The call was not sent, because it only asks whether a person has to approve it");
 
 /** For a call that has to wait for a person but has no `suspend`. */
-export const needsSuspend = (tool: { server: string; sourceName: string }): ToolCallError =>
-  new ToolCallError({
-    code: "REFUSED",
-    server: tool.server,
-    tool: tool.sourceName,
-    what: "The call needs the approval of a person, and the option approve leaves that to a suspended call",
-    next: "Call it with { suspend: true }, or let approve decide at once",
-    outcome: "unsent",
-  });
+export const needsSuspend = (tool: ToolCall["tool"]): ToolCallError =>
+  refused(
+    tool,
+    "The call needs the approval of a person, and the option approve leaves that to a suspended call",
+    "Call it with { suspend: true }, or let approve decide at once",
+  );

@@ -34,19 +34,14 @@ export interface FollowParts {
   readonly report: (error: unknown) => void;
 }
 
-/** The raw result, and whether input of the user went into it. */
-export interface FollowedTask {
-  readonly raw: Record<string, unknown>;
-  readonly usedInput: boolean;
-  /** Set if the task waits for a person; then there is no result yet. */
-  readonly pause?: InputPause | undefined;
-}
-
 /** Limit for servers that never stop asking. */
 const MAX_INPUT_ROUNDS = 100;
 
-/** Resolves with the result of a task; `first` is its state at creation. */
-export async function followTask(parts: FollowParts, first?: TaskState): Promise<FollowedTask> {
+/**
+ * Resolves with the raw result of a task, and whether input of the user went into it. With a `pause`, the task waits for a person, and
+ * there is no result yet. `first` is its state at creation.
+ */
+export async function followTask(parts: FollowParts, first?: TaskState) {
   const follower = new Follower(parts);
   const raw = await follower.run(first);
   return { raw, usedInput: follower.usedInput, pause: follower.pause };
@@ -54,8 +49,8 @@ export async function followTask(parts: FollowParts, first?: TaskState): Promise
 
 class Follower {
   usedInput = false;
+  /** Set if the task waits for a person. */
   pause: InputPause | undefined;
-  readonly #parts: FollowParts;
   readonly #where: { server: string; tool: string };
   readonly #answered = new Set<string>();
   #polls = 0;
@@ -63,27 +58,22 @@ class Follower {
   /** Legacy era: the pending request for the result, opened early because the server sends its input requests on it. */
   #early: Promise<Record<string, unknown>> | undefined;
 
-  constructor(parts: FollowParts) {
-    this.#parts = parts;
+  constructor(readonly parts: FollowParts) {
     this.#where = { server: parts.connection.name, tool: parts.tool };
   }
 
   async run(first: TaskState | undefined): Promise<Record<string, unknown>> {
-    const answers = this.#parts.suspension?.input?.inputResponses;
+    const answers = this.parts.suspension?.input?.inputResponses;
     if (answers !== undefined) await this.#sendInput(answers);
     // The message that creates a task contains no result, even if its status is final.
     let state = first === undefined || isFinal(first.status.status) ? await this.#poll() : first;
     for (;;) {
-      this.#parts.onStatus(state.status.message);
+      this.parts.onStatus(state.status.message);
       if (isFinal(state.status.status)) return this.#finish(state);
       if (state.status.status === "input_required") await this.#giveInput(state);
       if (this.pause !== undefined) return {};
-      const early = await restFromTask({
-        ms: taskPaceMs(state.status.pollIntervalMs, this.#polls),
-        signal: this.#parts.signal,
-        onNews: this.#parts.onNews,
-        result: this.#early,
-      });
+      const restMs = taskPaceMs(state.status.pollIntervalMs, this.#polls);
+      const early = await restFromTask(restMs, this.parts, this.#early);
       if (early !== undefined) return early;
       state = await this.#poll();
     }
@@ -91,7 +81,7 @@ class Follower {
 
   /** Polls until the server answers. Connection errors are retried within `timeoutMs`. */
   async #poll(): Promise<TaskState> {
-    const { taskId, timeoutMs, signal } = this.#parts;
+    const { taskId, timeoutMs, signal } = this.parts;
     const askedAt = performance.now();
     this.#polls += 1;
     for (let attempt = 0; ; attempt += 1) {
@@ -116,7 +106,7 @@ class Follower {
     try {
       return await this.#legacyResult();
     } catch (error) {
-      if (status !== "failed" || this.#parts.signal.aborted || mayPass(error)) throw error;
+      if (status !== "failed" || this.parts.signal.aborted || mayPass(error)) throw error;
       throw taskFailed(this.#where, state, error);
     }
   }
@@ -127,7 +117,7 @@ class Follower {
   }
 
   async #legacyResult(): Promise<Record<string, unknown>> {
-    const { taskId, timeoutMs, tool } = this.#parts;
+    const { taskId, timeoutMs, tool } = this.parts;
     return this.#onSession((session) => {
       if (session.era === "modern") throw taskFault(this.#where, "The task is over, but there is no result");
       return getTaskResult(session, taskId, { ...this.#limits(timeoutMs), tool });
@@ -135,7 +125,7 @@ class Follower {
   }
 
   async #giveInput({ inputRequests }: TaskState): Promise<void> {
-    const { connection, taskId, tool, timeoutMs, signal } = this.#parts;
+    const { connection, taskId, tool, timeoutMs, signal } = this.parts;
     this.usedInput = true;
     if (inputRequests === undefined) return this.#openResult();
     const fresh = Object.entries(inputRequests).filter(([key]) => !this.#answered.has(key));
@@ -146,16 +136,16 @@ class Follower {
     const session = connection.session ?? (await connection.acquire({ signal, timeoutMs }));
     const respond = (live: readonly (readonly [string, ServerRequest])[]) =>
       session.answerInputRequests(Object.fromEntries(live), { tool, signal });
-    if (this.#parts.suspension === undefined) return this.#sendInput(await respond(fresh));
-    const { report } = this.#parts;
+    if (this.parts.suspension === undefined) return this.#sendInput(await respond(fresh));
+    const { report } = this.parts;
     const { requests, responses } = await splitInput(fresh, { where: this.#where, report, respond });
     if (Object.keys(requests).length === 0) return this.#sendInput(responses);
-    const round = (this.#parts.suspension.input?.round ?? 0) + this.#rounds;
+    const round = (this.parts.suspension.input?.round ?? 0) + this.#rounds;
     this.pause = { requests, responses, round, by: "task", taskId };
   }
 
   async #sendInput(inputResponses: Readonly<Record<string, unknown>>): Promise<void> {
-    const { taskId, timeoutMs, suspension } = this.#parts;
+    const { taskId, timeoutMs, suspension } = this.parts;
     this.usedInput = true;
     // May be sent twice, because the server counts every key once.
     await this.#onSession((current) => {
@@ -172,7 +162,7 @@ class Follower {
 
   /** Legacy era: the server sends its input requests while the client waits for the result. */
   #openResult(): void {
-    const { taskId, tool, timeoutMs, connection } = this.#parts;
+    const { taskId, tool, timeoutMs, connection } = this.parts;
     if (this.#early !== undefined || connection.session?.era === "modern") return;
     // No timeout here: the polls show whether the server is alive.
     const limits = { ...this.#limits(Number.POSITIVE_INFINITY), tool };
@@ -185,13 +175,13 @@ class Follower {
   }
 
   #limits(timeoutMs: number): SessionRequestOptions {
-    const { deadline, signal, suspension, report } = this.#parts;
+    const { deadline, signal, suspension, report } = this.parts;
     const suspendable = suspension && { report };
     return { timeoutMs, maxTimeoutMs: deadline - performance.now(), signal, suspendable };
   }
 
   #onSession<Result>(run: (session: Session) => Promise<Result>, waitMs: number): Promise<Result> {
-    const { connection, signal, deadline } = this.#parts;
+    const { connection, signal, deadline } = this.parts;
     const limitMs = Math.max(0, Math.min(waitMs, deadline - performance.now()));
     return runOnSession(connection, run, { repeatable: true, waitMs: limitMs, signal });
   }
@@ -226,25 +216,17 @@ export function taskPaceMs(
   return paceMs * (1 + random() * JITTER);
 }
 
-interface RestParts<Result> {
-  ms: number;
-  signal: AbortSignal;
-  /** Registers a listener for notifications about the task; returns a function that removes it. */
-  onNews: (listener: () => void) => () => void;
-  /** May settle before the next poll is due. */
-  result?: Promise<Result> | undefined;
-}
-
 /**
  * Resolves after `ms`, or earlier after a notification, or with the result. The timer keeps the process alive, because a
  * caller waits for the task.
+ *
+ * @param result may settle before the next poll is due
  */
-function restFromTask<Result>({
-  ms,
-  signal,
-  onNews,
-  result,
-}: RestParts<Result>): Promise<Result | undefined> {
+function restFromTask<Result>(
+  ms: number,
+  { signal, onNews }: Pick<FollowParts, "signal" | "onNews">,
+  result: Promise<Result> | undefined,
+): Promise<Result | undefined> {
   return new Promise((resolve, reject) => {
     if (signal.aborted) return reject(signal.reason);
     const startedAt = performance.now();

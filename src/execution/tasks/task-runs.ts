@@ -111,7 +111,8 @@ export class TaskRuns {
       const reason = over.signal.aborted ? over.signal.reason : error;
       if (isTaskOver(reason)) this.#forget(call, record);
       else if (call.task === undefined && this.#isGivenUp(call, reason))
-        this.#giveUp(options.connection, record);
+        // No caller waits for it; if the request fails, the server deletes the task when its ttl ends.
+        this.cancel(options.connection, record, CANCEL_TIMEOUT_MS).catch(() => {});
       throw reason;
     } finally {
       release();
@@ -143,11 +144,6 @@ export class TaskRuns {
   #isGivenUp({ options }: ToolCall, reason: unknown): boolean {
     if (options.signal?.aborted) return true;
     return reason instanceof ToolCallError && !reason.retryable;
-  }
-
-  #giveUp(connection: ServerConnection, record: TaskRecord): void {
-    // No caller waits for it; if the request fails, the server deletes the task when its ttl ends.
-    this.cancel(connection, record, CANCEL_TIMEOUT_MS).catch(() => {});
   }
 
   #forget({ attempts }: ToolCall, record: TaskRecord): void {

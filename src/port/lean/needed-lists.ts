@@ -1,10 +1,10 @@
 /** Makes lists of a gateway's user known when a client needs them, within a time limit and whatever state their servers are in. */
-
 import type { ServerConfig } from "../../config/server-config.js";
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { LIST_KEYS, type ListKey, listNameOf } from "../../protocol/change-watch.js";
 import type { Session } from "../../protocol/session.js";
 import { fullJitterMs } from "../../util/backoff.js";
+import { unrefTimer } from "../../util/timers.js";
 import { withDeadline } from "../../util/with-deadline.js";
 import type { ListedPort } from "../list-reader.js";
 
@@ -176,8 +176,8 @@ export class NeededLists {
     this.#missing.set(idOf(server, key), { server, key });
     if (this.#retryTimer !== undefined) return;
     this.#retries += 1;
-    this.#retryTimer = setTimeout(() => this.#retry(), REST_MS + fullJitterMs(this.#retries, RETRY));
-    if (typeof this.#retryTimer === "object") this.#retryTimer.unref?.();
+    const waitMs = REST_MS + fullJitterMs(this.#retries, RETRY);
+    this.#retryTimer = unrefTimer(setTimeout(() => this.#retry(), waitMs));
   }
 
   #retry(): void {

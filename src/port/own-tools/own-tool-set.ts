@@ -204,19 +204,17 @@ const NO_TOOLS: ReadonlySet<ToolInfo> = new Set();
 
 /** The view that models have when tools are deferred: a search and a call in place of the tools that are not shown. */
 class DeferredView {
-  readonly #port: PortCore;
   readonly #rules: DeferralRules;
   /** Of the latest catalog. */
   #known: { tools: readonly ToolInfo[]; deferred: ReadonlySet<ToolInfo> } | undefined;
 
-  constructor(port: PortCore) {
+  constructor(readonly port: PortCore) {
     const {
       mode = "always",
       above = DEFAULT_ABOVE,
       alwaysVisible,
     } = readMode(port.parts.settings.deferTools);
     const isNamed = compileNames(alwaysVisible ?? []);
-    this.#port = port;
     this.#rules = {
       mode,
       above,
@@ -227,7 +225,7 @@ class DeferredView {
 
   /** False if no option defers tools, now or later. */
   get isOn(): boolean {
-    return this.#rules.mode !== "never" || this.#port.pool.configs().some(({ defer }) => defer === true);
+    return this.#rules.mode !== "never" || this.port.pool.configs().some(({ defer }) => defer === true);
   }
 
   /** True for search and call. */
@@ -240,14 +238,14 @@ class DeferredView {
     if (!this.isOn) return [];
     if (this.#rules.mode === "always") return this.tools(servers);
     const hidden = new Set([...this.deferred()].map(({ server }) => server));
-    const named = this.#port.pool.names.filter(
+    const named = this.port.pool.names.filter(
       (name) => hidden.has(name) && (servers?.includes(name) ?? true),
     );
     return named.length === 0 ? [] : this.tools(named);
   }
 
   /** Search and call. @param servers that the description names */
-  tools(servers: readonly string[] = this.#port.pool.names): OwnTool[] {
+  tools(servers: readonly string[] = this.port.pool.names): OwnTool[] {
     const calls: Record<string, OwnTool["call"]> = {
       [SEARCH_TOOLS_NAME]: (args, options) => this.#search(args, options),
       [CALL_TOOL_NAME]: (args, options) => this.#call(args, options),
@@ -258,13 +256,13 @@ class DeferredView {
   /** The tools of servers that models do not see until they search for them. */
   deferred(): ReadonlySet<ToolInfo> {
     if (!this.isOn) return NO_TOOLS;
-    const tools = this.#port.catalog.tools();
+    const tools = this.port.catalog.tools();
     if (this.#known?.tools !== tools) this.#known = { tools, deferred: chooseDeferred(tools, this.#rules) };
     return this.#known.deferred;
   }
 
   async #search(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<string> {
-    const port = this.#port;
+    const { port } = this;
     await port.bringUp(port.pool.all(), options);
     const { query, limit } = readSearchArguments(args);
     const { searchAnswer } = await import("../../catalog/search/search-index.js");
@@ -274,10 +272,10 @@ class DeferredView {
   async #call(args: Readonly<Record<string, unknown>>, options: CallToolOptions): Promise<ToolResult> {
     const call = readCallArguments(args);
     if ("problem" in call) return textResult(call.problem, true);
-    const found = this.#port.catalog.entry(call.name)?.info;
+    const found = this.port.catalog.entry(call.name)?.info;
     if (found !== undefined && !isForModel(found))
       return textResult(`There is no tool named ${JSON.stringify(call.name)}`, true);
-    return this.#port.callTool(call.name, call.args, options);
+    return this.port.callTool(call.name, call.args, options);
   }
 }
 

@@ -1,4 +1,6 @@
 /** Tools that the port itself offers in addition to those of the servers. */
+
+import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import type { ConnectionPool } from "../../connection/connection-pool.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
@@ -162,6 +164,10 @@ export const textResult = (text: string, isError = false): ToolResult =>
 /** The tool as it is listed. */
 export const toOwnInfo = ({ name, title, description, inputSchema }: Omit<OwnTool, "call">): ToolInfo =>
   Object.freeze({ name, title, description, inputSchema, server: OWN_SERVER, sourceName: name });
+
+/** A text of a server without hidden characters; null if there is none. */
+export const cleanText = (value: unknown): string | null =>
+  typeof value === "string" ? sanitiseText(value).text : null;
 
 export class ExposedServers {
   readonly #pool: ConnectionPool;

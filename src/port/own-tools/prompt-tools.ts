@@ -1,5 +1,4 @@
 /** Offers prompts to models as two tools: one lists them, one renders them. */
-import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { didYouMean } from "../../util/suggest.js";
@@ -7,6 +6,7 @@ import { getPrompt } from "../get-prompt.js";
 import type { PortCore } from "../port-core.js";
 import {
   accessOf,
+  cleanText,
   ExposedServers,
   type ItemRules,
   type OwnToolFamily,
@@ -35,9 +35,6 @@ export function createPromptTools(
   };
 }
 
-const textOf = (value: unknown): string | null =>
-  typeof value === "string" ? sanitiseText(value).text : null;
-
 function listTool(port: PortCore, servers: ExposedServers, { list = {} }: PromptToolsOptions): RuledTool {
   return ruledTool({
     name: list.name ?? LIST_NAME,
@@ -53,10 +50,10 @@ function listTool(port: PortCore, servers: ExposedServers, { list = {} }: Prompt
         known.map(({ server, name, description, arguments: args = [] }) => ({
           mcpServer: server,
           name,
-          description: textOf(description),
+          description: cleanText(description),
           arguments: args.map((argument) => ({
             name: argument.name,
-            description: textOf(argument.description),
+            description: cleanText(argument.description),
             required: argument.required === true,
           })),
         })),

@@ -1,11 +1,11 @@
 /** Answers calls of `read_artifact`: finds the text, selects its parts, and says which part of the whole they are. */
 import type { Artifacts, KeptArtifact } from "../../execution/artifacts/artifact-store.js";
-import { describeCut } from "../../execution/artifacts/cut-note.js";
-import { describeShape } from "../../execution/artifacts/describe-shape.js";
+import { describeCut, describeShape } from "../../execution/artifacts/cut-note.js";
 import { fitOutline, nameOfParts, placeOf, shownRange } from "../../execution/artifacts/fit-text.js";
 import { endOfText, ValueFinder } from "../../execution/artifacts/json-spans.js";
 import { type Outline, outlineText } from "../../execution/artifacts/outline-text.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import type { Fields } from "../../util/is-record.js";
 import { utf8Length } from "../../util/utf8-length.js";
 import { textResult } from "./own-tools.js";
 
@@ -20,26 +20,27 @@ const MAX_INDEXES = 30;
 const MAX_READ = 100_000_000;
 const TOO_MUCH = "That is too much to read at once: name fewer fields, or use from, count and find.";
 
-export function readArtifact(artifacts: Artifacts, args: Readonly<Record<string, unknown>>): ToolResult {
+export function readArtifact(artifacts: Artifacts, args: Fields): ToolResult {
   const request = readArtifactArguments(args);
   if ("problem" in request) return textResult(request.problem, true);
   const artifact = artifacts.get(request.id);
-  if (artifact === undefined) return textResult(unknownId(request.id), true);
+  if (artifact === undefined) {
+    const id = JSON.stringify(request.id.slice(0, 100));
+    const what = `There is no artifact ${id}: it has expired, or the id is wrong. Call the tool that returned it again.`;
+    return textResult(what, true);
+  }
   const outline = outlineText(artifact.text);
   const [, many] = nameOfParts(outline);
   if (request.from >= outline.count) {
     const what = `from is ${request.from}, but there are ${outline.count} ${many}${placeOf(outline)}, counted from 0.`;
     return textResult(what, true);
   }
-  const answering = new ArtifactAnswer(artifacts, artifact, { outline, request });
+  const answering = new ArtifactAnswer(artifacts, artifact, outline, request);
   if (request.fields === undefined || outline.unit !== "lines") return answering.build();
   if (outline.json === undefined)
     return textResult("fields applies to JSON only. This artifact is text: use from, count and find.", true);
   return answering.buildOfWhole();
 }
-
-const unknownId = (id: string): string =>
-  `There is no artifact ${JSON.stringify(id.slice(0, 100))}: it has expired, or the id is wrong. Call the tool that returned it again.`;
 
 interface ShownPart {
   readonly index: number;
@@ -47,28 +48,20 @@ interface ShownPart {
 }
 
 class ArtifactAnswer {
-  readonly #artifacts: Artifacts;
-  readonly #artifact: KeptArtifact;
-  readonly #outline: Outline;
-  readonly #request: ArtifactRequest;
   /** Fields that at least one part has. */
   readonly #found = new Set<string>();
   readonly #finder = new ValueFinder(MAX_READ);
 
   constructor(
-    artifacts: Artifacts,
-    artifact: KeptArtifact,
-    { outline, request }: { outline: Outline; request: ArtifactRequest },
-  ) {
-    this.#artifacts = artifacts;
-    this.#artifact = artifact;
-    this.#outline = outline;
-    this.#request = request;
-  }
+    readonly artifacts: Artifacts,
+    readonly artifact: KeptArtifact,
+    readonly outline: Outline,
+    readonly request: ArtifactRequest,
+  ) {}
 
   build(): ToolResult {
-    const { from, count, find, fields } = this.#request;
-    const outline = this.#outline;
+    const { from, count, find, fields } = this.request;
+    const outline = this.outline;
     const contains = find === undefined ? () => true : createSearch(outline, find);
     const shown: ShownPart[] = [];
     let left = MAX_ANSWER - NOTE_BYTES;
@@ -102,12 +95,13 @@ class ArtifactAnswer {
   }
 
   #answer(note: string, text: string | undefined): ToolResult {
-    return this.#finder.isExhausted ? textResult(TOO_MUCH, true) : answer(note, text);
+    if (this.#finder.isExhausted) return textResult(TOO_MUCH, true);
+    return textResult(text === undefined ? note : `${note}\n${text}`);
   }
 
   /** The fields of a part, or all of it. */
   #pick(part: string): string {
-    const { fields } = this.#request;
+    const { fields } = this.request;
     if (fields === undefined) return part;
     const { name, value } = this.#split(part);
     const members = fields.flatMap((field) => {
@@ -121,20 +115,20 @@ class ArtifactAnswer {
 
   /** A field may be named from the whole: `issues.title` for `title` of the items of `issues`. */
   #inPart(field: string): string {
-    const { path } = this.#outline;
+    const { path } = this.outline;
     return path !== "" && field.startsWith(`${path}.`) ? field.slice(path.length + 1) : field;
   }
 
   /** The name of an entry with its colon, and the value. */
   #split(part: string): { name: string; value: string } {
-    if (this.#outline.unit !== "entries") return { name: "", value: part };
+    if (this.outline.unit !== "entries") return { name: "", value: part };
     const end = endOfText(part, 0) + 2;
     return { name: part.slice(0, end), value: part.slice(end) };
   }
 
   #describe(shown: readonly ShownPart[], matches: number): string {
-    const { from, find } = this.#request;
-    const outline = this.#outline;
+    const { from, find } = this.request;
+    const outline = this.outline;
     const [one, many] = nameOfParts(outline);
     if (find === undefined) return `${capital(shownRange(outline, from, from + shown.length))}.`;
     const where = `${outline.count} ${many}${placeOf(outline)}${from > 0 ? `, from ${from} on` : ""}`;
@@ -147,8 +141,8 @@ class ArtifactAnswer {
 
   /** Fields that no part has, but the whole; and those that are nowhere. */
   #ofWhole(): string[] {
-    const { fields = [] } = this.#request;
-    const { json } = this.#outline;
+    const { fields = [] } = this.request;
+    const { json } = this.outline;
     const missing = fields.filter((field) => !this.#found.has(field));
     if (missing.length === 0 || json === undefined) return [];
     const values = missing.flatMap((field) => {
@@ -160,7 +154,7 @@ class ArtifactAnswer {
     if (values.length > 0) said.push(this.#shownOfWhole(values));
     if (nowhere.length > 0) {
       const names = nowhere.map((field) => JSON.stringify(field)).join(", ");
-      said.push(`Not found: ${names.slice(0, 300)}. Shape: ${describeShape(this.#outline)}.`);
+      said.push(`Not found: ${names.slice(0, 300)}. Shape: ${describeShape(this.outline)}.`);
     }
     return said;
   }
@@ -175,29 +169,29 @@ class ArtifactAnswer {
 
   /** A single part that is larger than an answer becomes an artifact of its own. */
   #large(index: number, text: string): ToolResult {
-    const [one] = nameOfParts(this.#outline);
+    const [one] = nameOfParts(this.outline);
     const { note, preview } = this.#keepPart(this.#split(text).value, PREVIEW_BYTES);
-    const next = index + 1 < this.#outline.count ? ` The next ${one}: from ${index + 1}.` : "";
-    const what = `${capital(one)} ${index} of ${this.#outline.count} alone has ${utf8Length(text)} bytes. ${note}${next}`;
+    const next = index + 1 < this.outline.count ? ` The next ${one}: from ${index + 1}.` : "";
+    const what = `${capital(one)} ${index} of ${this.outline.count} alone has ${utf8Length(text)} bytes. ${note}${next}`;
     return this.#answer(what, preview);
   }
 
   #keepPart(text: string, previewBytes: number): { note: string; preview: string } {
-    const { server, tool } = this.#artifact;
+    const { server, tool } = this.artifact;
     const outline = outlineText(text);
     const fitted = fitOutline(outline, previewBytes);
-    const id = this.#artifacts.keep(text, { server, tool });
+    const id = this.artifacts.keep(text, { server, tool });
     return { note: describeCut({ outline, fitted, id }), preview: fitted.text };
   }
 
   #join(shown: readonly ShownPart[]): string {
-    const { unit } = this.#outline;
+    const { unit } = this.outline;
     const texts = shown.map(({ text }) => text);
     if (unit === "items") return `[${texts.join(",")}]`;
     if (unit === "entries") return `{${texts.join(",")}}`;
-    const { from, find } = this.#request;
+    const { from, find } = this.request;
     // A long line was divided without a line break.
-    return find === undefined ? this.#outline.slice(from, from + shown.length) : texts.join("\n");
+    return find === undefined ? this.outline.slice(from, from + shown.length) : texts.join("\n");
   }
 }
 
@@ -230,9 +224,6 @@ const unescaped = (json: string): string =>
 
 const capital = (text: string): string => text.charAt(0).toUpperCase() + text.slice(1);
 
-const answer = (note: string, text: string | undefined): ToolResult =>
-  textResult(text === undefined ? note : `${note}\n${text}`);
-
 /** What a model wants to read. */
 interface ArtifactRequest {
   readonly id: string;
@@ -247,10 +238,8 @@ const MAX_FIND = 1_000;
 const MAX_FIELDS = 50;
 const MAX_FIELD = 200;
 
-type Arguments = Readonly<Record<string, unknown>>;
-
 /** The request, or a message for the model. */
-function readArtifactArguments(args: Arguments): ArtifactRequest | { readonly problem: string } {
+function readArtifactArguments(args: Fields): ArtifactRequest | { readonly problem: string } {
   const { id, find } = args;
   if (typeof id !== "string" || id === "")
     return { problem: "id is missing: use the id that the note of the result names." };

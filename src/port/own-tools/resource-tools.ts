@@ -1,6 +1,5 @@
 /** Offers resources to models as two tools: one lists them, one reads them. */
 
-import { sanitiseText } from "../../catalog/safety/sanitise.js";
 import { CatalogError } from "../../errors/catalog-error.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import { didYouMean, suggest } from "../../util/suggest.js";
@@ -8,6 +7,7 @@ import type { PortCore } from "../port-core.js";
 import { readResource } from "../resources/read-resource.js";
 import {
   accessOf,
+  cleanText,
   ExposedServers,
   type ListedResource,
   type OwnToolFamily,
@@ -55,8 +55,6 @@ function listed({ catalog }: PortCore, servers: ExposedServers): ListedResource[
     ...catalog.resources(),
     ...catalog.resourceTemplates(),
   ];
-  const text = (value: unknown): string | null =>
-    typeof value === "string" ? sanitiseText(value).text : null;
   return (
     infos
       // Interfaces are rendered by a host and are of no use to a model.
@@ -65,9 +63,9 @@ function listed({ catalog }: PortCore, servers: ExposedServers): ListedResource[
         mcpServer: server,
         uri: uri ?? null,
         uriTemplate: uriTemplate ?? null,
-        name: text(name),
-        description: text(description),
-        mimeType: text(mimeType),
+        name: cleanText(name),
+        description: cleanText(description),
+        mimeType: cleanText(mimeType),
       }))
   );
 }

@@ -21,9 +21,9 @@ export async function removeServer(
   const { config } = port.pool.require(name);
   const ports = portsWith(port, config);
   await Promise.all(ports.map((each) => each.remove(name)));
-  await port.saved?.forgetEntry(name);
+  await (await port.saved?.state)?.forgetEntry(name);
   if (keepState) return;
-  await Promise.all(ports.map((each) => each.saved?.forgetLists(config)));
+  await Promise.all(ports.map((each) => each.saved?.state.then((state) => state?.forgetLists(config))));
   const { settings, publicLists, warn } = port.parts;
   const isLast = !port.all().some((each) => each.configs().some((other) => isSame(other, config)));
   if (isLast) publicLists.forget(config);

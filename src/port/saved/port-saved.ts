@@ -2,7 +2,6 @@
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
-import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { PortCore, SavedRecords } from "../port-core.js";
 import type { SavedState } from "./saved-state.js";
@@ -12,61 +11,41 @@ export class PortSaved implements SavedRecords {
   readonly restored: Promise<void>;
   isRestoring: boolean;
   /** Undefined if the code cannot be loaded: the port then works without saved state. */
-  readonly #state: Promise<SavedState | undefined>;
+  readonly state: Promise<SavedState | undefined>;
 
   constructor(port: PortCore, parent: PortCore | undefined) {
     const { settings, warn } = port.parts;
     this.isRestoring = settings.restore !== false;
-    this.#state = import("./saved-state.js").then(
+    this.state = import("./saved-state.js").then(
       ({ SavedState }) => new SavedState(port, parent),
       (error: unknown) => {
         warn(undefined, `Saved state cannot be used: ${toToolportError(error).message}`);
         return undefined;
       },
     );
-    this.restored = this.#state.then(async (state) => {
+    this.restored = this.state.then(async (state) => {
       await state?.restored;
       this.isRestoring = false;
     });
   }
 
-  /** The program added a server. */
-  async keepServer(name: string, entry: ServerEntry): Promise<void> {
-    await (await this.#state)?.keepServer(name, entry);
-  }
-
-  /** The program removed a server. */
-  async forgetEntry(name: string): Promise<void> {
-    await (await this.#state)?.forgetEntry(name);
-  }
-
-  /** Waits for pending writes, which must not follow the deletion of the lists. */
-  async forgetLists(config: ServerConfig): Promise<void> {
-    await (await this.#state)?.forgetLists(config);
-  }
-
   /** The lists of a server were read. */
   keepLists(server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]): void {
-    void this.#state.then((state) => state?.keepLists(server, lists, publicKeys));
+    void this.state.then((state) => state?.keepLists(server, lists, publicKeys));
   }
 
   /** Restores the saved lists of these servers, unless newer ones are known. */
   async restoreLists(configs: readonly ServerConfig[]): Promise<void> {
-    await (await this.#state)?.restoreLists(configs);
+    await (await this.state)?.restoreLists(configs);
   }
 
   /** A user has logged in, here or in another process. */
   tokensChanged(): void {
-    void this.#state.then((state) => state?.tokensChanged());
+    void this.state.then((state) => state?.tokensChanged());
   }
 
   /** The record of a server was written or deleted. */
   serverChanged(key: string): void {
-    void this.#state.then((state) => state?.serverChanged(key));
-  }
-
-  /** Stops watching the store, and waits for pending writes. */
-  async stop(): Promise<void> {
-    await (await this.#state)?.stop();
+    void this.state.then((state) => state?.serverChanged(key));
   }
 }

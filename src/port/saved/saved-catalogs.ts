@@ -66,15 +66,16 @@ export class SavedCatalogs {
 
   /** The saved lists of these servers. */
   async restore(configs: readonly ServerConfig[]): Promise<Record<string, ExportedServer>> {
+    const { store, principal } = this.#parts;
     const found = await Promise.all(
       configs.map(async (config): Promise<[string, ExportedServer] | undefined> => {
         const [own, shared] = await Promise.all([
-          this.#readOwn(config).catch(() => undefined),
+          store.get(ownKey(principal, config)).catch(() => undefined),
           this.#readPublic(config).catch(() => undefined),
         ]);
-        const lists = { ...shared, ...own };
+        const lists = { ...shared, ...readLists(own?.value) };
         // Without the list of tools, the server would seem to have none.
-        return isExported(lists) ? [config.name, { ...NO_LISTS, ...lists }] : undefined;
+        return Array.isArray(lists.tools) ? [config.name, { ...NO_LISTS, ...lists }] : undefined;
       }),
     );
     return Object.fromEntries(found.filter((pair) => pair !== undefined));
@@ -84,11 +85,6 @@ export class SavedCatalogs {
   forget(config: ServerConfig): void {
     this.#written.delete(ownKey(this.#parts.principal, config));
     this.#parts.publicLists.written.delete(publicKey(config));
-  }
-
-  async #readOwn(config: ServerConfig): Promise<OwnLists | undefined> {
-    const record = await this.#parts.store.get(ownKey(this.#parts.principal, config));
-    return readLists(record?.value);
   }
 
   async #readPublic(config: ServerConfig): Promise<OwnLists | undefined> {
@@ -136,8 +132,6 @@ export const publicKey = (config: ServerConfig): string => `catalog-public/${con
 
 const readLists = (value: unknown): OwnLists | undefined =>
   typeof value === "object" && value !== null ? value : undefined;
-
-const isExported = (lists: OwnLists): boolean => Array.isArray(lists.tools);
 
 function isPublicList(value: unknown): value is PublicList {
   const { items, readAt, ttlMs } = (value ?? {}) as Partial<PublicList>;

@@ -9,6 +9,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
+import { isPlainObject } from "../../util/is-record.js";
 
 interface SavedServer {
   /** The entry without fields that JSON cannot represent. */
@@ -169,9 +170,7 @@ function writable(value: unknown, left: string[], path = ""): unknown {
     // JSON would turn it into null.
     return value === Number.POSITIVE_INFINITY ? undefined : value;
   }
-  const isPlain = [Object.prototype, null].includes(Object.getPrototypeOf(value));
-  const isProvider = path === "authProvider";
-  if (!isPlain || isProvider) {
+  if (!isPlainObject(value) || path === "authProvider") {
     left.push(path);
     return undefined;
   }

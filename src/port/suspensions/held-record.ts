@@ -1,5 +1,6 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
 import { sleep } from "../../util/sleep.js";
+import { unrefTimer } from "../../util/timers.js";
 
 /** How long a process may be silent before others assume that it is gone. */
 const LEASE_MS = 10_000;
@@ -70,8 +71,7 @@ export class HeldRecord<Held extends LeasedRecord = LeasedRecord> {
   constructor(access: RecordAccess<Held>, found: FoundHeld<Held>) {
     this.#access = access;
     this.#found = found;
-    this.#timer = setInterval(() => this.#renew(), RENEW_MS);
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    this.#timer = unrefTimer(setInterval(() => this.#renew(), RENEW_MS));
   }
 
   get key(): string {

@@ -1,20 +1,28 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
-import { canonicalJson } from "../../catalog/safety/canonical-json.js";
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
+import { canonicalJson, definitionHash } from "../../catalog/safety/canonical-json.js";
+import type { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import type { CallSuspension } from "../../execution/suspend/call-suspension.js";
+import { ToolCallError } from "../../errors/tool-call-error.js";
+import { afterUnknown, ToolportError } from "../../errors/toolport-error.js";
+import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
+import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {
   ResumeInput,
   ResumeOptions,
   Suspended,
   SuspendedForApproval,
 } from "../../execution/suspend/suspension.js";
+import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
+import { isRefusedState } from "../../protocol/session-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
+import type { Fields } from "../../util/is-record.js";
 import type { SuspensionNews } from "../events.js";
+import { findTool } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";
-import { CallRounds, definedOnly, throwUnsent } from "./call-rounds.js";
 import {
   checkAnswers,
   checkApproval,
@@ -23,14 +31,17 @@ import {
   type SuspendWish,
   toJsonArguments,
 } from "./check-answers.js";
-import { isAbandoned } from "./held-record.js";
+import { type HeldRecord, isAbandoned } from "./held-record.js";
 import {
+  changedTool,
   declinedPages,
   expiredAtServer,
+  movedServer,
   namesOf,
   notApproved,
   notOffered,
   reusedKey,
+  type SavedCallOptions,
   type SuspensionRecord,
   savedError,
   toSuspended,
@@ -38,9 +49,19 @@ import {
   unknownOutcome,
   unknownToken,
 } from "./suspension-record.js";
-import { type FoundRecord, SuspensionRecords } from "./suspension-records.js";
+import {
+  asUnsent,
+  createToken,
+  type FoundRecord,
+  SuspensionRecords,
+  throwUnsent,
+} from "./suspension-records.js";
 
-type Arguments = Readonly<Record<string, unknown>>;
+export interface SuspendableCall {
+  readonly name: string;
+  readonly args: Fields;
+  readonly options: SuspendCallOptions;
+}
 
 /** Stores whose durability was checked. All users of a store share one warning. */
 const checkedStores = new WeakSet<Store>();
@@ -48,63 +69,61 @@ const checkedStores = new WeakSet<Store>();
 export class PortSuspensions {
   readonly #port: PortCore;
   readonly #records: SuspensionRecords;
-  readonly #rounds: CallRounds;
 
   constructor(port: PortCore) {
     this.#port = port;
     this.#records = new SuspensionRecords(port.parts.settings.store, port.principal?.name);
-    this.#rounds = new CallRounds(port, this.#records, (record) => this.#emit("suspended", record));
   }
 
   /** Calls a tool. If the call has to wait for a person, saves it and returns its token. */
-  async call(name: string, given: Arguments, options: SuspendCallOptions): Promise<ToolResult | Suspended> {
-    const wish = readSuspendOption(options.suspend, { tool: name });
-    const args = toJsonArguments(given, { tool: name });
-    await this.#assertOffered(wish);
+  async call(given: SuspendableCall): Promise<ToolResult | Suspended> {
+    const { wish, call } = await this.#read(given);
+    const { options } = call;
     if (wish.key !== undefined) {
-      const known = await this.#known(wish.key, { name, args, options });
+      const known = await this.#known(wish.key, call);
       if (known !== undefined) return known;
-      if (wish.create === false) throw unknownKey(name);
+      if (wish.create === false) throw unknownKey(call.name);
     }
-    const { record, entry, pause } = await this.#rounds.find(name, { args, options, wish });
+    const { record, entry, pause } = await this.#find(call, wish);
     if (entry === undefined)
       return (
-        (await this.#rounds.suspendUnsent(record, pause!, wish.key)) ??
+        (await this.#suspendUnsent(record, pause!, wish.key)) ??
         // Another process was faster.
-        this.call(name, args, options)
+        this.call(call)
       );
-    if (wish.key === undefined) return this.#rounds.send(record, entry, { held: undefined, options });
+    if (wish.key === undefined) return this.#send(record, entry, { held: undefined, options });
     const held = await this.#records.claim(wish.key, record).catch(throwUnsent);
-    return held === undefined
-      ? this.call(name, args, options)
-      : this.#rounds.send(record, entry, { held, options });
+    return held === undefined ? this.call(call) : this.#send(record, entry, { held, options });
   }
 
   /** Asks `approve` about a call that is not sent. Undefined if no person has to decide, or if the call was made already. */
-  async requestApproval(
-    name: string,
-    given: Arguments,
-    options: SuspendCallOptions,
-  ): Promise<SuspendedForApproval | undefined> {
-    const wish = readSuspendOption(options.suspend, { tool: name });
-    const args = toJsonArguments(given, { tool: name });
-    await this.#assertOffered(wish);
+  async requestApproval(given: SuspendableCall): Promise<SuspendedForApproval | undefined> {
+    const { wish, call } = await this.#read(given);
     if (wish.key !== undefined) {
-      const found = await this.#settledByKey(wish.key, options.signal);
+      const found = await this.#settledByKey(wish.key, call.options.signal);
       if (found !== undefined) {
-        if (!this.#isSameCall(found, { name, args, options })) throw reusedKey(found);
+        if (!this.#isSameCall(found, call)) throw reusedKey(found);
         const waiting = found.state === "waiting" ? toSuspended(found) : undefined;
         return waiting?.reason === "approval" ? waiting : undefined;
       }
     }
-    const { record, entry } = await this.#rounds.find(name, { args, options, wish });
-    const pause = entry && (await this.#rounds.approvalPause(entry, args, options));
+    const { record, entry } = await this.#find(call, wish);
+    const pause = entry && (await this.#approvalPause(entry, call));
     if (pause === undefined) return undefined;
-    const waiting = await this.#rounds.suspendUnsent(record, pause, wish.key);
+    const waiting = await this.#suspendUnsent(record, pause, wish.key);
     // Without it, another process was faster.
-    return waiting === undefined
-      ? this.requestApproval(name, args, options)
-      : (waiting as SuspendedForApproval);
+    return waiting === undefined ? this.requestApproval(call) : (waiting as SuspendedForApproval);
+  }
+
+  async #read({
+    name,
+    args,
+    options,
+  }: SuspendableCall): Promise<{ wish: SuspendWish; call: SuspendableCall }> {
+    const wish = readSuspendOption(options.suspend, { tool: name });
+    const call = { name, args: toJsonArguments(args, { tool: name }), options };
+    await this.#assertOffered(wish);
+    return { wish, call };
   }
 
   /** The record of an earlier call with the same key, when no process works on it any more. */
@@ -146,15 +165,13 @@ export class PortSuspensions {
   }
 
   /** The outcome of an earlier call with the same key; undefined if there is none. */
-  async #known(
-    key: string,
-    { name, args, options }: { name: string; args: Arguments; options: SuspendCallOptions },
-  ): Promise<ToolResult | Suspended | undefined> {
+  async #known(key: string, call: SuspendableCall): Promise<ToolResult | Suspended | undefined> {
+    const { options } = call;
     for (;;) {
       const found = await this.#records.findByKey(key).catch(throwUnsent);
       if (found === undefined) return undefined;
       const { record } = found;
-      if (!this.#isSameCall(record, { name, args, options })) throw reusedKey(record);
+      if (!this.#isSameCall(record, call)) throw reusedKey(record);
       if (record.state === "waiting") return toSuspended(record);
       if (record.outcome !== undefined) {
         const { outcome } = record;
@@ -164,22 +181,15 @@ export class PortSuspensions {
       }
       if (record.state === "sending" && !(await this.#isAbandoned(found, options.signal))) continue;
       if (!this.#mayRepeat(record, options.idempotent)) throw unknownOutcome(record);
-      const call = await this.#rounds.find(name, {
-        args,
-        options,
-        wish: { ...record, key, create: true, requireDurable: false },
-      });
-      const held = await this.#records.mark(found, call.record).catch(throwUnsent);
+      const again = await this.#find(call, { ...record, key, create: true, requireDurable: false });
+      const held = await this.#records.mark(found, again.record).catch(throwUnsent);
       if (held === undefined) continue;
-      if (call.entry === undefined) return this.#rounds.suspend(call.record, call.pause!, held);
-      return this.#rounds.send(call.record, call.entry, { held, options });
+      if (again.entry === undefined) return this.#suspend(again.record, again.pause!, held);
+      return this.#send(again.record, again.entry, { held, options });
     }
   }
 
-  #isSameCall(
-    record: SuspensionRecord,
-    { name, args, options }: { name: string; args: Arguments; options: SuspendCallOptions },
-  ): boolean {
+  #isSameCall(record: SuspensionRecord, { name, args, options }: SuspendableCall): boolean {
     const config = this.#port.pool.get(record.server)?.config;
     const isSameServer = config === undefined || serverIdentity(config) === record.identity;
     const sentBefore = canonicalJson([record.given, record.options.added ?? null]);
@@ -215,7 +225,7 @@ export class PortSuspensions {
     if (pause.reason === "approval" && !checkApproval(input, where)) return this.#refuse(found, input);
     const answers =
       pause.reason === "input" && !isAnew ? checkAnswers(pause.input.requests, input.answers, where) : {};
-    const entry = await this.#rounds.entryOf(record, callOptions);
+    const entry = await this.#entryOf(record, callOptions);
     if (entry === undefined) return toSuspended(record);
     const held = await this.#records.mark(found).catch(throwUnsent);
     if (held === undefined) return "lost";
@@ -228,9 +238,9 @@ export class PortSuspensions {
     const next: SuspensionRecord = { ...record, approved, isExpiredAtServer: undefined };
     const suspension: CallSuspension = { isSent: false, approved, answeredBy: input.answeredBy };
     if (pause.reason !== "input" || isAnew)
-      return this.#rounds.send(next, entry, { held, options: callOptions, suspension });
+      return this.#send(next, entry, { held, options: callOptions, suspension });
     const { round, by, requestState, responses } = pause.input;
-    return this.#rounds.send(next, entry, {
+    return this.#send(next, entry, {
       held,
       options: callOptions,
       suspension: {
@@ -247,6 +257,220 @@ export class PortSuspensions {
     await this.#records.end(held, { refused: true }).catch(throwUnsent);
     this.#emit("discarded", found.record, answeredBy);
     throw notApproved(found.record);
+  }
+
+  /** Finds the tool of a new call. Without an entry, the user has to log in first (`pause`). */
+  async #find(
+    { name, args, options }: SuspendableCall,
+    wish: SuspendWish,
+  ): Promise<{ record: SuspensionRecord; entry?: CatalogEntry | undefined; pause?: Pause | undefined }> {
+    const { catalog, pool } = this.#port;
+    let entry: CatalogEntry | undefined;
+    let pause: Pause | undefined;
+    let server: string;
+    try {
+      entry = catalog.entry(name) ?? (await findTool(this.#port, name, options));
+      server = entry.info.server;
+    } catch (error) {
+      pause = loginPause({ suspension: { isSent: false, reasons: wish.reasons } }, asUnsent(error));
+      if (pause === undefined) throw asUnsent(error);
+      server = (error as AuthError).server!;
+    }
+    const now = Date.now();
+    const record: SuspensionRecord = {
+      format: 1,
+      state: "sending",
+      principal: this.#port.principal?.name ?? null,
+      server,
+      identity: serverIdentity(pool.require(server).config),
+      tool: name,
+      sourceName: entry?.info.sourceName,
+      definition: entry && (await definitionHash(entry.source.raw)),
+      given: args,
+      options: savedOptions(options),
+      ttlMs: wish.ttlMs,
+      ...(wish.reasons !== undefined && { reasons: wish.reasons }),
+      createdAt: now,
+      expiresAt: now + wish.ttlMs,
+    };
+    return { record, entry, pause };
+  }
+
+  /** The tool of a suspended call, on its own server; undefined if the user still has to log in. Throws before anything is sent. */
+  async #entryOf(record: SuspensionRecord, options: SuspendCallOptions): Promise<CatalogEntry | undefined> {
+    const { pool, catalog, parts } = this.#port;
+    const { pause } = record;
+    const connection = pool.get(record.server);
+    if (connection === undefined || serverIdentity(connection.config) !== record.identity)
+      throw movedServer(record);
+    const wait = { signal: options.signal, timeoutMs: options.timeoutMs ?? parts.settings.timeoutMs };
+    try {
+      await this.#port.bringUp([connection], wait);
+      if (connection.current.session === undefined) await connection.current.acquire(wait);
+      const entry =
+        pause?.reason === "input"
+          ? catalog.find(record.server, pause.sourceName)
+          : await findTool(this.#port, record.tool, wait);
+      if (entry === undefined || entry.info.server !== record.server) throw changedTool(record);
+      if (record.definition !== undefined && (await definitionHash(entry.source.raw)) !== record.definition)
+        throw changedTool(record);
+      return entry;
+    } catch (error) {
+      if (
+        pause?.reason === "login" &&
+        loginPause({ suspension: { isSent: false } }, asUnsent(error)) !== undefined
+      )
+        return undefined;
+      throw asUnsent(error);
+    }
+  }
+
+  /** Asks `approve` without sending the call. Undefined if no person has to decide. */
+  async #approvalPause(entry: CatalogEntry, { args, options }: SuspendableCall): Promise<Pause | undefined> {
+    if (this.#port.parts.settings.approve === undefined) return undefined;
+    const suspension: CallSuspension = { isSent: false, isApprovalOnly: true };
+    // The call itself will report invalid arguments and refusals.
+    await this.#port.run(entry, args, options, { suspension }).catch(() => {
+      suspension.pause = undefined;
+    });
+    return suspension.pause;
+  }
+
+  /** Runs one round of a call and saves its outcome. */
+  async #send(
+    record: SuspensionRecord,
+    entry: CatalogEntry,
+    {
+      held,
+      options,
+      suspension: given,
+      task,
+    }: {
+      held: HeldRecord<SuspensionRecord> | undefined;
+      options: SuspendCallOptions;
+      suspension?: CallSuspension;
+      task?: TaskRecord | undefined;
+    },
+  ): Promise<ToolResult | Suspended> {
+    const suspension: CallSuspension = { isSent: false, ...given, reasons: record.reasons };
+    try {
+      const run = this.#port.run(entry, record.given, options, { suspension, task });
+      const result = await run.catch(async (error: unknown) => {
+        throw await this.#failed(error, { record, held, suspension });
+      });
+      const { pause } = suspension;
+      if (pause !== undefined) return await this.#suspend(record, pause, held);
+      const { artifacts: _, ...saved } = result;
+      if (held !== undefined)
+        // The result must not be lost because the store fails now.
+        await this.#records.end(held, { result: saved }).catch((error) => this.#warn(record, error));
+      return result;
+    } finally {
+      held?.stop();
+    }
+  }
+
+  /** Returns the error to throw. A call that was not sent can be resumed with the same token. */
+  async #failed(
+    error: unknown,
+    {
+      record,
+      held,
+      suspension,
+    }: {
+      record: SuspensionRecord;
+      held: HeldRecord<SuspensionRecord> | undefined;
+      suspension: CallSuspension;
+    },
+  ): Promise<unknown> {
+    if (held === undefined) return suspension.hasBegun ? afterUnknown(error) : error;
+    const isUnsent =
+      !suspension.hasBegun &&
+      (!suspension.isSent || (ToolportError.isInstance(error) && error.outcome === "unsent"));
+    const warn = (failure: unknown) => this.#warn(record, failure);
+    const { isUncertain } = held.record;
+    // An outcome that was lost before stays lost.
+    const state = isUncertain ? "unknown" : "waiting";
+    const { expiresAt } = record;
+    if (isUnsent && isRefusedState(error)) {
+      await held.replace({ ...held.record, state, expiresAt, isExpiredAtServer: true }).catch(warn);
+      return expiredAtServer(record, error);
+    }
+    if (isUnsent && held.record.pause === undefined && !isUncertain) await held.delete().catch(warn);
+    else if (isUnsent) await held.replace({ ...held.record, state, expiresAt }).catch(warn);
+    else if (isAnswered(error)) {
+      const { code, what, rpcCode } = error;
+      await this.#records.end(held, { error: { code, what, rpcCode } }).catch(warn);
+    } else {
+      const failure = ToolportError.isInstance(error) ? error.code : "ABORTED";
+      await held.replace({ ...held.record, state: "unknown", failure }).catch(warn);
+    }
+    return isUnsent ? asUnsent(error) : afterUnknown(error);
+  }
+
+  /** Saves a call of which nothing was sent. Undefined if another process uses its key. */
+  async #suspendUnsent(
+    record: SuspensionRecord,
+    pause: Pause,
+    key: string | undefined,
+  ): Promise<Suspended | undefined> {
+    const expiresAt = Date.now() + record.ttlMs;
+    const next: SuspensionRecord = { ...record, state: "waiting", token: createToken(), expiresAt, pause };
+    if (!(await this.#records.create(next, key).catch(throwUnsent))) return undefined;
+    this.#emit("suspended", next);
+    return toSuspended(next);
+  }
+
+  async #suspend(
+    record: SuspensionRecord,
+    pause: Pause,
+    held: HeldRecord<SuspensionRecord> | undefined,
+  ): Promise<Suspended> {
+    const isSameLogin = pause.reason === "login" && record.pause?.reason === "login";
+    const now = Date.now();
+    const next: SuspensionRecord = {
+      ...record,
+      ...(pause.reason === "input" && (await this.#asker(record, pause))),
+      state: "waiting",
+      token: isSameLogin ? record.token : createToken(),
+      expiresAt: isSameLogin ? record.expiresAt : now + record.ttlMs,
+      pause,
+      task: this.#taskOf(record, pause),
+      isUncertain: undefined,
+    };
+    try {
+      if (isSameLogin && held !== undefined) await held.replace(next);
+      else await this.#records.suspend(next, held);
+    } finally {
+      held?.stop();
+    }
+    this.#emit("suspended", next);
+    return toSuspended(next);
+  }
+
+  /** The server that asks; after a fallback, another one than that of the tool. */
+  async #asker(record: SuspensionRecord, { server, sourceName }: Extract<Pause, { reason: "input" }>) {
+    if (server === record.server) return {};
+    const { pool, catalog } = this.#port;
+    const source = catalog.find(server, sourceName)?.source;
+    return {
+      server,
+      sourceName,
+      identity: serverIdentity(pool.require(server).config),
+      definition: source && (await definitionHash(source.raw)),
+    };
+  }
+
+  #taskOf(record: SuspensionRecord, pause: Pause): TaskRecord | undefined {
+    if (pause.reason !== "input" || pause.input.taskId === undefined) return undefined;
+    return {
+      taskId: pause.input.taskId,
+      server: pause.server,
+      sourceName: pause.sourceName,
+      tool: record.tool,
+      createdAt: new Date(record.createdAt).toISOString(),
+      ttlMs: null,
+    };
   }
 
   /** The call may run twice: its caller says so, or a trusted server. */
@@ -277,6 +501,10 @@ export class PortSuspensions {
       this.#port.parts.warn(undefined, `Suspended calls may be lost: ${risk.what}. ${risk.next}.`);
   }
 
+  #warn({ server }: SuspensionRecord, error: unknown): void {
+    this.#port.parts.warn(server, `A suspended call could not be saved: ${toToolportError(error).message}`);
+  }
+
   #emit(phase: SuspensionNews["phase"], record: SuspensionRecord, answeredBy?: string): void {
     const { server, tool, pause } = record;
     this.#port.suspensionCounts[phase] += 1;
@@ -301,3 +529,18 @@ const UNKNOWN_RISK: DurabilityRisk = {
 
 const isDeclined = (answers: Readonly<Record<string, Readonly<Record<string, unknown>>>>): boolean =>
   Object.values(answers).some(({ action }) => action !== "accept");
+
+/** The server answered, but not with a result: the call is over. */
+const isAnswered = (error: unknown): error is ToolCallError =>
+  error instanceof ToolCallError &&
+  ["PROTOCOL", "INVALID_OUTPUT", "TASK_LOST", "TASK_CANCELLED"].includes(error.code);
+
+/** The options of the call that are saved. */
+function savedOptions(options: SuspendCallOptions): SavedCallOptions {
+  const { timeoutMs, idempotent, headers, meta, applyDefaults, checkArguments, added } = options;
+  return definedOnly({ timeoutMs, idempotent, headers, meta, applyDefaults, checkArguments, added });
+}
+
+/** Without the undefined fields, which would replace saved ones. */
+const definedOnly = <Fields extends object>(fields: Fields): Fields =>
+  Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined)) as Fields;

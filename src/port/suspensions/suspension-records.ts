@@ -93,12 +93,8 @@ export class SuspensionRecords {
     record: SuspensionRecord,
   ): Promise<HeldRecord<SuspensionRecord> | undefined> {
     const holder = globalThis.crypto.randomUUID();
-    const sending = withLease<SuspensionRecord>({
-      ...record,
-      state: "sending",
-      holder,
-      expiresAt: freshExpiry(record),
-    });
+    const expiresAt = freshExpiry(record);
+    const sending = withLease<SuspensionRecord>({ ...record, state: "sending", holder, expiresAt });
     const marked = await this.#put(key, sending, version);
     return marked === undefined
       ? undefined
@@ -145,15 +141,8 @@ export class SuspensionRecords {
     if (!this.isKeyed(held)) return void (await held.delete());
     const { token } = held.record;
     const expiresAt = freshExpiry(held.record);
-    const done = {
-      ...held.record,
-      state: "done",
-      token: undefined,
-      pause: undefined,
-      outcome,
-      expiresAt,
-    } as const;
-    await held.replace(done);
+    const ended = { token: undefined, pause: undefined, outcome, expiresAt };
+    await held.replace({ ...held.record, ...ended, state: "done" });
     if (token !== undefined) await this.#store.delete(await this.#keyOfToken(token));
   }
 
@@ -260,3 +249,7 @@ const corrupt = (): StateError =>
 /** Errors of the store before anything was sent. */
 export const asUnsent = (error: unknown): unknown =>
   ToolportError.isInstance(error) ? error.withOutcome("unsent") : error;
+
+export function throwUnsent(error: unknown): never {
+  throw asUnsent(error);
+}

@@ -12,10 +12,12 @@ import type { CallHandler, TaskCallOptions, ToolCall } from "../../execution/too
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { Progress } from "../../protocol/pending-request.js";
+import type { Session } from "../../protocol/session.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
 import { serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { hashText } from "../../util/hash-text.js";
+import { isRecord } from "../../util/is-record.js";
 import type { PortCore } from "../port-core.js";
 
 /** Options of `TaskHandle.result()`. */
@@ -156,17 +158,13 @@ export class PortTasks implements TaskRunsParts {
 
   async #status(
     record: TaskRecord,
-    { timeoutMs = this.#port.parts.settings.timeoutMs, signal }: { timeoutMs?: number; signal?: AbortSignal },
+    { timeoutMs = this.#port.parts.settings.timeoutMs, signal }: WaitOptions,
   ): Promise<TaskStatus> {
     const limits = { timeoutMs, maxTimeoutMs: timeoutMs, signal };
     const connection = await this.#connection(record.server);
     try {
-      const { status } = await this.#port.read(
-        connection,
-        (session) => getTask(session, record.taskId, limits),
-        { timeoutMs, ...(signal && { signal }) },
-      );
-      return status;
+      const read = (session: Session) => getTask(session, record.taskId, limits);
+      return (await this.#port.read(connection, read, { timeoutMs, signal })).status;
     } catch (error) {
       if (!isUnknownTask(error)) throw error;
       await this.drop(record);
@@ -241,53 +239,44 @@ const GRACE_MS = 60 * 60 * 1_000;
 /** For a server that keeps tasks for ever. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;
 
-type Warn = (server: string | undefined, message: string) => void;
-
 /** Stores running tasks, so that a restarted process finds them. */
 class TaskRecords {
-  readonly #store: Store;
-  readonly #principal: string | undefined;
-  readonly #warn: Warn;
-
-  constructor(store: Store, principal: string | undefined, warn: Warn) {
-    this.#store = store;
-    this.#principal = principal;
-    this.#warn = warn;
-  }
+  constructor(
+    readonly store: Store,
+    readonly principal: string | undefined,
+    readonly warn: (server: string | undefined, message: string) => void,
+  ) {}
 
   /** Never throws: a task runs even if it cannot be saved. */
   async save(config: ServerConfig, record: TaskRecord): Promise<void> {
     const ttlMs = record.ttlMs === null ? MAX_AGE_MS : Math.min(record.ttlMs + GRACE_MS, MAX_AGE_MS);
     try {
       // Secret, because the id alone gives access to the result.
-      await this.#store.put(this.#key(config, record.taskId), record, { secret: true, ttlMs });
+      await this.store.put(this.#key(config, record.taskId), record, { secret: true, ttlMs });
     } catch (error) {
-      this.#warn(config.name, `A task could not be saved: ${toToolportError(error).message}`);
+      this.warn(config.name, `A task could not be saved: ${toToolportError(error).message}`);
     }
   }
 
   /** Never throws. */
   async delete(config: ServerConfig, taskId: string): Promise<void> {
     try {
-      await this.#store.delete(this.#key(config, taskId));
+      await this.store.delete(this.#key(config, taskId));
     } catch (error) {
-      this.#warn(
-        config.name,
-        `A task could not be deleted from the store: ${toToolportError(error).message}`,
-      );
+      this.warn(config.name, `A task could not be deleted from the store: ${toToolportError(error).message}`);
     }
   }
 
   /** All tasks of these servers, oldest first, with the current names of the servers. */
   async list(configs: readonly ServerConfig[]): Promise<TaskRecord[]> {
     const names = new Map(configs.map((config) => [this.#folder(config), config.name]));
-    const keys = await this.#store.list(userPrefix("tasks", this.#principal));
+    const keys = await this.store.list(userPrefix("tasks", this.principal));
     const found = await Promise.all(
       keys.map(async (key): Promise<TaskRecord | undefined> => {
         const server = names.get(key.slice(0, key.lastIndexOf("/") + 1));
         if (server === undefined) return undefined;
-        const value = (await this.#store.get(key))?.value;
-        return isRecord(value) ? { ...value, server } : undefined;
+        const value = (await this.store.get(key))?.value;
+        return isTaskRecord(value) ? { ...value, server } : undefined;
       }),
     );
     return found
@@ -296,7 +285,7 @@ class TaskRecords {
   }
 
   #folder(config: ServerConfig): string {
-    return `${serverKey("tasks", this.#principal, config)}/`;
+    return `${serverKey("tasks", this.principal, config)}/`;
   }
 
   #key(config: ServerConfig, taskId: string): string {
@@ -304,9 +293,9 @@ class TaskRecords {
   }
 }
 
-function isRecord(value: unknown): value is TaskRecord {
-  if (typeof value !== "object" || value === null) return false;
-  const { taskId, tool, sourceName, createdAt, ttlMs } = value as Record<string, unknown>;
+function isTaskRecord(value: unknown): value is TaskRecord {
+  if (!isRecord(value)) return false;
+  const { taskId, tool, sourceName, createdAt, ttlMs } = value;
   const texts = [taskId, tool, sourceName, createdAt];
   return texts.every((text) => typeof text === "string") && (ttlMs === null || typeof ttlMs === "number");
 }

@@ -1,6 +1,7 @@
 /** Elicitation: the option `onElicitation`, and handling `elicitation/create` with it. */
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
+import { isRecord } from "../../util/is-record.js";
 import { completeForm, type FormValue } from "./complete-form.js";
 import {
   type ElicitationRequest,
@@ -92,9 +93,9 @@ async function handleForm(
   const answer = await ask(request, origin, handler);
   if (answer.action !== "accept") return { action: answer.action };
   const given: unknown = answer.content ?? {};
-  if (typeof given !== "object" || given === null || Array.isArray(given))
+  if (!isRecord(given))
     throw unusableCallbackResult(OPTION, origin, { what: "its content is not an object" });
-  const form = completeForm(request.requestedSchema, given as Record<string, unknown>);
+  const form = completeForm(request.requestedSchema, given);
   if ("content" in form) return { action: "accept", content: form.content };
   throw unusableCallbackResult(OPTION, origin, {
     // Field names and rules only: error messages must not contain what the user typed.

@@ -6,6 +6,7 @@
  */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { Fields } from "../../util/is-record.js";
+import { unrefTimer } from "../../util/timers.js";
 import type { RequestChannel } from "../request-channel.js";
 import { IncomingRequestLimit, type IncomingReply as Reply } from "../sdk-transport.js";
 import {
@@ -112,8 +113,7 @@ export class QuestionTasks {
     const reply = new Promise<Reply>((resolve) => {
       settle = resolve;
     });
-    const expiry = setTimeout(() => this.#remove(task), ttl);
-    if (typeof expiry === "object") expiry.unref?.();
+    const expiry = unrefTimer(setTimeout(() => this.#remove(task), ttl));
     const task: QuestionTask = {
       taskId,
       ttl,

@@ -4,15 +4,11 @@ import { type BoundedRun, TIMED_OUT } from "./bounded-run.js";
 
 let stage: { context: Context; script: Script } | undefined;
 
-/** The script only calls back; running it as a script enables the timeout. */
-function prepareStage(): { context: Context; script: Script } {
-  stage ??= { context: createContext(Object.create(null)), script: new Script("task()") };
-  return stage;
-}
-
 export const boundedRun: BoundedRun = {
   run<T>(task: () => T, limitMs: number): T | typeof TIMED_OUT {
-    const { context, script } = prepareStage();
+    // The script only calls back; running it as a script enables the timeout.
+    stage ??= { context: createContext(Object.create(null)), script: new Script("task()") };
+    const { context, script } = stage;
     let result: T | typeof TIMED_OUT = TIMED_OUT;
     context["task"] = () => {
       result = task();

@@ -1,5 +1,5 @@
 /** Converts arguments from the derived schema, which the model sees, to the original schema, and back. Free-form objects and values are JSON text for targets that accept only objects with declared properties. */
-import { isObject } from "../json-schema.js";
+import { isRecord } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json, ObjectNotes } from "./derivation.js";
 
@@ -27,7 +27,7 @@ interface Way extends FormNotes {
 }
 
 function convert(schema: unknown, value: unknown, way: Way): unknown {
-  if (!isObject(schema) || way.depth > MAX_DEPTH) return value;
+  if (!isRecord(schema) || way.depth > MAX_DEPTH) return value;
   const text = way.texts.get(schema);
   if (text !== undefined) return way.back ? readJsonText(value, text) : writeJsonText(value);
   const isText = typeof value === "string" && way.texts.size > 0;
@@ -46,7 +46,7 @@ function convert(schema: unknown, value: unknown, way: Way): unknown {
 }
 
 function convertObject(schema: Json, value: Json, way: Way): Json {
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
   const notes = way.objects.get(properties);
   const renamed = new Map([...(notes?.names ?? [])].map(([written, name]) => [name, written]));
   const out: Json = {};
@@ -79,8 +79,8 @@ function choose(alternatives: readonly unknown[], value: unknown, way: Way): unk
 
 /** Whether a value has the shape of a derived schema. Bounds and patterns are ignored. */
 function fits(schema: unknown, value: unknown, way: Way): boolean {
-  if (!isObject(schema) || way.depth > MAX_DEPTH) return true;
-  if (way.texts.get(schema) === "object" && !isObject(readJsonText(value, "object"))) return false;
+  if (!isRecord(schema) || way.depth > MAX_DEPTH) return true;
+  if (way.texts.get(schema) === "object" && !isRecord(readJsonText(value, "object"))) return false;
   const deeper = { ...way, depth: way.depth + 1 };
   const { type, enum: values, anyOf, nullable } = schema as { [key: string]: unknown };
   if (value === null && nullable === true) return true;
@@ -91,11 +91,11 @@ function fits(schema: unknown, value: unknown, way: Way): boolean {
     return false;
   if (Array.isArray(anyOf) && !anyOf.some((item) => fits(item, value, deeper))) return false;
   if (Array.isArray(value)) return value.every((item) => fits(schema["items"], item, deeper));
-  return !isObject(value) || fitsObject(schema, value, deeper);
+  return !isRecord(value) || fitsObject(schema, value, deeper);
 }
 
 function fitsObject(schema: Json, value: Json, way: Way): boolean {
-  const properties = isObject(schema["properties"]) ? schema["properties"] : {};
+  const properties = isRecord(schema["properties"]) ? schema["properties"] : {};
   const required = Array.isArray(schema["required"]) ? schema["required"] : [];
   if (!required.every((name) => Object.hasOwn(value, name as string))) return false;
   return Object.entries(value).every(([key, item]) =>
@@ -108,7 +108,7 @@ function fitsObject(schema: Json, value: Json, way: Way): boolean {
 function hasType(type: string, value: unknown): boolean {
   if (type === "null") return value === null;
   if (type === "array") return Array.isArray(value);
-  if (type === "object") return isObject(value);
+  if (type === "object") return isRecord(value);
   if (type === "integer") return Number.isInteger(value);
   return typeof value === type;
 }
@@ -133,13 +133,13 @@ export const markJsonText = (schema: Json, kind: JsonTextKind): Json =>
 
 /** Removes the marks from a finished schema; returns the schemas that had one. */
 export function collectJsonTexts(schema: unknown, found = new Map<object, JsonTextKind>()) {
-  if (!isObject(schema)) return found;
+  if (!isRecord(schema)) return found;
   const kind = (schema as { [MARK]?: JsonTextKind })[MARK];
   if (kind !== undefined) {
     found.set(schema, kind);
     delete (schema as { [MARK]?: JsonTextKind })[MARK];
   }
-  const inside = isObject(schema["properties"]) ? Object.values(schema["properties"]) : [];
+  const inside = isRecord(schema["properties"]) ? Object.values(schema["properties"]) : [];
   const alternatives = Array.isArray(schema["anyOf"]) ? schema["anyOf"] : [];
   for (const each of [...inside, ...alternatives, schema["items"]]) collectJsonTexts(each, found);
   return found;
@@ -150,7 +150,7 @@ function readJsonText(value: unknown, kind: JsonTextKind): unknown {
   if (typeof value !== "string" || !/^\s*[{[]/.test(value)) return value;
   try {
     const parsed: unknown = JSON.parse(value);
-    return kind === "any" || isObject(parsed) ? parsed : value;
+    return kind === "any" || isRecord(parsed) ? parsed : value;
   } catch {
     return value;
   }

@@ -1,7 +1,7 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import { cutText, tidyText } from "../../util/shorten-text.js";
-import { escapeToken, isObject, type JsonSchema, keywordKind, subschemas } from "../json-schema.js";
+import { escapeToken, isRecord, type JsonSchema, keywordKind, subschemas } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";
 import { ChangeLog, type DerivedSchema, type SchemaChange, type SchemaTarget } from "./derived-schema.js";
@@ -240,7 +240,7 @@ class Compactor {
 
   #list(list: readonly unknown[], place: Place): readonly unknown[] {
     const written = list.map((item, index) =>
-      isObject(item) ? this.write(item, { ...place, at: `${place.at}/${index}` }) : item,
+      isRecord(item) ? this.write(item, { ...place, at: `${place.at}/${index}` }) : item,
     );
     return written.some((item, index) => item !== list[index]) ? written : list;
   }
@@ -251,7 +251,7 @@ class Compactor {
     for (const [key, item] of Object.entries(map)) {
       const at = `${place.at}/${escapeToken(key)}`;
       const name = keyword === "properties" ? key : undefined;
-      const written = isObject(item) ? this.write(item, { ...place, at, name }) : item;
+      const written = isRecord(item) ? this.write(item, { ...place, at, name }) : item;
       if (written !== item) isSame = false;
       setKey(out, key, written);
     }
@@ -271,9 +271,9 @@ class Compactor {
   #joinNull(schema: JsonSchema, { at }: Place): JsonSchema {
     const { anyOf, ...beside } = schema;
     if (!this.steps.typeLists || !Array.isArray(anyOf) || anyOf.length !== 2) return schema;
-    const index = anyOf.findIndex((item) => isObject(item) && isOnlyNull(item));
+    const index = anyOf.findIndex((item) => isRecord(item) && isOnlyNull(item));
     const value: unknown = anyOf[1 - index];
-    if (index === -1 || !isObject(value) || !SCALARS.has(value["type"] as string)) return schema;
+    if (index === -1 || !isRecord(value) || !SCALARS.has(value["type"] as string)) return schema;
     const keys = Object.keys(value);
     if (!keys.every((key) => PASSED_BY_NULL.has(key) && !Object.hasOwn(beside, key))) return schema;
     this.steps.onChange?.(at, "anyOf", "is a list of types");
@@ -339,7 +339,7 @@ function visit(schema: JsonSchema, each: (part: JsonSchema) => void): void {
 
 function writeInside(schema: JsonSchema, write: (part: JsonSchema) => JsonSchema): JsonSchema {
   const out: Json = {};
-  const writePart = (part: unknown): unknown => (isObject(part) ? write(part) : part);
+  const writePart = (part: unknown): unknown => (isRecord(part) ? write(part) : part);
   for (const [keyword, value] of Object.entries(schema)) {
     const kind = keywordKind(keyword, value);
     if (kind === "schema") setKey(out, keyword, writePart(value));

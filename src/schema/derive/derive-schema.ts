@@ -1,6 +1,6 @@
 /** Converts the JSON Schema of a tool into a form that the provider of a model accepts, by the writers for targets that accept all of JSON Schema below the root and for those that do not. */
 import { ConfigError } from "../../errors/config-error.js";
-import { isObject, type JsonSchema } from "../json-schema.js";
+import { isRecord, type JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import { collectJsonTexts, type FormNotes, toDerivedForm, toOriginalForm } from "./argument-forms.js";
 import { Derivation, isChoiceOfRequired, type Json } from "./derivation.js";
@@ -143,7 +143,7 @@ function toDerived(
     strict: false,
     wrapped,
     unwrap(args) {
-      if (isSame || !isObject(args)) return args;
+      if (isSame || !isRecord(args)) return args;
       const original = !hasForm ? args : (toOriginalForm(schema, args, notes) as Json);
       // Also accepts arguments without the wrapper.
       return wrapped && Object.hasOwn(original, WRAPPED) ? (original[WRAPPED] as Json) : original;
@@ -223,13 +223,13 @@ interface Totals {
 }
 
 function measure(schema: unknown, level: number, total: Totals): void {
-  if (!isObject(schema)) return;
+  if (!isRecord(schema)) return;
   const values = Array.isArray(schema["enum"]) ? schema["enum"] : [];
   const text = values.reduce((sum: number, value) => sum + String(value).length, 0);
   total.values += values.length;
   total.text += text;
   if (values.length > LONG_ENUM && text > MAX_LONG_ENUM_TEXT) total.longEnum = true;
-  const properties = isObject(schema["properties"]) ? Object.entries(schema["properties"]) : undefined;
+  const properties = isRecord(schema["properties"]) ? Object.entries(schema["properties"]) : undefined;
   // Lists count as a level too: the documentation does not say, so assume the stricter limit.
   const inside = properties !== undefined || schema["items"] !== undefined ? level + 1 : level;
   total.levels = Math.max(total.levels, inside);

@@ -4,7 +4,7 @@ import {
   draftOf,
   escapeToken,
   hasMeaning,
-  isObject,
+  isRecord,
   type JsonSchema,
   keywordKind,
   resolveLocalRef,
@@ -192,7 +192,7 @@ class TreeReader {
     if (++this.#nodes > MAX_NODES || place.depth > MAX_DEPTH) throw new TooLarge();
     if (schema === false) return never(place.at);
     const tree = new SchemaTree(place.at);
-    if (!isObject(schema)) return tree;
+    if (!isRecord(schema)) return tree;
     for (const [keyword, value] of Object.entries(schema)) {
       if (keyword === "$ref" || keyword === "$dynamicRef" || keyword === "$recursiveRef") continue;
       this.#readKeyword(tree, keyword, value, place);
@@ -253,7 +253,7 @@ class TreeReader {
     const again = refs.filter((followed) => followed === ref).length;
     if (refs.length >= this.limits.depth || again > this.limits.recursion) {
       this.log.add("cut", "$ref", [at], `not followed deeper than here: ${ref}`);
-      const type = isObject(target) && isSound("type", target["type"]) ? target["type"] : undefined;
+      const type = isRecord(target) && isSound("type", target["type"]) ? target["type"] : undefined;
       return type === undefined || siblings.has("type") ? siblings : siblings.copy().set("type", type);
     }
     this.log.add("inlined", "$ref", [at], ref);

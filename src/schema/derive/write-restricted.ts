@@ -34,11 +34,7 @@ function writeTypes(tree: SchemaTree, to: Derivation, isRoot: boolean): Json {
   const isSplit = types !== undefined && mustSplit(tree, types, to);
   if (isSplit) {
     to.log.add("rewritten", "type", tree.from("type"), "anyOf");
-    const parts = types.map((type) =>
-      tree.only(keywordsAbout(type, tree)).set("type", type, tree.from("type")),
-    );
-    for (const part of parts) part.spoken.length = 0;
-    return writeUnion(tree.only(ANNOTATIONS).set("anyOf", parts, []), to) ?? {};
+    return writeUnion(tree.only(ANNOTATIONS).set("anyOf", partsOf(tree, types), []), to) ?? {};
   }
   const isFree = types?.filter((type) => type !== "null").join() === "object" && !hasProperties(tree);
   if (isFree && !isRoot && to.rules.message)
@@ -53,13 +49,19 @@ function writeAnything(tree: SchemaTree, to: Derivation): Json {
   const implied = ["object", "array"].filter((type) =>
     [...tree.keywords.keys()].some((keyword) => familyOf(keyword)?.includes(type)),
   );
-  const parts = ["string", "number", "boolean", "null", ...implied].map((type) =>
-    tree.only(keywordsAbout(type, tree)).set("type", type, tree.from("type")),
-  );
-  for (const part of parts) part.spoken.length = 0;
+  const parts = partsOf(tree, ["string", "number", "boolean", "null", ...implied]);
   to.log.add("encoded", "type", [tree.at], JSON_TEXT_WORDS.any);
   parts[0]!.set(JSON_TEXT, "any");
   return writeUnion(tree.only(ANNOTATIONS).set("anyOf", parts, []), to) ?? {};
+}
+
+/** The schema once for each type, with the keywords about it. */
+function partsOf(tree: SchemaTree, types: readonly string[]): SchemaTree[] {
+  return types.map((type) => {
+    const part = tree.only(keywordsAbout(type, tree)).set("type", type, tree.from("type"));
+    part.spoken.length = 0;
+    return part;
+  });
 }
 
 const OF_FREE_OBJECTS = new Set("type title description properties".split(" "));
@@ -448,10 +450,7 @@ function writeAlone(said: SchemaTree, words: readonly string[], merged: SchemaTr
   const isNullable = real.length < merged.length;
   const description = describe(said.get("description"), words);
   const written = (real.length === 0 ? merged : real).map((item) => {
-    const own = to.write(item);
-    const joined =
-      description === undefined ? own["description"] : joinTexts(description, own["description"]);
-    return spread({ ...own, ...(joined !== undefined && { description: joined }) }, isNullable);
+    return spread(withWords(to.write(item), description), isNullable);
   });
   const [first, ...others] = written.flatMap((item) => (item["anyOf"] as Json[] | undefined) ?? [item]);
   return others.length === 0 ? first! : { anyOf: [first, ...others] };
@@ -471,9 +470,7 @@ function writePortable(
   const real = written.filter((item) => item["type"] !== "null");
   const [first, ...others] = real.length === 0 ? written.slice(0, 1) : real;
   const description = describe(said.get("description"), words);
-  const joined =
-    description === undefined ? first!["description"] : joinTexts(description, first!["description"]);
-  const all = [{ ...first!, ...(joined !== undefined && { description: joined }) }, ...others];
+  const all = [withWords(first!, description), ...others];
   if (real.length > 0 && real.length < written.length) all.push({ anyOf: [all.pop()!, { type: "null" }] });
   return all.length === 1 ? all[0]! : { anyOf: all };
 }
@@ -487,17 +484,14 @@ function spread(schema: Json, isNullable: boolean): Json {
   if (anyOf === undefined) return { ...schema, ...(isNullable && { nullable: true }) };
   return {
     ...rest,
-    anyOf: anyOf.map((item) => {
-      const joined =
-        description === undefined ? item["description"] : joinTexts(description, item["description"]);
-      return {
-        ...item,
-        ...(joined !== undefined && { description: joined }),
-        ...(isNullable && { nullable: true }),
-      };
-    }),
+    anyOf: anyOf.map((item) => ({ ...withWords(item, description), ...(isNullable && { nullable: true }) })),
   };
 }
 
-const joinTexts = (outer: string, inner: unknown): string =>
-  typeof inner !== "string" || outer.includes(inner) ? outer : (describe(outer, [inner]) ?? outer);
+/** The schema with a description in front of its own. */
+function withWords(schema: Json, words: string | undefined): Json {
+  const { description: own } = schema;
+  if (words === undefined) return schema;
+  const isSaid = typeof own !== "string" || words.includes(own);
+  return { ...schema, description: isSaid ? words : (describe(words, [own]) ?? words) };
+}

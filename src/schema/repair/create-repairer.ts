@@ -1,11 +1,12 @@
 /** Repairs invalid values within the time budget: changes as little as possible until they match. Loaded by a dynamic import only. */
 
 import { boundedRun } from "#run-bounded";
+import { pushTo } from "../../util/push-to.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { propertyPath, shorten } from "../explain-errors.js";
-import { isObject, type JsonSchema } from "../json-schema.js";
+import { isRecord, type JsonSchema } from "../json-schema.js";
 import { isSameJson, setKey } from "../json-value.js";
 import type {
   ArgumentRepair,
@@ -236,7 +237,7 @@ export class ValueRepairer {
         const branch = this.#fits([condition as Part], value) ? "then" : "else";
         open.push(part[branch] as Part | undefined);
       }
-      if (dependentSchemas !== undefined && isObject(value))
+      if (dependentSchemas !== undefined && isRecord(value))
         for (const [name, dependent] of Object.entries(dependentSchemas as Record<string, Part>))
           if (Object.hasOwn(value, name)) open.push(dependent);
     }
@@ -366,9 +367,7 @@ function byLetters(names: readonly string[]): Map<string, string[]> {
   const groups = new Map<string, string[]>();
   for (const name of names) {
     const letters = lettersOf(name);
-    const group = groups.get(letters);
-    if (group !== undefined) group.push(name);
-    else if (letters !== "") groups.set(letters, [name]);
+    if (letters !== "") pushTo(groups, letters, name);
   }
   return groups;
 }

@@ -8,7 +8,7 @@ import {
   randomValue,
 } from "../../../test/support/random-schemas.js";
 import { createSchemaValidator } from "../create-validator.js";
-import { isObject, type JsonSchema, resolveLocalRef } from "../json-schema.js";
+import { isRecord, type JsonSchema, resolveLocalRef } from "../json-schema.js";
 import { isSameJson } from "../json-value.js";
 import { MAX_LEVELS, ValueRepairer } from "./create-repairer.js";
 import { builtInParts, type SchemaParts } from "./schema-parts.js";
@@ -35,7 +35,7 @@ const repair = (parts: SchemaParts, value: unknown) =>
 
 /** A value that is probably valid; the validator decides. */
 function sample(schema: unknown, random: Random, root: JsonSchema, depth = 0): unknown {
-  if (!isObject(schema) || depth > 6) return random.pick(["a", 1, true]);
+  if (!isRecord(schema) || depth > 6) return random.pick(["a", 1, true]);
   if (typeof schema["$ref"] === "string")
     return sample(resolveLocalRef(root, schema["$ref"]), random, root, depth + 1);
   const { const: only, enum: choices, anyOf, oneOf, allOf } = schema;
@@ -75,7 +75,7 @@ function sample(schema: unknown, random: Random, root: JsonSchema, depth = 0): u
 }
 
 function sampleObject(schema: JsonSchema, random: Random, root: JsonSchema, depth: number): unknown {
-  const properties = Object.entries(isObject(schema["properties"]) ? schema["properties"] : {});
+  const properties = Object.entries(isRecord(schema["properties"]) ? schema["properties"] : {});
   const required = (schema["required"] ?? []) as string[];
   const chosen = properties.filter(([name]) => required.includes(name) || random.below(2) === 0);
   return Object.fromEntries(chosen.map(([name, inner]) => [name, sample(inner, random, root, depth + 1)]));

@@ -8,7 +8,7 @@ import {
   type SchemaNode,
 } from "../compile-schema.js";
 import { explainErrors } from "../explain-errors.js";
-import { isObject, type JsonSchema } from "../json-schema.js";
+import { isRecord, type JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { SchemaCheck, SchemaValidatorFactory, ValidationIssue } from "../schema-validator.js";
 
@@ -113,7 +113,7 @@ class PartWriter {
 
   #copy(value: unknown): unknown {
     if (Array.isArray(value)) return value.map((item) => this.#copy(item));
-    if (!isObject(value)) return value;
+    if (!isRecord(value)) return value;
     const isMap = Object.getPrototypeOf(value) === null;
     const copy: Record<string, unknown> = {};
     for (const [key, item] of Object.entries(value)) {
@@ -193,14 +193,12 @@ class LenientReader {
   isWider = false;
   readonly targets: Record<string, Part>;
   readonly patternNodes: SchemaNode[] = [];
-  readonly #strict: CompiledSchema;
   readonly #open: { key: string; part: Part; outer: ReadonlySet<string> }[] = [];
   #variants = 0;
   #visits = 0;
 
-  constructor(compiled: CompiledSchema) {
-    this.#strict = compiled;
-    this.targets = Object.assign(Object.create(null), compiled.targets);
+  constructor(readonly strict: CompiledSchema) {
+    this.targets = Object.assign(Object.create(null), strict.targets);
   }
 
   /** Follows references iteratively, so that a chain of them cannot overflow the stack. */
@@ -246,7 +244,7 @@ class LenientReader {
   #readReference(copy: SchemaNode, outer: ReadonlySet<string>): void {
     const ref = copy["$ref"];
     if (typeof ref !== "string") return;
-    const target = this.#strict.targets[ref]!;
+    const target = this.strict.targets[ref]!;
     const added = this.#isClosed(target) ? [...outer].sort() : [];
     const isVariant = added.length > 0 && this.#variants < MAX_VARIANTS;
     const key = isVariant ? `lenient ${ref} ${JSON.stringify(added)}` : `lenient ${ref}`;
@@ -316,7 +314,7 @@ class LenientReader {
       seen.add(node);
       for (const name of Object.keys((node["properties"] as object) ?? {})) names.add(name);
       open.push(...asList(node["allOf"]));
-      if (typeof node["$ref"] === "string") open.push(this.#strict.targets[node["$ref"]]);
+      if (typeof node["$ref"] === "string") open.push(this.strict.targets[node["$ref"]]);
     }
     return names.size === outer.size ? outer : names;
   }
@@ -348,7 +346,7 @@ class LenientReader {
       seen.add(node);
       if (look(node)) return true;
       for (const keyword of SAME_OBJECT) open.push(...asList(node[keyword]));
-      if (typeof node["$ref"] === "string") open.push(this.#strict.targets[node["$ref"]] ?? true);
+      if (typeof node["$ref"] === "string") open.push(this.strict.targets[node["$ref"]] ?? true);
     }
     return false;
   }
@@ -362,7 +360,7 @@ export function isOfType(value: unknown, type: string): boolean {
     case "array":
       return Array.isArray(value);
     case "object":
-      return typeof value === "object" && value !== null && !Array.isArray(value);
+      return isRecord(value);
     case "integer":
       return Number.isInteger(value);
     default:

@@ -4,6 +4,7 @@
  */
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
+import { unrefTimer } from "../../util/timers.js";
 import type { ClientResponse } from "../message.js";
 
 /** Key in `_meta` of a question: the name under which the client should answer it. */
@@ -147,7 +148,7 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
       this.take(id, parked.principal);
       parked.open.abandon(new Error("The client did not answer in time"));
     }, this.#parkMs);
-    if (typeof timer === "object") timer.unref?.();
+    unrefTimer(timer);
     this.#parked.set(id, { parked, timer });
   }
 

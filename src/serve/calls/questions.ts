@@ -1,7 +1,7 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
 import { StateError } from "../../errors/state-error.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
-import { timerMs } from "../../util/timers.js";
+import { timerMs, unrefTimer } from "../../util/timers.js";
 import { TokenBucket } from "../../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
 import { type ClientResponse, RESERVED_META } from "../message.js";
@@ -74,7 +74,7 @@ export class Questions {
         withdraw();
         resolve({ id, error: { code: INTERNAL_ERROR, message: "The client did not answer in time" } });
       }, timerMs(this.#limitMs));
-      if (typeof timer === "object") timer.unref?.();
+      unrefTimer(timer);
       signal.addEventListener("abort", onAbort, { once: true });
       send(JSON.stringify({ jsonrpc: "2.0", id, method, ...(params !== undefined && { params }) }));
     });

@@ -1,6 +1,6 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
 import { SlotList, type Slotted } from "../../util/slot-list.js";
-import { timerMs } from "../../util/timers.js";
+import { timerMs, unrefTimer } from "../../util/timers.js";
 import type { OpenStream } from "../client.js";
 import type { EventSink, Headers, HttpReply } from "./http-request.js";
 
@@ -96,8 +96,7 @@ export class EventStream implements OpenStream, Slotted {
   /** A credential must not outlive its expiry on an open stream. */
   endWithCredential(expiresAt: number | undefined): void {
     if (expiresAt === undefined) return;
-    this.#expiry = setTimeout(() => this.finish(), timerMs(Math.max(0, expiresAt - Date.now())));
-    if (typeof this.#expiry === "object") this.#expiry.unref?.();
+    this.#expiry = unrefTimer(setTimeout(() => this.finish(), timerMs(Math.max(0, expiresAt - Date.now()))));
   }
 
   end(): void {
@@ -169,8 +168,7 @@ class Heartbeats {
   add(stream: EventStream): void {
     this.#streams.add(stream);
     if (this.#timer !== undefined) return;
-    this.#timer = setInterval(() => this.#beat(), HEARTBEAT_MS);
-    if (typeof this.#timer === "object") this.#timer.unref?.();
+    this.#timer = unrefTimer(setInterval(() => this.#beat(), HEARTBEAT_MS));
   }
 
   delete(stream: EventStream): void {

@@ -2,7 +2,7 @@
 import { ConfigError } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { Emitter } from "../../util/emitter.js";
-import { timerMs } from "../../util/timers.js";
+import { timerMs, unrefTimer } from "../../util/timers.js";
 import type { Policy } from "./policy.js";
 import { type CompiledPolicy, readRules } from "./read-policy.js";
 
@@ -82,9 +82,10 @@ export async function watchPolicy(
     return reading;
   };
   const schedule = (): void => {
-    timer = setTimeout(() => void reload(false).finally(() => isClosed || schedule()), timerMs(pollMs));
     // The policy alone does not keep a program running.
-    (timer as { unref?: () => void }).unref?.();
+    timer = unrefTimer(
+      setTimeout(() => void reload(false).finally(() => isClosed || schedule()), timerMs(pollMs)),
+    );
   };
   schedule();
 

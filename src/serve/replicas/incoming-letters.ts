@@ -2,6 +2,7 @@
 import type { Store } from "../../state/store.js";
 import { backoffMs } from "../../util/backoff.js";
 import { pause } from "../../util/sleep.js";
+import { unrefTimer } from "../../util/timers.js";
 import { beatKey, cancelledLetter, type Letter, LetterError, readLetter, writeLetter } from "./letter.js";
 
 /** What a handler knows about a letter. */
@@ -46,8 +47,7 @@ export function createIncomingLetters(store: Store, replica: string) {
     working.set(key, controller);
     if (beating === undefined) {
       beat();
-      beating = setInterval(beat, BEAT_EVERY_MS);
-      if (typeof beating === "object") beating.unref?.();
+      beating = unrefTimer(setInterval(beat, BEAT_EVERY_MS));
     }
     return controller;
   };

@@ -3,6 +3,7 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { GatewayAccess } from "../../port/gateway-access.js";
 import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
+import { unrefTimer } from "../../util/timers.js";
 import { entriesOf, type ListEntry } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
@@ -210,8 +211,7 @@ export class Feeds {
     if (feed.timer !== undefined) return;
     const waitMs = Math.max(0, feed.notifiedAt + NOTICE_MS - performance.now());
     if (waitMs === 0) return this.#flush(feed);
-    feed.timer = setTimeout(() => this.#flush(feed), waitMs);
-    if (typeof feed.timer === "object") feed.timer.unref?.();
+    feed.timer = unrefTimer(setTimeout(() => this.#flush(feed), waitMs));
   }
 
   #flush(feed: UserFeed): void {

@@ -2,6 +2,7 @@
 import { backoffMs, fullJitterMs } from "../../util/backoff.js";
 import { parseJson } from "../../util/json.js";
 import { pause } from "../../util/sleep.js";
+import { unrefTimer } from "../../util/timers.js";
 import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest, EndpointResponse, Exchange } from "./endpoint.js";
 import { HttpErrorResponse } from "./error-response.js";
@@ -195,7 +196,7 @@ export class ReconnectTimers {
       },
       Math.max(asked, backoffMs(attempt)) + spread,
     );
-    if (typeof timer === "object") timer.unref?.();
+    unrefTimer(timer);
     this.#timers.add(timer);
   }
 

@@ -1,6 +1,7 @@
 /** A server process with all its descendants, and the table of processes in which they are found. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
+import { pushTo } from "../../util/push-to.js";
 
 const TASKKILL_TIMEOUT_MS = 2_000;
 
@@ -49,11 +50,7 @@ export class ProcessTree {
 
 function descendants(table: readonly ProcessEntry[], roots: readonly ProcessEntry[]): ProcessEntry[] {
   const children = new Map<number, ProcessEntry[]>();
-  for (const entry of table) {
-    const siblings = children.get(entry.parent);
-    if (siblings === undefined) children.set(entry.parent, [entry]);
-    else siblings.push(entry);
-  }
+  for (const entry of table) pushTo(children, entry.parent, entry);
   const found: ProcessEntry[] = [];
   const queue = roots.map((entry) => entry.pid);
   const seen = new Set(queue);

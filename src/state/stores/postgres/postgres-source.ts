@@ -3,6 +3,7 @@
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
 import { isRecord } from "../../../util/is-record.js";
+import { loadOnce } from "../../../util/load-once.js";
 import { CONNECT_LIMIT_MS, loadDriver } from "../remote-database.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 
@@ -131,17 +132,16 @@ export function postgresAt(url: string): PostgresSource {
     keepAlive: true,
   };
   const prepared = new WeakSet<ClientBase>();
-  let pool: Pool | undefined;
-  const openPool = async (): Promise<Pool> => {
+  const openPool = loadOnce(async (): Promise<Pool> => {
     const { Pool } = await loadPg();
-    pool ??= new Pool({
+    const pool = new Pool({
       ...config,
       stream: sockets.create,
       max: MAX_CONNECTIONS,
       allowExitOnIdle: true,
-    }).on("error", ignore);
-    return pool;
-  };
+    });
+    return pool.on("error", ignore);
+  });
   return {
     place,
     load: loadPg,
@@ -162,6 +162,7 @@ export function postgresAt(url: string): PostgresSource {
       return createListener(PgClient, { config: { ...config, stream: () => socket }, socket });
     },
     async close() {
+      const pool = await openPool.current?.catch(ignore);
       pool?.end().catch(ignore);
       await sockets.close();
     },
