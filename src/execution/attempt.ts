@@ -185,11 +185,12 @@ class Attempt {
     const mayBeTask = relay === undefined && (execution !== undefined || Boolean(options.task));
     const task = mayBeTask ? requestTask(this.call, session, execution) : undefined;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
+    // Always with `_meta`, which the channel sets: see `Port.run`.
     const params = {
       name: tool.sourceName,
       arguments: args,
+      _meta: meta,
       ...(task !== undefined && { task }),
-      ...(meta !== undefined && { _meta: meta }),
     };
     // Few tools repeat arguments as headers.
     const declared = source?.paramHeaders.length ? paramHeaders(source.paramHeaders, args) : undefined;
