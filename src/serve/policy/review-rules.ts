@@ -72,7 +72,7 @@ export function reviewRules(
  * @param servers all servers
  * @param listed those whose tools are known
  */
-export function reviewTools(
+function reviewTools(
   { document, locate }: ReadRules,
   servers: readonly string[],
   { listed, tools }: { readonly listed: ReadonlySet<string>; readonly tools: readonly ReviewedTool[] },
