@@ -5,8 +5,8 @@ import type { ServerRef } from "../model/listed-tool.js";
 import type { CallTarget } from "./call-target.js";
 import { type ArgumentCheck, inputSchemaOf } from "./check-arguments.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
-import { needsSuspend, refused, suspendCall } from "./suspend/paused-result.js";
-import type { CallInterceptor, ResolvedCall, ToolCall } from "./tool-call.js";
+import { needsSuspend, refused, suspendedAnswer } from "./suspend/paused-result.js";
+import type { CallStep, ResolvedCall, ToolCall } from "./tool-call.js";
 
 /** A call that waits for approval. */
 export interface ApprovalRequest {
@@ -54,7 +54,7 @@ const isReadOnly = ({ target, tool }: ResolvedCall): boolean =>
 export function approveStep(
   option: ApproveOption,
   { check, resolve }: { check: ArgumentCheck; resolve: (tool: ToolCall["tool"]) => CallTarget },
-): CallInterceptor {
+): CallStep {
   const { ask = () => "suspend" as const, when = "unsafe" } =
     typeof option === "function" ? { ask: option } : option;
   const needsApproval = (call: ResolvedCall, request: ApprovalRequest): boolean => {
@@ -80,7 +80,7 @@ export function approveStep(
     const verdict = isApproved(call, args) || !needsApproval(call, request) || (await ask(request));
     if (verdict === "suspend") {
       if (!suspendsFor(call.suspension, "approval")) throw needsSuspend(tool);
-      return suspendCall(call.suspension, { reason: "approval", args }, tool.server);
+      return suspendedAnswer({ reason: "approval", args }, tool.server);
     }
     if (verdict !== true) throw refused(tool, "The call was not approved", "Approve it, or do without it");
     // The original arguments are passed on, because a fallback server checks them against its own schema. The first server

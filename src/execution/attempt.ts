@@ -11,8 +11,8 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { inputPauseOf } from "../protocol/input-pause.js";
 import { paramHeaders } from "../protocol/param-headers.js";
-import type { Relay } from "../protocol/relay.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
+import type { SessionHooks } from "../protocol/session-hooks.js";
 import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
@@ -23,23 +23,22 @@ import {
   createTaskProgress,
   type TaskProgress,
 } from "./call-progress.js";
-import { relayResult, reportRising } from "./relay-result.js";
 import { isRepeatable } from "./retry.js";
 import { suspendsFor } from "./suspend/call-suspension.js";
-import { suspendCall } from "./suspend/paused-result.js";
+import { suspendedAnswer } from "./suspend/paused-result.js";
 import { taskFault } from "./tasks/task-errors.js";
 import { TASK_META_KEY, type TaskRecord } from "./tasks/task-record.js";
 import type { StartedTask, TaskRuns } from "./tasks/task-runs.js";
-import type { ResolvedCall, ResolvedHandler, ToolCall } from "./tool-call.js";
+import type { CallAnswer, ResolvedCall, ResolvedHandler, ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type MalformedContent, type ToolResult, toToolResult } from "./tool-result.js";
 
 export interface AttemptParts extends CallProgressParts {
   /** Reads the lists of the server again. */
   refresh: (connection: ServerConnection, signal: AbortSignal | undefined) => Promise<void>;
-  /** The connection for a call of a gateway's client. */
+  /** The connection for a caller with capabilities of its own. */
   connectionFor: (
     connection: ServerConnection,
-    relay: Relay,
+    hooks: SessionHooks,
     wait: WaitOptions & { patient: boolean },
   ) => Promise<ServerConnection>;
   timeoutMs: number;
@@ -94,11 +93,11 @@ class Attempt {
       options.timeoutMs ?? toolTimeout(config, tool.sourceName) ?? config.timeoutMs ?? parts.timeoutMs;
   }
 
-  async run(): Promise<ToolResult> {
+  async run(): Promise<CallAnswer> {
     const { tool, options } = this.call;
-    let result: ToolResult;
+    let answer: CallAnswer;
     try {
-      result = this.#toResult(await this.#answer());
+      answer = this.#toAnswer(await this.#receive());
     } catch (cause) {
       // After an abort, the caller gets the reason of its own signal.
       if (options.signal?.aborted) throw cause;
@@ -108,12 +107,13 @@ class Attempt {
       throw error;
     }
     this.#record();
-    if (result.malformed !== undefined) this.parts.onMalformed(this.#connection, this.call, result.malformed);
-    return result;
+    const { malformed } = answer.result;
+    if (malformed !== undefined) this.parts.onMalformed(this.#connection, this.call, malformed);
+    return answer;
   }
 
   /** The result as the server sent it; that of the task if the call has become one. */
-  async #answer(): Promise<RawResult> {
+  async #receive(): Promise<RawResult> {
     const call = this.call;
     const { tasks } = this.parts;
     try {
@@ -121,8 +121,8 @@ class Attempt {
       if (started !== undefined) return await this.#follow(started);
       const raw = await this.#send();
       const isOrdinary = raw["resultType"] !== "task" && raw["content"] !== undefined;
-      // A gateway's client follows its tasks, and answers its questions, itself.
-      if (isOrdinary || call.relay !== undefined) return raw;
+      // A caller with hooks follows its tasks, and answers its questions, itself.
+      if (isOrdinary || call.hooks !== undefined) return raw;
       const isPaused = call.suspension !== undefined && inputPauseOf(raw) !== undefined;
       const state = isPaused ? undefined : readCreatedTask(raw);
       if (state === undefined && raw["resultType"] !== "task") return raw;
@@ -160,14 +160,14 @@ class Attempt {
 
   async #sendOnce(): Promise<RawResult> {
     const call = this.call;
-    const { relay, options, patient, resends } = call;
+    const { hooks, options, patient, resends } = call;
     const { telemetry, trace, connectionFor } = this.parts;
     const { signal } = options;
     const waitMs = Math.min(this.#timeoutMs, call.deadline - this.#startedAt);
     const connection =
-      relay === undefined || relay.capabilityKey === ""
+      hooks === undefined || hooks.capabilityKey === ""
         ? this.#connection
-        : await connectionFor(this.#connection, relay, { timeoutMs: waitMs, signal, patient });
+        : await connectionFor(this.#connection, hooks, { timeoutMs: waitMs, signal, patient });
     return runOnSession(
       connection,
       (session) =>
@@ -179,11 +179,11 @@ class Attempt {
   }
 
   #request(session: Session, trace?: Record<string, string>): Promise<RawResult> {
-    const { tool, args, options, deadline, suspension, relay, resends } = this.call;
+    const { tool, args, options, deadline, suspension, hooks, round, resends } = this.call;
     const source = this.#sourceOn(session);
     const execution = source?.execution ?? tool.execution;
-    const mayBeTask = relay === undefined && (execution !== undefined || Boolean(options.task));
-    const task = mayBeTask ? requestTask(this.call, session, execution) : undefined;
+    const mayBeTask = hooks === undefined && (execution !== undefined || Boolean(options.task));
+    const task = mayBeTask ? requestTask(this.call, session, execution) : round?.task;
     const meta = trace === undefined ? options.meta : { ...trace, ...options.meta };
     // Always with `_meta`, which the channel sets: see `Port.run`.
     const params = {
@@ -201,36 +201,34 @@ class Attempt {
       headers: declared === undefined ? options.headers : { ...options.headers, ...declared },
       resends,
       // Always requested: progress shows that a slow server is still at work.
-      onProgress: (report) =>
-        relay === undefined
-          ? this.#progress().reported(report)
-          : reportRising(relay, report, this.#progress()),
-      progressUntil: relay === undefined ? task && this.#worked() : relay.progressUntil,
-      relay,
+      onProgress: (report) => this.#progress().reported(report),
+      progressUntil: hooks === undefined ? task && this.#worked() : round?.progressUntil,
+      hooks,
+      round,
     };
-    if (suspension !== undefined) {
-      suspension.isSent = true;
-      suspension.pause = undefined;
-      if (suspendsFor(suspension, "input"))
-        limits.suspendable = { resumed: suspension.input, report: this.parts.report };
-    }
+    suspension?.onStage?.("sending");
+    if (suspendsFor(suspension, "input"))
+      limits.suspendable = { resumed: suspension.input, report: this.parts.report };
     return session.request("tools/call", params, limits);
   }
 
-  #toResult(raw: RawResult): ToolResult {
+  #toAnswer(raw: RawResult): CallAnswer {
     const call = this.call;
-    const { tool, options, suspension, relay } = call;
-    const input = suspension && inputPauseOf(raw);
+    const { tool, options } = call;
+    const input = inputPauseOf(raw);
     if (input !== undefined) {
       const { server, sourceName } = tool;
-      const pause = { reason: "input", input, server, sourceName, args: call.args } as const;
-      return suspendCall(suspension!, pause, server);
+      return suspendedAnswer({ reason: "input", input, server, sourceName, args: call.args }, server);
     }
-    let result = toToolResult(raw, tool.server);
-    if (options.task) result = withoutReceipt(call, result, raw);
-    if (relay !== undefined) result = relayResult(relay, raw, result);
-    // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`.
-    return dependsOnInput(raw) ? { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } } : result;
+    const made = toToolResult(raw, tool.server);
+    const result = options.task ? withoutReceipt(call, made, raw) : made;
+    const isOwn = call.hooks !== undefined && isUnanswered(raw);
+    // Copies of the result lose the mark of `dependsOnInput`, but keep `_meta`, which keeps caches from sharing it.
+    if (isOwn || dependsOnInput(raw)) {
+      const marked = { ...result, _meta: { ...result._meta, [INPUT_META_KEY]: true } };
+      return { result: marked, received: raw, isOpen: isOwn };
+    }
+    return { result, received: raw, isOpen: options.task ? receipts.has(raw) : false };
   }
 
   #record(error?: ToolportError): void {
@@ -294,6 +292,11 @@ function requestTask(
   // At least as long as the caller waits.
   return { ttl: wish ?? Math.max(DEFAULT_TTL_MS, Number.isFinite(leftMs) ? Math.ceil(leftMs) : 0) };
 }
+
+/** The server asks for input, or has begun a task. */
+const isUnanswered = (raw: RawResult): boolean =>
+  raw["resultType"] === "input_required" ||
+  (raw["content"] === undefined && readCreatedTask(raw) !== undefined);
 
 /** The server announces a task in a form that is not supported. */
 const malformedTask = ({ tool }: ToolCall, raw: RawResult): ToolportError =>

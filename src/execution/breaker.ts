@@ -206,17 +206,17 @@ interface GuardedCall {
 }
 
 /** Rejects calls while the breaker of their server is open, and reports the outcome of the others to it. */
-export function breakerStep<Call extends GuardedCall>(
-  next: (call: Call) => Promise<ToolResult>,
-): (call: Call) => Promise<ToolResult> {
+export function breakerStep<Call extends GuardedCall, Answer = ToolResult>(
+  next: (call: Call) => Promise<Answer>,
+): (call: Call) => Promise<Answer> {
   return async (call) => {
     const { breaker } = call.target;
     if (breaker === undefined) return next(call);
     const pass = breaker.enter(call.tool.sourceName);
     try {
-      const result = await next(call);
+      const answer = await next(call);
       breaker.settle(pass, "answered");
-      return result;
+      return answer;
     } catch (error) {
       const isOurs = ToolportError.isInstance(error) && !call.options.signal?.aborted;
       breaker.settle(pass, isOurs ? judge(error) : "nothing", isOurs ? error : undefined);

@@ -1,14 +1,13 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { continuesRound } from "../protocol/relay.js";
 import { BoundedMap } from "../util/bounded-map.js";
 import { compileNames } from "../util/glob.js";
 import { isRecord } from "../util/is-record.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
-import type { CallHandler, CallInterceptor, ToolCall } from "./tool-call.js";
+import { type CallHandler, type CallInterceptor, continuesRound, type ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "./tool-result.js";
 
 export interface CacheResultsOptions {
@@ -50,10 +49,7 @@ export function cacheResults({
 
     return async (call) => {
       // Every caller that starts a task gets its own, and so does a person who has answered the server.
-      const isOwn =
-        Boolean(call.options.task ?? call.relay?.task) ||
-        call.suspension?.input !== undefined ||
-        continuesRound(call.relay);
+      const isOwn = Boolean(call.options.task ?? call.round?.task) || continuesRound(call);
       const key = isWanted(call.tool.name) && !isOwn ? callKey(call) : undefined;
       if (key === undefined) return next(call);
       const known = recall(key);

@@ -79,6 +79,6 @@ export const checkArgumentsStep =
     const sent = await check(call);
     if (sent === undefined) return next(call);
     const { args, repaired } = sent;
-    const result = await next({ ...call, args, added: undefined, checked: undefined });
-    return repaired === undefined ? result : { ...result, repaired };
+    const answer = await next({ ...call, args, added: undefined, checked: undefined });
+    return repaired === undefined ? answer : { ...answer, result: { ...answer.result, repaired } };
   };

@@ -3,8 +3,6 @@
 import { secretsOf } from "../config/known-secrets.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { OnContradiction } from "./invalid-arguments.js";
-import { isIncomplete } from "./relay-result.js";
-import { isTaskReceipt } from "./tasks/task-record.js";
 import type { ServerStep } from "./tool-call.js";
 
 /**
@@ -18,10 +16,9 @@ export const checkOutputStep =
   async (call) => {
     const { tool, target } = call;
     const { outputSchema } = tool;
-    const result = await next(call);
-    if (outputSchema === undefined || result.isError) return result;
-    if (isTaskReceipt(call, result) || call.suspension?.pause !== undefined || isIncomplete(call.relay))
-      return result;
+    const answer = await next(call);
+    const { result, isOpen } = answer;
+    if (outputSchema === undefined || result.isError || isOpen) return answer;
     const invalidOutput = (what: string, issues: readonly { path: string; message: string }[]) =>
       // Errors end up in logs, and the result may repeat secrets that were sent to the server.
       secretsOf(target.config).redactError(
@@ -38,14 +35,14 @@ export const checkOutputStep =
     if (result.structuredContent === undefined)
       throw invalidOutput("The tool declares structured content but sent none", []);
     const issues = await target.validator.validate(outputSchema, result.structuredContent, call.budget);
-    if (issues.length === 0) return result;
+    if (issues.length === 0) return answer;
     if (issues.every(({ unchecked }) => unchecked)) {
       onUnchecked(
         tool,
         `The output schema of the tool ${JSON.stringify(tool.sourceName)} cannot be applied: ${issues[0]!.path} ${issues[0]!.message}. ` +
           "The result was accepted; report this to the author of the server (SCHEMA_CONTRADICTS)",
       );
-      return result;
+      return answer;
     }
     const problems = issues.map(({ path, message }) => `${path} ${message}`).join("; ");
     throw invalidOutput(`The result does not match the tool's output schema: ${problems}`, issues);

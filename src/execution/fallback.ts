@@ -10,8 +10,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { askPredicate } from "./ask-predicate.js";
 import type { CallTarget } from "./call-target.js";
 import { withAdded } from "./check-arguments.js";
-import type { ResolvedCall, ResolvedHandler, ServerStep, ToolCall } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
+import type { CallAnswer, ResolvedCall, ResolvedHandler, ServerStep, ToolCall } from "./tool-call.js";
 
 /** Describes the failure before Toolport asks the next server. */
 export interface FallbackRequest {
@@ -53,13 +52,13 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
     call: ResolvedCall,
     fallback: FallbackConfig,
     next: ResolvedHandler,
-  ): Promise<ToolResult> {
+  ): Promise<CallAnswer> {
     const errors: ToolportError[] = [];
     const servers = [call.tool.server, ...fallback.servers];
     const name = fallback.tools[call.tool.sourceName] ?? call.tool.sourceName;
     for (const [position, server] of servers.entries()) {
       if (position > 0 && !(await isAllowed(call, errors, servers.slice(position - 1)))) break;
-      const use = position === 0 || (await call.relay?.mayUse?.(server, name));
+      const use = position === 0 || (await call.hooks?.mayUse?.(server, name));
       if (use === false) continue;
       const tool = position === 0 ? call.tool : await toolOf(server);
       if (tool === undefined) continue;

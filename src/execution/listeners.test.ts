@@ -1,5 +1,5 @@
 import { expect, test, vi } from "vitest";
-import { callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
+import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
 import { Emitter } from "../util/emitter.js";
 import {
   type CallEndEvent,
@@ -18,7 +18,11 @@ function setup(...listeners: CallListener[]) {
   const report = vi.fn();
   let now = 0;
   const around = createCallObserver({ listeners, report, now: () => (now += 5) });
-  return { report, around, run: (next: CallHandler, call = callOf()) => listenerStep(around)(next)(call) };
+  return {
+    report,
+    around,
+    run: (next: CallHandler, call = callOf()) => asInterceptor(listenerStep(around))(next)(call),
+  };
 }
 
 const recorder = () => {
@@ -166,7 +170,7 @@ test("a listener of the event `call` gets later calls, with their attempts", asy
     report: () => {},
     now: () => (now += 5),
   });
-  const step = listenerStep(around);
+  const step = asInterceptor(listenerStep(around));
   await step(inTurn(ok))(callOf());
   expect(news).toEqual([]);
   isWatched = true;
@@ -197,7 +201,10 @@ interface Events {
 function watched() {
   const emitter = new Emitter<Events>(() => ({ report: () => {} }));
   const around = createCallObserver({ listeners: [], emitter, report: () => {} });
-  return { emitter, run: (next: CallHandler, call = callOf()) => listenerStep(around)(next)(call) };
+  return {
+    emitter,
+    run: (next: CallHandler, call = callOf()) => asInterceptor(listenerStep(around))(next)(call),
+  };
 }
 
 test("a listener of the event `progress` gets the progress of a call, which its caller gets too", async () => {

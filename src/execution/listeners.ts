@@ -3,7 +3,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 import type { WatchedCall } from "./run-watched.js";
-import type { CallAttempt, CallInterceptor, CallTrail, ToolCall } from "./tool-call.js";
+import type { CallAnswer, CallAttempt, CallStep, CallTrail, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */
 export interface CallEvent {
@@ -237,34 +237,34 @@ const isToolError = (result: unknown): boolean =>
   (result as { isError?: unknown } | null | undefined)?.isError === true;
 
 /** Notifies the listeners of tool calls. */
-export function listenerStep(observe: ObserveCall): CallInterceptor {
-  return (next) => (call) => {
+export function listenerStep(observe: ObserveCall): CallStep {
+  return (next) => async (call) => {
     const { attempts } = call;
     const trail: CallTrail = call.trail ?? {};
-    let answeredBy: string | undefined;
-    return observe(
+    let answer: CallAnswer | undefined;
+    await observe(
       eventOf(call, call),
       async (watched) => {
         const observed = call.trail === undefined ? { ...call, trail } : call;
-        const result = await (watched === undefined
+        answer = await (watched === undefined
           ? next(observed)
           : (await import("./run-watched.js")).runWatched(next, observed, watched));
-        answeredBy = result.server;
-        return result;
+        return answer.result;
       },
       {
         isWatchable: true,
         attempts: () => attempts.length,
-        server: () => answeredBy ?? attempts.at(-1)?.server,
+        server: () => answer?.result.server ?? attempts.at(-1)?.server,
         tries: () => attempts,
         event: () => eventOf(call, trail.sent ?? call),
         repaired: () => trail.repaired,
-        isSuspended: () => call.suspension?.pause !== undefined,
+        isSuspended: () => answer?.pause !== undefined,
         onReady: (announce) => {
           trail.onReady = announce;
         },
       },
     );
+    return answer!;
   };
 }
 

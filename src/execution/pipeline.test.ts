@@ -1,7 +1,7 @@
 import { SpanKind, SpanStatusCode, trace } from "@opentelemetry/api";
 import { afterEach, expect, test } from "vitest";
 import { registerOpenTelemetry, type TestTelemetry } from "../../test/support/open-telemetry.js";
-import { callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
+import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { createTelemetry, type TraceMeta } from "../telemetry/open-telemetry.js";
 import { telemetryStep } from "./pipeline.js";
@@ -33,8 +33,8 @@ function setup() {
       return resultOf("ok", { server });
     });
   };
-  const retrying = retry(attempt);
-  const run = telemetryStep(telemetry)(fallback((call) => retrying(call as ResolvedCall)));
+  const retrying = asInterceptor(retry)(attempt);
+  const run = asInterceptor(telemetryStep(telemetry))(fallback((call) => retrying(call as ResolvedCall)));
   return { run, metas };
 }
 
@@ -101,7 +101,7 @@ test("a call with a retry and a fallback is one span with four requests", async 
 
 test("a call that fails and a tool that reports failure end in errors", async () => {
   otel = registerOpenTelemetry();
-  const step = telemetryStep(createTelemetry());
+  const step = asInterceptor(telemetryStep(createTelemetry()));
   const error = new ToolportError({ code: "FALLBACK_EXHAUSTED", server: "a", what: "All failed" });
   await expect(step(inTurn(error))(callOf())).rejects.toBe(error);
   await step(inTurn(resultOf("sorry", { isError: true })))(callOf());
@@ -112,6 +112,6 @@ test("a call that fails and a tool that reports failure end in errors", async ()
 });
 
 test("without an SDK there is no telemetry step", async () => {
-  const promise = Promise.resolve(resultOf("ok"));
-  expect(telemetryStep(createTelemetry())(() => promise)(callOf())).toBe(promise);
+  const answer = { result: resultOf("ok") };
+  expect(await telemetryStep(createTelemetry())(async () => answer)(callOf())).toBe(answer);
 });

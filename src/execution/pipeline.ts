@@ -2,7 +2,6 @@
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ServerConnection } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { continuesRound } from "../protocol/relay.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import type { Telemetry } from "../telemetry/open-telemetry.js";
 import { type ApproveOption, approveStep } from "./approve.js";
@@ -19,15 +18,18 @@ import { type LimitOptions, limitStep } from "./rate-limit.js";
 import { type ResultSizeOption, resultSizeStep } from "./result-size.js";
 import { type RetryOptions, retryStep } from "./retry.js";
 import { needsNoPerson, suspendForLogin } from "./suspend/paused-result.js";
-import type {
-  CallHandler,
-  CallInterceptor,
-  CallTrail,
-  ResolvedCall,
-  ResolvedHandler,
-  ToolCall,
+import {
+  type CallAnswer,
+  type CallAttempt,
+  type CallHandler,
+  type CallInterceptor,
+  type CallStep,
+  type CallTrail,
+  continuesRound,
+  type ResolvedCall,
+  type ResolvedHandler,
+  type ToolCall,
 } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
 
 export interface PipelineParts
   extends Pick<CallTargetParts, "connections" | "catalog">,
@@ -49,12 +51,14 @@ export interface PipelineParts
   artifacts: () => Artifacts;
 }
 
+type Answering = (call: ToolCall) => Promise<CallAnswer>;
+
 export interface Pipeline {
-  readonly call: CallHandler;
+  readonly call: Answering;
   /** Waits for the result of a task that an earlier call started (`call.task`). */
-  readonly taskResult: CallHandler;
+  readonly taskResult: Answering;
   /** Asks `approve` and sends nothing: rejects unless the call is suspended. */
-  readonly approval: CallHandler;
+  readonly approval: Answering;
   readonly targets: CallTargets;
 }
 
@@ -79,7 +83,7 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   /** From here on the call has a target: the server it is sent to. */
   const resolveTarget =
-    (next: ResolvedHandler): CallHandler =>
+    (next: ResolvedHandler): Answering =>
     async (call) => {
       const { tool } = call;
       let target: CallTarget;
@@ -108,13 +112,13 @@ export function createPipeline(parts: PipelineParts): Pipeline {
       telemetryStep(telemetry), // one span around everything
       when(observe.isObserved, listenerStep(observe)),
       when(isSuspendable, suspendForLogin),
-      ...interceptors,
+      interceptorStep(interceptors),
       ask, // sees the arguments that would be sent
       limitSize,
     ],
     resolveTarget(callServer),
   );
-  const approval = chain<ToolCall>([...interceptors, ask], async ({ tool }) => {
+  const approval = chain<ToolCall>([interceptorStep(interceptors), ask], async ({ tool }) => {
     // Not a result, which could end up in the cache of an interceptor.
     throw needsNoPerson(tool);
   });
@@ -123,45 +127,60 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 }
 
 /** Runs every call in a span `execute_tool {tool}`, which contains the spans of all attempts. */
-export function telemetryStep(telemetry: Telemetry): CallInterceptor {
-  return (next) => (call) => {
+export function telemetryStep(telemetry: Telemetry): CallStep {
+  return (next) => async (call) => {
     if (!telemetry.isActive) return next(call);
     const { tool, attempts } = call;
-    let answeredBy: string | undefined;
-    let suspended: string | undefined;
+    let answer: CallAnswer | undefined;
     const trail: CallTrail = {};
     const end = () => ({
-      server: answeredBy ?? attempts.at(-1)?.server ?? tool.server,
+      server: answer?.result.server ?? attempts.at(-1)?.server ?? tool.server,
       attempts: attempts.length,
       repairs: trail.repaired?.length ?? 0,
-      suspended,
+      suspended: answer?.pause?.reason,
     });
-    return telemetry.toolCall({ tool: tool.name, end }, async () => {
-      const result = await next({ ...call, trail });
-      answeredBy = result.server;
-      suspended = call.suspension?.pause?.reason;
-      return result;
+    await telemetry.toolCall({ tool: tool.name, end }, async () => {
+      answer = await next({ ...call, trail });
+      return answer.result;
     });
+    return answer!;
   };
 }
 
-type Handler<Call> = (call: Call) => Promise<ToolResult>;
-type Step<Call> = (next: Handler<Call>) => Handler<Call>;
+/** Runs the interceptors of the user, who see and return results only. */
+function interceptorStep(interceptors: readonly CallInterceptor[]): CallStep | false {
+  if (interceptors.length === 0) return false;
+  return (next) => {
+    /** The last answer of each call, by the array that all its attempts share. */
+    const answers = new WeakMap<readonly CallAttempt[], CallAnswer>();
+    const send: CallHandler = async (call) => {
+      const answer = await next(call);
+      answers.set(call.attempts, answer);
+      return answer.result;
+    };
+    const run = interceptors.reduceRight((inner, interceptor) => interceptor(inner), send);
+    return async (call) => {
+      const result = await run(call);
+      return { ...answers.get(call.attempts), result };
+    };
+  };
+}
 
-const chain = <Call>(steps: readonly (Step<Call> | false)[], last: Handler<Call>): Handler<Call> =>
+type Handler<Call> = (call: Call) => Promise<CallAnswer>;
+
+const chain = <Call>(steps: readonly (CallStep<Call> | false)[], last: Handler<Call>): Handler<Call> =>
   steps.filter((step) => step !== false).reduceRight((next, step) => step(next), last);
 
 /** Skips the step for calls that do not need it. */
 const when =
-  <Call>(isNeeded: (call: Call) => boolean, step: Step<Call>): Step<Call> =>
+  <Call>(isNeeded: (call: Call) => boolean, step: CallStep<Call>): CallStep<Call> =>
   (next) => {
     const run = step(next);
     return (call) => (isNeeded(call) ? run(call) : next(call));
   };
 
-/** A later round belongs to the server that requested the input. */
-const hasFallback = ({ target, suspension, relay }: ResolvedCall): boolean =>
-  target.config.fallback !== undefined && suspension?.input === undefined && !continuesRound(relay);
+const hasFallback = (call: ResolvedCall): boolean =>
+  call.target.config.fallback !== undefined && !continuesRound(call);
 const isSuspendable = ({ suspension }: ToolCall): boolean => suspension !== undefined;
 const hasLimiter = ({ target }: ResolvedCall): boolean => target.guards.limiter !== undefined;
 const hasOutputSchema = ({ tool }: ResolvedCall): boolean => tool.outputSchema !== undefined;

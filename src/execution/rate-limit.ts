@@ -189,9 +189,9 @@ function checkLimits(server: string, { concurrency, rateLimit, maxQueue }: Limit
 }
 
 /** Runs a call when the limiter admits it. */
-export function limitStep<Call extends QueuedCall>(
+export function limitStep<Call extends QueuedCall, Answer = ToolResult>(
   limiterOf: (call: Call) => Limiter | undefined,
-): (next: (call: Call) => Promise<ToolResult>) => (call: Call) => Promise<ToolResult> {
+): (next: (call: Call) => Promise<Answer>) => (call: Call) => Promise<Answer> {
   return (next) => async (call) => {
     const limiter = limiterOf(call);
     if (limiter === undefined) return next(call);

@@ -1,5 +1,5 @@
 import { describe, expect, test, vi } from "vitest";
-import { callOf, inTurn } from "../../test/support/tool-call.js";
+import { asInterceptor, callOf, inTurn } from "../../test/support/tool-call.js";
 import { utf8Length } from "../util/utf8-length.js";
 import { ArtifactStore } from "./artifacts/artifact-store.js";
 import {
@@ -33,7 +33,7 @@ function result(content: ContentBlock[], changes: Partial<ToolResult> = {}): Too
 }
 
 const bound = (answer: ToolResult, option: ResultSizeOption, parts?: ResultSizeParts): Promise<ToolResult> =>
-  resultSizeStep(option, parts)(inTurn(answer))(callOf());
+  asInterceptor(resultSizeStep(option, parts))(inTurn(answer))(callOf());
 
 describe("a result within the limit", () => {
   test.each<[string, ToolResult]>([
@@ -152,7 +152,7 @@ describe("the limit of a tool", () => {
     tools: { "docs__*": 200, docs__read: Number.POSITIVE_INFINITY, "*_list": 300, "*": 150 },
   };
   const cutTo = async (name: string, sourceName = name) => {
-    const step = resultSizeStep(option)(inTurn(result([text("a".repeat(1_000))])));
+    const step = asInterceptor(resultSizeStep(option))(inTurn(result([text("a".repeat(1_000))])));
     const { content } = await step({ ...callOf(), tool: { ...callOf().tool, name, sourceName } });
     return said(content.at(-1)).length;
   };

@@ -3,7 +3,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { compileNames } from "../util/glob.js";
 import type { Artifacts } from "./artifacts/artifact-store.js";
 import { payloadOf } from "./artifacts/result-payload.js";
-import type { CallInterceptor, ToolCall } from "./tool-call.js";
+import type { CallStep, ToolCall } from "./tool-call.js";
 import type { ResultArtifact, ToolResult } from "./tool-result.js";
 
 export { TRUNCATED_META_KEY, type Truncation } from "./artifacts/result-payload.js";
@@ -49,19 +49,20 @@ export interface ResultSizeParts {
 export function resultSizeStep(
   options: ResultSizeOption,
   { report = () => {}, createId = () => crypto.randomUUID(), artifacts }: ResultSizeParts = {},
-): CallInterceptor {
+): CallStep {
   const { bytes, mode, onSpill, tools, read }: ResultSizeOptions =
     typeof options === "number" ? { bytes: options, mode: "truncate" } : options;
   const limitOf = limitByTool(bytes, tools);
   return (next) => async (call) => {
-    const result = await next(call);
+    const answer = await next(call);
+    const { result } = answer;
     const limit = limitOf(call.tool);
-    if (isSmall(result, limit)) return result;
+    if (isSmall(result, limit)) return answer;
     const { spillResult, truncateResult } = await import("./artifacts/limit-result.js");
     const kept = read === true ? artifacts?.() : undefined;
     const facts = { server: result.server, tool: call.tool.sourceName };
     const keep = kept && ((text: string, mimeType?: string) => kept.keep(text, { ...facts, mimeType }));
-    if (mode === "truncate") return truncateResult(result, limit, { keep });
+    if (mode === "truncate") return { ...answer, result: truncateResult(result, limit, { keep }) };
     const { rest, notes } = spillResult(result, limit, { createId, keep });
     for (const artifact of notes.values()) {
       try {
@@ -71,7 +72,7 @@ export function resultSizeStep(
       }
     }
     // Many small blocks may still exceed the limit.
-    return truncateResult(rest, limit, { notes, keep });
+    return { ...answer, result: truncateResult(rest, limit, { notes, keep }) };
   };
 }
 

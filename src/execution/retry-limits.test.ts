@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
 import { idempotent, ok, setup } from "../../test/support/retry-setup.js";
-import { callOf, inTurn, unreachable } from "../../test/support/tool-call.js";
+import { asInterceptor, callOf, inTurn, unreachable } from "../../test/support/tool-call.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { TokenBucket } from "../util/token-bucket.js";
@@ -99,7 +99,7 @@ describe("limits of a retry", () => {
       retryBudget: undefined as TokenBucket | undefined,
     };
     const call = callOf();
-    const step = retryStep({ sleep: async () => {} })(inTurn(unreachable(), ok));
+    const step = asInterceptor(retryStep({ sleep: async () => {} }))(inTurn(unreachable(), ok));
     await step({ ...call, target: { ...call.target, guards } });
     expect(guards.retryBudget?.take(500)).toBe(true);
     expect(guards.retryBudget?.take(1)).toBe(false);

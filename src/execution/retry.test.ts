@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import { idempotent, ok, setup } from "../../test/support/retry-setup.js";
 import {
+  asInterceptor,
   callOf,
   callOn,
   inTurn,
@@ -161,7 +162,7 @@ describe("with real timers' stand-ins", () => {
 
   test("an abort ends the wait with the caller's reason", async () => {
     const controller = new AbortController();
-    const step = retryStep({ random: () => 1 });
+    const step = asInterceptor(retryStep({ random: () => 1 }));
     const next = inTurn(unreachable({ status: 503 }));
     const answer = step(next)(callOf({ options: { signal: controller.signal } }));
     const failed = expect(answer).rejects.toBe("enough");
@@ -204,7 +205,7 @@ describe("the budget", () => {
   });
 
   test("is each server's own", async () => {
-    const step = retryStep({ sleep: async () => {} });
+    const step = asInterceptor(retryStep({ sleep: async () => {} }));
     const calls = ["a", "b"].map((server) => callOn(server));
     for (const call of calls) await step(inTurn(unreachable(), ok))(call);
     const [first, second] = calls.map(({ target }) => target.guards.retryBudget);

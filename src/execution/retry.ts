@@ -4,12 +4,11 @@ import { AuthError } from "../errors/auth-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
-import { continuesRound } from "../protocol/relay.js";
 import { Resends } from "../transports/resends.js";
 import { sleep as sleepInCall } from "../util/sleep.js";
 import { TokenBucket } from "../util/token-bucket.js";
 import { askPredicate } from "./ask-predicate.js";
-import type { ResolvedCall, ServerStep, ToolCall } from "./tool-call.js";
+import { continuesRound, type ResolvedCall, type ServerStep, type ToolCall } from "./tool-call.js";
 
 /**
  * When and how often a failed call is retried on the same server. `false`: never, except once after a lost session or
@@ -142,7 +141,7 @@ export function retryStep({
     if (isRepeatable(call)) return true;
     // A round with input of the user is sent at most once, even if the server asks for it again.
     return (
-      (isAskedBack(error) && call.suspension === undefined && !continuesRound(call.relay)) ||
+      (isAskedBack(error) && call.suspension === undefined && !continuesRound(call)) ||
       (error.outcome === "unsent" && error.code !== "SESSION_LOST")
     );
   };
@@ -178,9 +177,9 @@ export function retryStep({
     for (let attempt = 1; ; attempt += 1) {
       let waitMs: number;
       try {
-        const result = await next(call);
+        const answer = await next(call);
         call.target.guards.retryBudget?.give(refund);
-        return result;
+        return answer;
       } catch (error) {
         const again = plan(error, call, attempt);
         if (again === undefined || !pay(call, again.cost)) throw mayHaveRun ? afterUnknown(error) : error;

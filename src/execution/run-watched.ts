@@ -2,8 +2,7 @@
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Progress } from "../protocol/pending-request.js";
 import { onSharedAbort } from "../util/shared-abort.js";
-import type { CallHandler, ToolCall } from "./tool-call.js";
-import type { ToolResult } from "./tool-result.js";
+import type { CallAnswer, ToolCall } from "./tool-call.js";
 
 /** A call whose progress has listeners. */
 export interface WatchedCall {
@@ -14,10 +13,10 @@ export interface WatchedCall {
 
 /** Passes progress on to the listeners, and ends the call when one of them cancels it. */
 export async function runWatched(
-  next: CallHandler,
+  next: (call: ToolCall) => Promise<CallAnswer>,
   call: ToolCall,
   watched: WatchedCall,
-): Promise<ToolResult> {
+): Promise<CallAnswer> {
   const { signal, onProgress } = call.options;
   const controller = new AbortController();
   const abort = () => controller.abort(signal?.reason);

@@ -5,11 +5,12 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { JsonSchema } from "../model/listed-tool.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
-import type { Relay } from "../protocol/relay.js";
+import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import type { Resends } from "../transports/resends.js";
+import type { Fields } from "../util/is-record.js";
 import type { CallTarget } from "./call-target.js";
-import type { CallSuspension, SuspendReason } from "./suspend/call-suspension.js";
+import type { CallSuspension, Pause, SuspendReason } from "./suspend/call-suspension.js";
 import type { TaskRecord } from "./tasks/task-record.js";
 import type { ToolResult } from "./tool-result.js";
 
@@ -164,10 +165,23 @@ export interface SentArguments {
   readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
 
-/** A call of a gateway's client. */
-export interface CallRelay extends Relay {
-  /** Out: the result that was made of `raw`. If the result of the call has other content, a later step has changed it. */
-  result?: ToolResult;
+/** A caller with capabilities of its own, who also decides about fallback servers. */
+export interface CallerHooks extends SessionHooks {
+  /**
+   * Asked about a fallback server before anything is sent to it. `"exact"`: it may get the call with these arguments only, unrepaired.
+   * @default every fallback server may get the call
+   */
+  readonly mayUse?: ((server: string, tool: string) => FallbackUse | Promise<FallbackUse>) | undefined;
+}
+
+type FallbackUse = boolean | "exact";
+
+/** What a caller sends with a call whose rounds and tasks it keeps itself. */
+export interface CallerRound extends InputRound {
+  /** `task` of a legacy `tools/call`, sent as it is. The created task is returned unfollowed. */
+  readonly task?: Fields | undefined;
+  /** Set for a call that may become a task: its progress is reported until this signal aborts, also after the response. */
+  readonly progressUntil?: AbortSignal | undefined;
 }
 
 /** One call. To change it, an interceptor passes a changed copy to the next step. */
@@ -189,10 +203,15 @@ export interface ToolCall {
    */
   readonly suspension?: CallSuspension | undefined;
   /**
-   * Set for a call of a gateway's client.
+   * Whose call it is. Set if the caller answers the questions of servers and follows its tasks itself.
    * @internal
    */
-  readonly relay?: CallRelay | undefined;
+  readonly hooks?: CallerHooks | undefined;
+  /**
+   * Only with `hooks`.
+   * @internal
+   */
+  readonly round?: CallerRound | undefined;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** All attempts so far, in order. */
@@ -231,7 +250,7 @@ export interface ToolCall {
 export type CallHandler = (call: ToolCall) => Promise<ToolResult>;
 
 /**
- * A step of the pipeline. Your interceptors have the same type as Toolport's own steps.
+ * A step around every call.
  *
  * @example
  * ```ts
@@ -244,10 +263,30 @@ export type CallHandler = (call: ToolCall) => Promise<ToolResult>;
  */
 export type CallInterceptor = (next: CallHandler) => CallHandler;
 
+/** What a call ends with inside the pipeline. */
+export interface CallAnswer {
+  readonly result: ToolResult;
+  /** The result as the server sent it. Undefined if none did, as for a result from a cache. */
+  readonly received?: Fields | undefined;
+  /** The server has not answered yet: it asks for input, or has begun a task. Results of this kind are not checked. */
+  readonly isOpen?: boolean | undefined;
+  /** Why the call waits for a person. Not in the result, which a server could forge and an interceptor could replace. */
+  readonly pause?: Pause | undefined;
+}
+
+/** A step of the pipeline: calls `next`, or answers itself. */
+export type CallStep<Call = ToolCall> = (
+  next: (call: Call) => Promise<CallAnswer>,
+) => (call: Call) => Promise<CallAnswer>;
+
 /** A call whose server is resolved. */
 export type ResolvedCall = ToolCall & { readonly target: CallTarget };
 
-export type ResolvedHandler = (call: ResolvedCall) => Promise<ToolResult>;
+export type ResolvedHandler = (call: ResolvedCall) => Promise<CallAnswer>;
 
 /** A step that runs once for each server. */
-export type ServerStep = (next: ResolvedHandler) => ResolvedHandler;
+export type ServerStep = CallStep<ResolvedCall>;
+
+/** A later round belongs to the server that asked for the input, and must not be sent twice. */
+export const continuesRound = ({ suspension, round }: ToolCall): boolean =>
+  suspension?.input !== undefined || round?.requestState !== undefined || round?.inputResponses !== undefined;

@@ -25,7 +25,7 @@ export function createCallTool(
     if (options.suspend) return callOrSuspend(port, { name, args, options });
     if (options.task) return port.tasks.start(name, args, options);
     const entry = port.catalog.entry(name);
-    if (entry !== undefined) return port.run(entry, args, options);
+    if (entry !== undefined) return (await port.run(entry, args, options)).result;
     return port.own.call(name, args, options) ?? port.callTool(name, args, options);
   };
 }

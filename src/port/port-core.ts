@@ -15,7 +15,7 @@ import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { CallEvent } from "../execution/listeners.js";
 import type { CallSuspension } from "../execution/suspend/call-suspension.js";
 import type { TaskRecord } from "../execution/tasks/task-record.js";
-import type { AnyCallOptions, CallRelay } from "../execution/tool-call.js";
+import type { AnyCallOptions, CallAnswer, CallerHooks, CallerRound } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -27,11 +27,12 @@ import { ResourceCache } from "./resources/resource-cache.js";
 import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
 
-/** Set for a call that may be suspended, and for one of a gateway's client. */
+/** Set for a call that may be suspended, and for one of a caller with capabilities of its own. */
 export interface CallRound {
   readonly suspension?: CallSuspension | undefined;
   readonly task?: TaskRecord | undefined;
-  readonly relay?: CallRelay | undefined;
+  readonly hooks?: CallerHooks | undefined;
+  readonly round?: CallerRound | undefined;
 }
 
 /** Counts of one process. */
@@ -125,8 +126,8 @@ export abstract class PortCore {
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
-    round?: CallRound,
-  ): Promise<ToolResult>;
+    own?: CallRound,
+  ): Promise<CallAnswer>;
 
   /** A server was added or removed. */
   protected abstract serversChanged(server: string): void;

@@ -7,9 +7,9 @@ import { ConnectionPool, startUpkeep } from "../connection/connection-pool.js";
 import type { ConnectionParts } from "../connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import type { Pipeline } from "../execution/pipeline.js";
-import type { AnyCallOptions, CallAttempt } from "../execution/tool-call.js";
+import type { AnyCallOptions, CallAnswer, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
-import type { Relay } from "../protocol/relay.js";
+import type { SessionHooks } from "../protocol/session-hooks.js";
 import { loadOnce } from "../util/load-once.js";
 import { bringUp, findTool } from "./find-tool.js";
 import type { LeanParts } from "./lean/lean-parts.js";
@@ -77,7 +77,7 @@ export class Port extends PortCore {
       malformed: this.malformed,
       listed: (connection, wait) => this.#listed(connection, wait),
       refresh: (connection, signal) => this.reread(connection, { signal }),
-      connectionFor: (connection, relay, wait) => this.connectionFor(connection, relay, wait),
+      connectionFor: (connection, hooks, wait) => this.connectionFor(connection, hooks, wait),
     });
     return this.#pipeline;
   }
@@ -88,7 +88,7 @@ export class Port extends PortCore {
   }
 
   get tasks(): PortTasks {
-    this.#tasks ??= new PortTasks(this, (call) => this.pipeline.taskResult(call));
+    this.#tasks ??= new PortTasks(this, async (call) => (await this.pipeline.taskResult(call)).result);
     return this.#tasks;
   }
 
@@ -114,7 +114,7 @@ export class Port extends PortCore {
     return this.#needs;
   }
 
-  /** Connections for the clients of a gateway. Loaded on first use: most programs are not gateways. */
+  /** Connections for callers with capabilities of their own. Loaded on first use: most programs have none. */
   readonly variants = loadOnce(async () => {
     const { Variants } = await import("./variants.js");
     return new Variants(() => this.#connectionParts(), this.parts.settings.idleTimeoutMs);
@@ -166,21 +166,21 @@ export class Port extends PortCore {
   }
 
   /**
-   * The connection for a request of a gateway's client. Modern servers, and clients without capabilities, use the ordinary one.
+   * The connection for a request of a caller. Modern servers, and callers without capabilities, use the ordinary one.
    *
    * @param connection the ordinary connection
    */
   async connectionFor(
     { current }: ServerConnection,
-    relay: Relay,
+    hooks: SessionHooks,
     wait: PatientWait,
   ): Promise<ServerConnection> {
-    if (relay.capabilityKey === "" || current.session?.era === "modern") return current;
-    return (await this.variants()).connectionFor(current, relay, wait);
+    if (hooks.capabilityKey === "" || current.session?.era === "modern") return current;
+    return (await this.variants()).connectionFor(current, hooks, wait);
   }
 
-  /** Tells the servers that the roots of the clients with these capabilities have changed. @param answer asks such a client */
-  async clientRootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
+  /** Tells the servers that the roots of the callers with these capabilities have changed. @param answer asks such a caller */
+  async callerRootsChanged(capabilityKey: string, answer: SessionHooks["answer"] | undefined): Promise<void> {
     await (await this.variants.current)?.rootsChanged(capabilityKey, answer);
   }
 
@@ -190,28 +190,29 @@ export class Port extends PortCore {
     options: AnyCallOptions,
   ): Promise<ToolResult> {
     const entry = this.catalog.entry(name) ?? (await findTool(this, name, options));
-    return this.run(entry, args, options);
+    return (await this.run(entry, args, options)).result;
   }
 
   async run(
     entry: CatalogEntry,
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
-    round?: CallRound,
-  ): Promise<ToolResult> {
+    own?: CallRound,
+  ): Promise<CallAnswer> {
     const startedAt = performance.now();
     // An explicit timeout longer than the maximum raises the maximum for this call.
     const limitMs = Math.max(this.parts.settings.maxTimeoutMs, options.timeoutMs ?? 0);
     const attempts: CallAttempt[] = [];
-    const handle = round?.suspension?.isApprovalOnly ? this.pipeline.approval : this.pipeline.call;
-    const result = await handle({
+    const handle = own?.suspension?.isApprovalOnly ? this.pipeline.approval : this.pipeline.call;
+    const answer = await handle({
       tool: entry.info,
       args,
       added: options.added,
       options,
-      task: round?.task,
-      suspension: round?.suspension,
-      relay: round?.relay,
+      task: own?.task,
+      suspension: own?.suspension,
+      hooks: own?.hooks,
+      round: own?.round,
       principal: this.principal?.name,
       attempts,
       startedAt,
@@ -224,7 +225,8 @@ export class Port extends PortCore {
       checked: undefined,
       trail: undefined,
     });
-    return { ...result, attempts: attempts.length, durationMs: performance.now() - startedAt };
+    const durationMs = performance.now() - startedAt;
+    return { ...answer, result: { ...answer.result, attempts: attempts.length, durationMs } };
   }
 
   close(): Promise<void> {

@@ -1,18 +1,21 @@
-/** Connections to legacy servers for the clients of a gateway: such a server learns the capabilities of a client only once. */
+/** Connections to legacy servers for callers with capabilities of their own: such a server learns those of a client only once. */
+import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { shareSecrets } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
 import { startUpkeep } from "../connection/connection-pool.js";
 import type { ConnectionParts } from "../connection/connection-state.js";
 import { ServerConnection, type WaitOptions } from "../connection/server-connection.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
+import { type CallerState, CallsInFlight } from "../protocol/calls-in-flight.js";
 import { type Era, withoutTasks } from "../protocol/era.js";
-import type { Relay } from "../protocol/relay.js";
-import { createRelayedRequests, type RelayedRequests } from "../protocol/server-requests/relayed-requests.js";
+import type { RequestChannel } from "../protocol/request-channel.js";
+import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
+import type { SessionHooks } from "../protocol/session-hooks.js";
 
 /** One connection for one server and one set of capabilities. */
 interface Variant {
   readonly connection: ServerConnection;
-  readonly requests: RelayedRequests;
+  readonly requests: CallerRequests;
   /** The configuration of the ordinary connection when this one was created. */
   readonly source: ServerConfig;
 }
@@ -37,16 +40,16 @@ export class Variants {
   /** @param ordinary the connection with the capabilities of the port */
   async connectionFor(
     ordinary: ServerConnection,
-    relay: Relay,
+    hooks: SessionHooks,
     wait: WaitOptions & { patient?: boolean | undefined },
   ): Promise<ServerConnection> {
     const isClosed = ordinary.state.status === "closed" && ordinary.state.by !== "idleness";
     if (isClosed || (await this.#eraOf(ordinary, wait)) === "modern") return ordinary;
-    return this.#variant(ordinary, relay);
+    return this.#variant(ordinary, hooks);
   }
 
   /** Notifies the servers of changed roots. A server that then asks for the new ones is answered by `answer`, once. */
-  async rootsChanged(capabilityKey: string, answer: Relay["answer"] | undefined): Promise<void> {
+  async rootsChanged(capabilityKey: string, answer: SessionHooks["answer"] | undefined): Promise<void> {
     const concerned = [...this.#servers.values()].flatMap((variants) => variants.get(capabilityKey) ?? []);
     const notify = ({ requests }: Variant) => {
       const { capabilities } = requests;
@@ -88,8 +91,8 @@ export class Variants {
     return remembered?.era === "legacy" ? "legacy" : (await connection.acquire(wait)).era;
   }
 
-  #variant(ordinary: ServerConnection, relay: Relay): ServerConnection {
-    const { capabilities, capabilityKey } = relay;
+  #variant(ordinary: ServerConnection, hooks: SessionHooks): ServerConnection {
+    const { capabilities, capabilityKey } = hooks;
     const { name, config } = ordinary;
     const variants = this.#servers.get(name) ?? new Map<string, Variant>();
     this.#servers.set(name, variants);
@@ -98,14 +101,14 @@ export class Variants {
     variants.delete(capabilityKey);
     if (known !== undefined && known.source === config) {
       variants.set(capabilityKey, known);
-      if (known.connection.session === undefined) known.requests.opensFor(relay);
+      if (known.connection.session === undefined) known.requests.opensFor(hooks);
       return known.connection;
     }
     // The credentials have changed.
     void known?.connection.retire();
     if (variants.size >= MAX_VARIANTS) this.#makeSpace(name, variants);
-    const requests = createRelayedRequests(capabilities);
-    requests.opensFor(relay);
+    const requests = createCallerRequests(capabilities);
+    requests.opensFor(hooks);
     const connection = new ServerConnection(plain(config), this.#partsFor(capabilities, requests));
     variants.set(capabilityKey, { connection, requests, source: config });
     return connection;
@@ -135,12 +138,12 @@ export class Variants {
     return this.#parts;
   }
 
-  #partsFor(capabilities: Relay["capabilities"], serverRequests: RelayedRequests): ConnectionParts {
+  #partsFor(capabilities: SessionHooks["capabilities"], serverRequests: CallerRequests): ConnectionParts {
     const parts = this.#partsOf();
     const { eras, identity } = parts;
     return {
       ...parts,
-      // The gateway answers no requests about tasks: those of a server would need the connection that asked.
+      // No caller answers requests about tasks here: those of a server would need the connection that asked.
       identity: { clientInfo: identity.clientInfo, capabilities: withoutTasks(capabilities) },
       serverRequests,
       eras: {
@@ -166,3 +169,46 @@ const plain = (config: ServerConfig): ServerConfig => {
   if (config.clientOptions === undefined) return config;
   return shareSecrets(config, { ...config, clientOptions: undefined } as ServerConfig);
 };
+
+/** Server requests of the connections for one set of capabilities. */
+interface CallerRequests extends ServerRequests {
+  /** Call before a connection is opened for a request. */
+  opensFor(hooks: SessionHooks): void;
+  /** @param caller answers a question for the new roots. @default such questions are refused */
+  rootsChanged(caller?: SessionHooks): Promise<void>;
+}
+
+const none = createServerRequests({ report() {} });
+
+/** @param capabilities those that the callers declared */
+function createCallerRequests(capabilities: SessionHooks["capabilities"]): CallerRequests {
+  const shared: CallerState = { hasTurns: false };
+  const open = new Set<RequestChannel>();
+  return {
+    ...none,
+    capabilities: capabilities as ClientCapabilities,
+    attach(channel, server) {
+      shared.hasTurns ||= channel.sdkTransport.hasPerRequestStream !== true;
+      const calls = new CallsInFlight(server, channel, shared);
+      calls.answer();
+      return {
+        ...none.attach(channel, server),
+        calls,
+        opened() {
+          open.add(channel);
+          void channel.closed.then(() => open.delete(channel));
+        },
+      };
+    },
+    async rootsChanged(caller) {
+      shared.changedRoots = caller;
+      // Ignore failures: the channel handles a broken connection.
+      const notify = (channel: RequestChannel) =>
+        channel.notify("notifications/roots/list_changed").catch(() => {});
+      await Promise.all([...open].map(notify));
+    },
+    opensFor(hooks) {
+      shared.opener = hooks;
+    },
+  };
+}

@@ -1,5 +1,8 @@
 /** The two eras of the protocol: modern (stateless, from 2026-07-28 on) and legacy (everything before). */
 
+import type { Fields } from "../util/is-record.js";
+import type { SessionHooks } from "./session-hooks.js";
+
 export type Era = "legacy" | "modern";
 
 /** Revisions without `initialize`, newest first. */
@@ -57,18 +60,25 @@ export function createEnvelope(version: string, identity: ClientIdentity): Recor
 export const TASKS_VERSION = "2025-11-25";
 
 /** The capabilities for revisions other than {@link TASKS_VERSION}. */
-export function withoutTasks(
-  capabilities: Readonly<Record<string, unknown>>,
-): Readonly<Record<string, unknown>> {
+export function withoutTasks(capabilities: Fields): Fields {
   const { tasks: _, ...others } = capabilities;
   return others;
 }
 
 /** The envelope with other capabilities. */
-export const withCapabilities = (
-  envelope: Readonly<Record<string, unknown>>,
-  capabilities: Readonly<Record<string, unknown>>,
-): Record<string, unknown> => ({ ...envelope, [ENVELOPE.clientCapabilities]: withoutTasks(capabilities) });
+const withCapabilities = (envelope: Fields, capabilities: Fields): Record<string, unknown> => ({
+  ...envelope,
+  [ENVELOPE.clientCapabilities]: withoutTasks(capabilities),
+});
+
+/** The envelope of a request of another caller: version and client of the connection, but what the caller declares. */
+export function envelopeFor(
+  envelope: Fields,
+  { capabilities, logLevel }: Pick<SessionHooks, "capabilities" | "logLevel">,
+): Fields {
+  const own = withCapabilities(envelope, capabilities);
+  return logLevel === undefined ? own : { ...own, [LOG_LEVEL_META_KEY]: logLevel };
+}
 
 /** The envelope of a request that may be suspended: the user can answer forms and visit pages, even without a handler. */
 export function withElicitation(envelope: Readonly<Record<string, unknown>>): Record<string, unknown> {

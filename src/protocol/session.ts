@@ -1,23 +1,22 @@
-/** One live MCP session with one server: requests of both eras, and of a gateway's clients. */
+/** One live MCP session with one server: requests of both eras. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import { SuspensionError } from "../errors/suspension-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
+import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
 import { closedDuringInput } from "./channel-errors.js";
-import { type Era, withElicitation } from "./era.js";
+import { type Era, envelopeFor, withElicitation } from "./era.js";
 import type { ResumableSession } from "./era-memory.js";
 import type { Handshake } from "./handshake.js";
 import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
-import { type InputRoundsParts, needsInput, runInputRounds } from "./input-rounds.js";
+import { type InputRoundsParts, needsInput, readInput, runInputRounds } from "./input-rounds.js";
 import type { LazyClient } from "./lazy-client.js";
-import type { Relay } from "./relay.js";
-import type { RelayRequests } from "./relay-requests.js";
-import type { RelayedCalls } from "./relayed-calls.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
+import { askAll, assertDeclared, type InputRound, type SessionHooks } from "./session-hooks.js";
 import { completeResult, hasResultType, markDependsOnInput, throwUnsentIfRefused } from "./session-result.js";
 
 interface SessionParts {
@@ -35,8 +34,8 @@ interface SessionParts {
   asksUser: boolean;
   /** Handles legacy servers that demand a web page before they respond. */
   urlElicitations: UrlElicitations;
-  /** Set if the connection was opened with the capabilities of a gateway's clients. */
-  calls?: RelayedCalls | undefined;
+  /** Set if the connection was opened with the capabilities of its callers. */
+  calls?: CallsInFlight | undefined;
   unproven: boolean;
   /** Legacy servers: opens the stream for notifications, unless it is open. Returns a function that closes it. */
   openStream: () => () => void;
@@ -56,8 +55,10 @@ export interface SessionRequestOptions extends ChannelRequestOptions {
    * what the user is asked.
    */
   suspendable?: SuspendableRequest | undefined;
-  /** Set for a request of a gateway's client. */
-  relay?: Relay | undefined;
+  /** Whose request it is. @default that of the port */
+  hooks?: SessionHooks | undefined;
+  /** Set to go on with an earlier request; modern servers only. */
+  round?: InputRound | undefined;
 }
 
 /** One live connection to one server. It does not reconnect: after a loss a new session replaces it. */
@@ -82,8 +83,8 @@ export class Session {
   /** `_meta` of requests that may be suspended. */
   #suspendEnvelope: Fields | undefined;
   #cancelledQuestions: CancelledQuestions | undefined;
-  /** Loaded with the first request of a gateway's client. */
-  #relayRequests: RelayRequests | undefined;
+  /** Loaded with the first request that needs it. */
+  #calls: Promise<CallsInFlight> | undefined;
   /** Requests that collect input: between two rounds the channel has no open request for them. */
   readonly #rounds = new Set<Promise<unknown>>();
   readonly #closed = new AbortController();
@@ -147,78 +148,94 @@ export class Session {
    * limits. `dependsOnInput` is true for such a result; it must not be cached.
    */
   async request(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
-    if (options.relay !== undefined) return this.#requestRelayed(method, params, options);
-    if (this.era === "modern")
-      return options.suspendable === undefined
-        ? this.#requestModern(method, params, options)
-        : this.#requestSuspendable(method, params, options);
+    if (options.hooks !== undefined) return this.#requestFor(options.hooks, method, params, options);
+    if (this.era === "modern") return this.#requestModern(method, params, options);
     return CALL_METHODS.has(method)
       ? this.#callLegacy(method, params, options)
       : this.#requestLegacy(method, params, { options });
   }
 
-  async #requestRelayed(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
-    if (this.#relayRequests === undefined) {
-      const { RelayRequests } = await import("./relay-requests.js");
-      this.#relayRequests ??= new RelayRequests({
-        ...this.#parts,
-        closed: this.#closed.signal,
-        track: (running) => this.#track(running),
-        onResponse: () => {
-          this.#proven = true;
-        },
-      });
-    }
-    return this.#relayRequests.request(method, params, options.relay!, options);
+  /** A request of a caller with capabilities of its own. */
+  async #requestFor(
+    hooks: SessionHooks,
+    method: string,
+    params: Fields,
+    options: SessionRequestOptions,
+  ): Promise<Fields> {
+    const isModern = this.era === "modern";
+    const send = (own: SessionRequestOptions): Promise<Fields> =>
+      isModern ? this.#requestModern(method, params, own) : this.#sendLegacy(method, params, own);
+    // A server without the capability sends no log messages.
+    const canLog = isModern || this.capabilities.logging !== undefined;
+    const level = isModern || !canLog ? undefined : hooks.logLevel;
+    // No question of a modern server can be for this caller: it answers them with the next request.
+    const isTracked = (canLog && hooks.onLog !== undefined) || (!isModern && this.#parts.calls !== undefined);
+    if (!isTracked && level === undefined) return send(options);
+    const calls = this.#parts.calls ?? (await this.#callsInFlight());
+    if (level !== undefined) await calls.lowerLevel(level);
+    if (!isTracked) return send(options);
+    const taskId = method === "tasks/result" ? String(params["taskId"]) : undefined;
+    return calls.run({ method, taskId, hooks, options, send, track: (running) => this.#track(running) });
+  }
+
+  /** Those of an ordinary connection: they get log messages, and no questions. */
+  #callsInFlight(): Promise<CallsInFlight> {
+    this.#calls ??= import("./calls-in-flight.js").then(
+      ({ CallsInFlight }) => new CallsInFlight(this.server, this.#channel, { hasTurns: false }),
+    );
+    return this.#calls;
   }
 
   async #requestModern(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     const startedAt = performance.now();
-    const result = await this.#channel.request(method, params, options);
+    const { hooks, suspendable } = options;
+    const { resumed } = suspendable ?? {};
+    const round = resumed?.by === "responses" ? resumed : options.round;
+    const limits = this.#withEnvelope(options);
+    const sent = round === undefined ? params : { ...params, ...inputOf(round) };
+    const sending = this.#channel.request(method, sent, limits);
+    // The state that a suspended call has kept may have expired.
+    const isSaved = resumed !== undefined && round?.requestState !== undefined;
+    const result = await (isSaved ? sending.catch(throwUnsentIfRefused) : sending);
     this.#proven = true;
-    return hasResultType(result) && needsInput(method, result)
-      ? this.#collectInput(result, { method, params, options, startedAt })
-      : completeResult(this.server, method, result);
-  }
-
-  /** Declares elicitation for this request, and begins with the round that a person has answered. */
-  async #requestSuspendable(
-    method: string,
-    params: Fields,
-    { suspendable, ...given }: SessionRequestOptions,
-  ): Promise<Fields> {
-    const startedAt = performance.now();
-    this.#suspendEnvelope ??= withElicitation(this.#channel.envelope ?? {});
-    const options = { ...given, envelope: this.#suspendEnvelope };
-    const { resumed } = suspendable!;
-    const { inputResponses, requestState } = resumed?.by === "responses" ? resumed : {};
-    const sending = this.#channel.request(
-      method,
-      {
-        ...params,
-        ...(inputResponses !== undefined && { inputResponses }),
-        ...(requestState !== undefined && { requestState }),
-      },
-      options,
-    );
-    const result = await (requestState === undefined ? sending : sending.catch(throwUnsentIfRefused));
-    this.#proven = true;
-    if (hasResultType(result) && needsInput(method, result))
-      return this.#collectInput(result, { method, params, options, startedAt, suspendable });
+    if (hasResultType(result) && needsInput(method, result)) {
+      if (hooks?.passesInput) return this.#passInput(result as Fields, method, hooks);
+      return this.#collectInput(result, { method, params, options: limits, startedAt, suspendable }, hooks);
+    }
     const complete = completeResult(this.server, method, result);
     return resumed === undefined ? complete : markDependsOnInput(complete);
+  }
+
+  /** What is declared for this request, if it is not what the connection declares. */
+  #withEnvelope(options: SessionRequestOptions): ChannelRequestOptions {
+    const { hooks, suspendable } = options;
+    const own = this.#channel.envelope ?? {};
+    if (hooks !== undefined)
+      return { ...options, envelope: envelopeFor(own, hooks), skipsMetaDefaults: true };
+    if (suspendable === undefined) return options;
+    this.#suspendEnvelope ??= withElicitation(own);
+    return { ...options, envelope: this.#suspendEnvelope };
+  }
+
+  #passInput(result: Fields, method: string, hooks: SessionHooks): Fields {
+    const { requests } = readInput(result, { server: this.server, method });
+    for (const [, question] of requests) assertDeclared(this.server, hooks, question);
+    return result;
   }
 
   async #collectInput(
     first: unknown,
     request: Pick<InputRoundsParts, "method" | "params" | "options" | "startedAt" | "suspendable">,
+    hooks: SessionHooks | undefined,
   ): Promise<Fields> {
     const { server } = this;
     const { method } = request;
     const running = runInputRounds(first, {
       ...request,
       server,
-      responder: this.#parts.responder,
+      responder: hooks
+        ? { respondAll: (questions, { signal }) => askAll(server, hooks, questions, signal) }
+        : this.#parts.responder,
       closed: this.#closed.signal,
       send: (next, limits) => this.#channel.request(method, next, limits),
     });
@@ -234,6 +251,12 @@ export class Session {
     } finally {
       this.#rounds.delete(running);
     }
+  }
+
+  async #sendLegacy(method: string, params: Fields, options: ChannelRequestOptions): Promise<Fields> {
+    const result = await this.#channel.request(method, params, options);
+    this.#proven = true;
+    return completeResult(this.server, method, result);
   }
 
   /** Sends the request again when the user has opened the web page that the server may demand first. */
@@ -373,6 +396,11 @@ export class Session {
     await this.#channel.close();
   }
 }
+
+const inputOf = ({ inputResponses, requestState }: InputRound): Fields => ({
+  ...(inputResponses !== undefined && { inputResponses }),
+  ...(requestState !== undefined && { requestState }),
+});
 
 /** Methods during which a legacy server may send requests on behalf of a tool call. */
 const CALL_METHODS = new Set(["tools/call", "tasks/result"]);

@@ -2,6 +2,7 @@
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
+import type { SessionHooks } from "../protocol/session-hooks.js";
 import { type Fields, isRecord } from "../util/is-record.js";
 import type { ClientResponse, Envelope } from "./message.js";
 
@@ -23,6 +24,9 @@ export interface GatewayClient {
   /** Key of the legacy session; undefined for modern clients and for legacy clients without a session. */
   readonly session: string | undefined;
 }
+
+/** Asks the client. */
+export type AskClient = SessionHooks["answer"];
 
 /** The way back to the client for one request. */
 export interface Exchange {

@@ -173,7 +173,7 @@ export class MessageConnection {
     const { capabilities, capabilityKey } = this.#handshake;
     if (!reportsRoots(capabilities)) return;
     const user = this.#parts.users.peek(this.#principal);
-    await user?.port.clientRootsChanged(capabilityKey, async ({ method, params }, signal) =>
+    await user?.port.callerRootsChanged(capabilityKey, async ({ method, params }, signal) =>
       resultOf(await this.#ask(method, params, AbortSignal.any([signal, this.#closed.signal]))),
     );
   }

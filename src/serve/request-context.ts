@@ -1,7 +1,6 @@
 /** What the handlers of requests share. */
 import type { CodeMode } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import type { Relay } from "../protocol/relay.js";
 import type { Store } from "../state/store.js";
 import type { Fields } from "../util/is-record.js";
 import type { AuditOutcome } from "./audit/audit-event.js";
@@ -10,7 +9,7 @@ import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
 import type { UserTasks } from "./calls/user-tasks.js";
-import type { Exchange, GatewayClient } from "./client.js";
+import type { AskClient, Exchange, GatewayClient } from "./client.js";
 import type { ClientRequest } from "./message.js";
 import type { Policy } from "./policy/policy.js";
 import type { RuleReview } from "./policy/review-rules.js";
@@ -67,7 +66,7 @@ export interface GatewayCode {
    *
    * @param answer asks the client while a call of a program waits. @default on the stream of the request
    */
-  open(context: RequestContext, answer?: Relay["answer"]): Pick<CodeMode, "tools" | "callTool">;
+  open(context: RequestContext, answer?: AskClient): Pick<CodeMode, "tools" | "callTool">;
   /** Ends the worker threads. */
   close(): Promise<void>;
 }
@@ -121,7 +120,7 @@ export interface Parkable {
   /** Answers that the client sent before it was asked. */
   readonly inputResponses: Fields | undefined;
   /** Sends the request. `answer` is undefined if the client answers in another way. */
-  run(signal: AbortSignal, answer: Relay["answer"] | undefined): Promise<CallOutcome>;
+  run(signal: AbortSignal, answer: AskClient | undefined): Promise<CallOutcome>;
   /** The text of the result for the client that waits now. */
   finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
   /** The text of the result for a failed request, or the error to throw. */

@@ -87,8 +87,8 @@ fuzzModel(
       if (result === undefined) return;
       expect(result.text).toBeTypeOf("string");
       await mapEverywhere(result, reads as ContentBlock[] | undefined);
-      const bounded = await resultSizeStep(size)(async () => result)(CALL);
-      await mapEverywhere(bounded as ToolResult, undefined);
+      const bounded = await resultSizeStep(size)(async () => ({ result }))(CALL);
+      await mapEverywhere(bounded.result, undefined);
     },
   ),
 );

@@ -7,7 +7,7 @@ import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 const call = async (access: GatewayAccess, user: string, name: string) => {
   const port = access.portOf(user);
   const entry = await port.findForCall(name);
-  return (await port.run(entry, {}, {})).text;
+  return (await port.run(entry, {}, {})).result.text;
 };
 
 /** What a client of that era needs without a gateway that remembers nothing. */

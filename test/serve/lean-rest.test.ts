@@ -12,7 +12,7 @@ for (const era of ["modern", "legacy"] as const) {
     await using toolport = createToolport({ mcpServers: { one: { url: one.url } } });
     const access = gatewayAccess(toolport);
     const port = access.portOf("ada");
-    const call = async () => (await port.run(await port.findForCall("one__echo"), {}, {})).text;
+    const call = async () => (await port.run(await port.findForCall("one__echo"), {}, {})).result.text;
     expect(await call()).toBe("ok");
     access.rest(0);
     expect(port.pool.created()).toEqual([]);
@@ -27,7 +27,7 @@ for (const era of ["modern", "legacy"] as const) {
     await using toolport = createToolport({ mcpServers: { one: http.entry } });
     const access = gatewayAccess(toolport);
     const port = access.portOf("ada");
-    const call = async () => (await port.run(await port.findForCall("one__echo"), {}, {})).text;
+    const call = async () => (await port.run(await port.findForCall("one__echo"), {}, {})).result.text;
     await call();
     access.rest(0);
     await http.forgetSessions();
@@ -60,7 +60,7 @@ test("a call under way, and a listener, keep the connection", async () => {
   access.rest(0);
   expect(port.pool.created()).toHaveLength(1);
   news.emit("finish");
-  expect((await calling).text).toBe("done");
+  expect((await calling).result.text).toBe("done");
   const stop = port.listen();
   access.rest(0);
   expect(port.pool.created()).toHaveLength(1);

@@ -2,7 +2,7 @@
 import { type RetryParts, retryStep } from "../../src/execution/retry.js";
 import type { CallHandler } from "../../src/execution/tool-call.js";
 import { TokenBucket } from "../../src/util/token-bucket.js";
-import { callOf, resultOf } from "./tool-call.js";
+import { asInterceptor, callOf, resultOf } from "./tool-call.js";
 
 export const ok = resultOf("ok");
 
@@ -24,6 +24,6 @@ export function setup(parts: Partial<RetryParts> = {}) {
   });
   const guards = { breaker: undefined, limiter: undefined, retryBudget: budget };
   const run = (next: CallHandler, call = callOf()) =>
-    step(next)({ ...call, target: { ...call.target, guards } });
+    asInterceptor(step)(next)({ ...call, target: { ...call.target, guards } });
   return { slept, budget, run, rounded: () => slept.map(Math.round) };
 }

@@ -2,7 +2,7 @@
 import { ConnectionError } from "../../src/errors/connection-error.js";
 import { ToolCallError } from "../../src/errors/tool-call-error.js";
 import type { CallTarget } from "../../src/execution/call-target.js";
-import type { CallHandler, ResolvedCall, ToolCall } from "../../src/execution/tool-call.js";
+import type { CallHandler, CallStep, ResolvedCall, ToolCall } from "../../src/execution/tool-call.js";
 import type { ToolResult } from "../../src/execution/tool-result.js";
 
 /** A target with the members that a single step reads. */
@@ -51,6 +51,13 @@ export function inTurn(...outcomes: (ToolResult | Error)[]): CallHandler & { cal
   };
   return Object.assign(handler, { calls });
 }
+
+/** The step as an interceptor: the next one answers with results. */
+export const asInterceptor =
+  <Call extends ToolCall>(step: CallStep<Call>) =>
+  (next: CallHandler) =>
+  async (call: Call): Promise<ToolResult> =>
+    (await step(async (sent) => ({ result: await next(sent) }))(call)).result;
 
 /** The server was unreachable: nothing was sent. */
 export const unreachable = (changes: { retryAfterMs?: number; status?: number } = {}): ConnectionError =>

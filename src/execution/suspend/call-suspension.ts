@@ -10,12 +10,11 @@ export type SuspendReason = "input" | "approval" | "login";
 export interface CallSuspension {
   /** What the call may be suspended for; undefined: anything. */
   readonly reasons?: readonly SuspendReason[] | undefined;
-  /** Set as soon as a request may have been sent. */
-  isSent: boolean;
-  /** Why the call waits. Kept here and not in the result, which a server could forge and an interceptor could replace. */
-  pause?: Pause | undefined;
-  /** The server has begun a task, or received its input: a later request that is not sent does not change that. */
-  hasBegun?: boolean;
+  /**
+   * Called with `"sending"` before a request may be sent, and with `"begun"` when the server has begun a task or received its input: a
+   * later request that is not sent does not change that.
+   */
+  readonly onStage?: ((stage: "sending" | "begun") => void) | undefined;
   /** Ask `approve` only, and send nothing. */
   readonly isApprovalOnly?: boolean | undefined;
   /** The arguments that a person has approved. */

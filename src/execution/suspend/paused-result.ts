@@ -1,18 +1,17 @@
 /** The result that takes the place of a real one while a call is suspended. */
 import { AuthError } from "../../errors/auth-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { CallInterceptor, ToolCall } from "../tool-call.js";
-import { INPUT_META_KEY, type ToolResult } from "../tool-result.js";
+import type { CallAnswer, CallStep, ToolCall } from "../tool-call.js";
+import { INPUT_META_KEY } from "../tool-result.js";
 import { type CallSuspension, type Pause, suspendsFor } from "./call-suspension.js";
 
 /** Key in `_meta` of the result that takes the place of a real one while the call is suspended. */
 const SUSPENDED_META_KEY = "toolport/suspended";
 
-/** Suspends the call. Returns a result that passes through the pipeline like a real one; its mark is for interceptors. */
-export function suspendCall(suspension: CallSuspension, pause: Pause, server: string): ToolResult {
-  suspension.pause = pause;
+/** Suspends the call. The result passes through the pipeline like a real one; its mark is for interceptors. */
+export function suspendedAnswer(pause: Pause, server: string): CallAnswer {
   const text = "The call waits for a person.";
-  return {
+  const result = {
     text,
     content: [{ type: "text", text }],
     isError: false,
@@ -21,15 +20,16 @@ export function suspendCall(suspension: CallSuspension, pause: Pause, server: st
     server,
     attempts: 0,
     durationMs: 0,
-  };
+  } as const;
+  return { result, pause, isOpen: true };
 }
 
 /** Suspends a call that needs a login before it can be sent. */
-export const suspendForLogin: CallInterceptor = (next) => (call) =>
+export const suspendForLogin: CallStep = (next) => (call) =>
   next(call).catch((error: unknown) => {
     const pause = loginPause(call, error);
     if (pause === undefined) throw error;
-    return suspendCall(call.suspension!, pause, call.tool.server);
+    return suspendedAnswer(pause, call.tool.server);
   });
 
 /** Undefined unless the call failed because of a missing login and was not sent. A later round keeps its token instead. */

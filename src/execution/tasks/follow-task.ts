@@ -149,14 +149,14 @@ class Follower {
     this.usedInput = true;
     // May be sent twice, because the server counts every key once.
     await this.#onSession((current) => {
-      if (suspension !== undefined) suspension.isSent = true;
+      suspension?.onStage?.("sending");
       return updateTask(current, { taskId, inputResponses }, this.#limits(timeoutMs));
     }, timeoutMs).catch(async (error: unknown) => {
       // The same code is used for input that the server rejects.
       if (isUnknownTask(error)) await this.#poll();
       throw error;
     });
-    if (suspension !== undefined) suspension.hasBegun = true;
+    suspension?.onStage?.("begun");
     for (const key of Object.keys(inputResponses)) this.#answered.add(key);
   }
 

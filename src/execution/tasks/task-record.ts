@@ -23,9 +23,3 @@ export const TASK_META_KEY = "toolport/task";
 /** The task that a receipt names; undefined for a real result. */
 export const receiptOf = ({ _meta }: ToolResult): TaskRecord | undefined =>
   _meta?.[TASK_META_KEY] as TaskRecord | undefined;
-
-/** The result only says that a task was created. */
-export const isTaskReceipt = (
-  { options, task }: { readonly options: { readonly task?: unknown }; readonly task?: unknown },
-  result: ToolResult,
-): boolean => Boolean(options.task) && task === undefined && receiptOf(result) !== undefined;

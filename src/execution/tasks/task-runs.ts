@@ -63,7 +63,7 @@ export class TaskRuns {
   /** The server answered the call with a task. */
   async begin(call: ToolCall, state: TaskState, usedInput: boolean): Promise<StartedTask> {
     const { attempts, tool, suspension } = call;
-    if (suspension !== undefined) suspension.hasBegun = true;
+    suspension?.onStage?.("begun");
     const { createdAt = new Date().toISOString(), ttlMs = null } = state.status;
     const record: TaskRecord = {
       taskId: state.taskId,

@@ -167,7 +167,7 @@ async function callOwnTool(
       const answered = await tool.call(args, options);
       if (typeof answered !== "string") return answered;
       const result = textResult(answered);
-      return limit === undefined ? result : await limit(async () => result)(call);
+      return limit === undefined ? result : (await limit(async () => ({ result }))(call)).result;
     } catch (error) {
       if (!ToolportError.isInstance(error) || !SLIPS.includes(error.code)) throw error;
       return textResult(error.message, true);

@@ -63,6 +63,9 @@ export interface SuspendableCall {
   readonly options: SuspendCallOptions;
 }
 
+/** How far a round has come. */
+type Stage = "unsent" | "sending" | "begun";
+
 /** Stores whose durability was checked. All users of a store share one warning. */
 const checkedStores = new WeakSet<Store>();
 
@@ -236,7 +239,7 @@ export class PortSuspensions {
     this.#emit("resumed", record, input.answeredBy);
     const approved = pause.reason === "approval" ? pause.args : record.approved;
     const next: SuspensionRecord = { ...record, approved, isExpiredAtServer: undefined };
-    const suspension: CallSuspension = { isSent: false, approved, answeredBy: input.answeredBy };
+    const suspension: CallSuspension = { approved, answeredBy: input.answeredBy };
     if (pause.reason !== "input" || isAnew)
       return this.#send(next, entry, { held, options: callOptions, suspension });
     const { round, by, requestState, responses } = pause.input;
@@ -272,7 +275,7 @@ export class PortSuspensions {
       entry = catalog.entry(name) ?? (await findTool(this.#port, name, options));
       server = entry.info.server;
     } catch (error) {
-      pause = loginPause({ suspension: { isSent: false, reasons: wish.reasons } }, asUnsent(error));
+      pause = loginPause({ suspension: { reasons: wish.reasons } }, asUnsent(error));
       if (pause === undefined) throw asUnsent(error);
       server = (error as AuthError).server!;
     }
@@ -316,10 +319,7 @@ export class PortSuspensions {
         throw changedTool(record);
       return entry;
     } catch (error) {
-      if (
-        pause?.reason === "login" &&
-        loginPause({ suspension: { isSent: false } }, asUnsent(error)) !== undefined
-      )
+      if (pause?.reason === "login" && loginPause({ suspension: {} }, asUnsent(error)) !== undefined)
         return undefined;
       throw asUnsent(error);
     }
@@ -328,12 +328,10 @@ export class PortSuspensions {
   /** Asks `approve` without sending the call. Undefined if no person has to decide. */
   async #approvalPause(entry: CatalogEntry, { args, options }: SuspendableCall): Promise<Pause | undefined> {
     if (this.#port.parts.settings.approve === undefined) return undefined;
-    const suspension: CallSuspension = { isSent: false, isApprovalOnly: true };
+    const suspension: CallSuspension = { isApprovalOnly: true };
     // The call itself will report invalid arguments and refusals.
-    await this.#port.run(entry, args, options, { suspension }).catch(() => {
-      suspension.pause = undefined;
-    });
-    return suspension.pause;
+    const answer = await this.#port.run(entry, args, options, { suspension }).catch(() => undefined);
+    return answer?.pause;
   }
 
   /** Runs one round of a call and saves its outcome. */
@@ -352,13 +350,19 @@ export class PortSuspensions {
       task?: TaskRecord | undefined;
     },
   ): Promise<ToolResult | Suspended> {
-    const suspension: CallSuspension = { isSent: false, ...given, reasons: record.reasons };
+    let stage: Stage = "unsent";
+    const suspension: CallSuspension = {
+      ...given,
+      reasons: record.reasons,
+      onStage(next) {
+        if (stage !== "begun") stage = next;
+      },
+    };
     try {
       const run = this.#port.run(entry, record.given, options, { suspension, task });
-      const result = await run.catch(async (error: unknown) => {
-        throw await this.#failed(error, { record, held, suspension });
+      const { result, pause } = await run.catch(async (error: unknown) => {
+        throw await this.#failed(error, { record, held, stage });
       });
-      const { pause } = suspension;
       if (pause !== undefined) return await this.#suspend(record, pause, held);
       const { artifacts: _, ...saved } = result;
       if (held !== undefined)
@@ -376,17 +380,17 @@ export class PortSuspensions {
     {
       record,
       held,
-      suspension,
+      stage,
     }: {
       record: SuspensionRecord;
       held: HeldRecord<SuspensionRecord> | undefined;
-      suspension: CallSuspension;
+      stage: Stage;
     },
   ): Promise<unknown> {
-    if (held === undefined) return suspension.hasBegun ? afterUnknown(error) : error;
+    if (held === undefined) return stage === "begun" ? afterUnknown(error) : error;
     const isUnsent =
-      !suspension.hasBegun &&
-      (!suspension.isSent || (ToolportError.isInstance(error) && error.outcome === "unsent"));
+      stage === "unsent" ||
+      (stage === "sending" && ToolportError.isInstance(error) && error.outcome === "unsent");
     const warn = (failure: unknown) => this.#warn(record, failure);
     const { isUncertain } = held.record;
     // An outcome that was lost before stays lost.

@@ -4,7 +4,7 @@ import type { Client, ClientCapabilities, JSONRPCRequest, RequestId } from "@mod
 import { isLogLevel } from "../../model/log-levels.js";
 import { BoundedMap } from "../../util/bounded-map.js";
 import { callSafely } from "../../util/call-safely.js";
-import type { RelayedCalls } from "../relayed-calls.js";
+import type { CallsInFlight } from "../calls-in-flight.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";
 import type { QuestionMethod, QuestionTasks } from "./question-tasks.js";
@@ -43,8 +43,8 @@ export interface AttachedRequests {
   readonly isServing: boolean;
   /** Registers the handlers with the SDK's client, which receives the requests. */
   serve(client: Client): void;
-  /** Set if the questions of the server are answered by the clients of a gateway. */
-  readonly calls?: RelayedCalls | undefined;
+  /** Set if the questions of the server are answered by those who call it. */
+  readonly calls?: CallsInFlight | undefined;
   /** Call after a legacy handshake: the server is notified of changed roots until its connection closes. */
   opened(): void;
 }

@@ -2,12 +2,11 @@
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { CallAnswer, CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
-import type { Relay } from "../../protocol/relay.js";
 import { decodeHeaderText } from "../../util/header-text.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
@@ -17,9 +16,9 @@ import { isTooFar, mismatch } from "../message.js";
 import type { CallOutcome, GatewayCode, RequestContext } from "../request-context.js";
 import { resultText } from "../results.js";
 import { askForLogin, askForPages } from "./ask-for-login.js";
+import { argumentsOf, createHooks, passedRequestMeta, progressOf } from "./client-hooks.js";
 import { type AllowedCall, decideCall, fallbackRule } from "./decide-call.js";
 import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
-import { argumentsOf, createRelay, passedRequestMeta, progressOf } from "./relayed.js";
 import { type OpenedRound, openRound, sealQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { beginTask, createTaskProgress, type TaskProgress, withClientTasks } from "./task-progress.js";
@@ -164,15 +163,8 @@ function run(
   return runParkable(context, {
     identity: identityOf(wanted),
     inputResponses,
-    run(signal, answer) {
-      const relay = createRelay(context, {
-        inputResponses,
-        requestState: round?.kind === "server" ? round.state : undefined,
-        task,
-        progressUntil: progress?.until,
-        answer,
-        mayUse: fallbackRule(context, args, isApproved),
-      });
+    async run(signal, answer) {
+      const mayUse = fallbackRule(context, args, isApproved);
       const onProgress = progress?.report ?? progressOf(context);
       const options: CallToolOptions = {
         signal,
@@ -180,7 +172,12 @@ function run(
         ...(onProgress !== undefined && { onProgress }),
         ...(isExact && { checkArguments: "strict" }),
       };
-      return user.port.run(entry, args, options, { relay }).then((result) => outcomeOf(result, relay));
+      const requestState = round?.kind === "server" ? round.state : undefined;
+      const answered = await user.port.run(entry, args, options, {
+        hooks: createHooks(context, { answer, mayUse }),
+        round: { inputResponses, requestState, task, progressUntil: progress?.until },
+      });
+      return outcomeOf(answered);
     },
     finish: (waiting, outcome) => finish(waiting, outcome, { wanted, entry }, isApproved, progress),
     fail(waiting, error) {
@@ -191,22 +188,15 @@ function run(
 }
 
 /** The result as the server sent it, unless a later step of the pipeline has changed it. */
-function outcomeOf(result: ToolResult, relay: Relay): CallOutcome {
-  const { raw, server = result.server } = relay;
-  if (relay.isInputRequired === true && raw !== undefined) {
-    const { resultType: _, ...fields } = raw;
-    return { fields, server, resultType: "input_required" };
-  }
-  if (raw !== undefined && raw["resultType"] !== undefined) {
-    const { resultType, ...fields } = raw;
-    return { fields, server, resultType: resultType as string };
-  }
-  if (raw !== undefined && isUnchanged(result, raw)) return { fields: raw, server };
-  const made = resultFields(result);
-  if (raw === undefined) return { fields: made, server: result.server };
+function outcomeOf({ result, received }: CallAnswer): CallOutcome {
+  const { server } = result;
+  if (received === undefined) return { fields: resultFields(result), server };
+  const { resultType, ...fields } = received;
+  if (resultType !== undefined) return { fields, server, resultType: resultType as string };
+  if (isUnchanged(result, received)) return { fields: received, server };
   // What a step has removed must not come back.
-  const { structuredContent: _, _meta: __, ...others } = raw;
-  return { fields: { ...others, ...made }, server };
+  const { structuredContent: _, _meta: __, ...others } = received;
+  return { fields: { ...others, ...resultFields(result) }, server };
 }
 
 function isUnchanged({ content, structuredContent, isError, _meta }: ToolResult, raw: Fields): boolean {

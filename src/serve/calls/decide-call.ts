@@ -1,7 +1,7 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { Relay } from "../../protocol/relay.js";
+import type { CallerHooks } from "../../execution/tool-call.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { visibleLine } from "../../util/visible-text.js";
 import { badState, FAILURE_META_KEY } from "../faults.js";
@@ -99,7 +99,7 @@ export function fallbackRule(
   { parts, user, client }: RequestContext,
   args: Fields,
   isApproved: boolean,
-): Relay["mayUse"] {
+): CallerHooks["mayUse"] {
   const { policy } = parts;
   return async (server, tool) => {
     const listed = user.port.catalog.find(server, tool)?.info;

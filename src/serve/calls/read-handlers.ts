@@ -1,6 +1,6 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { relayRequest } from "../../port/relay-request.js";
+import { sendRequest } from "../../port/send-request.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { mapConcurrently } from "../../util/map-concurrently.js";
 import {
@@ -18,7 +18,7 @@ import type { CallOutcome, RequestContext } from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
 import { withPublicUris } from "./call-tool.js";
 import { checkRead, locateResource } from "./check-read.js";
-import { createRelay, passedRequestMeta, progressOf } from "./relayed.js";
+import { createHooks, passedRequestMeta, progressOf } from "./client-hooks.js";
 import { openRound, sealQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
 import { openTask, visibleTasks, withClientTasks } from "./task-progress.js";
@@ -41,7 +41,7 @@ export async function readResource(context: RequestContext): Promise<string> {
   const { uri } = context.request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
   const target = await findResource(context, uri);
-  return relay(context, {
+  return request(context, {
     server: target.server,
     params: { uri: target.uri },
     uri: target.uri,
@@ -54,7 +54,7 @@ export async function getPrompt(context: RequestContext): Promise<string> {
   const { name, arguments: args } = context.request.params;
   if (typeof name !== "string") throw invalidParams("The name of the prompt is missing");
   const { server, source } = await findPrompt(context, name);
-  return relay(context, {
+  return request(context, {
     server,
     params: { name: source, ...(args !== undefined && { arguments: args }) },
     prompt: source,
@@ -104,11 +104,11 @@ export async function complete(context: RequestContext): Promise<string> {
   if (type === "ref/prompt" && typeof name === "string") {
     const { server, source } = await findPrompt(context, name);
     const params = { ref: { ...ref, name: source }, ...rest };
-    return relay(context, { server, params, prompt: source, identity: ref });
+    return request(context, { server, params, prompt: source, identity: ref });
   }
   if (type !== "ref/resource" || typeof uri !== "string") throw invalidParams("The reference is not valid");
   const target = await findResource(context, uri, true);
-  return relay(context, {
+  return request(context, {
     server: target.server,
     params: { ref: { ...ref, uri: target.uri }, ...rest },
     uri: target.uri,
@@ -130,7 +130,7 @@ export async function taskRequest(context: RequestContext): Promise<string> {
     throw unknownTask();
   }
   parts.tasks.remember(user, task);
-  return relay(context, { server, params: { ...rest, taskId }, identity: sealed, task });
+  return request(context, { server, params: { ...rest, taskId }, identity: sealed, task });
 }
 
 const TASKS = "io.modelcontextprotocol/tasks";
@@ -174,8 +174,8 @@ async function currentTask(context: RequestContext, task: UserTask): Promise<Fie
   const { server, taskId, id } = task;
   try {
     const sent = { server, method: "tasks/get", params: { taskId } };
-    const limits = { signal: exchange.signal, timeoutMs: LIST_MS };
-    const { _meta, ...fields } = await relayRequest(user.port, sent, createRelay(context), limits);
+    const limits = { signal: exchange.signal, timeoutMs: LIST_MS, hooks: createHooks(context) };
+    const { _meta, ...fields } = await sendRequest(user.port, sent, limits);
     parts.tasks.remember(user, task);
     parts.tasks.observe(user, task, fields["status"]);
     return [{ ...fields, taskId: id }];
@@ -187,30 +187,31 @@ async function currentTask(context: RequestContext, task: UserTask): Promise<Fie
 }
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
-async function relay(context: RequestContext, wanted: ServerRequest): Promise<string> {
-  const { request, user, facts } = context;
+async function request(context: RequestContext, wanted: ServerRequest): Promise<string> {
+  const { user, facts } = context;
+  const { method, params: given } = context.request;
   const { server, params, uri, prompt, identity, task } = wanted;
   facts.server = server;
   facts.tool = uri ?? prompt ?? task?.tool;
   await checkPolicy(context, wanted);
-  if (isTooFar(request.params)) throw invalidParams("The request has passed too many gateways");
-  const given = request.params["inputResponses"];
-  const inputResponses = isRecord(given) ? given : undefined;
+  if (isTooFar(given)) throw invalidParams("The request has passed too many gateways");
+  const inputResponses = isRecord(given["inputResponses"]) ? given["inputResponses"] : undefined;
   const round = await openRound(context, identity);
   if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
   if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
   const _meta = passedRequestMeta(context);
-  const sent = { server, method: request.method, params: { ...params, _meta }, uri, prompt };
+  const sent = { server, method, params: { ...params, _meta }, uri, prompt };
   return runParkable(context, {
     identity,
     inputResponses,
     async run(signal, answer) {
-      const way = createRelay(context, { inputResponses, requestState: round?.state, answer });
-      const { resultType, ...fields } = await relayRequest(user.port, sent, way, {
+      const { resultType, ...fields } = await sendRequest(user.port, sent, {
+        hooks: createHooks(context, { answer }),
+        round: { inputResponses, requestState: round?.state },
         signal,
         onProgress: progressOf(context),
       });
-      const isQuestion = way.isInputRequired === true || resultType === "input_required";
+      const isQuestion = resultType === "input_required";
       return { fields, server, resultType: isQuestion ? "input_required" : undefined };
     },
     finish: (waiting, outcome) => finish(waiting, outcome, wanted),

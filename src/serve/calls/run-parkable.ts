@@ -3,8 +3,8 @@
  * later request of the client brings the answer, on this replica or another one.
  */
 import { StateError } from "../../errors/state-error.js";
-import type { Relay } from "../../protocol/relay.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
+import type { AskClient } from "../client.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
 import { LetterError } from "../replicas/letter.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
@@ -25,8 +25,7 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
   }
   const call = new InterruptibleCall<CallOutcome>(parkable.inputResponses);
   const controller = new AbortController();
-  const answer: Relay["answer"] = ({ method, params }, signal) =>
-    call.ask(method, params, signal) as Promise<Record<string, unknown>>;
+  const answer: AskClient = ({ method, params }, signal) => call.ask(method, params, signal);
   call.start(() => parkable.run(controller.signal, answer));
   return nextStep(context, { call, parkable, facts, abandon: (reason) => controller.abort(reason) });
 }

@@ -1,11 +1,11 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
-import type { Progress } from "../../protocol/pending-request.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { unknownTask } from "../faults.js";
 import { META, metaOf } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
+import { rising } from "./client-hooks.js";
 import { visibleTools } from "./own-tools.js";
 import type { UserTask } from "./user-tasks.js";
 
@@ -34,7 +34,7 @@ export class TaskProgress {
     return this.#end.signal;
   }
 
-  readonly report = (progress: Progress): void => {
+  readonly report = rising((progress): void => {
     if (this.#end.signal.aborted) return;
     const { session } = this.#client;
     const params = { progressToken: this.#token, ...progress };
@@ -44,7 +44,7 @@ export class TaskProgress {
     const idOf = (taskId: string) => this.#parts.tasks.find(this.#user, { server, taskId })?.id;
     const text = notificationText("notifications/progress", renameTasks(params, idOf));
     if (session !== undefined) this.#parts.feeds.sendTo(this.#user, session, text);
-  };
+  });
 
   /** The call is answered with a task. */
   becomesTask(server: string): void {

@@ -4,14 +4,14 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { withoutProgressToken } from "../../protocol/relay.js";
+import { withoutProgressToken } from "../../protocol/session-hooks.js";
 import type { Fields } from "../../util/is-record.js";
 import { sleep } from "../../util/sleep.js";
 import { askForLogin } from "../calls/ask-for-login.js";
+import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hooks.js";
 import { decideCall, fallbackRule, refusalNow } from "../calls/decide-call.js";
 import { callOwnTool, findForCall } from "../calls/own-tools.js";
-import { type AskClient, askOnStream, createRelay, passedRequestMeta } from "../calls/relayed.js";
-import { capabilityKeyOf, onlyQuestions } from "../client.js";
+import { type AskClient, capabilityKeyOf, onlyQuestions } from "../client.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import type { RequestContext } from "../request-context.js";
@@ -104,7 +104,7 @@ async function decideAndRun(
   const decided = await decideCall(context, found, args, { round: undefined, wanted });
   if ("answer" in decided) throw refusal(textIn(decided.answer), info.server);
   const denied = new AbortController();
-  const relay = createRelay(context, {
+  const hooks = createHooks(context, {
     mayUse: fallbackRule(context, args, decided.isApproved),
     async answer(question, stop) {
       const given = await askOnStream(context, question, stop);
@@ -119,7 +119,7 @@ async function decideAndRun(
     meta: passedRequestMeta(outer),
     ...(decided.isExact && { checkArguments: "strict" }),
   };
-  const result = await port.run(found, args, options, { relay });
+  const { result } = await port.run(found, args, options, { hooks });
   const { server } = result;
   facts.server = server;
   if (!hasUris(result as unknown as Fields)) return result;

@@ -2,10 +2,9 @@
  * Notifications of legacy sessions: a cancelled request, changed roots, progress of an answer. The request, or the connection to the
  * server, may belong to another replica, so the first two become notes that all replicas read.
  */
-import type { Relay } from "../../protocol/relay.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { resultOf } from "../calls/parked-calls.js";
-import { reportsRoots } from "../client.js";
+import { type AskClient, reportsRoots } from "../client.js";
 import { invalidParams } from "../faults.js";
 import type { ClientNotification, RequestId } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
@@ -77,10 +76,10 @@ export class ClientNotices {
     const user = this.#parts.users.peek(principal as string | undefined);
     const stream = this.#streams.get(session);
     const answer = stream && this.#answererOn(stream, principal as string | undefined);
-    user?.port.clientRootsChanged(String(capabilityKey), answer).catch(this.#parts.report);
+    user?.port.callerRootsChanged(String(capabilityKey), answer).catch(this.#parts.report);
   }
 
-  #answererOn(stream: EventStream, principal: string | undefined): Relay["answer"] {
+  #answererOn(stream: EventStream, principal: string | undefined): AskClient {
     return async ({ method, params }, signal) => {
       if (!stream.isOpen) throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
       const question = { method, params, send: (text: string) => stream.send(text) };

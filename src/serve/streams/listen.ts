@@ -2,7 +2,7 @@
 import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js";
-import { isAtLeast } from "../calls/relayed.js";
+import { isAtLeast } from "../calls/client-hooks.js";
 import { renameTasks, visibleTasks } from "../calls/task-progress.js";
 import type { GatewayClient, OpenStream } from "../client.js";
 import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";

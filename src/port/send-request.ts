@@ -1,25 +1,29 @@
-/** Sends a request of a gateway's client, other than `tools/call`, to one server and returns the result as the server sent it. */
-import { reportRising } from "../execution/relay-result.js";
+/** Sends a request other than `tools/call` to one server and returns the result as the server sent it. */
 import type { Progress } from "../protocol/pending-request.js";
-import type { Relay } from "../protocol/relay.js";
+import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
+import type { Fields } from "../util/is-record.js";
 import { promptWithheld } from "./get-prompt.js";
 import type { Port } from "./port.js";
 import { resourceWithheld } from "./resources/read-resource.js";
 import type { AccessOptions } from "./server-access.js";
 
 /** A request to one server. */
-export interface RelayedRequest {
+export interface PortRequest {
   readonly server: string;
   readonly method: string;
-  /** As the client sent them, with the names and URIs of the server. */
-  readonly params: Record<string, unknown>;
+  /** With the names and URIs of the server. */
+  readonly params: Fields;
   /** The resource or the template that the request is about. */
   readonly uri?: string | undefined;
   /** The prompt that the request is about, by its name on the server. */
   readonly prompt?: string | undefined;
 }
 
-export interface RelayedRequestOptions extends AccessOptions {
+export interface PortRequestOptions extends AccessOptions {
+  /** Whose request it is. */
+  hooks: SessionHooks;
+  /** Set to go on with an earlier request. */
+  round?: InputRound | undefined;
   /** Receives the progress of the request. @default none is requested */
   onProgress?: ((progress: Progress) => void) | undefined;
 }
@@ -34,29 +38,27 @@ const KINDS = {
 const hasKind = (method: string): method is keyof typeof KINDS => Object.hasOwn(KINDS, method);
 
 /**
- * Sends one request. All fields of the result are kept; `resultType` is removed if it is "complete".
+ * All fields of the result are kept; `resultType` is removed if it is "complete".
  *
  * @throws ToolCallError with `rpcCode`, `rpcMessage` and `data` if the server answers with an error
  */
-export function relayRequest(
+export function sendRequest(
   port: Port,
-  request: RelayedRequest,
-  relay: Relay,
-  { context, ...wait }: RelayedRequestOptions = {},
-): Promise<Record<string, unknown>> {
+  request: PortRequest,
+  { context, ...options }: PortRequestOptions,
+): Promise<Fields> {
   const { server, method, params, uri, prompt } = request;
-  const send = () => sendRelayed(port, request, relay, wait);
-  if (!hasKind(method)) return send();
+  const run = () => send(port, request, options);
+  if (!hasKind(method)) return run();
   const item = { ...(prompt !== undefined && { name: prompt }), ...(uri !== undefined && { uri }) };
-  return port.observe({ kind: KINDS[method], server, ...item, message: params, context }, send);
+  return port.observe({ kind: KINDS[method], server, ...item, message: params, context }, run);
 }
 
-async function sendRelayed(
+async function send(
   port: Port,
-  { server, method, params, uri, prompt }: RelayedRequest,
-  relay: Relay,
-  { onProgress, ...wait }: RelayedRequestOptions,
-): Promise<Record<string, unknown>> {
+  { server, method, params, uri, prompt }: PortRequest,
+  { hooks, round, onProgress, ...wait }: PortRequestOptions,
+): Promise<Fields> {
   const { timeoutMs, maxTimeoutMs } = port.parts.settings;
   const connection = port.pool.require(server);
   // The reasons to withhold something are known with the lists.
@@ -70,16 +72,17 @@ async function sendRelayed(
     const reason = port.catalog.refusalOf(server, "prompts", prompt);
     if (reason !== undefined) throw promptWithheld(server, prompt, reason);
   }
-  const suited = await port.connectionFor(connection, relay, wait);
+  const suited = await port.connectionFor(connection, hooks, wait);
   const limits = {
     timeoutMs: wait.timeoutMs ?? timeoutMs,
     // An explicit timeout longer than the maximum raises the maximum.
     maxTimeoutMs: Math.max(maxTimeoutMs, wait.timeoutMs ?? 0),
     signal: wait.signal,
-    onProgress: onProgress && ((report: Progress) => reportRising(relay, report, { reported: onProgress })),
-    relay,
+    onProgress,
+    hooks,
+    round,
   };
-  const result = await port.read(
+  return port.read(
     suited,
     (session) =>
       port.trace(session, { method, uri, prompt }, (meta) =>
@@ -87,16 +90,10 @@ async function sendRelayed(
       ),
     wait,
   );
-  relay.raw = result;
-  relay.server = server;
-  return result;
 }
 
 /** Adds the trace context of the request's span; it replaces that of the client. */
-const withTrace = (
-  params: Record<string, unknown>,
-  trace: Readonly<Record<string, string>> | undefined,
-): Record<string, unknown> =>
+const withTrace = (params: Fields, trace: Readonly<Record<string, string>> | undefined): Fields =>
   trace === undefined
     ? params
     : { ...params, _meta: { ...(params["_meta"] as object | undefined), ...trace } };

@@ -1,11 +1,11 @@
-/** A port and the relays of its clients, for tests of requests that are passed on. */
+/** A port and its callers, for tests of requests that are passed on. */
 import type { ServerEntry, ToolportOptions } from "toolport";
 import { onTestFinished } from "vitest";
-import type { CallRelay } from "../../src/execution/tool-call.js";
+import type { CallAnswer, CallerHooks, CallerRound } from "../../src/execution/tool-call.js";
 import { Port } from "../../src/port/port.js";
 import { readOptions } from "../../src/port/read-options.js";
 import { createSharedParts } from "../../src/port/shared-parts.js";
-import type { RelayedQuestion } from "../../src/protocol/relay.js";
+import type { ServerQuestion } from "../../src/protocol/session-hooks.js";
 
 /** Everything that clients can declare. */
 export const ALL_CAPABILITIES = {
@@ -31,15 +31,25 @@ export function createTestPort(
   return port;
 }
 
-export interface TestRelay extends CallRelay {
-  readonly questions: RelayedQuestion[];
+export interface TestCaller extends CallerHooks, CallerRound {
+  readonly questions: ServerQuestion[];
   readonly logs: Readonly<Record<string, unknown>>[];
+  /** The result of its last call. */
+  result?: CallAnswer["result"];
+  /** That result as the server sent it. */
+  raw?: CallAnswer["received"];
+  /** That result asks for input. */
+  isInputRequired?: boolean;
+  /** The server that answered. */
+  server?: string;
 }
 
-/** A relay whose client answers every question with its `name`. */
-export function createTestRelay(given: Partial<CallRelay> & { readonly name?: string } = {}): TestRelay {
+/** A caller that answers every question with its `name`. */
+export function createTestCaller(
+  given: Partial<CallerHooks & CallerRound> & { readonly name?: string } = {},
+): TestCaller {
   const { name = "client", capabilities = {}, ...rest } = given;
-  const questions: RelayedQuestion[] = [];
+  const questions: ServerQuestion[] = [];
   const logs: Readonly<Record<string, unknown>>[] = [];
   return {
     capabilities,
@@ -60,14 +70,20 @@ export function createTestRelay(given: Partial<CallRelay> & { readonly name?: st
 }
 
 /** Calls a tool by its name on the server. */
-export async function callRelayed(
+export async function callFor(
   port: Port,
   { server = "up", tool, args = {} }: { server?: string; tool: string; args?: Record<string, unknown> },
-  relay: CallRelay,
+  caller: TestCaller,
   options: Parameters<Port["run"]>[2] = {},
 ) {
   await port.bringUp([port.pool.require(server)], {});
   const entry = port.catalog.find(server, tool);
   if (entry === undefined) throw new Error(`no tool ${tool}`);
-  return port.run(entry, args, options, { relay });
+  const answered = await port.run(entry, args, options, { hooks: caller, round: caller });
+  const { result, received } = answered;
+  caller.result = result;
+  caller.raw = received;
+  caller.server = result.server;
+  caller.isInputRequired = received?.["resultType"] === "input_required";
+  return result;
 }

@@ -4,7 +4,8 @@ import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
 import { LOG_LEVELS, type LogLevel } from "../../src/model/log-levels.js";
 import type { Progress } from "../../src/protocol/pending-request.js";
-import { ALL_CAPABILITIES, callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+import { rising } from "../../src/serve/calls/client-hooks.js";
+import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const log = (request: ServerContext, level: string, data: unknown) =>
   request.mcpReq.notify({
@@ -60,7 +61,7 @@ function createScene(era: "legacy" | "modern", meet = async () => {}) {
 }
 
 /** A gateway gets messages of every level, and leaves out those that its client does not want. */
-const dataOf = ({ logs, logLevel = "debug" }: ReturnType<typeof createTestRelay>) =>
+const dataOf = ({ logs, logLevel = "debug" }: ReturnType<typeof createTestCaller>) =>
   logs
     .filter(({ level }) => LOG_LEVELS.indexOf(level as LogLevel) >= LOG_LEVELS.indexOf(logLevel))
     .map(({ data }) => data);
@@ -73,12 +74,12 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
       const server = createScene(era, createMeeting(2));
       const port = createTestPort({ up: (await server.http()).entry });
       const [a, b] = [
-        createTestRelay({ capabilities, logLevel: "debug" }),
-        createTestRelay({ capabilities, logLevel: "error" }),
+        createTestCaller({ capabilities, logLevel: "debug" }),
+        createTestCaller({ capabilities, logLevel: "error" }),
       ];
       await Promise.all([
-        callRelayed(port, { tool: "log", args: { who: "a" } }, a),
-        callRelayed(port, { tool: "log", args: { who: "b" } }, b),
+        callFor(port, { tool: "log", args: { who: "a" } }, a),
+        callFor(port, { tool: "log", args: { who: "b" } }, b),
       ]);
       expect(dataOf(a)).toEqual(["debug for a", "info for a", "error for a"]);
       expect(dataOf(b)).toEqual(["error for b"]);
@@ -93,9 +94,9 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
       ["debug", ["debug for me", "info for me", "error for me"]],
       ["info", ["info for me", "error for me"]],
     ] as const) {
-      const relay = createTestRelay({ logLevel });
-      await callRelayed(port, { tool: "log", args: { who: "me" } }, relay);
-      expect(dataOf(relay)).toEqual(expected);
+      const caller = createTestCaller({ logLevel });
+      await callFor(port, { tool: "log", args: { who: "me" } }, caller);
+      expect(dataOf(caller)).toEqual(expected);
     }
   });
 
@@ -103,7 +104,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     const port = createTestPort({ up: (await createScene(era).http()).entry });
     const reports: Progress[] = [];
     const onProgress = (report: Progress) => void reports.push(report);
-    await callRelayed(port, { tool: "count", args: { to: 2 } }, createTestRelay(), { onProgress });
+    await callFor(port, { tool: "count", args: { to: 2 } }, createTestCaller(), { onProgress });
     expect(reports).toEqual([
       { progress: 1, total: 9, message: "step 1", _meta: { "x/step": 1 } },
       { progress: 2, total: 9, message: "step 2", _meta: { "x/step": 2 } },
@@ -130,11 +131,11 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
       other: (await second.http()).entry,
     });
     const reports: number[] = [];
-    const relay = createTestRelay();
+    const caller = createTestCaller();
     await port.bringUp(port.pool.all(), {});
-    const onProgress = ({ progress }: Progress) => void reports.push(progress);
-    await callRelayed(port, { tool: "count", args: { to: 7 } }, relay, { onProgress });
+    const onProgress = rising(({ progress }) => void reports.push(progress));
+    await callFor(port, { tool: "count", args: { to: 7 } }, caller, { onProgress });
     expect(reports).toEqual([5, 5, 6, 7]);
-    expect(relay.server).toBe("other");
+    expect(caller.server).toBe("other");
   });
 });

@@ -1,33 +1,32 @@
-/** The requests of a gateway's clients in flight on one connection: which of them a message of the server belongs to. */
+/** The requests of callers in flight on one connection: which of them a message of the server belongs to. */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/call-safely.js";
+import type { Fields } from "../util/is-record.js";
 import { SlotList, type Slotted } from "../util/slot-list.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { askClient, progressTokenOf, type Relay, type RelayedQuestion } from "./relay.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
-
-type Fields = Record<string, unknown>;
+import { askCaller, progressTokenOf, type ServerQuestion, type SessionHooks } from "./session-hooks.js";
 
 /** One request in flight. */
-interface RelayedCall extends Slotted {
-  readonly relay: Relay;
+interface CallInFlight extends Slotted {
+  readonly hooks: SessionHooks;
   /** The task whose result is requested. */
   readonly taskId?: string | undefined;
-  /** The server may ask the client during this request. */
+  /** The server may ask the caller during this request. */
   readonly mayAsk: boolean;
   /** Open questions by the id that the server gave them. */
   questions?: Map<RequestId, AbortController>;
 }
 
 /** One request to run. */
-export interface RelayedRun {
+export interface CallerRequest {
   readonly method: string;
   readonly taskId?: string | undefined;
-  readonly relay: Relay;
+  readonly hooks: SessionHooks;
   readonly options: ChannelRequestOptions;
   /** Keeps the session open until the promise settles. */
   readonly track: <Result>(running: Promise<Result>) => Promise<Result>;
@@ -35,12 +34,12 @@ export interface RelayedRun {
   readonly send: (options: ChannelRequestOptions) => Promise<Fields>;
 }
 
-/** What outlives a connection: shared by all connections for the same clients. */
-export interface SharedRelayState {
+/** What outlives a connection: shared by all connections for the same set of capabilities. */
+export interface CallerState {
   /** The request for which the connection is opened: many servers ask for the roots before the first call arrives. */
-  opener?: Relay | undefined;
-  /** The client whose roots have changed, until the server asks for the new ones: one notification allows one question. */
-  changedRoots?: Relay | undefined;
+  opener?: SessionHooks | undefined;
+  /** The caller whose roots have changed, until the server asks for the new ones: one notification allows one question. */
+  changedRoots?: SessionHooks | undefined;
   /**
    * Requests that may ask run one at a time, because messages do not show which request they belong to. True for every transport
    * but Streamable HTTP, and there from the first question on that does not arrive on the stream of its call. The SDK's
@@ -55,19 +54,19 @@ const ASKING_METHODS = new Set(["tools/call", "prompts/get", "resources/read"]);
 const MAX_QUESTIONS = 16;
 const SET_LEVEL_MS = 10_000;
 
-export class RelayedCalls {
-  readonly #parts: { server: string; channel: RequestChannel; shared: SharedRelayState };
-  readonly #calls = new SlotList<RelayedCall>();
-  /** The connection was opened with the capabilities of the clients, so the server's questions are for them. */
+export class CallsInFlight {
+  readonly #parts: { server: string; channel: RequestChannel; shared: CallerState };
+  readonly #calls = new SlotList<CallInFlight>();
+  /** The connection was opened with the capabilities of the callers, so the server's questions are for them. */
   #isAnswering = false;
   /** Settles after the last request that may ask. */
   #turn: Promise<void> = Promise.resolve();
-  #opener: RelayedCall | undefined;
+  #opener: CallInFlight | undefined;
   #lastAnsweredAt = 0;
-  /** The lowest level that a client asked for, and the request that sets it. */
+  /** The lowest level that a caller asked for, and the request that sets it. */
   #level: { readonly level: LogLevel; readonly set: Promise<unknown> } | undefined;
 
-  constructor(server: string, channel: RequestChannel, shared: SharedRelayState) {
+  constructor(server: string, channel: RequestChannel, shared: CallerState) {
     this.#parts = { server, channel, shared };
     channel.notificationListeners.add((method, params, origin) => {
       if (method === "notifications/message") this.#log(params, origin);
@@ -75,7 +74,7 @@ export class RelayedCalls {
     });
   }
 
-  /** Answers the questions of the server from now on. For connections with the capabilities of the clients. */
+  /** Answers the questions of the server from now on. For connections with the capabilities of the callers. */
   answer(): void {
     const { channel } = this.#parts;
     this.#isAnswering = true;
@@ -85,21 +84,21 @@ export class RelayedCalls {
   }
 
   /** Runs one request. Its open questions are withdrawn when it ends. */
-  async run({ method, taskId, relay, options, track, send }: RelayedRun): Promise<Fields> {
+  async run({ method, taskId, hooks, options, track, send }: CallerRequest): Promise<Fields> {
     const mayAsk = ASKING_METHODS.has(method);
     if (!this.#isAnswering || !mayAsk || !this.#parts.shared.hasTurns)
-      return this.#track({ relay, taskId, mayAsk, slot: -1 }, options, send);
+      return this.#track({ hooks, taskId, mayAsk, slot: -1 }, options, send);
     const startedAt = performance.now();
     const leave = await track(this.#enter(options));
     try {
       const maxTimeoutMs = options.maxTimeoutMs - (performance.now() - startedAt);
-      return await this.#track({ relay, taskId, mayAsk, slot: -1 }, { ...options, maxTimeoutMs }, send);
+      return await this.#track({ hooks, taskId, mayAsk, slot: -1 }, { ...options, maxTimeoutMs }, send);
     } finally {
       leave();
     }
   }
 
-  /** Asks a legacy server for the messages that the client wants. Ignores failures: only log messages would be missing. */
+  /** Asks a legacy server for the messages that the caller wants. Ignores failures: only log messages would be missing. */
   async lowerLevel(level: LogLevel): Promise<void> {
     if (this.#level === undefined || severity(level) < severity(this.#level.level)) {
       const limits = { timeoutMs: SET_LEVEL_MS, maxTimeoutMs: SET_LEVEL_MS };
@@ -109,13 +108,17 @@ export class RelayedCalls {
     await this.#level.set;
   }
 
-  async #track(call: RelayedCall, options: ChannelRequestOptions, send: RelayedRun["send"]): Promise<Fields> {
+  async #track(
+    call: CallInFlight,
+    options: ChannelRequestOptions,
+    send: CallerRequest["send"],
+  ): Promise<Fields> {
     this.#calls.add(call);
     try {
       return await send({ ...options, owner: call });
     } finally {
       this.#calls.delete(call);
-      if (this.#parts.shared.opener === call.relay) this.#parts.shared.opener = undefined;
+      if (this.#parts.shared.opener === call.hooks) this.#parts.shared.opener = undefined;
       const { server } = this.#parts;
       for (const question of call.questions?.values() ?? [])
         question.abort(notNeeded(server, "The call that asked has ended"));
@@ -159,7 +162,7 @@ export class RelayedCalls {
     return true;
   }
 
-  async #ask(call: RelayedCall, { id, method, params }: JSONRPCRequest): Promise<object> {
+  async #ask(call: CallInFlight, { id, method, params }: JSONRPCRequest): Promise<object> {
     const { server } = this.#parts;
     const controller = new AbortController();
     call.questions ??= new Map();
@@ -167,7 +170,7 @@ export class RelayedCalls {
     try {
       const given = params as Record<string, unknown> | undefined;
       const asked = { method, params: given, onProgress: this.#progressTo(progressTokenOf(given)) };
-      const result = await askClient(server, call.relay, asked, controller.signal);
+      const result = await askCaller(server, call.hooks, asked, controller.signal);
       const related = relatedTask(asked);
       if (related === undefined) return { result };
       return {
@@ -182,7 +185,7 @@ export class RelayedCalls {
   }
 
   /** Sends progress of an answer to the server. Undefined if the server wants none. */
-  #progressTo(progressToken: string | number | undefined): RelayedQuestion["onProgress"] {
+  #progressTo(progressToken: string | number | undefined): ServerQuestion["onProgress"] {
     if (progressToken === undefined) return undefined;
     const { sdkTransport } = this.#parts.channel;
     const method = "notifications/progress";
@@ -194,7 +197,7 @@ export class RelayedCalls {
   }
 
   /** The call of the message's stream, or of the task that it names; else the only call in flight that may ask. */
-  #callOf(request: JSONRPCRequest, origin: MessageOrigin | undefined): RelayedCall | undefined {
+  #callOf(request: JSONRPCRequest, origin: MessageOrigin | undefined): CallInFlight | undefined {
     const calls = this.#calls.toArray();
     const related = relatedTask(request as { method: string; params?: Record<string, unknown> });
     if (origin?.ownRequestId !== undefined) {
@@ -208,15 +211,15 @@ export class RelayedCalls {
     return asking.length === 1 ? asking[0] : undefined;
   }
 
-  /** Who answers a question for the roots outside of calls: the client that reported a change, or opens the connection. */
-  #rootsOf({ method }: JSONRPCRequest): RelayedCall | undefined {
+  /** Who answers a question for the roots outside of calls: the caller that reported a change, or opens the connection. */
+  #rootsOf({ method }: JSONRPCRequest): CallInFlight | undefined {
     if (method !== "roots/list") return undefined;
     const { shared } = this.#parts;
     const { opener, changedRoots } = shared;
     shared.changedRoots = undefined;
-    if (changedRoots !== undefined) return { relay: changedRoots, mayAsk: true, slot: -1 };
+    if (changedRoots !== undefined) return { hooks: changedRoots, mayAsk: true, slot: -1 };
     if (opener === undefined) return undefined;
-    if (this.#opener?.relay !== opener) this.#opener = { relay: opener, mayAsk: true, slot: -1 };
+    if (this.#opener?.hooks !== opener) this.#opener = { hooks: opener, mayAsk: true, slot: -1 };
     return this.#opener;
   }
 
@@ -238,7 +241,7 @@ export class RelayedCalls {
     for (const call of this.#calls.toArray())
       if (owner === undefined || owner === call)
         callSafely(
-          () => call.relay.onLog?.(redacted, params),
+          () => call.hooks.onLog?.(redacted, params),
           () => {},
         );
   }
@@ -251,7 +254,7 @@ const INTERNAL_ERROR = -32603;
 const UNBOUND = { code: INVALID_PARAMS, message: "The request belongs to no call of the client" };
 const TOO_MANY = { code: INTERNAL_ERROR, message: "Too many requests at once" };
 
-/** An error of the client passes; others contain details that are none of the server's. */
+/** An error of the caller passes; others contain details that are none of the server's. */
 function toRpcError(error: unknown): { code: number; message: string; data?: unknown } {
   const { code, message, data } = Object(error) as { code?: unknown; message?: unknown; data?: unknown };
   if (typeof code === "number" && typeof message === "string")

@@ -1,8 +1,8 @@
 /** Tasks of passed-on calls: Toolport follows none of them, and passes their requests on. */
 import { describe, expect, onTestFinished, test } from "vitest";
-import { relayRequest } from "../../src/port/relay-request.js";
+import { sendRequest } from "../../src/port/send-request.js";
 import { startTaskServer, textResult } from "../fixtures/servers/task-server.js";
-import { callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+import { callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const TASKS = { extensions: { "io.modelcontextprotocol/tasks": {} } };
 
@@ -13,28 +13,28 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     return { server, port: createTestPort({ up: server.entry }) };
   }
   const asking = () =>
-    createTestRelay(era === "modern" ? { capabilities: TASKS } : { task: { ttl: 5_000, own: true } });
+    createTestCaller(era === "modern" ? { capabilities: TASKS } : { task: { ttl: 5_000, own: true } });
 
   test.each(["work", "typed"])("a created task is returned unfollowed: %s", async (tool) => {
     const { server, port } = await open();
-    const relay = asking();
-    await callRelayed(port, { tool, args: { text: "x" } }, relay);
+    const caller = asking();
+    await callFor(port, { tool, args: { text: "x" } }, caller);
     const { id } = server.made[0]!;
-    expect(relay.raw).toMatchObject(
+    expect(caller.raw).toMatchObject(
       era === "modern" ? { resultType: "task", taskId: id } : { task: { taskId: id, status: "working" } },
     );
     const { params } = server.asked.find(({ method }) => method === "tools/call")!;
-    expect(params["task"]).toEqual(relay.task);
+    expect(params["task"]).toEqual(caller.task);
     expect(server.count("tasks/get")).toBe(0);
     expect(server.count("tasks/result")).toBe(0);
   });
 
   test("requests about a task pass with their fields", async () => {
     const { server, port } = await open();
-    await callRelayed(port, { tool: "work" }, asking());
+    await callFor(port, { tool: "work" }, asking());
     const [task] = server.made;
     const send = (method: string, more = {}) =>
-      relayRequest(port, { server: "up", method, params: { taskId: task!.id, ...more } }, asking());
+      sendRequest(port, { server: "up", method, params: { taskId: task!.id, ...more } }, { hooks: asking() });
     expect(await send("tasks/get")).toMatchObject({ taskId: task!.id, status: "working" });
     if (era === "modern") {
       await send("tasks/update", { inputResponses: { a: 1 } });
@@ -47,15 +47,19 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
     await send("tasks/cancel");
     expect(task!.status).toBe("cancelled");
     const unknown = { server: "up", method: "tasks/get", params: { taskId: "?" } };
-    await expect(relayRequest(port, unknown, asking())).rejects.toMatchObject({ rpcCode: -32602 });
+    await expect(sendRequest(port, unknown, { hooks: asking() })).rejects.toMatchObject({ rpcCode: -32602 });
   });
 
-  test("does not declare that the client answers questions as tasks: the gateway relays no requests about them", async () => {
+  test("does not declare that the client answers questions as tasks: the gateway callers no requests about them", async () => {
     const { server, port } = await open();
     const tasks = { requests: { elicitation: { create: {} } } };
     const capabilities = { elicitation: { form: {} }, tasks, ...(era === "modern" && TASKS) };
-    const relay = createTestRelay({ ...asking(), capabilities, capabilityKey: JSON.stringify(capabilities) });
-    await callRelayed(port, { tool: "work" }, relay);
+    const caller = createTestCaller({
+      ...asking(),
+      capabilities,
+      capabilityKey: JSON.stringify(capabilities),
+    });
+    await callFor(port, { tool: "work" }, caller);
     const sent = server.asked.map(({ params }) => JSON.stringify(params));
     expect(sent.some((params) => params.includes('"elicitation"'))).toBe(true);
     expect(sent.filter((params) => params.includes('"requests"'))).toEqual([]);
@@ -63,7 +67,7 @@ describe.each(["legacy", "modern"] as const)("%s", (era) => {
 
   test("declares no tasks that the client did not declare", async () => {
     const { server, port } = await open();
-    const calling = callRelayed(port, { tool: "work" }, createTestRelay());
+    const calling = callFor(port, { tool: "work" }, createTestCaller());
     await expect(calling).rejects.toMatchObject({ rpcCode: era === "modern" ? -32021 : -32601 });
     expect(server.made).toEqual([]);
   });

@@ -1,56 +1,45 @@
-/** The way of one request to a server: capabilities, log messages, progress and questions of the client who sent it. */
+/** What a client brings to a request: its capabilities, and how it gets questions, log messages and progress. */
+import type { CallerHooks } from "../../execution/tool-call.js";
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { Relay, RelayedQuestion } from "../../protocol/relay.js";
+import type { ServerQuestion } from "../../protocol/session-hooks.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
-import { withoutQuestions } from "../client.js";
+import { type AskClient, withoutQuestions } from "../client.js";
 import { HOPS_META_KEY, META, metaOf, nextHop, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import { resultOf } from "./parked-calls.js";
 
-/** Asks the client. */
-export type AskClient = Relay["answer"];
-
-interface RelayInit {
-  readonly inputResponses?: Fields | undefined;
-  readonly requestState?: string | undefined;
-  readonly task?: Fields | undefined;
-  readonly progressUntil?: AbortSignal | undefined;
+interface ClientHooksInit {
   /** @default asks on the stream of the request */
   readonly answer?: AskClient | undefined;
   /** @default every fallback server may get the call */
-  readonly mayUse?: Relay["mayUse"];
+  readonly mayUse?: CallerHooks["mayUse"];
 }
 
 /** Legacy clients get messages from this level on until they choose one. */
 const DEFAULT_LEVEL = "info";
 
-/** The relay of a request. */
-export function createRelay(context: RequestContext, init: RelayInit = {}): Relay {
+export function createHooks(context: RequestContext, init: ClientHooksInit = {}): CallerHooks {
   const { parts, client } = context;
   const logLevel = client.logLevel ?? (client.era === "modern" ? undefined : DEFAULT_LEVEL);
-  // Requests whose messages are read by no client need no place among the relayed calls of the connection.
+  // Requests whose messages are read by no client need no place among the calls in flight on the connection.
   return logLevel !== undefined || parts.feeds.has(client.principal)
-    ? new LoggedRelay(context, init, logLevel)
-    : new ClientRelay(context, init, logLevel);
+    ? new LoggedHooks(context, init, logLevel)
+    : new ClientHooks(context, init, logLevel);
 }
 
 /** Has methods instead of functions of its own, which would make more objects of a call survive garbage collections. */
-class ClientRelay implements Relay {
+class ClientHooks implements CallerHooks {
   readonly capabilities: Fields;
   readonly capabilityKey: string;
   readonly logLevel: LogLevel | undefined;
   readonly passesInput: boolean;
-  readonly inputResponses: Fields | undefined;
-  readonly requestState: string | undefined;
-  readonly task: Fields | undefined;
-  readonly progressUntil: AbortSignal | undefined;
-  readonly mayUse: Relay["mayUse"];
+  readonly mayUse: CallerHooks["mayUse"];
   protected readonly context: RequestContext;
   readonly #answer: AskClient | undefined;
 
-  constructor(context: RequestContext, init: RelayInit, logLevel: LogLevel | undefined) {
+  constructor(context: RequestContext, init: ClientHooksInit, logLevel: LogLevel | undefined) {
     const { client, exchange } = context;
     const isModern = client.era === "modern";
     const canAnswer = isModern || exchange.ask !== undefined;
@@ -58,16 +47,12 @@ class ClientRelay implements Relay {
     this.capabilityKey = canAnswer ? client.capabilityKey : "";
     this.logLevel = logLevel;
     this.passesInput = isModern;
-    this.inputResponses = init.inputResponses;
-    this.requestState = init.requestState;
-    this.task = init.task;
-    this.progressUntil = init.progressUntil;
     this.mayUse = init.mayUse;
     this.context = context;
     this.#answer = init.answer;
   }
 
-  answer(question: RelayedQuestion, signal: AbortSignal): Promise<Record<string, unknown>> {
+  answer(question: ServerQuestion, signal: AbortSignal): Promise<Fields> {
     const asked = { ...question, params: withClientTask(this.context, question.params) };
     return this.#answer === undefined
       ? askOnStream(this.context, asked, signal)
@@ -75,7 +60,7 @@ class ClientRelay implements Relay {
   }
 }
 
-class LoggedRelay extends ClientRelay {
+class LoggedHooks extends ClientHooks {
   onLog(params: Fields, sent: Fields): void {
     const { parts, exchange } = this.context;
     parts.feeds.delivered(sent);
@@ -91,9 +76,9 @@ export const isAtLeast = (level: unknown, least: LogLevel): boolean =>
 /** Sends the question to a legacy client on the stream of its request. */
 export async function askOnStream(
   context: RequestContext,
-  { method, params, onProgress }: RelayedQuestion,
+  { method, params, onProgress }: ServerQuestion,
   signal: AbortSignal,
-): Promise<Record<string, unknown>> {
+): Promise<Fields> {
   const { exchange, parts, client, user } = context;
   if (exchange.ask === undefined)
     throw Object.assign(new Error("The client cannot be asked"), { code: -32603 });
@@ -125,8 +110,19 @@ export function progressOf({
 }: RequestContext): ((progress: Progress) => void) | undefined {
   const progressToken = metaOf(request.params)?.["progressToken"];
   if (typeof progressToken !== "string" && typeof progressToken !== "number") return undefined;
-  return (progress) =>
-    exchange.notify(notificationText("notifications/progress", passedParams({ progressToken, ...progress })));
+  return rising((progress) =>
+    exchange.notify(notificationText("notifications/progress", passedParams({ progressToken, ...progress }))),
+  );
+}
+
+/** Leaves out reports that are smaller than an earlier one, which a retry or a fallback server may send. */
+export function rising(onProgress: (progress: Progress) => void): (progress: Progress) => void {
+  let reached = Number.NEGATIVE_INFINITY;
+  return (report) => {
+    if (report.progress < reached) return;
+    reached = report.progress;
+    onProgress(report);
+  };
 }
 
 /** `_meta` of a request as servers get it: without what belongs to one connection. */

@@ -3,9 +3,9 @@ import { Server } from "@modelcontextprotocol/server";
 import { createLinkedTransports } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect, onTestFinished, test } from "vitest";
-import { relayRequest } from "../../src/port/relay-request.js";
+import { sendRequest } from "../../src/port/send-request.js";
 import { waitFor } from "../support/wait-for.js";
-import { ALL_CAPABILITIES, callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const question = { message: "?", requestedSchema: { type: "object" as const, properties: {} } };
 
@@ -28,65 +28,65 @@ function createScene() {
   return server;
 }
 
-const capable = (more: Parameters<typeof createTestRelay>[0] = {}) =>
-  createTestRelay({ capabilities: ALL_CAPABILITIES, ...more });
+const capable = (more: Parameters<typeof createTestCaller>[0] = {}) =>
+  createTestCaller({ capabilities: ALL_CAPABILITIES, ...more });
 
-/** A relay whose client never answers. */
-function createSilentRelay() {
+/** A caller that never answers. */
+function createSilentCaller() {
   const asked: AbortSignal[] = [];
-  const relay = capable({
+  const caller = capable({
     answer: (_question, signal) =>
       new Promise((_resolve, reject) => {
         asked.push(signal);
         signal.addEventListener("abort", () => reject(signal.reason));
       }),
   });
-  return { relay, asked };
+  return { caller, asked };
 }
 
 test("a session that the server forgot is renewed, and the call succeeds", async () => {
   const http = await createScene().http();
   const port = createTestPort({ up: http.entry });
-  await callRelayed(port, { tool: "plain" }, capable());
+  await callFor(port, { tool: "plain" }, capable());
   await http.forgetSessions();
-  const relay = capable();
-  await callRelayed(port, { tool: "ask" }, relay);
-  expect(relay.raw).toMatchObject({ content: [{ text: "accept" }] });
+  const caller = capable();
+  await callFor(port, { tool: "ask" }, caller);
+  expect(caller.raw).toMatchObject({ content: [{ text: "accept" }] });
 });
 
 test("a process that dies withdraws its question, and the next call starts it again", async () => {
   const stdio = await createScene().stdio();
   const port = createTestPort({ up: stdio.entry });
-  const { relay, asked } = createSilentRelay();
-  const calling = callRelayed(port, { tool: "ask" }, relay);
+  const { caller, asked } = createSilentCaller();
+  const calling = callFor(port, { tool: "ask" }, caller);
   await waitFor(() => asked.length === 1);
   stdio.dropConnections();
   await expect(calling).rejects.toMatchObject({ outcome: "unknown" });
   expect(asked[0]!.aborted).toBe(true);
   const next = capable();
-  await callRelayed(port, { tool: "ask" }, next);
+  await callFor(port, { tool: "ask" }, next);
   expect(next.raw).toMatchObject({ content: [{ text: "accept" }] });
 });
 
 test("a call that waits for its turn ends with its own limit, and was not sent", async () => {
   const stdio = await createScene().stdio();
   const port = createTestPort({ up: stdio.entry });
-  const { relay, asked } = createSilentRelay();
+  const { caller, asked } = createSilentCaller();
   const controller = new AbortController();
-  const first = callRelayed(port, { tool: "ask" }, relay, { signal: controller.signal });
+  const first = callFor(port, { tool: "ask" }, caller, { signal: controller.signal });
   await waitFor(() => asked.length === 1);
-  await expect(callRelayed(port, { tool: "plain" }, capable(), { timeoutMs: 50 })).rejects.toMatchObject({
+  await expect(callFor(port, { tool: "plain" }, capable(), { timeoutMs: 50 })).rejects.toMatchObject({
     code: "TIMEOUT",
     phase: "queue",
     outcome: "unsent",
   });
   const aborted = new AbortController();
-  const waiting = callRelayed(port, { tool: "plain" }, capable(), { signal: aborted.signal });
+  const waiting = callFor(port, { tool: "plain" }, capable(), { signal: aborted.signal });
   aborted.abort(new Error("enough"));
   await expect(waiting).rejects.toThrow("enough");
   // Neither of them keeps the next call from running.
   const last = capable();
-  const next = callRelayed(port, { tool: "plain" }, last);
+  const next = callFor(port, { tool: "plain" }, last);
   controller.abort(new Error("over"));
   await expect(first).rejects.toThrow("over");
   await next;
@@ -96,12 +96,12 @@ test("a call that waits for its turn ends with its own limit, and was not sent",
 test("over HTTP, questions outside the streams of calls are refused once, then calls run one at a time", async () => {
   const port = createTestPort({ up: (await createScene().http()).entry });
   const ask = async () => {
-    const relay = capable();
-    const text = await callRelayed(port, { tool: "ask" }, relay).then(
+    const caller = capable();
+    const text = await callFor(port, { tool: "ask" }, caller).then(
       (result) => result.text,
       ({ rpcCode }: { rpcCode: number }) => rpcCode,
     );
-    return [text, relay.questions.length];
+    return [text, caller.questions.length];
   };
   // Each is answered by its own client or refused, but never by another one.
   for (const [text, questions] of await Promise.all([ask(), ask(), ask()]))
@@ -116,8 +116,8 @@ test("over HTTP, questions outside the streams of calls are refused once, then c
 test("at most 8 capability sets have connections; the one not used for longest is closed", async () => {
   const http = await createScene().http();
   const port = createTestPort({ up: http.entry });
-  const set = (index: number) => createTestRelay({ capabilities: { experimental: { [`x${index}`]: {} } } });
-  for (let index = 0; index < 12; index += 1) await callRelayed(port, { tool: "plain" }, set(index));
+  const set = (index: number) => createTestCaller({ capabilities: { experimental: { [`x${index}`]: {} } } });
+  for (let index = 0; index < 12; index += 1) await callFor(port, { tool: "plain" }, set(index));
   const variants = await port.variants();
   expect(variants.size).toBe(8);
   // The ordinary one, and the 8.
@@ -125,10 +125,10 @@ test("at most 8 capability sets have connections; the one not used for longest i
   const controller = new AbortController();
   const { signal } = controller;
   const busy = Array.from({ length: 8 }, (_, index) =>
-    callRelayed(port, { tool: "wait" }, set(100 + index), { signal }),
+    callFor(port, { tool: "wait" }, set(100 + index), { signal }),
   );
   await waitFor(() => variants.created().every(({ usage }) => usage.idleMs === 0));
-  await expect(callRelayed(port, { tool: "plain" }, set(200))).rejects.toMatchObject({ code: "OVERLOADED" });
+  await expect(callFor(port, { tool: "plain" }, set(200))).rejects.toMatchObject({ code: "OVERLOADED" });
   controller.abort();
   await Promise.allSettled(busy);
 });
@@ -136,9 +136,9 @@ test("at most 8 capability sets have connections; the one not used for longest i
 test("idle connections are closed after idleTimeoutMs, and all with the port", async () => {
   const http = await createScene().http();
   const port = createTestPort({ up: http.entry }, { idleTimeoutMs: 100 });
-  await callRelayed(port, { tool: "plain" }, capable());
+  await callFor(port, { tool: "plain" }, capable());
   await waitFor(() => http.sessionIds.length === 0);
-  await callRelayed(port, { tool: "plain" }, capable());
+  await callFor(port, { tool: "plain" }, capable());
   await port.close();
   expect(http.sessionIds).toEqual([]);
 });
@@ -146,10 +146,10 @@ test("idle connections are closed after idleTimeoutMs, and all with the port", a
 test("a removed server loses its connections; a disconnected one refuses calls", async () => {
   const http = await createScene().http();
   const port = createTestPort({ up: http.entry });
-  await callRelayed(port, { tool: "plain" }, capable());
+  await callFor(port, { tool: "plain" }, capable());
   const entry = port.catalog.find("up", "plain")!;
   await port.pool.require("up").disconnect();
-  await expect(port.run(entry, {}, {}, { relay: capable() })).rejects.toMatchObject({ code: "CLOSED" });
+  await expect(port.run(entry, {}, {}, { hooks: capable() })).rejects.toMatchObject({ code: "CLOSED" });
   await port.remove("up");
   expect(http.sessionIds).toEqual([]);
 });
@@ -176,16 +176,16 @@ test("the request that opens a connection answers a server that asks for the roo
     return client;
   };
   const port = createTestPort({ up: { transport, protocol: "legacy" } });
-  await callRelayed(port, { tool: "roots" }, capable({ name: "me" }));
+  await callFor(port, { tool: "roots" }, capable({ name: "me" }));
   expect(roots).toEqual([[{ uri: "file:///me" }]]);
 });
 
 test("requests other than calls use the same connection", async () => {
   const http = await createScene().http();
   const port = createTestPort({ up: http.entry });
-  await callRelayed(port, { tool: "plain" }, capable());
+  await callFor(port, { tool: "plain" }, capable());
   const before = http.sessionIds;
   const request = { server: "up", method: "resources/read", params: { uri: "test://a" }, uri: "test://a" };
-  expect(await relayRequest(port, request, capable())).toMatchObject({ contents: [{ text: "A" }] });
+  expect(await sendRequest(port, request, { hooks: capable() })).toMatchObject({ contents: [{ text: "A" }] });
   expect(http.sessionIds).toEqual(before);
 });

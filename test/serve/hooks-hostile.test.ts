@@ -2,8 +2,8 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { createLinkedTransports } from "toolport";
 import { expect, test } from "vitest";
-import type { TestRelay } from "./relay-rig.js";
-import { ALL_CAPABILITIES, callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+import type { TestCaller } from "./hooks-rig.js";
+import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 type Message = {
   id?: string | number;
@@ -53,20 +53,20 @@ function createHostile(onCall: (send: (message: object) => void, id: unknown) =>
 
 const done = (id: unknown) => ({ jsonrpc: "2.0", id, result: { content: [] } });
 
-async function run(onCall: Parameters<typeof createHostile>[0], relay: TestRelay, expected = 0) {
+async function run(onCall: Parameters<typeof createHostile>[0], caller: TestCaller, expected = 0) {
   const { answers, entry } = createHostile(onCall, expected);
   const port = createTestPort({ up: entry });
-  await callRelayed(port, { tool: "run" }, relay);
+  await callFor(port, { tool: "run" }, caller);
   return answers;
 }
 
-const capable = () => createTestRelay({ capabilities: ALL_CAPABILITIES });
+const capable = () => createTestCaller({ capabilities: ALL_CAPABILITIES });
 
 /** A client that never answers. */
 function createSilent() {
   const reasons: unknown[] = [];
   const questions: unknown[] = [];
-  const relay: TestRelay = {
+  const caller: TestCaller = {
     ...capable(),
     answer: (question, signal) =>
       new Promise((_resolve, reject) => {
@@ -77,56 +77,56 @@ function createSilent() {
         });
       }),
   };
-  return { relay, questions, reasons };
+  return { caller, questions, reasons };
 }
 
 test("asks once, however often the same question is repeated", async () => {
-  const { relay, questions, reasons } = createSilent();
+  const { caller, questions, reasons } = createSilent();
   await run((send, id) => {
     for (let index = 0; index < 500; index += 1) send(elicitation("same"));
     send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: "other" } });
     send(done(id));
-  }, relay);
+  }, caller);
   expect(questions).toHaveLength(1);
   expect(reasons).toMatchObject([{ what: "The call that asked has ended" }]);
 });
 
 test("refuses methods that clients do not serve, and those that this client did not declare", async () => {
-  const relay = createTestRelay({ capabilities: { roots: {} } });
+  const caller = createTestCaller({ capabilities: { roots: {} } });
   const answers = await run(
     (send) => {
       for (const method of ["sampling/createMessage", "tools/call", "__proto__", "constructor"])
         send({ jsonrpc: "2.0", id: method, method, params: {} });
     },
-    relay,
+    caller,
     4,
   );
   expect(answers.map(({ error }) => error?.code)).toEqual([-32602, -32602, -32602, -32602]);
-  expect(relay.questions).toEqual([]);
+  expect(caller.questions).toEqual([]);
 });
 
 test("refuses a question that names the task of another call", async () => {
-  const relay = capable();
+  const caller = capable();
   const related = { _meta: { "io.modelcontextprotocol/related-task": { taskId: "someone else's" } } };
   const answers = await run(
     (send) => {
       send(elicitation(1, related));
     },
-    relay,
+    caller,
     1,
   );
   expect(answers).toMatchObject([{ id: 1, error: { code: -32602 } }]);
-  expect(relay.questions).toEqual([]);
+  expect(caller.questions).toEqual([]);
 });
 
 test("withdraws a question that the server cancels", async () => {
-  const { relay, reasons } = createSilent();
+  const { caller, reasons } = createSilent();
   await run(
     (send) => {
       send(elicitation(7));
       send({ jsonrpc: "2.0", method: "notifications/cancelled", params: { requestId: 7 } });
     },
-    relay,
+    caller,
     1,
   );
   expect(reasons).toMatchObject([{ what: "The server has withdrawn its question" }]);
@@ -137,13 +137,13 @@ test("passes the client's own error to the server, and hides others", async () =
     Object.assign(new Error("no"), { code: -1, data: { a: 1 } }),
     new Error("secret path /home/x"),
   ];
-  const relay: TestRelay = { ...capable(), answer: async () => Promise.reject(failures.shift()) };
+  const caller: TestCaller = { ...capable(), answer: async () => Promise.reject(failures.shift()) };
   const answers = await run(
     (send) => {
       send(elicitation(1));
       send(elicitation(2));
     },
-    relay,
+    caller,
     2,
   );
   expect(answers).toMatchObject([

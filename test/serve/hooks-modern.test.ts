@@ -3,8 +3,8 @@ import { inputRequired, ProtocolError } from "@modelcontextprotocol/server";
 import { cacheResults, ToolCallError } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { relayRequest } from "../../src/port/relay-request.js";
-import { ALL_CAPABILITIES, callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+import { sendRequest } from "../../src/port/send-request.js";
+import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
 
 const form = (message: string) =>
   inputRequired.elicit({
@@ -74,52 +74,52 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
 
   test("returns the result as the server sent it", async () => {
     const port = await open();
-    const relay = createTestRelay();
-    const result = await callRelayed(port, { tool: "plain" }, relay);
-    expect(relay.raw).toMatchObject({
+    const caller = createTestCaller();
+    const result = await callFor(port, { tool: "plain" }, caller);
+    expect(caller.raw).toMatchObject({
       content: [{ type: "text", text: "hi" }],
       _meta: { "example/own": { deep: [1] } },
       unknownField: { kept: true },
     });
-    expect(relay.raw).not.toHaveProperty("resultType");
-    expect(relay.server).toBe("up");
-    expect(relay.result?.content).toBe(result.content);
+    expect(caller.raw).not.toHaveProperty("resultType");
+    expect(caller.server).toBe("up");
+    expect(caller.result?.content).toBe(result.content);
   });
 
   test("declares the capabilities of the client, and nothing else", async () => {
     const port = await open({ onElicitation: () => ({ action: "decline" }), extensions: { "x/y": {} } });
     const capabilities = { sampling: {}, experimental: { odd: { a: 1 } } };
-    const sent = async (relay: ReturnType<typeof createTestRelay>) =>
-      JSON.parse((await callRelayed(port, { tool: "envelope" }, relay)).text);
-    const declared = await sent(createTestRelay({ capabilities }));
+    const sent = async (caller: ReturnType<typeof createTestCaller>) =>
+      JSON.parse((await callFor(port, { tool: "envelope" }, caller)).text);
+    const declared = await sent(createTestCaller({ capabilities }));
     expect(declared["io.modelcontextprotocol/clientCapabilities"]).toEqual(capabilities);
     expect(declared["io.modelcontextprotocol/clientInfo"]).toMatchObject({ name: "toolport" });
     expect(declared).not.toHaveProperty("io.modelcontextprotocol/logLevel");
-    const none = await sent(createTestRelay({ logLevel: "error" }));
+    const none = await sent(createTestCaller({ logLevel: "error" }));
     expect(none["io.modelcontextprotocol/clientCapabilities"]).toEqual({});
     expect(none["io.modelcontextprotocol/logLevel"]).toBe("error");
   });
 
   test("returns a question unanswered and continues with the answers of the client", async () => {
     const port = await open({ maxResultBytes: 10 });
-    const relay = createTestRelay({ capabilities: ALL_CAPABILITIES, passesInput: true });
+    const caller = createTestCaller({ capabilities: ALL_CAPABILITIES, passesInput: true });
     const args = { count: "3" };
-    await callRelayed(port, { tool: "ask", args }, relay);
-    expect(relay.isInputRequired).toBe(true);
-    expect(relay.raw).toMatchObject({
+    await callFor(port, { tool: "ask", args }, caller);
+    expect(caller.isInputRequired).toBe(true);
+    expect(caller.raw).toMatchObject({
       resultType: "input_required",
       requestState: 'state {"count":3}',
       inputRequests: { who: { method: "elicitation/create", params: { message: "Who?" } } },
     });
-    expect(relay.questions).toEqual([]);
-    const next = createTestRelay({
+    expect(caller.questions).toEqual([]);
+    const next = createTestCaller({
       capabilities: ALL_CAPABILITIES,
       passesInput: true,
-      requestState: relay.raw!["requestState"] as string,
+      requestState: caller.raw!["requestState"] as string,
       inputResponses: { who: { action: "accept", content: { name: "Ada" } } },
     });
-    await callRelayed(port, { tool: "ask", args }, next);
-    expect(next.isInputRequired).toBeUndefined();
+    await callFor(port, { tool: "ask", args }, next);
+    expect(next.isInputRequired).toBe(false);
     // The repaired arguments are the same in both rounds.
     expect(next.raw?.["content"]).toEqual([{ type: "text", text: 'Ada, state {"count":3}, {"count":3}' }]);
     expect(next.raw?.["_meta"]).not.toHaveProperty("toolport/input");
@@ -127,36 +127,36 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
 
   test("asks the client itself when it cannot answer in rounds", async () => {
     const port = await open();
-    const relay = createTestRelay({ name: "Eva", capabilities: ALL_CAPABILITIES });
-    await callRelayed(port, { tool: "ask" }, relay);
-    expect(relay.raw?.["structuredContent"]).toEqual({ name: "Eva" });
-    expect(relay.raw?.["_meta"] ?? {}).not.toHaveProperty("toolport/input");
-    expect(relay.questions).toMatchObject([{ method: "elicitation/create", params: { message: "Who?" } }]);
+    const caller = createTestCaller({ name: "Eva", capabilities: ALL_CAPABILITIES });
+    await callFor(port, { tool: "ask" }, caller);
+    expect(caller.raw?.["structuredContent"]).toEqual({ name: "Eva" });
+    expect(caller.raw?.["_meta"] ?? {}).not.toHaveProperty("toolport/input");
+    expect(caller.questions).toMatchObject([{ method: "elicitation/create", params: { message: "Who?" } }]);
   });
 
   test("never caches a question, and does not share it between clients", async () => {
     const port = await open({ interceptors: [cacheResults({ tools: ["*"], ttlMs: 60_000 })] });
-    const relays = Array.from({ length: 3 }, () =>
-      createTestRelay({ capabilities: ALL_CAPABILITIES, passesInput: true }),
+    const callers = Array.from({ length: 3 }, () =>
+      createTestCaller({ capabilities: ALL_CAPABILITIES, passesInput: true }),
     );
-    await callRelayed(port, { tool: "ask" }, relays[0]!);
-    await Promise.all(relays.slice(1).map((relay) => callRelayed(port, { tool: "ask" }, relay)));
-    expect(relays.map(({ isInputRequired }) => isInputRequired)).toEqual([true, true, true]);
+    await callFor(port, { tool: "ask" }, callers[0]!);
+    await Promise.all(callers.slice(1).map((caller) => callFor(port, { tool: "ask" }, caller)));
+    expect(callers.map(({ isInputRequired }) => isInputRequired)).toEqual([true, true, true]);
   });
 
   test("never asks a client for what it did not declare", async () => {
     const port = await open();
     for (const passesInput of [false, true]) {
-      const relay = createTestRelay({ capabilities: { roots: {} }, passesInput });
-      await expect(callRelayed(port, { tool: "sample" }, relay)).rejects.toBeInstanceOf(ToolCallError);
-      expect(relay.questions).toEqual([]);
-      expect(relay.raw).toBeUndefined();
+      const caller = createTestCaller({ capabilities: { roots: {} }, passesInput });
+      await expect(callFor(port, { tool: "sample" }, caller)).rejects.toBeInstanceOf(ToolCallError);
+      expect(caller.questions).toEqual([]);
+      expect(caller.raw).toBeUndefined();
     }
   });
 
   test("keeps code, message and data of an error", async () => {
     const port = await open();
-    const failure = await callRelayed(port, { tool: "fails" }, createTestRelay()).catch((e: unknown) => e);
+    const failure = await callFor(port, { tool: "fails" }, createTestCaller()).catch((e: unknown) => e);
     expect(failure).toMatchObject({
       code: "PROTOCOL",
       rpcCode: -32077,
@@ -170,12 +170,10 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
     const port = await open();
     port.parts.emitter.on("call", (event) => void seen.push(event));
     const request = { server: "up", method: "resources/read", params: { uri: "test://a" }, uri: "test://a" };
-    const relay = createTestRelay();
-    const result = await relayRequest(port, request, relay);
+    const result = await sendRequest(port, request, { hooks: createTestCaller() });
     expect(result).toMatchObject({ contents: [{ uri: "test://a", text: "A" }] });
-    expect(relay.raw).toBe(result);
     const missing = { ...request, params: { uri: "test://none" }, uri: "test://none" };
-    await expect(relayRequest(port, missing, createTestRelay())).rejects.toMatchObject({
+    await expect(sendRequest(port, missing, { hooks: createTestCaller() })).rejects.toMatchObject({
       rpcMessage: expect.any(String),
     });
     expect(seen).toMatchObject([

@@ -3,9 +3,8 @@ import { EventEmitter, once } from "node:events";
 import { inputRequired, ProtocolError, type Server, type ServerContext } from "@modelcontextprotocol/server";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, onTestFinished, test } from "vitest";
-import type { CallRelay } from "../../src/execution/tool-call.js";
 import { waitFor } from "../support/wait-for.js";
-import { ALL_CAPABILITIES, callRelayed, createTestPort, createTestRelay } from "./relay-rig.js";
+import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort, type TestCaller } from "./hooks-rig.js";
 
 const question = (message: string) => ({
   message,
@@ -90,12 +89,12 @@ function createScene() {
   return { server, seen };
 }
 
-const capable = (name: string, more: Partial<CallRelay> = {}) =>
-  createTestRelay({ name, capabilities: ALL_CAPABILITIES, ...more });
+const capable = (name: string, more: Partial<TestCaller> = {}) =>
+  createTestCaller({ name, capabilities: ALL_CAPABILITIES, ...more });
 
-const textOf = (relay: CallRelay): string => (relay.raw!["content"] as [{ text: string }])[0].text;
+const textOf = (caller: TestCaller): string => (caller.raw!["content"] as [{ text: string }])[0].text;
 
-const nameIn = (relay: CallRelay): unknown => JSON.parse(textOf(relay)).content?.name;
+const nameIn = (caller: TestCaller): unknown => JSON.parse(textOf(caller)).content?.name;
 
 async function openOver(transport: "stdio" | "http" | "sse" | "webSocket") {
   const { server, seen } = createScene();
@@ -114,12 +113,12 @@ test.each([
   async (transport, tool) => {
     const { port, seen } = await openOver(transport);
     const names = ["a", "b", "c", "d"];
-    const relays = names.map((name) => capable(name));
+    const callers = names.map((name) => capable(name));
     await Promise.all(
-      relays.map((relay, index) => callRelayed(port, { tool, args: { who: names[index] } }, relay)),
+      callers.map((caller, index) => callFor(port, { tool, args: { who: names[index] } }, caller)),
     );
-    expect(relays.map(nameIn)).toEqual(names);
-    expect(relays.map(({ questions }) => questions.map(({ params }) => params?.["message"]))).toEqual(
+    expect(callers.map(nameIn)).toEqual(names);
+    expect(callers.map(({ questions }) => questions.map(({ params }) => params?.["message"]))).toEqual(
       names.map((name) => [`for ${name}`]),
     );
     expect(seen.sessions.size).toBe(1);
@@ -133,20 +132,20 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
 
   test("answers sampling and roots, and questions that do not name their call", async () => {
     const { port } = await open();
-    const relay = () => capable("Ada");
-    const relays = { unbound: relay(), sample: relay(), roots: relay() };
-    for (const [tool, each] of Object.entries(relays)) await callRelayed(port, { tool }, each);
-    expect(nameIn(relays.unbound)).toBe("Ada");
-    expect(textOf(relays.sample)).toContain('"model":"Ada"');
-    expect(textOf(relays.roots)).toContain("file:///Ada");
+    const caller = () => capable("Ada");
+    const callers = { unbound: caller(), sample: caller(), roots: caller() };
+    for (const [tool, each] of Object.entries(callers)) await callFor(port, { tool }, each);
+    expect(nameIn(callers.unbound)).toBe("Ada");
+    expect(textOf(callers.sample)).toContain('"model":"Ada"');
+    expect(textOf(callers.roots)).toContain("file:///Ada");
   });
 
   test("uses the ordinary connection for clients without capabilities", async () => {
     const { port, seen } = await open();
-    await callRelayed(port, { tool: "plain" }, createTestRelay());
+    await callFor(port, { tool: "plain" }, createTestCaller());
     expect((await port.variants()).size).toBe(0);
-    await callRelayed(port, { tool: "plain" }, capable("a"));
-    await callRelayed(port, { tool: "plain" }, createTestRelay({ capabilities: { roots: {} } }));
+    await callFor(port, { tool: "plain" }, capable("a"));
+    await callFor(port, { tool: "plain" }, createTestCaller({ capabilities: { roots: {} } }));
     expect((await port.variants()).size).toBe(2);
     expect(seen.capabilities.map((each) => Object.keys(each as object))).toEqual([
       [],
@@ -157,16 +156,16 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
 
   test("refuses a question that belongs to no call", async () => {
     const { port, seen } = await open();
-    const relay = capable("a");
-    await callRelayed(port, { tool: "plain" }, relay);
+    const caller = capable("a");
+    await callFor(port, { tool: "plain" }, caller);
     const [server] = [...seen.sessions] as [Server];
     await expect(server.elicitInput(question("late"))).rejects.toMatchObject({ code: -32602 });
-    expect(relay.questions).toEqual([]);
+    expect(caller.questions).toEqual([]);
   });
 
   test("passes the error of a page that must be opened first", async () => {
     const { port } = await open();
-    const failure = await callRelayed(port, { tool: "fails" }, capable("a")).catch((error: unknown) => error);
+    const failure = await callFor(port, { tool: "fails" }, capable("a")).catch((error: unknown) => error);
     expect(failure).toMatchObject({
       rpcCode: -32042,
       rpcMessage: "Open the page first",
@@ -180,17 +179,17 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     const released = new Promise<void>((resolve) => {
       release = resolve;
     });
-    const relay = capable("a", {
+    const caller = capable("a", {
       async answer() {
         await released;
         return { action: "cancel" };
       },
     });
-    const calling = callRelayed(port, { tool: "flood", args: { count: 40 } }, relay);
+    const calling = callFor(port, { tool: "flood", args: { count: 40 } }, caller);
     await waitFor(() => seen.refusals.length === 24);
     release();
     await calling;
-    const outcomes = JSON.parse(textOf(relay)) as string[];
+    const outcomes = JSON.parse(textOf(caller)) as string[];
     expect(outcomes.filter((each) => each === "answered")).toHaveLength(16);
     expect(new Set(seen.refusals)).toEqual(new Set([-32603]));
   });
@@ -207,10 +206,10 @@ describe.each(["stdio", "http"] as const)("over %s", (transport) => {
     });
     const controller = new AbortController();
     const question = once(asked, "question");
-    const calling = callRelayed(port, { tool: "ask" }, aborted, { signal: controller.signal });
+    const calling = callFor(port, { tool: "ask" }, aborted, { signal: controller.signal });
     const [signal] = (await question) as [AbortSignal];
     const next = capable("b");
-    const waiting = callRelayed(port, { tool: "ask" }, next);
+    const waiting = callFor(port, { tool: "ask" }, next);
     controller.abort(new Error("enough"));
     await expect(calling).rejects.toThrow("enough");
     expect(signal.aborted).toBe(true);
