@@ -1,5 +1,5 @@
 /** Measures Toolport and other libraries with the same server: `npm run bench`. README.md explains the rows. */
-import { readFileSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { parseArgs } from "node:util";
 import { root } from "../scripts/fetch-tool.mjs";
@@ -68,6 +68,7 @@ const onDone = (what) => console.error(`${((Date.now() - started) / 1000).toFixe
 
 /** Results of the last run, for `--again`. */
 const kept = join(root, ".cache", "bench-results.json");
+mkdirSync(join(root, ".cache"), { recursive: true });
 const results = flags.again
   ? JSON.parse(readFileSync(kept, "utf8"))
   : await measure(plan, { contenders, isQuick, onDone });

@@ -11,7 +11,8 @@ export async function load() {
 
 export async function connect(lib, servers) {
   const port = await openPort(lib, servers);
-  const list = await lib.toLangChainTools(port);
+  // Larger than every result, so that the rows of 8 MB measure whole results too.
+  const list = await lib.toLangChainTools(port, { forModel: { bytes: 2 ** 24 } });
   const tools = new Map(list.map((tool) => [tool.name, tool]));
   let infos;
   let names;
