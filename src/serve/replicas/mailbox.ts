@@ -238,7 +238,7 @@ export class Mailbox {
     if (record === undefined) return this.#working.get(key)?.abort(withdrawn());
     if (this.#taken.has(key) || this.#closing.signal.aborted) return;
     const request = readMessage(record);
-    // A newer version sent a message that this one cannot read. It must be answered, so that its sender need not wait.
+    // Another version sent a message that this one cannot read. It must be answered, so that its sender need not wait.
     if (request === undefined ? !record.sealed : request.kind !== "request") return;
     const isExpected = request?.kind === "request" && this.#handlerOf(request) !== undefined;
     const version = await this.#write(key, isExpected ? ACCEPTED : UNKNOWN, {
@@ -272,6 +272,7 @@ export class Mailbox {
         await retryFor(REPLY_TTL_MS, closing, save).catch(() => {});
         break;
       }
+      // A store that is away for a moment does not end the work.
       const renewed = await this.#overwrite(key, ACCEPTED, { version, ttlMs: ALIVE_MS }).catch(() => version);
       if (renewed === undefined) {
         work.abort(withdrawn());
@@ -318,7 +319,7 @@ export class Mailbox {
 }
 
 /**
- * The content of a record; undefined if a newer version wrote it. A record without the store's seal was not written by a
+ * The content of a record; undefined if another version wrote it. A record without the store's seal was not written by a
  * replica.
  */
 function readMessage({ value, sealed }: StoredRecord): Message | undefined {
