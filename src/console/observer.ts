@@ -49,7 +49,7 @@ export type ConsoleEvent =
   | { readonly type: "waiting" | "programs" }
   /** Events were dropped, because the page could not receive them in time. */
   | { readonly type: "missed"; readonly count: number }
-  | { readonly type: "beat" };
+  | { readonly type: "heartbeat" };
 
 /** Events that name their user. */
 type OwnEvent = "message" | "stderr" | "authRequest" | "state" | "tools" | "toolChanged" | "notification";
@@ -256,7 +256,7 @@ const MAX_PAGES = 16;
 const MAX_WAITING_BYTES = 1_000_000;
 const PER_SECOND = 100;
 const STATE_MS = 100;
-const BEAT_MS = 15_000;
+const HEARTBEAT_MS = 15_000;
 const MISSED_MS = 500;
 const TRAFFIC_MS = 200;
 /** Maximum number of messages that one event carries. Of more, the newest are sent. */
@@ -276,7 +276,7 @@ export class EventFeed {
   constructor(state: () => ConsoleEvent) {
     this.#state = state;
     const every = (ms: number, run: () => void) => this.#timers.add(setInterval(run, ms).unref());
-    every(BEAT_MS, () => this.#send({ type: "beat" }));
+    every(HEARTBEAT_MS, () => this.#send({ type: "heartbeat" }));
     every(MISSED_MS, () => this.#reportMissed());
   }
 

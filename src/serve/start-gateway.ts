@@ -22,7 +22,7 @@ import { createPolicy, createServerRule, readsUris } from "./policy/create-polic
 import { ALLOW, fixedPolicy, type Policy, type PolicyDecision } from "./policy/policy.js";
 import { RuleReview } from "./policy/review-rules.js";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js";
-import { createMailbox } from "./replicas/mailbox.js";
+import { Mailbox } from "./replicas/mailbox.js";
 import { createSeal } from "./replicas/seal.js";
 import { createSharedNotes } from "./replicas/shared-notes.js";
 import type { GatewayCode, GatewayParts, RequestContext, ServedEvent } from "./request-context.js";
@@ -54,7 +54,7 @@ export async function startGateway(
   const seal = createSeal(keys);
   const notes = createSharedNotes(store, "serve/session/");
   await notes.ready;
-  const mailbox = createMailbox(store);
+  const mailbox = new Mailbox(store);
   const { maxStreams = 10_000 } = options;
   const hasUsers = Boolean(options.auth) || options.identify !== undefined;
   const users = new Users(

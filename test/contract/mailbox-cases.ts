@@ -1,6 +1,6 @@
-/** Letters between replicas arrive once, at the right user's handler, on every store. */
+/** Messages between replicas arrive once, at the right user's handler, on every store. */
 import { expect } from "vitest";
-import { createMailbox, type Mailbox } from "../../src/serve/replicas/mailbox.js";
+import { Mailbox } from "../../src/serve/replicas/mailbox.js";
 import type { Store } from "../../src/state/store.js";
 import { waitFor } from "../support/wait-for.js";
 import type { StoreCase, StoreSubject } from "./store-subject.js";
@@ -14,12 +14,11 @@ const withReplicas =
   (work: (a: Mailbox, b: Mailbox, stores: { near: Store; far: Store }) => Promise<void>) =>
   async ({ store, another }: StoreSubject): Promise<void> => {
     const far = await another();
-    const [a, b] = [createMailbox(store, { takeMs: NEVER_MS }), createMailbox(far, { takeMs: NEVER_MS })];
+    const [a, b] = [new Mailbox(store, { takeMs: NEVER_MS }), new Mailbox(far, { takeMs: NEVER_MS })];
     try {
       await work(a, b, { near: store, far });
-      // What remains is the beat of a replica that worked, which expires.
-      const left = async () => (await store.list("serve/mail/")).filter((key) => !key.endsWith("/beat"));
-      await waitFor(async () => (await left()).length === 0, { label: "no letter to be left" });
+      const left = () => store.list("serve/mail/");
+      await waitFor(async () => (await left()).length === 0, { label: "no message to be left" });
     } finally {
       a.close();
       b.close();
@@ -37,7 +36,7 @@ function deferred<T = void>(): { promise: Promise<T>; resolve: (value: T) => voi
 
 export const mailboxCases: readonly StoreCase[] = [
   {
-    name: "a letter is answered, from another replica and from the same one",
+    name: "a message is answered, from another replica and from the same one",
     run: withReplicas(async (a, b) => {
       const stop = b.receive("call", async (body, { principal }) => ({ body, principal }), ADA);
       const body = { text: "∆ 🙂", n: [1, null] };
@@ -47,41 +46,38 @@ export const mailboxCases: readonly StoreCase[] = [
       stop();
       for (const sender of [a, b])
         await expect(sender.send(b.replica, "call", body, ADA)).rejects.toMatchObject({
-          code: "UNKNOWN_LETTER",
+          code: "UNKNOWN_MESSAGE",
         });
     }),
   },
   {
-    name: "another user's letter gets the answer of an unknown one",
+    name: "another user's message gets the answer of an unknown one",
     run: withReplicas(async (a, b) => {
       let handled = 0;
       b.receive("call", async () => ++handled, ADA);
       b.receive("anonymous", async () => ++handled, { principal: undefined });
-      const letters = [
+      const requests = [
         ["call", "bob"],
         ["call", undefined],
         ["anonymous", "ada"],
         ["no such", "ada"],
       ] as const;
       const sent = [a, b].flatMap((sender) =>
-        letters.map(([id, principal]) =>
+        requests.map(([id, principal]) =>
           sender.send(b.replica, id, {}, { principal }).then(String, (error: Error) => error.message),
         ),
       );
       const messages = new Set(await Promise.all(sent));
-      expect([...messages]).toEqual([expect.stringContaining("UNKNOWN_LETTER")]);
+      expect([...messages]).toEqual([expect.stringContaining("UNKNOWN_MESSAGE")]);
       expect(handled).toBe(0);
     }),
   },
   {
-    name: "each of many letters is handled once, also by two processes with one name",
+    name: "each of many messages is handled once, also by two processes with one name",
     async run({ store, another }) {
       const far = await another();
-      const senders = [createMailbox(store), createMailbox(await another())];
-      const owners = [
-        createMailbox(far, { replica: "one" }),
-        createMailbox(await another(), { replica: "one" }),
-      ];
+      const senders = [new Mailbox(store), new Mailbox(await another())];
+      const owners = [new Mailbox(far, { replica: "one" }), new Mailbox(await another(), { replica: "one" })];
       const handled: unknown[] = [];
       for (const owner of owners) {
         owner.receive(
@@ -101,12 +97,12 @@ export const mailboxCases: readonly StoreCase[] = [
     },
   },
   {
-    name: "a letter to a dead replica is withdrawn: it never runs later",
+    name: "a message to a dead replica is withdrawn: it never runs later",
     async run({ store, another }) {
-      const sender = createMailbox(store, { takeMs: 100 });
+      const sender = new Mailbox(store, { takeMs: 100 });
       const sent = sender.send("dead", "call", {}, ADA);
       await expect(sent).rejects.toMatchObject({ code: "UNDELIVERABLE", outcome: "unknown" });
-      const owner = createMailbox(await another(), { replica: "dead" });
+      const owner = new Mailbox(await another(), { replica: "dead" });
       expect(await store.list("serve/mail/")).toEqual([]);
       owner.close();
       sender.close();
@@ -118,11 +114,11 @@ export const mailboxCases: readonly StoreCase[] = [
       b.receive("call", () => Promise.reject(new Error("the upstream failed")), ADA);
       b.receive("cycle", async () => Object.assign([], { toJSON: () => 1n }), ADA);
       await expect(a.send(b.replica, "call", {}, ADA)).rejects.toMatchObject({
-        code: "LETTER_FAILED",
+        code: "MESSAGE_FAILED",
         outcome: "unknown",
         message: expect.stringContaining("the upstream failed"),
       });
-      await expect(a.send(b.replica, "cycle", {}, ADA)).rejects.toMatchObject({ code: "LETTER_FAILED" });
+      await expect(a.send(b.replica, "cycle", {}, ADA)).rejects.toMatchObject({ code: "MESSAGE_FAILED" });
     }),
   },
   {
@@ -152,19 +148,19 @@ export const mailboxCases: readonly StoreCase[] = [
     }),
   },
   {
-    name: "a forged letter is ignored, a repeated one is not handled again, one of a newer version is refused",
+    name: "a forged message is ignored, a repeated one is not handled again, one of a newer version is refused",
     run: withReplicas(async (a, b, { near }) => {
       const handled: unknown[] = [];
       b.receive("call", async (body) => handled.push(body), ADA);
-      const letter = { format: 1, kind: "request", id: "call", ...ADA };
+      const request = { format: 2, kind: "request", id: "call", ...ADA };
       const key = (name: string) => `serve/mail/${b.replica}/${name}`;
-      await near.put(key("forged"), { ...letter, body: "forged" });
-      await near.put(key("real"), { ...letter, body: "real" }, { secret: true });
+      await near.put(key("forged"), { ...request, body: "forged" });
+      await near.put(key("real"), { ...request, body: "real" }, { secret: true });
       const kindOf = async (name: string) =>
         ((await near.get(key(name)))?.value as { kind?: string } | undefined)?.kind;
       await waitFor(async () => (await kindOf("real")) === "reply", { label: "the reply" });
-      await near.put(key("real"), { ...letter, body: "repeated" }, { secret: true });
-      await near.put(key("newer"), { format: 2, to: "call" }, { secret: true });
+      await near.put(key("real"), { ...request, body: "repeated" }, { secret: true });
+      await near.put(key("newer"), { format: 3, to: "call" }, { secret: true });
       await waitFor(async () => (await kindOf("newer")) === "unknown", { label: "the refusal" });
       expect(await a.send(b.replica, "call", "last", ADA)).toBe(2);
       expect(handled).toEqual(["real", "last"]);
@@ -174,7 +170,7 @@ export const mailboxCases: readonly StoreCase[] = [
   {
     name: "closing ends what waits and what works",
     async run({ store, another }) {
-      const [a, b] = [createMailbox(store), createMailbox(await another())];
+      const [a, b] = [new Mailbox(store), new Mailbox(await another())];
       const [started, aborted] = [deferred(), deferred()];
       b.receive(
         "call",

@@ -3,7 +3,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
 import { afterAll, expect, test } from "vitest";
-import { createMailbox } from "../../src/serve/replicas/mailbox.js";
+import { Mailbox } from "../../src/serve/replicas/mailbox.js";
 import type { Store } from "../../src/state/store.js";
 import { storeSource } from "../support/shared-store.js";
 import { waitFor } from "../support/wait-for.js";
@@ -45,9 +45,9 @@ export function testMailboxProcesses(open: () => Promise<SharedPlace & { close()
     await exited;
   };
 
-  test("a frozen replica gets no letter later, and one killed with -9 while it works is lost", async () => {
+  test("a frozen replica gets no message later, and one killed with -9 while it works is lost", async () => {
     const shared = await open();
-    const mailbox = createMailbox(shared.store);
+    const mailbox = new Mailbox(shared.store);
     const [frozen, killed, alive] = await Promise.all(
       ["frozen", "killed", "alive"].map((replica) => start(shared, replica)),
     );

@@ -5,7 +5,7 @@ import { mailboxCases } from "./mailbox-cases.js";
 import { sharedNoteCases } from "./shared-note-cases.js";
 import type { StoreSubject } from "./store-subject.js";
 
-const parts = { keys: gatewayKeyCases, notes: sharedNoteCases, letters: mailboxCases };
+const parts = { keys: gatewayKeyCases, notes: sharedNoteCases, messages: mailboxCases };
 
 /** Runs the contract; `open` makes a fresh, empty store every time. */
 export function describeReplicas(name: string, open: () => Promise<StoreSubject>): void {

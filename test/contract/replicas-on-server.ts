@@ -2,7 +2,7 @@
 import type { Store } from "toolport";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { createMailbox } from "../../src/serve/replicas/mailbox.js";
+import { Mailbox } from "../../src/serve/replicas/mailbox.js";
 import { createSeal } from "../../src/serve/replicas/seal.js";
 import { createSharedNotes } from "../../src/serve/replicas/shared-notes.js";
 import { slowStore } from "../support/slow-store.js";
@@ -95,10 +95,10 @@ export function describeServerReplicas<Service extends DatabaseService>(
       });
     });
 
-    test("letters arrive while the server takes 2 s for every answer", async () => {
+    test("messages arrive while the server takes 2 s for every answer", async () => {
       await withStores(async (open) => {
         const ways = { delayMs: 0 };
-        const [a, b] = [createMailbox(slowStore(open(), ways)), createMailbox(slowStore(open(), ways))];
+        const [a, b] = [new Mailbox(slowStore(open(), ways)), new Mailbox(slowStore(open(), ways))];
         b.receive("call", async (body) => body, { principal: "ada" });
         const send = (body: unknown) => a.send(b.replica, "call", body, { principal: "ada" });
         expect(await send("fast")).toBe("fast");
@@ -110,9 +110,9 @@ export function describeServerReplicas<Service extends DatabaseService>(
       });
     });
 
-    test("letters fail with a typed error while the server is down, and work once it runs", async () => {
+    test("messages fail with a typed error while the server is down, and work once it runs", async () => {
       await withStores(async (open) => {
-        const [a, b] = [createMailbox(open()), createMailbox(open())];
+        const [a, b] = [new Mailbox(open()), new Mailbox(open())];
         b.receive("call", async (body) => body, { principal: "ada" });
         const send = (body: unknown) => a.send(b.replica, "call", body, { principal: "ada" });
         expect(await send(1)).toBe(1);
@@ -120,7 +120,7 @@ export function describeServerReplicas<Service extends DatabaseService>(
         await expect(send(2)).rejects.toMatchObject({ name: "StateError", code: "UNAVAILABLE" });
         await service.start();
         // The replicas first have to follow the changes again.
-        await waitFor(async () => (await send(3)) === 3, { label: "a letter to arrive" });
+        await waitFor(async () => (await send(3)) === 3, { label: "a message to arrive" });
         a.close();
         b.close();
       });

@@ -1,4 +1,4 @@
-/** Replicas share keys, notes and letters through a store in memory. */
+/** Replicas share keys, notes and messages through a store in memory. */
 import { memoryStore } from "../../src/state/memory-store.js";
 import { describeReplicas } from "./replica-contract.js";
 

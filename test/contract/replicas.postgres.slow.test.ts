@@ -1,4 +1,4 @@
-/** Replicas share keys, notes and letters through PostgreSQL. */
+/** Replicas share keys, notes and messages through PostgreSQL. */
 import { describeServerReplicas } from "./replicas-on-server.js";
 import { postgresServer } from "./server-stores.js";
 

@@ -1,4 +1,4 @@
-/** Replicas share keys, notes and letters through Redis. */
+/** Replicas share keys, notes and messages through Redis. */
 import { describeServerReplicas } from "./replicas-on-server.js";
 import { redisServer } from "./server-stores.js";
 

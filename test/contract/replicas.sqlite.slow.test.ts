@@ -1,4 +1,4 @@
-/** Replicas share keys, notes and letters through a SQLite file. */
+/** Replicas share keys, notes and messages through a SQLite file. */
 import { sqliteStore } from "toolport/sqlite";
 import { describeReplicas } from "./replica-contract.js";
 import { openOnDisk } from "./store-on-disk.js";

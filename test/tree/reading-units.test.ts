@@ -25,7 +25,6 @@ const LONG: Readonly<Record<string, string>> = {
   "port/shared-parts.ts createSharedParts": FACTORY,
   "schema/typescript.ts createTypeWriter": FACTORY,
   "serve/policy/policy-engine.ts enginePolicy": FACTORY,
-  "serve/replicas/incoming-letters.ts createIncomingLetters": FACTORY,
   "serve/replicas/shared-notes.ts createSharedNotes": FACTORY,
   "serve/start-gateway.ts startGateway": STEPS,
   "state/create-store.ts createStore": FACTORY,

@@ -47,7 +47,7 @@ export class Questions {
     signal: AbortSignal,
   ): Promise<ClientResponse> {
     this.#count += 1;
-    // Sealed, so that an invented id costs no letter to another replica.
+    // Sealed, so that an invented id costs no message to another replica.
     const id = this.#seal.seal(PURPOSE, { r: this.#mailbox.replica, n: this.#count, p: principal });
     return new Promise((resolve, reject) => {
       if (signal.aborted) return reject(signal.reason);

@@ -6,7 +6,7 @@ import { StateError } from "../../errors/state-error.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import type { AskClient } from "../client.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
-import { LetterError } from "../replicas/letter.js";
+import { MessageError } from "../replicas/mailbox.js";
 import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
 import { refusalNow } from "./decide-call.js";
@@ -112,7 +112,7 @@ export async function answerParked(
   } catch (error) {
     if (StateError.isInstance(error)) throw storeAway();
     // The owner knows nothing of the call: it was answered before, or its time is over.
-    throw error instanceof LetterError && error.code === "UNKNOWN_LETTER" ? badState() : lost(error);
+    throw error instanceof MessageError && error.code === "UNKNOWN_MESSAGE" ? badState() : lost(error);
   }
   Object.assign(context.facts, reply.facts);
   if ("fault" in reply) throw new Fault(reply.fault);
@@ -125,7 +125,7 @@ const lost = (error: unknown): Fault =>
     code: -32603,
     message: "The replica that waited for this answer is gone; the outcome of the call is unknown",
     data: {
-      code: error instanceof LetterError ? error.code : "CLOSED",
+      code: error instanceof MessageError ? error.code : "CLOSED",
       retryable: false,
       outcome: "unknown",
     },

@@ -112,8 +112,8 @@ export class EventStream implements OpenStream, Slotted {
     this.#over();
   }
 
-  /** Called regularly. */
-  beat(now: number): void {
+  /** Called at each heartbeat. */
+  keepAlive(now: number): void {
     if (!this.#isStalled) this.#write(": keep-alive\n\n");
     else if (now - this.#stalledAt > STALLED_MS) this.cut();
   }
@@ -168,7 +168,7 @@ class Heartbeats {
   add(stream: EventStream): void {
     this.#streams.add(stream);
     if (this.#timer !== undefined) return;
-    this.#timer = unrefTimer(setInterval(() => this.#beat(), HEARTBEAT_MS));
+    this.#timer = unrefTimer(setInterval(() => this.#keepAlive(), HEARTBEAT_MS));
   }
 
   delete(stream: EventStream): void {
@@ -178,9 +178,9 @@ class Heartbeats {
     this.#timer = undefined;
   }
 
-  #beat(): void {
+  #keepAlive(): void {
     const now = performance.now();
-    for (const stream of this.#streams.toArray()) stream.beat(now);
+    for (const stream of this.#streams.toArray()) stream.keepAlive(now);
   }
 }
 

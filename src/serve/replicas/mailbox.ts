@@ -1,20 +1,44 @@
-/** Requests from one replica to another through the store: an answer that reaches the wrong replica is handed to the one that waits. */
-
+/**
+ * Messages from one replica to another through the store: an answer that reaches the wrong replica is handed to the one that waits.
+ *
+ * Each message is one record. The sender writes it, the replica that takes it writes over it, and the sender deletes it when it no
+ * longer waits. While a replica works on the message it renews the record, which expires when the replica dies.
+ */
 import { StateError } from "../../errors/state-error.js";
-import type { Store } from "../../state/store.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { timerMs } from "../../util/timers.js";
-import { BEAT_TTL_MS, createIncomingLetters, type LetterHandler, unknownLetter } from "./incoming-letters.js";
-import {
-  beatKey,
-  cancelKey,
-  type Letter,
-  LetterError,
-  letterKey,
-  MAIL,
-  readLetter,
-  writeLetter,
-} from "./letter.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { Store, StoredRecord } from "../../state/store.js";
+import { BoundedMap } from "../../util/bounded-map.js";
+import { retryFor } from "../../util/retry-for.js";
+import { pause } from "../../util/sleep.js";
+
+export type MessageErrorCode =
+  /** The replica did not take the message and never will: it has ended. */
+  | "UNDELIVERABLE"
+  /** The replica does not expect a message with this id for this principal. No handler ran. */
+  | "UNKNOWN_MESSAGE"
+  /** The replica took the message and ended, or takes too long. It may have run. */
+  | "REPLICA_LOST"
+  /** The replica handled the message with an error. */
+  | "MESSAGE_FAILED";
+
+/**
+ * Thrown when a replica cannot hand work over to another one. Its outcome is always unknown: even if the message was not
+ * delivered, the call that it belongs to may have run.
+ */
+export class MessageError extends ToolportError<MessageErrorCode> {
+  static override readonly kind = "MessageError";
+  override readonly name = "MessageError";
+}
+
+/** What a handler knows about a message. */
+export interface MessageContext {
+  readonly principal: string | undefined;
+  /** Aborts when the sender no longer waits, and when the mailbox is closed. */
+  readonly signal: AbortSignal;
+}
+
+/** Handles the body of a message; the result has to be JSON. */
+export type MessageHandler = (body: unknown, context: MessageContext) => Promise<unknown>;
 
 /** Options of {@link Mailbox.send}. */
 export interface SendOptions {
@@ -22,282 +46,312 @@ export interface SendOptions {
   readonly principal: string | undefined;
   /** Ends the wait: the handler's signal aborts. */
   readonly signal?: AbortSignal | undefined;
-  /** Maximum time until the reply. @default 600000 */
-  readonly waitMs?: number | undefined;
 }
 
-/** The mailbox of one replica. */
-export interface Mailbox {
-  /** The id of this replica: others send to it. */
-  readonly replica: string;
-  /**
-   * Expects letters with this id from one user. `principal` must be given, undefined for a gateway without users.
-   *
-   * @returns a function that stops it: later letters are unknown
-   */
-  receive(id: string, handler: LetterHandler, options: { principal: string | undefined }): () => void;
-  /**
-   * Sends a JSON body and returns the reply. Each letter is handled at most once. Rejects with a `LetterError`:
-   * `UNDELIVERABLE` within 5 s if the replica is dead, `UNKNOWN_LETTER` at once if it does not expect the letter,
-   * `REPLICA_LOST` within 5 s if it dies while it works, `LETTER_FAILED` if its handler failed; with a `StateError` if the
-   * store is away.
-   */
-  send(to: string, id: string, body: unknown, options: SendOptions): Promise<unknown>;
-  /** Stops receiving. Handlers that run are aborted. */
-  close(): void;
-}
-
-/** Options of {@link createMailbox}. */
+/** Options of {@link Mailbox}. */
 export interface MailboxOptions {
   /** A name that no other replica and no earlier start has. @default random */
   readonly replica?: string | undefined;
-  /** A replica that does not take a letter within this time is dead. @default 3500 */
+  /** A replica that does not take a message within this time is dead. @default 3500 */
   readonly takeMs?: number | undefined;
 }
 
-/** With the time for writing and withdrawing the letter the sender knows after 5 s, on a busy machine too. */
-const TAKE_MS = 3_500;
-const WAIT_MS = 600_000;
+/** The record of a message: first the request, then what the replica makes of it. */
+type Message =
+  | {
+      readonly kind: "request";
+      readonly id: string;
+      readonly principal: string | null;
+      readonly body: unknown;
+    }
+  /** The replica works on it. */
+  | { readonly kind: "accepted" }
+  | { readonly kind: "reply"; readonly value: unknown }
+  /** The replica does not know the id. */
+  | { readonly kind: "unknown" }
+  | { readonly kind: "failed"; readonly message: string };
+
+const ACCEPTED: Message = { kind: "accepted" };
+const UNKNOWN: Message = { kind: "unknown" };
+
+type Request = Extract<Message, { kind: "request" }>;
+
+const FORMAT = 2;
+/** The prefix of all messages. */
+const MESSAGES = "serve/mail/";
+/**
+ * A replica that neither takes a message nor renews its record within this time is dead. With the time for reading and deleting
+ * the record its sender knows after 5 s, on a busy machine too.
+ */
+const ALIVE_MS = 3_500;
+const RENEW_EVERY_MS = 1_000;
+/** The sender reads the record at this interval, in case a notice was lost. It gets no notice when the record expires. */
+const READ_EVERY_MS = 500;
+/** The longest time until the reply. */
+const WORK_LIMIT_MS = 600_000;
+/** A message that was not taken stays this much longer, in case its sender ends before it can withdraw it. */
+const SPARE_TTL_MS = 10_000;
+/** How long a reply waits for a sender that is slow to read it. */
+const REPLY_TTL_MS = 60_000;
+/** More is not saved as a record: the sender gets an error. */
+const MAX_REPLY_CHARACTERS = 32 * 1_024 * 1_024;
+/** Messages whose keys are remembered, so that a record that was written again by an attacker is not handled again. */
+const MAX_REMEMBERED = 10_000;
 
 /**
- * Opens the mailbox of this replica.
+ * The mailbox of one replica.
  *
  * @example
  * ```ts
- * const mailbox = createMailbox(store);
+ * const mailbox = new Mailbox(store);
  * mailbox.receive(callId, async (answers) => finish(answers), { principal });
  * // on another replica:
  * await mailbox.send(replica, callId, answers, { principal });
  * ```
  */
-export function createMailbox(
-  store: Store,
-  { replica = crypto.randomUUID(), takeMs = TAKE_MS }: MailboxOptions = {},
-): Mailbox {
-  const incoming = createIncomingLetters(store, replica);
-  const waiting = new Map<string, LetterNotices>();
-  /** The letters that wait for a replica, by the key of its beat. */
-  const byBeat = new Map<string, Set<LetterNotices>>();
-  const own = letterKey(replica, "");
-  const closing = new AbortController();
+export class Mailbox {
+  /** The id of this replica: others send to it. */
+  readonly replica: string;
+  readonly #store: Store;
+  readonly #takeMs: number;
+  readonly #handlers = new Map<string, { principal: string | null; handler: MessageHandler }>();
+  readonly #taken = new BoundedMap<string, true>(MAX_REMEMBERED);
+  /** Messages that are being handled, by their key. Aborted when the sender no longer waits. */
+  readonly #working = new Map<string, AbortController>();
+  /** Senders that wait for a notice, by the key of their message. */
+  readonly #waiting = new Map<string, () => void>();
+  readonly #closing = new AbortController();
+  readonly #stopWatching: () => void;
 
-  const stopWatching = store.watch(MAIL, (key) => {
-    if (key.startsWith(own)) return incoming.notice(key);
-    waiting.get(key)?.onLetter();
-    const beaten = byBeat.get(key);
-    if (beaten !== undefined) for (const notices of beaten) notices.beatAt = performance.now();
-  });
-
-  const follow = (to: string, key: string, notices: LetterNotices): (() => void) => {
-    const beat = beatKey(to);
-    const others = byBeat.get(beat) ?? new Set();
-    byBeat.set(beat, others.add(notices));
-    waiting.set(key, notices);
-    return () => {
-      waiting.delete(key);
-      others.delete(notices);
-      if (others.size === 0) byBeat.delete(beat);
-    };
-  };
-
-  return {
-    replica,
-    receive: (id, handler, { principal }) => incoming.expect(id, principal, handler),
-    async send(to, id, body, { principal, signal, waitMs = WAIT_MS }) {
-      const signals = signal === undefined ? [closing.signal] : [closing.signal, signal];
-      for (const one of signals) one.throwIfAborted();
-      const request = { kind: "request", id, principal: principal ?? null, body } as const;
-      if (to === replica) return await incoming.handle(request, signal);
-      const key = letterKey(to, crypto.randomUUID());
-      const notices: LetterNotices = { onLetter: () => {}, beatAt: Number.NEGATIVE_INFINITY };
-      const unfollow = follow(to, key, notices);
-      try {
-        return await sendLetter(store, { to, key, request, takeMs, waitMs, signals }, notices);
-      } finally {
-        unfollow();
-      }
-    },
-    close() {
-      closing.abort(new Error("The gateway is closed"));
-      stopWatching();
-      incoming.close();
-    },
-  };
-}
-
-/** What is sent, and how long to wait. */
-interface OutgoingLetter {
-  readonly to: string;
-  readonly key: string;
-  readonly request: Extract<Letter, { kind: "request" }>;
-  /** The replica has to take the letter within this time. */
-  readonly takeMs: number;
-  /** The replica has to answer within this time. */
-  readonly waitMs: number;
-  /** Each of them ends the wait. */
-  readonly signals: readonly AbortSignal[];
-}
-
-/** Notices for one letter. */
-interface LetterNotices {
-  /** The record of the letter changed. */
-  onLetter: () => void;
-  /** When the other replica was last seen alive, by the clock of `performance.now()`. */
-  beatAt: number;
-}
-
-/** A letter that was not taken stays this much longer, in case its sender ends before it can withdraw it. */
-const SPARE_TTL_MS = 10_000;
-/** How long a cancel notice stays readable after a lost connection. */
-const CANCEL_TTL_MS = 10_000;
-/** Without a beat for this time the other replica is checked. More than three of its beats. */
-const SILENCE_MS = BEAT_TTL_MS + 500;
-/** After a read that failed. */
-const READ_AGAIN_MS = 500;
-
-/**
- * Sends the letter and returns the reply.
- *
- * @param notices kept up to date by the mailbox
- */
-async function sendLetter(store: Store, letter: OutgoingLetter, notices: LetterNotices): Promise<unknown> {
-  const { key, to, request, takeMs, waitMs, signals } = letter;
-  const bell = createBell(notices, signals);
-  let isSent = false;
-  try {
-    const sentVersion = await store.put(key, writeLetter(request), {
-      ifVersion: 0,
-      ttlMs: takeMs + SPARE_TTL_MS,
-      secret: true,
+  constructor(store: Store, { replica = crypto.randomUUID(), takeMs = ALIVE_MS }: MailboxOptions = {}) {
+    this.#store = store;
+    this.replica = replica;
+    this.#takeMs = takeMs;
+    const own = `${MESSAGES}${replica}/`;
+    this.#stopWatching = store.watch(MESSAGES, (key) => {
+      if (key.startsWith(own)) this.#onNotice(key);
+      else this.#waiting.get(key)?.();
     });
-    isSent = true;
-    const endsAt = performance.now() + waitMs;
-    let checkAt = performance.now() + takeMs;
-    let isTaken = false;
-    for (;;) {
-      const isNotice = await bell.wait(Math.min(checkAt, endsAt));
-      const now = performance.now();
-      // A beat alone moves the time of the check.
-      if (!isNotice && isTaken && now < endsAt && notices.beatAt + SILENCE_MS > now) {
-        checkAt = notices.beatAt + SILENCE_MS;
-        continue;
-      }
-      const found = await readState(store, key, request);
-      if (found === "away" && isNotice) {
-        checkAt = Math.min(checkAt, now + READ_AGAIN_MS);
-        continue;
-      }
-      if (typeof found === "object") {
-        store.delete(key).catch(() => {});
-        return found.value;
-      }
-      if (found === "accepted" && !isTaken) {
-        isTaken = true;
-        notices.beatAt = performance.now();
-        checkAt = notices.beatAt + SILENCE_MS;
-      }
-      if (isNotice || (now < checkAt && now < endsAt)) continue;
-      if (!isTaken) {
-        // Only a letter that is still unread can be withdrawn, so it never runs after this error.
-        if (sentVersion !== undefined && (await store.delete(key, { ifVersion: sentVersion })))
-          throw undeliverable();
-        // It was taken just now: read it.
-        notices.onLetter();
-        checkAt = performance.now() + READ_AGAIN_MS;
-      } else if (now >= endsAt || (await store.get(beatKey(to))) === undefined) throw lost();
-      else checkAt = performance.now() + READ_AGAIN_MS;
+  }
+
+  /**
+   * Expects messages with this id from one user. `principal` must be given, undefined for a gateway without users.
+   *
+   * @returns a function that stops it: later messages are unknown
+   */
+  receive(id: string, handler: MessageHandler, { principal }: { principal: string | undefined }): () => void {
+    const entry = { principal: principal ?? null, handler };
+    this.#handlers.set(id, entry);
+    return () => {
+      if (this.#handlers.get(id) === entry) this.#handlers.delete(id);
+    };
+  }
+
+  /**
+   * Sends a JSON body and returns the reply. Each message is handled at most once. Rejects with a `MessageError`:
+   * `UNDELIVERABLE` within 5 s if the replica is dead, `UNKNOWN_MESSAGE` at once if it does not expect the message,
+   * `REPLICA_LOST` within 5 s if it dies while it works, `MESSAGE_FAILED` if its handler failed; with a `StateError` if the
+   * store is away.
+   */
+  async send(to: string, id: string, body: unknown, { principal, signal }: SendOptions): Promise<unknown> {
+    const closing = this.#closing.signal;
+    const ended = signal === undefined ? closing : AbortSignal.any([closing, signal]);
+    ended.throwIfAborted();
+    const request: Request = { kind: "request", id, principal: principal ?? null, body };
+    // Needs no store.
+    if (to === this.replica) return await this.#handle(request, ended);
+    const key = `${MESSAGES}${to}/${crypto.randomUUID()}`;
+    try {
+      await this.#write(key, request, { ifVersion: 0, ttlMs: this.#takeMs + SPARE_TTL_MS });
+      return await this.#replyTo(key, ended);
+    } finally {
+      this.#waiting.delete(key);
+      // Tells a replica that works on the message that no sender waits. What cannot be deleted expires.
+      this.#store.delete(key).catch(() => {});
     }
-  } catch (error) {
-    withdraw(store, key, error);
-    // The replica may have the letter, and only the store knows.
-    throw isSent && StateError.isInstance(error) ? lost() : error;
-  } finally {
-    bell.close();
+  }
+
+  /** Stops receiving. Handlers that run are aborted. */
+  close(): void {
+    this.#closing.abort(new Error("The gateway is closed"));
+    this.#stopWatching();
+    this.#handlers.clear();
+  }
+
+  /** The reply to a message that was sent. */
+  async #replyTo(key: string, signal: AbortSignal): Promise<unknown> {
+    try {
+      const sent = await this.#readWhile(["request"], key, this.#takeMs, signal);
+      // Only a message that is still unread can be withdrawn, so it never runs after this error.
+      if (sent.message?.kind === "request" && (await this.#store.delete(key, { ifVersion: sent.version })))
+        throw undeliverable();
+      const { message } = await this.#readWhile(["request", "accepted"], key, WORK_LIMIT_MS, signal);
+      switch (message?.kind) {
+        case "reply":
+          return message.value;
+        case "unknown":
+          throw unknownMessage();
+        case "failed":
+          throw failed(message.message);
+        case undefined:
+          throw failed("The reply has a format that this version cannot read");
+        default:
+          throw lost();
+      }
+    } catch (error) {
+      // The replica may have the message, and only the store knows.
+      throw StateError.isInstance(error) ? lost() : error;
+    }
+  }
+
+  /** Reads the record after each notice until the message is none of these kinds, or until the time is over. */
+  async #readWhile(
+    kinds: readonly Message["kind"][],
+    key: string,
+    limitMs: number,
+    signal: AbortSignal,
+  ): Promise<{ message: Message | undefined; version: number }> {
+    const until = performance.now() + limitMs;
+    for (;;) {
+      // Before reading, so that no change is missed.
+      const notice = new Promise<void>((resolve) => this.#waiting.set(key, resolve));
+      const record = await retryFor(ALIVE_MS, signal, () => this.#store.get(key));
+      if (record === undefined) throw lost();
+      const message = readMessage(record);
+      const leftMs = until - performance.now();
+      if (message === undefined || !kinds.includes(message.kind) || leftMs <= 0)
+        return { message, version: record.version };
+      await Promise.race([notice, pause(Math.min(leftMs, READ_EVERY_MS), signal)]);
+    }
+  }
+
+  /** A record of this replica was written or deleted. */
+  #onNotice(key: string): void {
+    if (this.#taken.has(key) && !this.#working.has(key)) return;
+    // The sender finds out that a message was not taken.
+    retryFor(ALIVE_MS, this.#closing.signal, () => this.#take(key)).catch(() => {});
+  }
+
+  /** Takes and handles a new message. It is written over by compare-and-set, so that one process takes it, once. */
+  async #take(key: string): Promise<void> {
+    const record = await this.#store.get(key);
+    if (record === undefined) return this.#working.get(key)?.abort(withdrawn());
+    if (this.#taken.has(key) || this.#closing.signal.aborted) return;
+    const request = readMessage(record);
+    // Another version sent a message that this one cannot read. It must be answered, so that its sender need not wait.
+    if (request === undefined ? !record.sealed : request.kind !== "request") return;
+    const isExpected = request?.kind === "request" && this.#handlerOf(request) !== undefined;
+    const version = await this.#write(key, isExpected ? ACCEPTED : UNKNOWN, {
+      ifVersion: record.version,
+      ttlMs: isExpected ? ALIVE_MS : REPLY_TTL_MS,
+    });
+    if (version === undefined) return;
+    this.#taken.set(key, true);
+    if (isExpected) await this.#work(key, request, version);
+  }
+
+  /** Handles a message that this replica has taken. Its record is renewed meanwhile, and then gets the reply. */
+  async #work(key: string, request: Request, takenVersion: number): Promise<void> {
+    const closing = this.#closing.signal;
+    const work = new AbortController();
+    this.#working.set(key, work);
+    const handled = this.#handle(request, AbortSignal.any([closing, work.signal]))
+      .then(toReply)
+      .catch(toFailure);
+    let version = takenVersion;
+    for (;;) {
+      // A closed mailbox renews nothing, but replies if its handler ends now.
+      const renewal = pause(RENEW_EVERY_MS, closing).then(
+        () => undefined,
+        () => handled,
+      );
+      const reply = await Promise.race([handled, renewal]);
+      if (reply !== undefined) {
+        // The store may be away just when the reply is there.
+        const save = () => this.#overwrite(key, reply, { version, ttlMs: REPLY_TTL_MS });
+        await retryFor(REPLY_TTL_MS, closing, save).catch(() => {});
+        break;
+      }
+      // A store that is away for a moment does not end the work.
+      const renewed = await this.#overwrite(key, ACCEPTED, { version, ttlMs: ALIVE_MS }).catch(() => version);
+      if (renewed === undefined) {
+        work.abort(withdrawn());
+        break;
+      }
+      version = renewed;
+    }
+    this.#working.delete(key);
+  }
+
+  /** Writes over a message that this replica has taken. Undefined: the sender has deleted it, or it expired. */
+  async #overwrite(
+    key: string,
+    message: Message,
+    { version, ttlMs }: { version: number; ttlMs: number },
+  ): Promise<number | undefined> {
+    const written = await this.#write(key, message, { ifVersion: version, ttlMs });
+    if (written !== undefined) return written;
+    // An earlier write may have arrived although it failed.
+    const record = await this.#store.get(key);
+    return record && this.#overwrite(key, message, { version: record.version, ttlMs });
+  }
+
+  #write(
+    key: string,
+    message: Message,
+    options: { ifVersion: number; ttlMs: number },
+  ): Promise<number | undefined> {
+    return this.#store.put(key, { format: FORMAT, ...message }, { ...options, secret: true });
+  }
+
+  /** Handles a message, also one of this replica to itself. */
+  async #handle(request: Request, signal: AbortSignal): Promise<unknown> {
+    const handler = this.#handlerOf(request);
+    if (handler === undefined) throw unknownMessage();
+    return await handler(request.body, { principal: request.principal ?? undefined, signal });
+  }
+
+  /** A message of another user gets the same answer as one for an unknown id. */
+  #handlerOf({ id, principal }: Request): MessageHandler | undefined {
+    const expected = this.#handlers.get(id);
+    return expected?.principal === principal ? expected.handler : undefined;
   }
 }
 
-/** Errors after which the other replica does not work on the letter. */
-const SETTLED: readonly string[] = ["UNDELIVERABLE", "UNKNOWN_LETTER", "LETTER_FAILED"];
-
-/** Deletes the letter, and tells a replica that may work on it that no sender waits. What cannot be deleted expires. */
-function withdraw(store: Store, key: string, reason: unknown): void {
-  const isSettled = LetterError.isInstance(reason) && SETTLED.includes(reason.code);
-  store
-    .delete(key)
-    .then(async (isDeleted) => {
-      if (isDeleted && !isSettled) await store.put(cancelKey(key), true, { ttlMs: CANCEL_TTL_MS });
-    })
-    .catch(() => {});
+/**
+ * The content of a record; undefined if another version wrote it. A record without the store's seal was not written by a
+ * replica.
+ */
+function readMessage({ value, sealed }: StoredRecord): Message | undefined {
+  const message = (value ?? {}) as Message & { format?: unknown };
+  return sealed && message.format === FORMAT ? message : undefined;
 }
 
-/** The reply, or how far the letter is. Throws what the other replica answered with. */
-async function readState(
-  store: Store,
-  key: string,
-  request: Letter,
-): Promise<{ value: unknown } | "sent" | "accepted" | "away"> {
-  const record = await store.get(key).catch(() => "away" as const);
-  if (record === "away") return "away";
-  if (record === undefined) throw lost();
-  const letter = readLetter(record);
-  if (letter?.kind === request.kind) return "sent";
-  if (letter?.kind === "accepted") return "accepted";
-  if (letter?.kind === "reply") return { value: letter.value };
-  if (letter?.kind === "unknown") throw unknownLetter();
-  throw new LetterError({
-    code: "LETTER_FAILED",
-    what: letter?.kind === "failed" ? letter.message : "The reply has a format that this version cannot read",
-    next: "Check what the call has done before you repeat it",
-  });
-}
-
-/** Waits for a notice or a time. Rejects when a signal aborts. */
-function createBell(notices: LetterNotices, signals: readonly AbortSignal[]) {
-  let hasRung = false;
-  let wake = (): void => {};
-  notices.onLetter = () => {
-    hasRung = true;
-    wake();
-  };
-  const stops = signals.map((signal) => onSharedAbort(signal, () => wake()));
-  const throwIfAborted = (): void => {
-    for (const signal of signals) signal.throwIfAborted();
-  };
+function toReply(value: unknown): Message {
+  const size = JSON.stringify(value)?.length ?? 0;
+  if (size <= MAX_REPLY_CHARACTERS) return { kind: "reply", value };
   return {
-    /** True for a notice, false when the time is up. */
-    async wait(until: number): Promise<boolean> {
-      throwIfAborted();
-      if (!hasRung) {
-        await new Promise<void>((resolve) => {
-          const timer = setTimeout(resolve, timerMs(until - performance.now()));
-          wake = () => {
-            clearTimeout(timer);
-            resolve();
-          };
-        });
-        throwIfAborted();
-      }
-      const isNotice = hasRung;
-      hasRung = false;
-      return isNotice;
-    },
-    close() {
-      for (const stop of stops) stop();
-      notices.onLetter = () => {};
-    },
+    kind: "failed",
+    message: `The result has ${size} characters; a hand-over carries ${MAX_REPLY_CHARACTERS}`,
   };
 }
 
-const undeliverable = (): LetterError =>
-  new LetterError({
-    code: "UNDELIVERABLE",
-    what: "The replica that holds this call has ended, so the answer was not delivered",
-    next: "Check what the call has done before you repeat it",
-  });
+function toFailure(error: unknown): Message {
+  if (MessageError.isInstance(error) && error.code === "UNKNOWN_MESSAGE") return UNKNOWN;
+  return { kind: "failed", message: error instanceof Error ? error.message : String(error) };
+}
 
-const lost = (): LetterError =>
-  new LetterError({
-    code: "REPLICA_LOST",
-    what: "The replica that holds this call ended or did not reply, so the outcome is unknown",
-    next: "Check what the call has done before you repeat it",
-  });
+const withdrawn = (): Error => new Error("The other replica no longer waits");
+
+const toError = (code: MessageErrorCode, what: string): MessageError =>
+  new MessageError({ code, what, next: "Check what the call has done before you repeat it" });
+const unknownMessage = () =>
+  toError("UNKNOWN_MESSAGE", "The replica does not wait for this answer (any more)");
+const failed = (what: string) => toError("MESSAGE_FAILED", what);
+const undeliverable = () =>
+  toError("UNDELIVERABLE", "The replica that holds this call has ended, so the answer was not delivered");
+const lost = () =>
+  toError(
+    "REPLICA_LOST",
+    "The replica that holds this call ended or did not reply, so the outcome is unknown",
+  );

@@ -2,6 +2,7 @@
 import type { Store } from "../../state/store.js";
 import { backoffMs } from "../../util/backoff.js";
 import { callSafely } from "../../util/call-safely.js";
+import { retryFor } from "../../util/retry-for.js";
 import { pause } from "../../util/sleep.js";
 
 /** A fact with a time of validity. */
@@ -66,8 +67,8 @@ export function createSharedNotes(
   const listeners = new Set<(key: string, note: Note | undefined) => void>();
   /** Keys to read from the store. */
   const unread = new Set<string>();
-  /** Reads under way; `isStale` if the key changed here meanwhile, so that the result must not be used. */
-  const reading = new Map<string, { isStale: boolean }>();
+  /** The latest read of a key. If it is not that of the map, the key has changed meanwhile, and the result must not be used. */
+  const reading = new Map<string, symbol>();
   /** Changes of this process that the store does not have yet. Undefined: a deletion. */
   const unsaved = new Map<string, Note | undefined>();
   const saving = new Map<string, Promise<void>>();
@@ -112,19 +113,19 @@ export function createSharedNotes(
       const [key] = unread;
       if (key === undefined || signal.aborted) return;
       unread.delete(key);
-      const state = { isStale: false };
-      reading.set(key, state);
+      const latest = Symbol(key);
+      reading.set(key, latest);
       try {
         const record = await store.get(prefix + key);
         failures = 0;
-        if (state.isStale) continue;
+        if (reading.get(key) !== latest) continue;
         apply(key, record === undefined ? undefined : readNote(record));
         known(key);
       } catch {
         unread.add(key);
         await pause(backoffMs(++failures + 1, { baseMs: 200, maxMs: 2_000 }), signal).catch(() => {});
       } finally {
-        if (reading.get(key) === state) reading.delete(key);
+        if (reading.get(key) === latest) reading.delete(key);
       }
     }
   };
@@ -133,8 +134,7 @@ export function createSharedNotes(
   const read = (key: string): void => {
     if (signal.aborted) return;
     // A change while the key is being read: the result may be older.
-    const underWay = reading.get(key);
-    if (underWay !== undefined) underWay.isStale = true;
+    reading.delete(key);
     unread.add(key);
     if (readers >= MAX_READS) return;
     readers++;
@@ -158,16 +158,9 @@ export function createSharedNotes(
     // Another process may have written right after, and its notice was ignored.
     read(key);
   };
-  const saveLater = async (key: string): Promise<void> => {
-    for (let attempt = 2; unsaved.has(key); attempt++) {
-      await pause(backoffMs(attempt, { baseMs: 200, maxMs: 2_000 }), signal);
-      await save(key).catch(() => {});
-    }
-  };
 
   const change = (key: string, note: Note | undefined): Promise<void> => {
-    const underWay = reading.get(key);
-    if (underWay !== undefined) underWay.isStale = true;
+    reading.delete(key);
     unsaved.set(key, note);
     apply(key, note);
     known(key);
@@ -176,7 +169,7 @@ export function createSharedNotes(
     const first = save(key);
     saving.set(key, first);
     const done = (): void => void saving.delete(key);
-    first.then(done, () => saveLater(key).then(done, done));
+    first.catch(() => retryFor(Number.POSITIVE_INFINITY, signal, () => save(key))).then(done, done);
     return first;
   };
 
@@ -187,24 +180,18 @@ export function createSharedNotes(
   });
 
   const loadAll = async (): Promise<void> => {
-    for (let attempt = 2; !signal.aborted; attempt++) {
-      try {
-        const keys = await store.list(prefix);
-        const loaded = new Promise<void>((resolve) => {
-          onLoaded = resolve;
-        });
-        for (const key of keys) toLoad.add(key.slice(prefix.length));
-        if (toLoad.size === 0 || signal.aborted) return;
-        for (const key of toLoad) read(key);
-        return await loaded;
-      } catch {
-        await pause(backoffMs(attempt, { baseMs: 200, maxMs: 2_000 }), signal).catch(() => {});
-      }
-    }
+    const keys = await retryFor(Number.POSITIVE_INFINITY, signal, () => store.list(prefix));
+    for (const key of keys) toLoad.add(key.slice(prefix.length));
+    if (toLoad.size === 0 || signal.aborted) return;
+    const loaded = new Promise<void>((resolve) => {
+      onLoaded = resolve;
+    });
+    for (const key of toLoad) read(key);
+    await loaded;
   };
 
   return {
-    ready: loadAll(),
+    ready: loadAll().catch(() => {}),
     get(key) {
       const note = notes.get(key);
       return note === undefined || isOver(note) ? undefined : note;
