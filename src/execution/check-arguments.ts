@@ -29,9 +29,11 @@ export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
     // A later round repeats the arguments of the first one.
     if (suspension?.input !== undefined) return recordSent(call, { args: suspension.input.args });
     const schema = inputSchemaOf(call);
-    if (checked?.schema === schema && checked.args === args && checked.added === added)
-      return recordSent(call, checked.sent);
     const mode = options.checkArguments ?? target.config.checkArguments ?? parts.mode;
+    const isSame = checked?.schema === schema && checked.args === args && checked.added === added;
+    // The caller may forbid a repair that was made for the server before.
+    if (isSame && (mode !== "strict" || checked.sent?.repaired === undefined))
+      return recordSent(call, checked.sent);
     const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
     if (mode === "off") return recordSent(call, sentFor(call, filled));
     if (target.source !== undefined && !inspected.has(target.source)) {

@@ -97,7 +97,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   const callServer = chain<ResolvedCall>(
     [
-      when(hasFallback, fallbackStep({ ...parts, resolve })), // runs the steps below for each server
+      // Runs the steps below for each server, and `aroundFallback` of the caller around each fallback server: it may skip the server
+      // before anything is sent to it, or keep the arguments as they are.
+      when(hasFallback, fallbackStep({ ...parts, resolve })),
       checkArgumentsStep(check), // against the schema of this server; adds the values of interceptors
       breakerStep,
       retryStep({ options: retry, report }),

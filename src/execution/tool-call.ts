@@ -165,17 +165,6 @@ export interface SentArguments {
   readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
 
-/** A caller with capabilities of its own, who also decides about fallback servers. */
-export interface CallerHooks extends SessionHooks {
-  /**
-   * Asked about a fallback server before anything is sent to it. `"exact"`: it may get the call with these arguments only, unrepaired.
-   * @default every fallback server may get the call
-   */
-  readonly mayUse?: ((server: string, tool: string) => FallbackUse | Promise<FallbackUse>) | undefined;
-}
-
-type FallbackUse = boolean | "exact";
-
 /** What a caller sends with a call whose rounds and tasks it keeps itself. */
 export interface CallerRound extends InputRound {
   /** `task` of a legacy `tools/call`, sent as it is. The created task is returned unfollowed. */
@@ -206,12 +195,17 @@ export interface ToolCall {
    * Whose call it is. Set if the caller answers the questions of servers and follows its tasks itself.
    * @internal
    */
-  readonly hooks?: CallerHooks | undefined;
+  readonly hooks?: SessionHooks | undefined;
   /**
    * Only with `hooks`.
    * @internal
    */
   readonly round?: CallerRound | undefined;
+  /**
+   * A step of the caller around each fallback server, before anything is sent to it or it is even connected.
+   * @internal
+   */
+  readonly aroundFallback?: CallStep | undefined;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** All attempts so far, in order. */

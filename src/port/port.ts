@@ -213,6 +213,7 @@ export class Port extends PortCore {
       suspension: own?.suspension,
       hooks: own?.hooks,
       round: own?.round,
+      aroundFallback: own?.aroundFallback,
       principal: this.principal?.name,
       attempts,
       startedAt,
