@@ -87,7 +87,7 @@ export const modernClient = (
   version,
   capabilities,
   capabilityKey: capabilityKeyOf(capabilities),
-  logLevel: isLogLevel(logLevel) ? logLevel : undefined,
+  logLevel: logLevel !== undefined && isLogLevel(logLevel) ? logLevel : undefined,
   session: undefined,
 });
 

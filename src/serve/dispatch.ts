@@ -92,7 +92,7 @@ export async function serveRequest(
   let facts: RequestFacts & Pick<AuditEntry, "outcome">;
   let arrival = arrived;
   try {
-    arrival ??= users.arrive(client.principal, users.hasParked(client.principal));
+    arrival ??= users.arrive(client.principal, "if parked");
     const handlers = HANDLERS[client.era];
     if (!Object.hasOwn(handlers, request.method)) throw unknownMethod(request.method, client.era);
     if (arrival.excess !== undefined) {

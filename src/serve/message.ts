@@ -121,14 +121,13 @@ export function readEnvelope(
   isHttp: boolean,
 ): Envelope | undefined {
   const meta = metaOf(params);
-  const claimsModern = meta !== undefined && META.version in meta;
-  const namesModern = header !== undefined && isModernVersion(header);
   if (method === "initialize" && !isModernClaim(meta)) {
-    if (namesModern) throw mismatch("an initialize request with a modern MCP-Protocol-Version header");
+    if (header !== undefined && isModernVersion(header))
+      throw mismatch("an initialize request with a modern MCP-Protocol-Version header");
     return undefined;
   }
-  if (!claimsModern) {
-    if (!namesModern) return undefined;
+  if (meta === undefined || !(META.version in meta)) {
+    if (header === undefined || !isModernVersion(header)) return undefined;
     throw envelopeFault(meta === undefined ? "_meta is missing" : `${META.version} is missing`);
   }
   const { [META.version]: version, [META.capabilities]: capabilities, [META.clientInfo]: clientInfo } = meta;

@@ -44,7 +44,7 @@ export function resultText(
   { cache, resultType = "complete", ownMeta }: ResultOptions = {},
 ): string {
   const { _meta, ...rest } = fields;
-  const meta = passedMeta(_meta, META.relatedTask);
+  const meta = _meta === undefined ? undefined : passedMeta(_meta, META.relatedTask);
   if (era === "legacy") return JSON.stringify({ ...rest, _meta: meta });
   return JSON.stringify({
     resultType,

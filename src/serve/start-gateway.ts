@@ -118,7 +118,8 @@ export async function startGateway(
     isSameForAll: !options.auth && policy === undefined,
     baggage: options.baggage ?? false,
     offers: (principal, tool) =>
-      isServed(principal, tool.server) && isWanted({ name: tool.server }, tool) === undefined,
+      (options.servers === undefined || isServed(principal, tool.server)) &&
+      isWanted({ name: tool.server }, tool) === undefined,
     showsServer: ({ principal, scopes }, server) => !hidesServer({ principal, scopes, server }),
     async isReady() {
       const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);

@@ -11,7 +11,7 @@ import { decodeHeaderText } from "../../util/header-text.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
-import { isTooFar, metaOf, mismatch } from "../message.js";
+import { isTooFar, mismatch } from "../message.js";
 import {
   type CallOutcome,
   FailedRequest,
@@ -26,7 +26,7 @@ import { resultText } from "../results.js";
 import { askForLogin, askForPages, type WaitingCall } from "./ask-for-login.js";
 import { createHooks, passedRequestMeta, progressOf } from "./client-hooks.js";
 import { withClientNames } from "./client-names.js";
-import { type AllowedCall, decideCall, decideFallback } from "./decide-call.js";
+import { type AllowedCall, type DecidedCall, decideCall, decideFallback } from "./decide-call.js";
 import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
 import { isApprovedRound, type OpenedRound, openRound, passQuestion, runOnce } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
@@ -45,7 +45,8 @@ export function callTool(context: RequestContext): Promise<Handled> {
   const { name, args, identity, inputResponses = {} } = wanted;
   return withFacts({ tool: name, args }, async () => {
     try {
-      const round = await openRound(context, identity);
+      const { requestState } = context.request.params;
+      const round = requestState === undefined ? undefined : await openRound(context, identity);
       if (round?.kind === "parked") return await answerParked(context, round, inputResponses);
       return await resolveAndRun(context, wanted, round);
     } catch (error) {
@@ -149,21 +150,25 @@ function decideAndRun(
   return withFacts(facts, async () => {
     if (!parts.offers(client.principal, info)) throw unknownTool(wanted.name);
     if (isListed) checkParamHeaders(context, entry, args);
-    const decided = await decideCall(context, entry, args, plan);
+    const decided = parts.policy === undefined ? UNRULED : await decideCall(context, entry, args, plan);
     if ("answer" in decided && decided.isDenied) return decided.answer;
-    const end = () => ("answer" in decided ? decided.answer : run(context, entry, plan, { facts, decided }));
+    if (round === undefined || !isApprovedRound(round)) return end(context, entry, plan, { facts, decided });
     // A refusal uses the state up, too: the person has decided.
-    return isApprovedRound(round) ? runOnce(context, round, end) : end();
+    return runOnce(context, round, () => end(context, entry, plan, { facts, decided }));
   });
 }
 
-/** Runs the call. */
-function run(
+/** Without a policy. */
+const UNRULED: AllowedCall = { isExact: false, isApproved: false };
+
+/** Runs the call, if it may run. */
+function end(
   context: RequestContext,
   entry: CatalogEntry,
   { wanted, round }: CallPlan,
-  { facts, decided }: { readonly facts: RequestFacts & { args: Fields }; readonly decided: AllowedCall },
-): Promise<Handled> {
+  { facts, decided }: { readonly facts: RequestFacts & { args: Fields }; readonly decided: DecidedCall },
+): Handled | Promise<Handled> {
+  if ("answer" in decided) return decided.answer;
   const { client, request, user } = context;
   const { identity } = wanted;
   const { isExact, isApproved } = decided;
@@ -207,20 +212,16 @@ function toOutcome({ result, received }: CallAnswer): CallOutcome {
   if (received === undefined) return { fields: resultFields(result), server };
   const { resultType, ...fields } = received;
   if (resultType !== undefined) return { fields, server, resultType: resultType as string };
-  if (isUnchanged(result, received)) return { fields: received, server };
+  const { content, structuredContent, isError, _meta } = result;
+  const isUnchanged =
+    content === received["content"] &&
+    structuredContent === received["structuredContent"] &&
+    isError === (received["isError"] === true) &&
+    _meta === received["_meta"];
+  if (isUnchanged) return { fields: received, server };
   // What a step has removed must not come back.
   const { structuredContent: _, _meta: __, ...others } = received;
   return { fields: { ...others, ...resultFields(result) }, server };
-}
-
-function isUnchanged({ content, structuredContent, isError, _meta = {} }: ToolResult, raw: Fields): boolean {
-  if (content !== raw["content"] || structuredContent !== raw["structuredContent"]) return false;
-  if (isError !== (raw["isError"] === true)) return false;
-  const sent = metaOf(raw) ?? {};
-  // The mark of results that depend on input is not for clients.
-  const { [INPUT_META_KEY]: _, ...others } = { ...sent, ..._meta };
-  for (const name in others) if (_meta[name] !== sent[name]) return false;
-  return true;
 }
 
 interface FinishedCall {
@@ -268,22 +269,33 @@ function signIn(context: RequestContext, server: string): Promise<Handled> {
   });
 }
 
-const resultFields = ({ content, structuredContent, isError, _meta }: ToolResult): Fields => ({
-  content,
-  ...(structuredContent !== undefined && { structuredContent }),
-  isError,
-  ...(_meta && { _meta }),
-});
+function resultFields({ content, structuredContent, isError, _meta }: ToolResult): Fields {
+  // The mark of results that depend on input is not for clients.
+  const { [INPUT_META_KEY]: _, ...meta } = _meta ?? {};
+  return {
+    content,
+    ...(structuredContent !== undefined && { structuredContent }),
+    isError,
+    ...(_meta && { _meta: meta }),
+  };
+}
 
 const unknownTool = (name: string): Fault => invalidParams(`Unknown tool: ${name.slice(0, 200)}`);
 
-const NONE: readonly ParamHeader[] = [];
-const declared = new WeakMap<object, readonly ParamHeader[]>();
+/** By the schema of the tool. */
+const declaredHeaders = new WeakMap<object, readonly ParamHeader[]>();
 
 /** Throws `-32020` if a header is missing or differs from the body. The body decides what is sent. */
 function checkParamHeaders({ client, exchange }: RequestContext, { info }: CatalogEntry, args: Fields): void {
   if (client.era !== "modern" || exchange.header === undefined) return;
-  for (const { path, header } of headersOf(info.inputSchema)) {
+  const { inputSchema } = info;
+  let headers = declaredHeaders.get(inputSchema);
+  if (headers === undefined) {
+    const read = readParamHeaders(inputSchema);
+    headers = typeof read === "string" ? [] : read;
+    declaredHeaders.set(inputSchema, headers);
+  }
+  for (const { path, header } of headers) {
     const value = path.reduce<unknown>((node, key) => (isRecord(node) ? node[key] : undefined), args);
     if (value === undefined || value === null || typeof value === "object") continue;
     const given = exchange.header(header.toLowerCase())?.trim();
@@ -293,13 +305,4 @@ function checkParamHeaders({ client, exchange }: RequestContext, { info }: Catal
     const isEqual = typeof value === "number" ? Number(decoded) === value : decoded === String(value);
     if (!isEqual) throw mismatch(`the ${header} header differs from the argument ${path.join(".")}`);
   }
-}
-
-function headersOf(schema: Fields): readonly ParamHeader[] {
-  const known = declared.get(schema);
-  if (known !== undefined) return known;
-  const read = readParamHeaders(schema);
-  const headers = typeof read === "string" ? NONE : read;
-  declared.set(schema, headers);
-  return headers;
 }

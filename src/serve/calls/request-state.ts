@@ -151,9 +151,8 @@ const MAX_KEPT_CHARS = 65_536;
 const SPARE_MS = 180_000;
 
 /** Whether a person has approved the call that this state continues. */
-export const isApprovedRound = (round: OpenedRound | undefined): round is OpenedRound =>
-  round !== undefined &&
-  (round.kind === "approval" || (round.kind !== "parked" && round.isApproved === true));
+export const isApprovedRound = (round: OpenedRound): boolean =>
+  round.kind === "approval" || (round.kind !== "parked" && round.isApproved === true);
 
 /**
  * Runs the call if its state was not used before; otherwise waits for the end of the first request, and gives the same. Throws

@@ -35,6 +35,7 @@ interface HttpExchangeParts {
 export class HttpExchange implements Exchange, TimedRequest {
   slot = -1;
   readonly isBackground = true;
+  readonly signal: AbortSignal;
   readonly #abort = new AbortController();
   readonly #given: HttpExchangeParts;
   readonly #isPrimed: boolean;
@@ -44,7 +45,10 @@ export class HttpExchange implements Exchange, TimedRequest {
   constructor(given: HttpExchangeParts) {
     this.#given = given;
     const { acceptsStream, client, id, reply, clock } = given;
-    this.#isPrimed = id !== undefined && canBePrimed(client);
+    const { era, session, version } = client;
+    this.signal = this.#abort.signal;
+    this.#isPrimed =
+      id !== undefined && era === "legacy" && session !== undefined && version >= FIRST_PRIMED_VERSION;
     this.#longAt = performance.now() + (this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     reply.onGone(() => this.abort(new Error("The client is gone")));
     if (acceptsStream) clock.add(this);
@@ -76,10 +80,6 @@ export class HttpExchange implements Exchange, TimedRequest {
   /** A long call gets a stream. */
   expire(): void {
     this.#open().flush();
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   abort(reason: Error): void {
@@ -133,11 +133,8 @@ export class HttpExchange implements Exchange, TimedRequest {
 
 const PURPOSE = "stream";
 /** Clients of earlier revisions cannot read an event without data. */
-const FIRST_VERSION = "2025-11-25";
+const FIRST_PRIMED_VERSION = "2025-11-25";
 const RETRY_MS = 1_000;
-
-const canBePrimed = ({ era, session, version }: GatewayClient): boolean =>
-  era === "legacy" && session !== undefined && version >= FIRST_VERSION;
 
 /**
  * The client knows its own request id, so the id of the event is signed and not encrypted, which takes a tenth of the time:
