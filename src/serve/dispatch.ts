@@ -8,10 +8,9 @@ import type { AuditEntry } from "./audit/audit-event.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";
-import type { Exchange, GatewayClient } from "./client.js";
 import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
 import { listPage } from "./lists/list-page.js";
-import { type ClientRequest, negotiateLegacy } from "./message.js";
+import { type ClientRequest, type Exchange, type GatewayClient, negotiateLegacy } from "./message.js";
 import {
   failureOf,
   type GatewayParts,

@@ -11,7 +11,7 @@ import { decodeHeaderText } from "../../util/header-text.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
-import { isTooFar, mismatch } from "../message.js";
+import { MAX_HOPS, mismatch, nextHop } from "../message.js";
 import {
   type CallOutcome,
   FailedRequest,
@@ -30,7 +30,7 @@ import { type AllowedCall, type DecidedCall, decideCall, decideFallback } from "
 import { callOwnTool, findForCall, visibleTools } from "./own-tools.js";
 import { isApprovedRound, type OpenedRound, openRound, passQuestion, runOnce } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
-import { beginTask, createTaskProgress, type TaskProgress } from "./task-progress.js";
+import { beginTask, createTaskProgress } from "./task-progress.js";
 
 interface WantedCall {
   readonly name: string;
@@ -90,7 +90,7 @@ async function resolveAndRun(
   wanted: WantedCall,
   round: OpenedRound | undefined,
 ): Promise<Handled> {
-  if (isTooFar(context.request.params))
+  if (nextHop(context.request.params) > MAX_HOPS)
     throw new Fault({
       code: INTERNAL_ERROR,
       message: "The request has passed too many gateways; one of them is probably in its own list of servers",
@@ -198,7 +198,20 @@ function end(
       });
       return toOutcome(answered);
     },
-    finish: (waiting, outcome) => finish(waiting, outcome, { identity, entry, isApproved, progress }),
+    async finish(waiting, outcome) {
+      const { fields, server, resultType } = outcome;
+      if (resultType === "input_required") {
+        const { json, facts } = passQuestion(waiting, outcome, identity, isApproved);
+        return { json, facts: { ...facts, server } };
+      }
+      if (resultType === "task" || waiting.request.params["task"] !== undefined)
+        await beginTask(waiting, { ...outcome, tool: toolAt(user.port, entry, server) }, progress);
+      const named = await withClientNames(waiting, server, fields);
+      return {
+        json: resultText(waiting.client, named, { resultType }),
+        facts: { ...outcomeOf(fields), server },
+      };
+    },
     fail(waiting, error) {
       progress?.stop();
       return fail(waiting, error, { identity, isApproved });
@@ -222,29 +235,6 @@ function toOutcome({ result, received }: CallAnswer): CallOutcome {
   // What a step has removed must not come back.
   const { structuredContent: _, _meta: __, ...others } = received;
   return { fields: { ...others, ...resultFields(result) }, server };
-}
-
-interface FinishedCall {
-  readonly identity: unknown;
-  readonly entry: CatalogEntry;
-  readonly isApproved: boolean;
-  readonly progress: TaskProgress | undefined;
-}
-
-async function finish(
-  context: RequestContext,
-  outcome: CallOutcome,
-  { identity, entry, isApproved, progress }: FinishedCall,
-): Promise<Handled> {
-  const { fields, server, resultType } = outcome;
-  if (resultType === "input_required") {
-    const { json, facts } = passQuestion(context, outcome, identity, isApproved);
-    return { json, facts: { ...facts, server } };
-  }
-  if (resultType === "task" || context.request.params["task"] !== undefined)
-    await beginTask(context, { ...outcome, tool: toolAt(context.user.port, entry, server) }, progress);
-  const named = await withClientNames(context, server, fields);
-  return { json: resultText(context.client, named, { resultType }), facts: { ...outcomeOf(fields), server } };
 }
 
 /** A tool that fails has a result, too. */

@@ -1,9 +1,9 @@
 /** Finds the resources that clients name, and asks the policy about resources and prompts. */
 
-import type { GatewayClient } from "../client.js";
 import { Fault, INTERNAL_ERROR } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
+import type { GatewayClient } from "../message.js";
 import type { PolicyRequest } from "../policy/policy.js";
 import { readUri } from "../policy/resource-uri.js";
 import { FailedRequest, type GatewayParts, type RequestFacts } from "../request-context.js";

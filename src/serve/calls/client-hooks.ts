@@ -3,8 +3,15 @@ import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { ServerQuestion, SessionHooks } from "../../protocol/session-hooks.js";
 import type { Fields } from "../../util/is-record.js";
-import { type AskClient, withoutQuestions } from "../client.js";
-import { HOPS_META_KEY, META, metaOf, nextHop, RESERVED_META } from "../message.js";
+import {
+  type AskClient,
+  HOPS_META_KEY,
+  META,
+  metaOf,
+  nextHop,
+  RESERVED_META,
+  withoutQuestions,
+} from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import { resultOf } from "./parked-calls.js";

@@ -13,7 +13,7 @@ import {
   unknownTask,
 } from "../faults.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
-import { isTooFar } from "../message.js";
+import { MAX_HOPS, nextHop } from "../message.js";
 import {
   type CallOutcome,
   FailedRequest,
@@ -197,7 +197,7 @@ function request(context: RequestContext, wanted: ServerRequest): Promise<Handle
   const facts = { server, tool: uri ?? prompt ?? task?.tool };
   return withFacts(facts, async () => {
     await checkPolicy(context, wanted);
-    if (isTooFar(given)) throw invalidParams("The request has passed too many gateways");
+    if (nextHop(given) > MAX_HOPS) throw invalidParams("The request has passed too many gateways");
     const inputResponses = isRecord(given["inputResponses"]) ? given["inputResponses"] : undefined;
     const round = await openRound(context, identity);
     if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});

@@ -16,9 +16,8 @@ import {
 import type { Store } from "../../state/store.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import type { AuditOutcome } from "../audit/audit-event.js";
-import type { GatewayClient } from "../client.js";
 import { badState, Fault, type FaultInit, INTERNAL_ERROR, storeAway, toFault } from "../faults.js";
-import type { ClientRequest } from "../message.js";
+import type { ClientRequest, GatewayClient } from "../message.js";
 import {
   type CallOutcome,
   FailedRequest,

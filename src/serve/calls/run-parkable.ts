@@ -4,8 +4,8 @@
  */
 import { StateError } from "../../errors/state-error.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
-import type { AskClient } from "../client.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
+import type { AskClient } from "../message.js";
 import { LetterError } from "../replicas/letter.js";
 import {
   type CallOutcome,

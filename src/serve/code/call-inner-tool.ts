@@ -13,7 +13,7 @@ import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hoo
 import { withClientNames } from "../calls/client-names.js";
 import { decideCall, decideFallback, refusalNow } from "../calls/decide-call.js";
 import { callOwnTool, findForCall } from "../calls/own-tools.js";
-import { type AskClient, capabilityKeyOf, onlyQuestions } from "../client.js";
+import { type AskClient, capabilityKeyOf, onlyQuestions } from "../message.js";
 import {
   FailedRequest,
   failureOf,

@@ -6,19 +6,22 @@ import { isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import type { Authenticator } from "../auth/authenticator.js";
-import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
 import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
+  type ClientUser,
+  capabilityKeyOf,
   checkBatch,
+  type GatewayClient,
   isLegacyVersion,
+  legacyClient,
   mismatch,
   negotiateLegacy,
   type RequestId,
-  readEnvelope,
   readMessages,
+  readModernClient,
   UNNAMED_LEGACY_VERSION,
   unsupportedVersion,
   weigh,
@@ -30,7 +33,7 @@ import { openLegacyFeed } from "../streams/listen.js";
 import type { Arrival } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
 import { EventStream, STALLED_MS } from "./event-stream.js";
-import { HttpExchange, lostResponse } from "./http-exchange.js";
+import { acceptsStream, HttpExchange, lostResponse, type SharedByExchanges } from "./http-exchange.js";
 import {
   type BodyLimits,
   corsHeaders,
@@ -52,7 +55,7 @@ export interface HttpSettings {
   readonly authenticate: Authenticator["authenticate"];
 }
 
-type User = Pick<GatewayClient, "principal" | "scopes" | "expiresAt">;
+type User = ClientUser;
 
 /** A request that is counted for its user. */
 interface Arrived {
@@ -69,6 +72,7 @@ export class HttpEndpoint {
   readonly #settings: HttpSettings;
   /** Streams without an end of their own. */
   readonly #streams = new Set<EventStream>();
+  readonly #shared: SharedByExchanges;
   /** Open requests of legacy sessions, for cancellation. */
   readonly #open = new SlotList<OpenRequest>();
   readonly #notices: ClientNotices;
@@ -79,12 +83,14 @@ export class HttpEndpoint {
   constructor(parts: GatewayParts, settings: HttpSettings) {
     this.#parts = parts;
     this.#settings = settings;
+    this.#shared = { parts, streams: this.#streams, clock: this.#clock };
     this.#notices = new ClientNotices(parts, (key) => this.#cancel(key));
   }
 
   /** Serves one request. Never rejects. */
   async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
-    const cors = corsHeaders(request, this.#settings.rules);
+    const isOfPage = request.header("origin") !== undefined;
+    const cors = isOfPage ? corsHeaders(request, this.#settings.rules) : {};
     try {
       const refusal = refusalOf(request, this.#settings.rules);
       if (refusal !== undefined) return refuse(reply, 403, refusal);
@@ -196,7 +202,14 @@ export class HttpEndpoint {
       if (!(error instanceof Fault)) throw error;
       return sendFault(reply, error, { id: message.id, headers: cors });
     }
-    const exchange = this.#begin(request, reply, { client, cors, id: message.id });
+    const exchange = new HttpExchange(this.#shared, {
+      request,
+      reply,
+      client,
+      id: message.id,
+      headers: cors,
+    });
+    this.#requests.begin();
     try {
       const served = await this.#serve(client, exchange, message, arrival);
       const isSession = message.method === "initialize" && client.era === "legacy" && !served.isError;
@@ -205,25 +218,6 @@ export class HttpEndpoint {
     } finally {
       this.#end(reply, client);
     }
-  }
-
-  #begin(
-    request: HttpRequest,
-    reply: HttpReply,
-    { client, cors, id }: { client: GatewayClient; cors: Headers; id?: RequestId },
-  ): HttpExchange {
-    this.#requests.begin();
-    return new HttpExchange({
-      parts: this.#parts,
-      request,
-      reply,
-      client,
-      id,
-      acceptsStream: acceptsStream(request),
-      headers: cors,
-      streams: this.#streams,
-      clock: this.#clock,
-    });
   }
 
   /** A response that its client does not read counts as an open request, so that a user cannot collect them. */
@@ -250,7 +244,7 @@ export class HttpEndpoint {
       if (arrival.excess !== undefined) throw arrival.excess;
       const session = this.#sessionOf(request, user);
       client = this.#legacyClient(request, user, session);
-      checkBatch(requests);
+      checkBatch(requests, user);
       for (const message of messages) await this.#take(message, session, user);
     } catch (error) {
       users.charge(arrival, messages.length - 1);
@@ -259,7 +253,8 @@ export class HttpEndpoint {
     }
     // The first request has arrived; the others count when they are served.
     users.charge(arrival, messages.length - requests.length);
-    const exchange = this.#begin(request, reply, { client, cors });
+    const exchange = new HttpExchange(this.#shared, { request, reply, client, headers: cors });
+    this.#requests.begin();
     try {
       const answers = await Promise.all(
         requests.map(async (each, index) => {
@@ -297,10 +292,10 @@ export class HttpEndpoint {
 
   #clientOf(request: HttpRequest, message: ClientRequest, user: User): GatewayClient {
     const header = request.header("mcp-protocol-version")?.trim();
-    const envelope = readEnvelope(message, header, true);
-    if (envelope !== undefined) {
+    const client = readModernClient(message, user, { header, isHttp: true });
+    if (client !== undefined) {
       checkStandardHeaders(request, message);
-      return modernClient(envelope, user);
+      return client;
     }
     if (!this.#settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
     if (message.method === "initialize") {
@@ -419,11 +414,6 @@ interface OpenRequest extends Slotted {
 }
 
 const SPREAD_MS = 250;
-
-function acceptsStream(request: HttpRequest): boolean {
-  const accept = request.header("accept");
-  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
-}
 
 /** The parameter that `Mcp-Name` repeats. */
 const NAMED: Readonly<Record<string, string>> = {

@@ -5,11 +5,10 @@ import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js
 import { isAtLeast } from "../calls/client-hooks.js";
 import { renameTasks } from "../calls/client-names.js";
 import { visibleTasks } from "../calls/task-progress.js";
-import type { GatewayClient, OpenStream } from "../client.js";
 import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
-import { META } from "../message.js";
+import { type GatewayClient, META, type OpenStream } from "../message.js";
 import {
   FailedRequest,
   type GatewayParts,
