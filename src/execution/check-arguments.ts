@@ -26,12 +26,7 @@ export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
   const inspected = new WeakSet<object>();
   return async (call) => {
     const sent = await toSend(call);
-    const { trail } = call;
-    if (trail !== undefined) {
-      trail.sent = sent === undefined ? call : { ...call, args: sent.args };
-      trail.repaired = sent?.repaired;
-      trail.onReady?.();
-    }
+    call.onSent?.(sent === undefined ? call : { ...call, args: sent.args }, sent?.repaired);
     return sent;
   };
 

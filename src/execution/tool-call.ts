@@ -152,13 +152,6 @@ interface CheckedArguments {
   readonly sent: SentArguments | undefined;
 }
 
-/** What is sent for a call, recorded before the first attempt and again for every fallback server. */
-export interface CallTrail {
-  sent?: ToolCall | undefined;
-  repaired?: readonly ArgumentRepair[] | undefined;
-  onReady?: (() => void) | undefined;
-}
-
 /** What is sent in place of the arguments of a call. */
 export interface SentArguments {
   readonly args: ToolCall["args"];
@@ -234,10 +227,10 @@ export interface ToolCall {
    */
   readonly checked?: CheckedArguments | undefined;
   /**
-   * Records what is sent, for telemetry and listeners.
+   * Called with the call as it is sent: before the first attempt, and again for every fallback server.
    * @internal
    */
-  readonly trail?: CallTrail | undefined;
+  readonly onSent?: ((sent: ToolCall, repaired: readonly ArgumentRepair[] | undefined) => void) | undefined;
 }
 
 /** Answers a call, or throws a `ToolportError`. */

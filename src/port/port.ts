@@ -224,7 +224,7 @@ export class Port extends PortCore {
       target: undefined,
       resends: undefined,
       checked: undefined,
-      trail: undefined,
+      onSent: undefined,
     });
     const durationMs = performance.now() - startedAt;
     return { ...answer, result: { ...answer.result, attempts: attempts.length, durationMs } };
