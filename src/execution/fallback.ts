@@ -64,8 +64,8 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
       const patient = position === servers.length - 1;
       let { tool } = call;
       const ask = async (sent: ToolCall): Promise<CallAnswer> => {
-        if (position > 0) tool = await fallbackTool(sent);
-        const own = tool.definedBy === undefined ? tool : await ownTool({ ...sent, tool, patient });
+        if (position > 0) tool = await fallbackTool(findTool, sent);
+        const own = tool.definedBy === undefined ? tool : await ownTool(findTool, { ...sent, tool, patient });
         return next({ ...sent, tool: own, target: resolve(own), patient });
       };
       const { aroundFallback = (inner) => inner } = call;
@@ -82,33 +82,6 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
       }
     }
     throw exhaustedError(call, errors);
-  }
-
-  /** The tool of a fallback server. Why there is none is an error that always leads to the next server. */
-  async function fallbackTool(call: ToolCall): Promise<ToolInfo> {
-    const { server, sourceName } = call.tool;
-    try {
-      const tool = await findTool(server, sourceName, call);
-      if (tool !== undefined) return tool;
-    } catch (error) {
-      throw ToolportError.isInstance(error) ? new NotFound(error) : error;
-    }
-    throw new NotFound(missingToolError(server, sourceName));
-  }
-
-  /** Replaces a definition that came from a fallback server by that of the server itself, which checks the arguments. */
-  async function ownTool(call: ToolCall): Promise<ToolInfo> {
-    const { server, sourceName } = call.tool;
-    const own = await findTool(server, sourceName, call);
-    if (own !== undefined) return own;
-    throw new CatalogError({
-      code: "TOOL_NOT_FOUND",
-      server,
-      tool: sourceName,
-      what: "The server has no such tool; the tool was listed by its fallback server while the server was unreachable",
-      next: "Call tools() for the current list",
-      outcome: "unsent",
-    });
   }
 
   /** Calls `beforeFallback` for every next server, even if the previous one was skipped because it has no such tool. */
@@ -128,6 +101,35 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
     });
     return verdict !== false;
   }
+}
+
+type FindTool = FallbackParts["findTool"];
+
+/** The tool of a fallback server. Why there is none is an error that always leads to the next server. */
+async function fallbackTool(findTool: FindTool, call: ToolCall): Promise<ToolInfo> {
+  const { server, sourceName } = call.tool;
+  try {
+    const tool = await findTool(server, sourceName, call);
+    if (tool !== undefined) return tool;
+  } catch (error) {
+    throw ToolportError.isInstance(error) ? new NotFound(error) : error;
+  }
+  throw new NotFound(missingToolError(server, sourceName));
+}
+
+/** Replaces a definition that came from a fallback server by that of the server itself, which checks the arguments. */
+async function ownTool(findTool: FindTool, call: ToolCall): Promise<ToolInfo> {
+  const { server, sourceName } = call.tool;
+  const own = await findTool(server, sourceName, call);
+  if (own !== undefined) return own;
+  throw new CatalogError({
+    code: "TOOL_NOT_FOUND",
+    server,
+    tool: sourceName,
+    what: "The server has no such tool; the tool was listed by its fallback server while the server was unreachable",
+    next: "Call tools() for the current list",
+    outcome: "unsent",
+  });
 }
 
 /** A fallback server has no tool for the call, or cannot be asked for it. */
