@@ -89,15 +89,16 @@ class Attempt {
     const { tool, options, target } = call;
     this.#connection = target.connection.current;
     const { config } = this.#connection;
-    this.#timeoutMs =
-      options.timeoutMs ?? toolTimeout(config, tool.sourceName) ?? config.timeoutMs ?? parts.timeoutMs;
+    const ofTool = config.toolTimeoutsMs && toolTimeout(config.toolTimeoutsMs, tool.sourceName);
+    this.#timeoutMs = options.timeoutMs ?? ofTool ?? config.timeoutMs ?? parts.timeoutMs;
   }
 
   async run(): Promise<CallAnswer> {
     const { tool, options } = this.call;
     let answer: CallAnswer;
     try {
-      answer = this.#toAnswer(await this.#receive());
+      // A caller with hooks follows its tasks, and answers its questions, itself.
+      answer = this.#toAnswer(await (this.call.hooks === undefined ? this.#receive() : this.#send()));
     } catch (cause) {
       // After an abort, the caller gets the reason of its own signal.
       if (options.signal?.aborted) throw cause;
@@ -120,9 +121,7 @@ class Attempt {
       const started = tasks.of(call);
       if (started !== undefined) return await this.#follow(started);
       const raw = await this.#send();
-      const isOrdinary = raw["resultType"] !== "task" && raw["content"] !== undefined;
-      // A caller with hooks follows its tasks, and answers its questions, itself.
-      if (isOrdinary || call.hooks !== undefined) return raw;
+      if (raw["resultType"] !== "task" && raw["content"] !== undefined) return raw;
       const isPaused = call.suspension !== undefined && inputPauseOf(raw) !== undefined;
       const state = isPaused ? undefined : readCreatedTask(raw);
       if (state === undefined && raw["resultType"] !== "task") return raw;
@@ -146,41 +145,36 @@ class Attempt {
 
   /** Sends the call. If the server refuses its headers, reads the definition of the tool again and sends it once more. */
   async #send(): Promise<RawResult> {
-    const { resends, options } = this.call;
-    try {
-      return await this.#sendOnce();
-    } catch (error) {
-      const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
-      if (!isMismatch || resends?.takeHealing() === false) throw error;
-    }
-    await this.parts.refresh(this.#connection, options.signal);
-    this.#isRefreshed = true;
-    return this.#sendOnce();
-  }
-
-  async #sendOnce(): Promise<RawResult> {
     const call = this.call;
     const { hooks, options, patient, resends } = call;
-    const { telemetry, trace, connectionFor } = this.parts;
+    const { telemetry, trace, connectionFor, refresh } = this.parts;
     const { signal } = options;
     const waitMs = Math.min(this.#timeoutMs, call.deadline - this.#startedAt);
     const connection =
       hooks === undefined || hooks.capabilityKey === ""
         ? this.#connection
         : await connectionFor(this.#connection, hooks, { timeoutMs: waitMs, signal, patient });
-    return runOnSession(
-      connection,
-      (session) =>
-        telemetry.isActive
-          ? trace({ call, session }, (meta) => this.#request(session, meta))
-          : this.#request(session),
-      { repeatable: isRepeatable(call), resends, waitMs, patient, signal },
-    );
+    const request = (session: Session) =>
+      telemetry.isActive
+        ? trace({ call, session }, (meta) => this.#request(session, meta))
+        : this.#request(session);
+    const wait = { repeatable: isRepeatable(call), resends, waitMs, patient, signal };
+    try {
+      return await runOnSession(connection, request, wait);
+    } catch (error) {
+      const isMismatch = error instanceof ToolCallError && error.rpcCode === HEADER_MISMATCH;
+      if (!isMismatch || this.#isRefreshed || resends?.takeHealing() === false) throw error;
+    }
+    await refresh(this.#connection, signal);
+    this.#isRefreshed = true;
+    return this.#send();
   }
 
   #request(session: Session, trace?: Record<string, string>): Promise<RawResult> {
-    const { tool, args, options, deadline, suspension, hooks, round, resends } = this.call;
-    const source = this.#sourceOn(session);
+    const { tool, args, options, deadline, suspension, hooks, round, resends, target } = this.call;
+    // A new session, or a refresh, may have changed the definition of the tool.
+    const isCurrent = session === target.session && !this.#isRefreshed;
+    const source = isCurrent ? target.source : this.parts.sourceOf(tool);
     const execution = source?.execution ?? tool.execution;
     const mayBeTask = hooks === undefined && (execution !== undefined || Boolean(options.task));
     const task = mayBeTask ? requestTask(this.call, session, execution) : round?.task;
@@ -207,7 +201,7 @@ class Attempt {
       round,
     };
     suspension?.onStage?.("sending");
-    if (suspendsFor(suspension, "input"))
+    if (suspension !== undefined && suspendsFor(suspension, "input"))
       limits.suspendable = { resumed: suspension.input, report: this.parts.report };
     return session.request("tools/call", params, limits);
   }
@@ -240,13 +234,6 @@ class Attempt {
     debug(`[${tool.server}/${tool.sourceName}] ${end} after ${Math.round(durationMs)} ms`);
   }
 
-  /** The tool as listed on this session: a new session, or a refresh, may have changed the definition. */
-  #sourceOn(session: Session): SourceTool | undefined {
-    const { target, tool } = this.call;
-    const isCurrent = session === target.session && !this.#isRefreshed;
-    return isCurrent ? target.source : this.parts.sourceOf(tool);
-  }
-
   #progress(): TaskProgress {
     this.#taskProgress ??= createTaskProgress(this.callProgress.of(this.call, this.#connection.config));
     return this.#taskProgress;
@@ -259,8 +246,10 @@ class Attempt {
 }
 
 /** The time limit of this tool, if the server's entry sets one. */
-function toolTimeout({ toolTimeoutsMs }: ServerConfig, tool: string): number | undefined {
-  if (toolTimeoutsMs === undefined) return undefined;
+function toolTimeout(
+  toolTimeoutsMs: NonNullable<ServerConfig["toolTimeoutsMs"]>,
+  tool: string,
+): number | undefined {
   return Object.entries(toolTimeoutsMs).find(([pattern]) => compileNames([pattern])(tool))?.[1];
 }
 

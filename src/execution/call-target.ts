@@ -65,7 +65,7 @@ export class CallTargets {
 
   /** Throws `UNKNOWN_SERVER` if the server was removed. */
   resolve(tool: NamedTool & Pick<ToolInfo, "definedBy">): CallTarget {
-    const { connections, validator } = this.#parts;
+    const { connections, catalog, validator } = this.#parts;
     const connection = connections.require(tool.server);
     const { config, session } = connection;
     const guards = this.#guardsOf(tool.server);
@@ -73,7 +73,7 @@ export class CallTargets {
       connection,
       config,
       session,
-      source: this.sourceOf(tool),
+      source: catalog.find(tool.server, tool.sourceName)?.source,
       validator: config.clientOptions === undefined ? validator : (validatorOf(config) ?? validator),
       isTrusted:
         config.trustAnnotations === true &&

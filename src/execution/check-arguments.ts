@@ -25,47 +25,44 @@ export const inputSchemaOf = ({ target, tool }: ResolvedCall): JsonSchema =>
 export function createArgumentCheck(parts: ArgumentCheckParts): ArgumentCheck {
   const inspected = new WeakSet<object>();
   return async (call) => {
+    const sent = await toSend(call);
+    call.onSent?.(sent === undefined ? call : { ...call, args: sent.args }, sent?.repaired);
+    return sent;
+  };
+
+  async function toSend(call: ResolvedCall): Promise<SentArguments | undefined> {
     const { args, added, options, checked, target, suspension } = call;
     // A later round repeats the arguments of the first one.
-    if (suspension?.input !== undefined) return recordSent(call, { args: suspension.input.args });
+    if (suspension?.input !== undefined) return { args: suspension.input.args };
     const schema = inputSchemaOf(call);
-    if (checked?.schema === schema && checked.args === args && checked.added === added)
-      return recordSent(call, checked.sent);
     const mode = options.checkArguments ?? target.config.checkArguments ?? parts.mode;
-    const filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
-    if (mode === "off") return recordSent(call, sentFor(call, filled));
-    if (target.source !== undefined && !inspected.has(target.source)) {
-      inspected.add(target.source);
-      const unchecked = uncheckedParts(target.source.raw);
-      if (unchecked.length > 0) parts.onContradiction(call.tool, uncheckedMessage(call.tool, unchecked));
+    const isSame = checked?.schema === schema && checked.args === args && checked.added === added;
+    // The caller may forbid a repair that was made for the server before.
+    if (isSame && (mode !== "strict" || checked.sent?.repaired === undefined)) return checked.sent;
+    let filled = options.applyDefaults === true ? (applyDefaults(schema, args) as Arguments) : args;
+    let repaired: SentArguments["repaired"];
+    if (mode !== "off") {
+      if (target.source !== undefined && !inspected.has(target.source)) {
+        inspected.add(target.source);
+        const unchecked = uncheckedParts(target.source.raw);
+        if (unchecked.length > 0) parts.onContradiction(call.tool, uncheckedMessage(call.tool, unchecked));
+      }
+      const issues = await target.validator.validate(schema, filled, call.budget);
+      if (issues.length > 0) {
+        // Loaded on first use: most calls are valid.
+        const { repairOrThrow } = await import("./invalid-arguments.js");
+        const invalid = { call, schema, args: filled, mode, issues };
+        ({ args: filled, repaired } = await repairOrThrow(invalid, parts.onContradiction));
+      }
     }
-    const issues = await target.validator.validate(schema, filled, call.budget);
-    if (issues.length === 0) return recordSent(call, sentFor(call, filled));
-    // Loaded on first use: most calls are valid.
-    const { repairOrThrow } = await import("./invalid-arguments.js");
-    const invalid = { call, schema, args: filled, mode, issues };
-    const { args: repairedArgs, repaired } = await repairOrThrow(invalid, parts.onContradiction);
-    const sent = sentFor(call, repairedArgs);
-    return recordSent(call, repaired === undefined ? sent : { ...sent!, repaired });
-  };
+    if (filled === args && added === undefined) return undefined;
+    return { args: withAdded({ args: filled, added }), repaired };
+  }
 }
 
 const uncheckedMessage = ({ sourceName }: ToolCall["tool"], unchecked: readonly string[]): string =>
   `The tool ${JSON.stringify(sourceName)} has a schema that Toolport cannot check in full. Its calls are sent without checking ` +
   `${sayUnchecked(unchecked)}. Report this to the author of the server (SCHEMA_CONTRADICTS)`;
-
-/** Undefined if the call is sent unchanged. */
-const sentFor = ({ args: given, added }: ToolCall, args: Arguments): SentArguments | undefined =>
-  args === given && added === undefined ? undefined : { args: withAdded({ args, added }) };
-
-function recordSent(call: ToolCall, sent: SentArguments | undefined): SentArguments | undefined {
-  const { trail } = call;
-  if (trail === undefined) return sent;
-  trail.sent = sent === undefined ? call : { ...call, args: sent.args };
-  trail.repaired = sent?.repaired;
-  trail.onReady?.();
-  return sent;
-}
 
 /** The arguments of a call together with the values that interceptors and options add. */
 export const withAdded = ({ args, added }: Pick<ToolCall, "args" | "added">): Arguments =>

@@ -38,6 +38,9 @@ export interface FallbackParts {
   report: (error: unknown) => void;
 }
 
+/** Thrown by a step of the caller: this fallback server must not get the call. The next one is tried, and no error names this one. */
+export class ServerSkipped extends Error {}
+
 /**
  * Asks the servers in order until one answers; otherwise throws one error with all attempts. A result with `isError` is an
  * answer and never leads to a fallback.
@@ -55,51 +58,30 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
   ): Promise<CallAnswer> {
     const errors: ToolportError[] = [];
     const servers = [call.tool.server, ...fallback.servers];
-    const name = fallback.tools[call.tool.sourceName] ?? call.tool.sourceName;
+    const sourceName = fallback.tools[call.tool.sourceName] ?? call.tool.sourceName;
     for (const [position, server] of servers.entries()) {
       if (position > 0 && !(await isAllowed(call, errors, servers.slice(position - 1)))) break;
-      const use = position === 0 || (await call.hooks?.mayUse?.(server, name));
-      if (use === false) continue;
-      const tool = position === 0 ? call.tool : await toolOf(server);
-      if (tool === undefined) continue;
       const patient = position === servers.length - 1;
+      let { tool } = call;
+      const ask = async (sent: ToolCall): Promise<CallAnswer> => {
+        if (position > 0) tool = await fallbackTool(findTool, sent);
+        const own = tool.definedBy === undefined ? tool : await ownTool(findTool, { ...sent, tool, patient });
+        return next({ ...sent, tool: own, target: resolve(own), patient });
+      };
+      const { aroundFallback = (inner) => inner } = call;
       try {
-        const own = tool.definedBy === undefined ? tool : await ownTool({ ...call, patient });
-        const sent = use === "exact" ? unrepaired(call) : call;
-        return await next({ ...sent, tool: own, target: resolve(own), patient });
+        if (position === 0) return await ask(call);
+        return await aroundFallback(ask)({ ...call, tool: { ...call.tool, server, sourceName } });
       } catch (error) {
-        rethrowUnlessFallbackHelps(error, { call: { ...call, tool }, fallback, position, report });
-        errors.push(error);
+        if (error instanceof ServerSkipped) continue;
+        if (error instanceof NotFound) errors.push(error.reason);
+        else {
+          rethrowUnlessFallbackHelps(error, { call: { ...call, tool }, fallback, position, report });
+          errors.push(error);
+        }
       }
     }
     throw exhaustedError(call, errors);
-
-    async function toolOf(server: string): Promise<ToolInfo | undefined> {
-      try {
-        const found = await findTool(server, name, call);
-        if (found === undefined) errors.push(missingToolError(server, name));
-        return found;
-      } catch (error) {
-        if (!ToolportError.isInstance(error)) throw error;
-        errors.push(error);
-        return undefined;
-      }
-    }
-  }
-
-  /** Replaces a definition that came from a fallback server by that of the server itself, which checks the arguments. */
-  async function ownTool(call: ToolCall): Promise<ToolInfo> {
-    const { server, sourceName } = call.tool;
-    const own = await findTool(server, sourceName, call);
-    if (own !== undefined) return own;
-    throw new CatalogError({
-      code: "TOOL_NOT_FOUND",
-      server,
-      tool: sourceName,
-      what: "The server has no such tool; the tool was listed by its fallback server while the server was unreachable",
-      next: "Call tools() for the current list",
-      outcome: "unsent",
-    });
   }
 
   /** Calls `beforeFallback` for every next server, even if the previous one was skipped because it has no such tool. */
@@ -121,12 +103,41 @@ export function fallbackStep({ resolve, findTool, beforeFallback, report }: Fall
   }
 }
 
-/** The same call, whose arguments must stay as they are. The check for the server before may have repaired them. */
-const unrepaired = (call: ResolvedCall): ResolvedCall => ({
-  ...call,
-  options: { ...call.options, checkArguments: "strict" },
-  checked: undefined,
-});
+type FindTool = FallbackParts["findTool"];
+
+/** The tool of a fallback server. Why there is none is an error that always leads to the next server. */
+async function fallbackTool(findTool: FindTool, call: ToolCall): Promise<ToolInfo> {
+  const { server, sourceName } = call.tool;
+  try {
+    const tool = await findTool(server, sourceName, call);
+    if (tool !== undefined) return tool;
+  } catch (error) {
+    throw ToolportError.isInstance(error) ? new NotFound(error) : error;
+  }
+  throw new NotFound(missingToolError(server, sourceName));
+}
+
+/** Replaces a definition that came from a fallback server by that of the server itself, which checks the arguments. */
+async function ownTool(findTool: FindTool, call: ToolCall): Promise<ToolInfo> {
+  const { server, sourceName } = call.tool;
+  const own = await findTool(server, sourceName, call);
+  if (own !== undefined) return own;
+  throw new CatalogError({
+    code: "TOOL_NOT_FOUND",
+    server,
+    tool: sourceName,
+    what: "The server has no such tool; the tool was listed by its fallback server while the server was unreachable",
+    next: "Call tools() for the current list",
+    outcome: "unsent",
+  });
+}
+
+/** A fallback server has no tool for the call, or cannot be asked for it. */
+class NotFound extends Error {
+  constructor(readonly reason: ToolportError) {
+    super(reason.message);
+  }
+}
 
 /** Throws the error again unless the next server may be asked. */
 function rethrowUnlessFallbackHelps(

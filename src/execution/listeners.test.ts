@@ -42,13 +42,13 @@ test("are called before and after a tool call, with all details", async () => {
     principal: "p",
   });
   const { run } = setup(listener);
-  const answered = await run(async ({ trail }) => {
+  const answered = await run(async ({ onSent }) => {
     expect(events).toHaveLength(0);
-    trail!.sent = { ...call, args: { city: "Oslo", tenant: "acme" } };
-    trail!.repaired = [{ path: "$.after", change: "left out" }];
-    trail!.onReady?.();
+    const sent = { ...call, args: { city: "Oslo", tenant: "acme" } };
+    const repaired = [{ path: "$.after", change: "left out" }] as const;
+    onSent?.(sent, repaired);
     expect(events).toHaveLength(1);
-    trail!.onReady?.();
+    onSent?.(sent, repaired);
     expect(events).toHaveLength(1);
     call.attempts.push({ server: "a", durationMs: 1, error: unreachable() }, { server: "b", durationMs: 1 });
     return resultOf("ok", { server: "b" });
@@ -243,9 +243,9 @@ test("a watched call can be cancelled; copies of its event cannot do that", asyn
     structuredClone(event);
     expect(cancelCall(event, "The user cancelled it")).toBe(true);
   });
-  const calling = run(async ({ options, trail }) => {
-    trail?.onReady?.();
-    options.signal?.throwIfAborted();
+  const calling = run(async (call) => {
+    call.onSent?.(call, undefined);
+    call.options.signal?.throwIfAborted();
     return ok;
   });
   await expect(calling).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
 import type { WatchedCall } from "./run-watched.js";
-import type { CallAnswer, CallAttempt, CallStep, CallTrail, ToolCall } from "./tool-call.js";
+import type { CallAnswer, CallAttempt, CallStep, ToolCall } from "./tool-call.js";
 
 /** A call that starts. The object is frozen. */
 export interface CallEvent {
@@ -240,12 +240,19 @@ const isToolError = (result: unknown): boolean =>
 export function listenerStep(observe: ObserveCall): CallStep {
   return (next) => async (call) => {
     const { attempts } = call;
-    const trail: CallTrail = call.trail ?? {};
+    let sent = call;
+    let repaired: readonly ArgumentRepair[] | undefined;
+    let announce = () => {};
     let answer: CallAnswer | undefined;
+    const onSent: ToolCall["onSent"] = (...given) => {
+      [sent, repaired] = given;
+      call.onSent?.(...given);
+      announce();
+    };
     await observe(
       eventOf(call, call),
       async (watched) => {
-        const observed = call.trail === undefined ? { ...call, trail } : call;
+        const observed = { ...call, onSent };
         answer = await (watched === undefined
           ? next(observed)
           : (await import("./run-watched.js")).runWatched(next, observed, watched));
@@ -256,11 +263,11 @@ export function listenerStep(observe: ObserveCall): CallStep {
         attempts: () => attempts.length,
         server: () => answer?.result.server ?? attempts.at(-1)?.server,
         tries: () => attempts,
-        event: () => eventOf(call, trail.sent ?? call),
-        repaired: () => trail.repaired,
+        event: () => eventOf(call, sent),
+        repaired: () => repaired,
         isSuspended: () => answer?.pause !== undefined,
-        onReady: (announce) => {
-          trail.onReady = announce;
+        onReady: (ready) => {
+          announce = ready;
         },
       },
     );

@@ -24,7 +24,6 @@ import {
   type CallHandler,
   type CallInterceptor,
   type CallStep,
-  type CallTrail,
   continuesRound,
   type ResolvedCall,
   type ResolvedHandler,
@@ -97,7 +96,9 @@ export function createPipeline(parts: PipelineParts): Pipeline {
 
   const callServer = chain<ResolvedCall>(
     [
-      when(hasFallback, fallbackStep({ ...parts, resolve })), // runs the steps below for each server
+      // Runs the steps below for each server, and `aroundFallback` of the caller around each fallback server: it may skip the server
+      // before anything is sent to it, or keep the arguments as they are.
+      when(hasFallback, fallbackStep({ ...parts, resolve })),
       checkArgumentsStep(check), // against the schema of this server; adds the values of interceptors
       breakerStep,
       retryStep({ options: retry, report }),
@@ -132,15 +133,18 @@ export function telemetryStep(telemetry: Telemetry): CallStep {
     if (!telemetry.isActive) return next(call);
     const { tool, attempts } = call;
     let answer: CallAnswer | undefined;
-    const trail: CallTrail = {};
+    let repairs = 0;
+    const onSent: ToolCall["onSent"] = (_sent, repaired = []) => {
+      repairs = repaired.length;
+    };
     const end = () => ({
       server: answer?.result.server ?? attempts.at(-1)?.server ?? tool.server,
       attempts: attempts.length,
-      repairs: trail.repaired?.length ?? 0,
+      repairs,
       suspended: answer?.pause?.reason,
     });
     await telemetry.toolCall({ tool: tool.name, end }, async () => {
-      answer = await next({ ...call, trail });
+      answer = await next({ ...call, onSent });
       return answer.result;
     });
     return answer!;

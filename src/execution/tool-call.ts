@@ -152,29 +152,11 @@ interface CheckedArguments {
   readonly sent: SentArguments | undefined;
 }
 
-/** What is sent for a call, recorded before the first attempt and again for every fallback server. */
-export interface CallTrail {
-  sent?: ToolCall | undefined;
-  repaired?: readonly ArgumentRepair[] | undefined;
-  onReady?: (() => void) | undefined;
-}
-
 /** What is sent in place of the arguments of a call. */
 export interface SentArguments {
   readonly args: ToolCall["args"];
   readonly repaired?: readonly ArgumentRepair[] | undefined;
 }
-
-/** A caller with capabilities of its own, who also decides about fallback servers. */
-export interface CallerHooks extends SessionHooks {
-  /**
-   * Asked about a fallback server before anything is sent to it. `"exact"`: it may get the call with these arguments only, unrepaired.
-   * @default every fallback server may get the call
-   */
-  readonly mayUse?: ((server: string, tool: string) => FallbackUse | Promise<FallbackUse>) | undefined;
-}
-
-type FallbackUse = boolean | "exact";
 
 /** What a caller sends with a call whose rounds and tasks it keeps itself. */
 export interface CallerRound extends InputRound {
@@ -206,12 +188,17 @@ export interface ToolCall {
    * Whose call it is. Set if the caller answers the questions of servers and follows its tasks itself.
    * @internal
    */
-  readonly hooks?: CallerHooks | undefined;
+  readonly hooks?: SessionHooks | undefined;
   /**
    * Only with `hooks`.
    * @internal
    */
   readonly round?: CallerRound | undefined;
+  /**
+   * A step of the caller around each fallback server, before anything is sent to it or it is even connected.
+   * @internal
+   */
+  readonly aroundFallback?: CallStep | undefined;
   /** The principal that makes the call; undefined outside `as(principal)`. */
   readonly principal?: string | undefined;
   /** All attempts so far, in order. */
@@ -240,10 +227,10 @@ export interface ToolCall {
    */
   readonly checked?: CheckedArguments | undefined;
   /**
-   * Records what is sent, for telemetry and listeners.
+   * Called with the call as it is sent: before the first attempt, and again for every fallback server.
    * @internal
    */
-  readonly trail?: CallTrail | undefined;
+  readonly onSent?: ((sent: ToolCall, repaired: readonly ArgumentRepair[] | undefined) => void) | undefined;
 }
 
 /** Answers a call, or throws a `ToolportError`. */

@@ -68,17 +68,12 @@ const isBlock = (value: unknown): value is ContentBlock =>
 /** Real results have about a dozen levels. Serialising a much deeper one would overflow the stack. */
 const MAX_LEVELS = 500;
 
-/** Some servers send a single block instead of a list. */
-function itemsOf(content: unknown): readonly unknown[] {
-  if (Array.isArray(content)) return content;
-  return content === undefined || content === null ? [] : [content];
-}
-
 /** Further items are only counted: one message can contain a million. */
 const MAX_MALFORMED = 100;
 
-/** An item that is not a block becomes the `value` of a block that marks it as malformed. */
-function readBlocks(items: readonly unknown[]): ContentBlock[] {
+/** Some servers send a single block instead of a list. An item that is not a block becomes the `value` of a block that marks it as malformed. */
+function readBlocks(content: unknown): ContentBlock[] {
+  const items = Array.isArray(content) ? content : content === undefined || content === null ? [] : [content];
   const blocks: ContentBlock[] = [];
   let odd = 0;
   for (const item of items) {
@@ -100,7 +95,10 @@ export function toToolResult<Structured>(
   server: string,
 ): ToolResult<Structured> {
   if (isNestedDeeper(raw, MAX_LEVELS)) throw tooDeep(server);
-  const content = readBlocks(itemsOf(raw["content"]));
+  const given = raw["content"];
+  // The list itself if it is well-formed, so that a caller can see that no step has changed it.
+  const content: readonly ContentBlock[] =
+    Array.isArray(given) && given.every(isBlock) ? given : readBlocks(given);
   const malformed = malformedIn(content);
   const result: ToolResult<Structured> = {
     text: textOf(content),

@@ -13,9 +13,7 @@ import { ConfigError } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { CallEvent } from "../execution/listeners.js";
-import type { CallSuspension } from "../execution/suspend/call-suspension.js";
-import type { TaskRecord } from "../execution/tasks/task-record.js";
-import type { AnyCallOptions, CallAnswer, CallerHooks, CallerRound } from "../execution/tool-call.js";
+import type { AnyCallOptions, CallAnswer, ToolCall } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
@@ -28,12 +26,7 @@ import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** Set for a call that may be suspended, and for one of a caller with capabilities of its own. */
-export interface CallRound {
-  readonly suspension?: CallSuspension | undefined;
-  readonly task?: TaskRecord | undefined;
-  readonly hooks?: CallerHooks | undefined;
-  readonly round?: CallerRound | undefined;
-}
+export type CallRound = Pick<ToolCall, "suspension" | "task" | "hooks" | "round" | "aroundFallback">;
 
 /** Counts of one process. */
 export interface SuspensionCounts {

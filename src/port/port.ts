@@ -213,6 +213,7 @@ export class Port extends PortCore {
       suspension: own?.suspension,
       hooks: own?.hooks,
       round: own?.round,
+      aroundFallback: own?.aroundFallback,
       principal: this.principal?.name,
       attempts,
       startedAt,
@@ -223,7 +224,7 @@ export class Port extends PortCore {
       target: undefined,
       resends: undefined,
       checked: undefined,
-      trail: undefined,
+      onSent: undefined,
     });
     const durationMs = performance.now() - startedAt;
     return { ...answer, result: { ...answer.result, attempts: attempts.length, durationMs } };

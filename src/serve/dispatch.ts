@@ -4,26 +4,31 @@ import type { Port } from "../port/port.js";
 import { type Era, MODERN_VERSIONS } from "../protocol/era.js";
 import { type Fields, isRecord } from "../util/is-record.js";
 import { unrefTimer } from "../util/timers.js";
+import type { AuditEntry } from "./audit/audit-event.js";
 import { callTool } from "./calls/call-tool.js";
 import { complete, getPrompt, listTasks, readResource, taskRequest } from "./calls/read-handlers.js";
 import { answersParked } from "./calls/request-state.js";
-import type { Exchange, GatewayClient } from "./client.js";
 import { type Fault, invalidParams, toFault, URL_REQUIRED, unknownMethod } from "./faults.js";
 import { listPage } from "./lists/list-page.js";
-import { type ClientRequest, negotiateLegacy } from "./message.js";
-import type { GatewayParts, RequestContext, RequestFacts } from "./request-context.js";
+import { type ClientRequest, type Exchange, type GatewayClient, negotiateLegacy } from "./message.js";
+import {
+  failureOf,
+  type GatewayParts,
+  type Handled,
+  type RequestContext,
+  type RequestFacts,
+} from "./request-context.js";
 import { errorText, type Json, NOT_CACHED, responseJson, resultText, SERVER_INFO } from "./results.js";
 import { listen, subscribe } from "./streams/listen.js";
 import type { Arrival } from "./users.js";
 
-/** Returns the JSON of the result. */
-type Handler = (context: RequestContext) => Json | Promise<Json>;
+type Handler = (context: RequestContext) => Handled | Promise<Handled>;
 
 const BOTH: Readonly<Record<string, Handler>> = {
-  "tools/list": (context) => listPage(context, "tools"),
-  "prompts/list": (context) => listPage(context, "prompts"),
-  "resources/list": (context) => listPage(context, "resources"),
-  "resources/templates/list": (context) => listPage(context, "resourceTemplates"),
+  "tools/list": async (context) => ({ json: await listPage(context, "tools") }),
+  "prompts/list": async (context) => ({ json: await listPage(context, "prompts") }),
+  "resources/list": async (context) => ({ json: await listPage(context, "resources") }),
+  "resources/templates/list": async (context) => ({ json: await listPage(context, "resourceTemplates") }),
   "tools/call": callTool,
   "resources/read": readResource,
   "prompts/get": getPrompt,
@@ -36,7 +41,7 @@ const HANDLERS: Readonly<Record<Era, Readonly<Record<string, Handler>>>> = {
   legacy: {
     ...BOTH,
     initialize,
-    ping: ({ client }) => resultText(client, {}),
+    ping: ({ client }) => ({ json: resultText(client, {}) }),
     "tasks/result": taskRequest,
     "tasks/list": listTasks,
     "logging/setLevel": setLevel,
@@ -61,7 +66,8 @@ export interface Served {
 }
 
 /**
- * Serves one request. Never rejects. While the audit log has no space for its line, the request waits and has no effect.
+ * Serves one request. Never rejects. While the audit log has no space for its line, the request waits; if its client is gone then, it has
+ * neither an effect nor a line.
  *
  * @param arrived the request, if it is counted for its user already
  */
@@ -72,21 +78,20 @@ export async function serveRequest(
   request: ClientRequest,
   arrived?: Arrival,
 ): Promise<Served> {
-  const { users } = parts;
-  const facts: RequestFacts = {};
+  const { users, audit } = parts;
   const startedAt = performance.now();
-  const space = parts.audit?.space(() => exchange.signal);
-  if (space !== undefined) {
-    try {
-      await space;
-    } catch (error) {
-      return failed(request, toFault(error, client.era));
-    }
+  try {
+    exchange.signal.throwIfAborted();
+    const space = audit?.space(exchange.signal);
+    if (space !== undefined) await space;
+  } catch (error) {
+    return failed(request, toFault(error, client.era));
   }
   let served: Served;
+  let facts: RequestFacts & Pick<AuditEntry, "outcome">;
   let arrival = arrived;
   try {
-    arrival ??= users.arrive(client.principal, users.hasParked(client.principal));
+    arrival ??= users.arrive(client.principal, "if parked");
     const handlers = HANDLERS[client.era];
     if (!Object.hasOwn(handlers, request.method)) throw unknownMethod(request.method, client.era);
     if (arrival.excess !== undefined) {
@@ -96,26 +101,21 @@ export async function serveRequest(
     const { user, bodyBytes } = arrival;
     const opening = user.port.opened();
     if (opening !== undefined) await opening;
-    const result = await handlers[request.method]!({
-      parts,
-      user,
-      client,
-      exchange,
-      request,
-      bodyBytes,
-      facts,
-    });
-    served = { json: responseJson(request.id, result), status: 200, isError: false };
+    const context = { parts, user, client, exchange, request, bodyBytes };
+    const handled = await handlers[request.method]!(context);
+    facts = { outcome: "ok", ...handled.facts };
+    served = { json: responseJson(request.id, handled.json), status: 200, isError: false };
   } catch (error) {
-    const fault = toFault(error, client.era);
-    facts.outcome ??= "error";
-    facts.errorCode ??= fault.code;
+    const failure = failureOf(error);
+    const fault = toFault(failure.reason, client.era);
+    facts = { outcome: "error", code: fault.code, ...failure.facts };
     if (fault.code === URL_REQUIRED) notePages(parts, client, fault.data);
     served = failed(request, fault);
   } finally {
     if (arrived === undefined) arrival?.end();
   }
-  parts.audit?.record({ client, request, facts, durationMs: performance.now() - startedAt });
+  const durationMs = performance.now() - startedAt;
+  audit?.record({ principal: client.principal, method: request.method, ...facts, durationMs });
   return served;
 }
 
@@ -132,19 +132,20 @@ function notePages({ users, feeds }: GatewayParts, { principal }: GatewayClient,
  * aborts when the client is gone: a request whose client does not wait until the log has space has no line.
  */
 export async function recordUnserved(
-  parts: Pick<GatewayParts, "audit">,
+  { audit }: Pick<GatewayParts, "audit">,
   { principal }: Pick<GatewayClient, "principal">,
   requests: readonly ClientRequest[],
   { error, signal }: { readonly error: unknown; readonly signal: AbortSignal },
 ): Promise<void> {
   try {
-    await parts.audit?.space(() => signal);
+    signal.throwIfAborted();
+    await audit?.space(signal);
   } catch {
     return;
   }
-  const facts: RequestFacts = { outcome: "error", errorCode: toFault(error, "legacy").code };
-  for (const request of requests)
-    parts.audit?.record({ client: { principal }, request, facts, durationMs: 0 });
+  const { code } = toFault(error, "legacy");
+  for (const { method } of requests)
+    audit?.record({ principal, method, outcome: "error", code, durationMs: 0 });
 }
 
 const failed = ({ id }: ClientRequest, fault: Fault): Served => ({
@@ -154,11 +155,11 @@ const failed = ({ id }: ClientRequest, fault: Fault): Served => ({
   isError: true,
 });
 
-async function setLevel({ request, client, parts }: RequestContext): Promise<string> {
+async function setLevel({ request, client, parts }: RequestContext): Promise<Handled> {
   const { level } = request.params;
   if (!isLogLevel(level)) throw invalidParams("The level is not valid");
   if (client.session !== undefined) await parts.sessions.update(client.session, { logLevel: level });
-  return resultText(client, {});
+  return { json: resultText(client, {}) };
 }
 
 export class OpenRequests {
@@ -196,18 +197,19 @@ const CAPABILITIES = {
   completions: {},
 } as const;
 
-function initialize(context: RequestContext): string {
+function initialize(context: RequestContext): Handled {
   const { request, user, client } = context;
   const instructions = instructionsOf(context);
-  return resultText(client, {
+  const result = {
     protocolVersion: negotiateLegacy(request.params["protocolVersion"]),
     capabilities: { ...CAPABILITIES, logging: {}, ...offered(user.port, "tasks") },
     serverInfo: SERVER_INFO,
     ...(instructions !== "" && { instructions }),
-  });
+  };
+  return { json: resultText(client, result) };
 }
 
-function discover(context: RequestContext): string {
+function discover(context: RequestContext): Handled {
   const { user, client } = context;
   const instructions = instructionsOf(context);
   const result = {
@@ -215,7 +217,7 @@ function discover(context: RequestContext): string {
     capabilities: { ...CAPABILITIES, ...offered(user.port, "extensions") },
     ...(instructions !== "" && { instructions }),
   };
-  return resultText(client, result, { cache: NOT_CACHED });
+  return { json: resultText(client, result, { cache: NOT_CACHED }) };
 }
 
 /** What any connected server offers. */

@@ -2,7 +2,7 @@
 import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import type { Outcome, ToolportError } from "../errors/toolport-error.js";
 import type { Era } from "../protocol/era.js";
 
 export const PARSE_ERROR = -32700;
@@ -73,6 +73,13 @@ export const unknownMethod = (method: string, era: Era): Fault =>
     message: `Method not found: ${method.slice(0, 100)}`,
     status: era === "modern" ? 404 : 200,
   });
+
+/** The gateway itself refuses a call: its policy does not allow it. */
+export class Refusal extends ToolCallError {
+  constructor(server: string, reason: string, outcome: Outcome = "unsent") {
+    super({ code: "REFUSED", server, what: `The gateway refused this call: ${reason}`, outcome });
+  }
+}
 
 /** What programs can read about a failure. */
 export interface FailureData {

@@ -4,6 +4,7 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type GatewayAccess, gatewayAccess } from "../port/gateway-access.js";
 import type { Toolport } from "../toolport.js";
 import { loadOnce } from "../util/load-once.js";
+import { timerMs } from "../util/timers.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
@@ -20,7 +21,7 @@ import { FetchReply, FetchRequest } from "./http/web-http.js";
 import { readMessage, readMessages, weigh } from "./message.js";
 import { MessageConnection } from "./message-connection.js";
 import type { GatewayParts } from "./request-context.js";
-import { type RunningGateway, startGateway } from "./start-gateway.js";
+import { startGateway } from "./start-gateway.js";
 
 /** Servers of a port as one MCP server. */
 export interface Gateway {
@@ -58,7 +59,6 @@ const STDIO_DRAIN_MS = 500;
  */
 export function createGateway(toolport: Toolport, options: GatewayOptions = {}): Gateway {
   const { drainMs = 10_000 } = options;
-  let running: RunningGateway | undefined;
   let router: HttpRouter | undefined;
   let closing: Promise<void> | undefined;
   const connections: Connections = new Set();
@@ -66,35 +66,33 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
   // Wrong options are reported at once, not with the first request.
   const authenticator = createHttpAuthenticator(options, access);
 
-  const start = loadOnce(async () => {
-    running = await startGateway(access, options, options.auth === undefined ? undefined : authenticator());
-    return running;
-  });
+  const start = loadOnce(() =>
+    startGateway(access, options, options.auth === undefined ? undefined : authenticator()),
+  );
 
-  const serve = (request: HttpRequest, reply: HttpReply): Promise<void> => {
-    if (running !== undefined && router !== undefined) return router.handle(request, reply);
-    return start().then(({ parts }) => {
-      router ??= new HttpRouter(parts, authenticator(), options);
-      return router.handle(request, reply);
-    });
-  };
-
-  const fail = (reply: HttpReply, error: unknown) => {
-    access.plain.parts.report(error);
-    reply.send(503, { ...TEXT, "retry-after": "1" }, "The gateway cannot start");
+  const serve = async (request: HttpRequest, reply: HttpReply): Promise<void> => {
+    try {
+      if (router === undefined) {
+        const { parts } = await start();
+        router ??= new HttpRouter(parts, authenticator(), options);
+      }
+      await router.handle(request, reply);
+    } catch (error) {
+      access.plain.parts.report(error);
+      reply.send(503, { ...TEXT, "retry-after": "1" }, "The gateway cannot start");
+    }
   };
 
   return {
     async fetch(request) {
-      authenticator();
+      if (router === undefined) authenticator();
       const reply = new FetchReply(request.signal);
-      serve(new FetchRequest(request), reply).catch((error) => fail(reply, error));
+      void serve(new FetchRequest(request), reply);
       return reply.response;
     },
     node(request, response) {
-      authenticator();
-      const reply = new NodeReply(response);
-      serve(new NodeRequest(request), reply).catch((error) => fail(reply, error));
+      if (router === undefined) authenticator();
+      void serve(new NodeRequest(request), new NodeReply(response));
     },
     async stdio() {
       const { parts } = await start();
@@ -255,11 +253,10 @@ class HttpRouter {
       rules: this.#rules,
       body: {
         maxBytes: options.maxBodyBytes ?? MAX_BODY_BYTES,
-        timeoutMs: options.bodyTimeoutMs ?? 30_000,
+        timeoutMs: timerMs(options.bodyTimeoutMs ?? 30_000),
       },
       legacy: options.legacy ?? true,
-      authenticate: (request) =>
-        authenticator.authenticate({ get: (name) => request.header(name) }, () => request.toRequest()),
+      authenticate: authenticator.authenticate,
     });
   }
 

@@ -2,22 +2,19 @@
 
 import { type Fields, isRecord } from "../util/is-record.js";
 import { resultOf } from "./calls/parked-calls.js";
-import {
-  capabilityKeyOf,
-  type Exchange,
-  type GatewayClient,
-  legacyClient,
-  modernClient,
-  type OpenStream,
-  reportsRoots,
-} from "./client.js";
 import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
+  capabilityKeyOf,
+  type Exchange,
+  type GatewayClient,
+  legacyClient,
   negotiateLegacy,
-  readEnvelope,
+  type OpenStream,
+  readModernClient,
+  reportsRoots,
   UNNAMED_LEGACY_VERSION,
 } from "./message.js";
 import type { GatewayParts } from "./request-context.js";
@@ -114,9 +111,8 @@ export class MessageConnection {
   }
 
   #clientOf(request: ClientRequest): GatewayClient {
-    const envelope = readEnvelope(request, undefined, false);
-    const user = { principal: this.#principal, scopes: [] };
-    if (envelope !== undefined) return modernClient(envelope, user);
+    const modern = readModernClient(request, { principal: this.#principal, scopes: [] });
+    if (modern !== undefined) return modern;
     if (request.method === "initialize") {
       const { capabilities: given, protocolVersion } = request.params;
       const capabilities = isRecord(given) ? given : {};

@@ -1,5 +1,8 @@
-/** The JSON-RPC messages that clients send, and the era each of them belongs to. */
-import { isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
+/** The JSON-RPC messages that clients send, and their clients: the user, the era, and what the client can do. */
+import { canonicalJson } from "../catalog/safety/canonical-json.js";
+import { isLogLevel, type LogLevel } from "../model/log-levels.js";
+import { type Era, isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
+import type { SessionHooks } from "../protocol/session-hooks.js";
 import { type Fields, isRecord } from "../util/is-record.js";
 import { countContainers } from "../util/json.js";
 import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
@@ -101,34 +104,25 @@ export const metaOf = (params: Fields): Fields | undefined => {
   return isRecord(meta) ? meta : undefined;
 };
 
-/** The envelope of a modern request. */
-export interface Envelope {
-  readonly version: string;
-  readonly clientInfo: Fields | undefined;
-  readonly capabilities: Fields;
-  readonly logLevel: unknown;
-}
-
 /**
- * The envelope of a request; undefined for a legacy request. The body decides; the header of the version only confirms it.
+ * The client of a modern request; undefined for a legacy request. The body decides; the header of the version only confirms it.
  *
  * @param header `MCP-Protocol-Version`, if the message came by HTTP
  * @param isHttp whether the header is required
  */
-export function readEnvelope(
+export function readModernClient(
   { method, params }: Pick<ClientRequest, "method" | "params">,
-  header: string | undefined,
-  isHttp: boolean,
-): Envelope | undefined {
+  { principal, scopes, expiresAt }: ClientUser,
+  { header, isHttp = false }: { readonly header?: string | undefined; readonly isHttp?: boolean } = {},
+): GatewayClient | undefined {
   const meta = metaOf(params);
-  const claimsModern = meta !== undefined && META.version in meta;
-  const namesModern = header !== undefined && isModernVersion(header);
   if (method === "initialize" && !isModernClaim(meta)) {
-    if (namesModern) throw mismatch("an initialize request with a modern MCP-Protocol-Version header");
+    if (header !== undefined && isModernVersion(header))
+      throw mismatch("an initialize request with a modern MCP-Protocol-Version header");
     return undefined;
   }
-  if (!claimsModern) {
-    if (!namesModern) return undefined;
+  if (meta === undefined || !(META.version in meta)) {
+    if (header === undefined || !isModernVersion(header)) return undefined;
     throw envelopeFault(meta === undefined ? "_meta is missing" : `${META.version} is missing`);
   }
   const { [META.version]: version, [META.capabilities]: capabilities, [META.clientInfo]: clientInfo } = meta;
@@ -140,12 +134,23 @@ export function readEnvelope(
     throw mismatch(`the body names version ${version}, the MCP-Protocol-Version header ${header}`);
   if (!(MODERN_VERSIONS as readonly string[]).includes(version)) throw unsupportedVersion(version);
   if (isHttp && header === undefined) throw mismatch("the MCP-Protocol-Version header is missing");
-  return { version, clientInfo, capabilities, logLevel: meta[META.logLevel] };
+  const level = meta[META.logLevel];
+  return {
+    principal,
+    scopes,
+    expiresAt,
+    era: "modern",
+    version,
+    capabilities,
+    capabilityKey: capabilityKeyOf(capabilities),
+    logLevel: level !== undefined && isLogLevel(level) ? level : undefined,
+    session: undefined,
+  };
 }
 
 /** Throws if a request of a batch is not of a legacy revision. */
-export function checkBatch(requests: readonly ClientRequest[]): void {
-  if (requests.some((request) => readEnvelope(request, undefined, false) !== undefined))
+export function checkBatch(requests: readonly ClientRequest[], user: ClientUser): void {
+  if (requests.some((request) => readModernClient(request, user) !== undefined))
     throw new Fault({
       code: INVALID_REQUEST,
       message: "A batch must not contain requests of revision 2026-07-28",
@@ -195,7 +200,7 @@ export const isLegacyVersion = (version: string): boolean =>
 
 /** Key in `_meta` of requests, and of the entries of lists. */
 export const HOPS_META_KEY = "toolport/hops";
-const MAX_HOPS = 4;
+export const MAX_HOPS = 4;
 
 /** The number of gateways after this one. */
 export function nextHop(params: Fields): number {
@@ -203,10 +208,90 @@ export function nextHop(params: Fields): number {
   return typeof given === "number" && given > 0 ? Math.floor(given) + 1 : 1;
 }
 
-export const isTooFar = (params: Fields): boolean => nextHop(params) > MAX_HOPS;
-
 /** An entry of a list with its hops. Undefined if a request for it would pass too many gateways. */
 export function withHops(item: Fields): Fields | undefined {
-  if (isTooFar(item)) return undefined;
+  if (nextHop(item) > MAX_HOPS) return undefined;
   return { ...item, _meta: { ...metaOf(item), [HOPS_META_KEY]: nextHop(item) } };
 }
+
+/** A client as the gateway knows it during one request. */
+export interface GatewayClient {
+  /** The user; undefined if the gateway runs for a single user. */
+  readonly principal: string | undefined;
+  readonly scopes: readonly string[];
+  readonly era: Era;
+  readonly version: string;
+  /** What the client declared. Nothing else is ever declared to servers. */
+  readonly capabilities: Fields;
+  /** Canonical JSON of the capabilities; "" if there are none. */
+  readonly capabilityKey: string;
+  /** Minimum level of log messages. @default none */
+  readonly logLevel: LogLevel | undefined;
+  /** When the credential of the client ends (epoch milliseconds). Streams end then. */
+  readonly expiresAt?: number | undefined;
+  /** Key of the legacy session; undefined for modern clients and for legacy clients without a session. */
+  readonly session: string | undefined;
+}
+
+/** Whose request it is. */
+export type ClientUser = Pick<GatewayClient, "principal" | "scopes" | "expiresAt">;
+
+/** Asks the client. */
+export type AskClient = SessionHooks["answer"];
+
+/** The way back to the client for one request. */
+export interface Exchange {
+  /** Aborts when the client is gone or has cancelled the request. */
+  readonly signal: AbortSignal;
+  /** A header of the request; undefined unless the request came by HTTP. */
+  readonly header: ((name: string) => string | undefined) | undefined;
+  /** Sends a notification before the answer. Dropped if the client cannot receive any. */
+  notify(text: string): void;
+  /** Sends a request to a legacy client and waits for its answer. Undefined if the client cannot be asked. */
+  readonly ask:
+    | ((method: string, params: Fields | undefined, signal: AbortSignal) => Promise<ClientResponse>)
+    | undefined;
+  /** Keeps the response open for notifications until the returned stream ends. Undefined if there is no such stream. */
+  readonly hold: (() => OpenStream) | undefined;
+}
+
+/** A response that stays open. */
+export interface OpenStream {
+  send(text: string): void;
+  /** Resolves when the client is gone, or the gateway ends the stream. */
+  readonly closed: Promise<void>;
+}
+
+/** Capabilities that concern requests of servers. */
+const ASKED = ["elicitation", "sampling", "roots"] as const;
+
+/** Whether the client reports changes of its roots. */
+export const reportsRoots = ({ roots }: Fields): boolean => isRecord(roots) && roots["listChanged"] === true;
+
+/** What a client without a stream can still do: nothing that a server would ask for. */
+export function withoutQuestions(capabilities: Fields): Fields {
+  const { elicitation: _, sampling: __, roots: ___, ...rest } = capabilities;
+  return rest;
+}
+
+/** Only what servers may ask for. */
+export const onlyQuestions = (capabilities: Fields): Fields =>
+  Object.fromEntries(
+    ASKED.flatMap((name) => (capabilities[name] === undefined ? [] : [[name, capabilities[name]]])),
+  );
+
+/** The same key for equal capabilities, whatever the order of their fields. Legacy servers learn only what they may ask for. */
+export function capabilityKeyOf(capabilities: Fields): string {
+  for (const name of ASKED) if (capabilities[name] !== undefined) return canonicalJson(capabilities);
+  return "";
+}
+
+/** The client of a legacy request. */
+export const legacyClient = (
+  { principal, scopes }: ClientUser,
+  facts: Pick<GatewayClient, "version" | "capabilities" | "capabilityKey"> &
+    Partial<Pick<GatewayClient, "session" | "logLevel">>,
+): GatewayClient => {
+  const { version, capabilities, capabilityKey, session, logLevel } = facts;
+  return { principal, scopes, era: "legacy", version, capabilities, capabilityKey, session, logLevel };
+};

@@ -3,19 +3,20 @@ import type { CodeMode } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Store } from "../state/store.js";
 import type { Fields } from "../util/is-record.js";
-import type { AuditOutcome } from "./audit/audit-event.js";
+import type { AuditEntry } from "./audit/audit-event.js";
 import type { Audit } from "./audit/open-audit.js";
 import type { Connect } from "./auth/connect.js";
 import type { InterruptibleCall, ParkedCalls } from "./calls/parked-calls.js";
 import type { Questions } from "./calls/questions.js";
 import type { UserTasks } from "./calls/user-tasks.js";
-import type { AskClient, Exchange, GatewayClient } from "./client.js";
-import type { ClientRequest } from "./message.js";
+import { Refusal } from "./faults.js";
+import type { AskClient, ClientRequest, Exchange, GatewayClient } from "./message.js";
 import type { Policy } from "./policy/policy.js";
 import type { RuleReview } from "./policy/review-rules.js";
 import type { Mailbox } from "./replicas/mailbox.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";
+import type { Json } from "./results.js";
 import type { Sessions } from "./sessions.js";
 import type { Feeds } from "./streams/feeds.js";
 import type { GatewayUser, Users } from "./users.js";
@@ -47,7 +48,7 @@ export interface GatewayParts {
   readonly isSameForAll: boolean;
   /** Whether `baggage` of clients is passed on. */
   readonly baggage: boolean;
-  readonly audit: ServedAudit | undefined;
+  readonly audit: Pick<Audit, "space" | "record"> | undefined;
   /** Whether a user may see the tools of a server at all. */
   offers(principal: string | undefined, tool: ToolInfo): boolean;
   /** False if the policy or `servers` hides the whole server from the user. Asks neither servers nor outside engines. */
@@ -80,29 +81,48 @@ export interface RequestContext {
   readonly request: ClientRequest;
   /** Of the HTTP request. */
   readonly bodyBytes: number;
-  /** Filled in for the audit log. */
-  readonly facts: RequestFacts;
 }
 
 /** What the audit log says about a request. */
-export interface RequestFacts {
-  server?: string | undefined;
-  tool?: string | undefined;
-  args?: Fields | undefined;
-  definition?: Fields | undefined;
-  outcome?: AuditOutcome | undefined;
-  errorCode?: string | number | undefined;
+export type RequestFacts = Partial<Omit<AuditEntry, "principal" | "method" | "durationMs">>;
+
+/** The end of a request that has a result. */
+export interface Handled {
+  /** The JSON of the result. */
+  readonly json: Json;
+  /** @default the outcome is `ok` */
+  readonly facts?: RequestFacts | undefined;
 }
 
-/** The audit log as handlers of requests use it. */
-type ServedAudit = Pick<Audit, "space"> & { record(event: ServedEvent): void };
+/** The end of a request that fails. */
+export class FailedRequest extends Error {
+  constructor(
+    /** What the client learns. */
+    readonly reason: unknown,
+    readonly facts: RequestFacts,
+  ) {
+    super("The request failed");
+  }
+}
 
-/** One served request. */
-export interface ServedEvent {
-  readonly client: Pick<GatewayClient, "principal">;
-  readonly request: ClientRequest;
-  readonly facts: RequestFacts;
-  readonly durationMs: number;
+/** Runs a part of a request, and adds facts to its end. What is said inside takes precedence. */
+export async function withFacts(
+  facts: RequestFacts,
+  run: () => Handled | Promise<Handled>,
+): Promise<Handled> {
+  try {
+    const handled = await run();
+    return { json: handled.json, facts: { ...facts, ...handled.facts } };
+  } catch (error) {
+    const failed = failureOf(error);
+    throw new FailedRequest(failed.reason, { ...facts, ...failed.facts });
+  }
+}
+
+/** What was thrown, and what is known about it. */
+export function failureOf(error: unknown): Pick<FailedRequest, "reason" | "facts"> {
+  if (error instanceof FailedRequest) return error;
+  return { reason: error, facts: error instanceof Refusal ? { outcome: "refused" } : {} };
 }
 
 /** The end of a request at its server. */
@@ -121,18 +141,18 @@ export interface Parkable {
   readonly inputResponses: Fields | undefined;
   /** Sends the request. `answer` is undefined if the client answers in another way. */
   run(signal: AbortSignal, answer: AskClient | undefined): Promise<CallOutcome>;
-  /** The text of the result for the client that waits now. */
-  finish(context: RequestContext, outcome: CallOutcome): string | Promise<string>;
-  /** The text of the result for a failed request, or the error to throw. */
-  fail(context: RequestContext, error: unknown): string;
+  /** The result for the client that waits now. */
+  finish(context: RequestContext, outcome: CallOutcome): Handled | Promise<Handled>;
+  /** The result for a failed request; throws if it has none. */
+  fail(context: RequestContext, error: unknown): Handled | Promise<Handled>;
+  /** What the policy and the audit log know about the request. */
+  readonly facts: RequestFacts;
 }
 
 /** A request that is open at its server. */
 export interface OpenCall {
   readonly call: InterruptibleCall<CallOutcome>;
   readonly parkable: Parkable;
-  /** What the audit log says about the request that began it. */
-  readonly facts: RequestFacts;
   /** Ends the request. */
   readonly abandon: (reason: unknown) => void;
 }

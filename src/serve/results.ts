@@ -1,8 +1,7 @@
 /** Results as clients of each era expect them. */
 import { type Fields, isRecord } from "../util/is-record.js";
 import { CLIENT_INFO } from "../util/version.js";
-import type { GatewayClient } from "./client.js";
-import { META, RESERVED_META } from "./message.js";
+import { type GatewayClient, META, RESERVED_META } from "./message.js";
 
 export const SERVER_INFO = CLIENT_INFO;
 
@@ -44,7 +43,7 @@ export function resultText(
   { cache, resultType = "complete", ownMeta }: ResultOptions = {},
 ): string {
   const { _meta, ...rest } = fields;
-  const meta = passedMeta(_meta, META.relatedTask);
+  const meta = _meta === undefined ? undefined : passedMeta(_meta, META.relatedTask);
   if (era === "legacy") return JSON.stringify({ ...rest, _meta: meta });
   return JSON.stringify({
     resultType,
@@ -69,11 +68,6 @@ export type Json = string | Uint8Array<ArrayBuffer>;
 export const toText = (json: Json): string =>
   typeof json === "string" ? json : new TextDecoder().decode(json);
 
-const wrap = (before: string, json: Json, after: string): Json =>
-  typeof json === "string"
-    ? `${before}${json}${after}`
-    : Buffer.concat([Buffer.from(before), json, Buffer.from(after)]);
-
 /** The JSON of a result with one list, whose entries are separated by commas. */
 export function listJson(
   client: Pick<GatewayClient, "era">,
@@ -85,12 +79,17 @@ export function listJson(
   }: { key: string; entries: Json; nextCursor: string | undefined; cache: CachePolicy },
 ): Json {
   const rest = resultText(client, { nextCursor }, { cache });
-  return wrap(`{"${key}":[`, entries, rest === "{}" ? "]}" : `],${rest.slice(1)}`);
+  const [before, after] = [`{"${key}":[`, rest === "{}" ? "]}" : `],${rest.slice(1)}`];
+  if (typeof entries === "string") return before + entries + after;
+  return Buffer.concat([Buffer.from(before), entries, Buffer.from(after)]);
 }
 
 /** The JSON of a whole response. */
-export const responseJson = (id: unknown, result: Json): Json =>
-  wrap(`{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`, result, "}");
+export function responseJson(id: unknown, result: Json): Json {
+  const before = `{"jsonrpc":"2.0","id":${JSON.stringify(id)},"result":`;
+  if (typeof result === "string") return `${before}${result}}`;
+  return Buffer.concat([Buffer.from(before), result, Buffer.from("}")]);
+}
 
 /** The JSON text of an error response. */
 export const errorText = (

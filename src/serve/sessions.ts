@@ -3,7 +3,7 @@
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import { BoundedMap } from "../util/bounded-map.js";
 import { type Fields, isRecord } from "../util/is-record.js";
-import { capabilityKeyOf } from "./client.js";
+import { capabilityKeyOf } from "./message.js";
 import type { Seal } from "./replicas/seal.js";
 import type { SharedNotes } from "./replicas/shared-notes.js";
 

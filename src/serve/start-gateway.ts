@@ -7,7 +7,6 @@ import type { GatewayAccess } from "../port/gateway-access.js";
 import { giveArtifacts } from "../port/toolport-access.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { withDeadline } from "../util/with-deadline.js";
-import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { createConnect, createUpstreamLogins } from "./auth/connect.js";
@@ -15,9 +14,9 @@ import { offersOwnTool, visibleTools } from "./calls/own-tools.js";
 import { ParkedCalls } from "./calls/parked-calls.js";
 import { Questions } from "./calls/questions.js";
 import { UserTasks } from "./calls/user-tasks.js";
-import type { AskClient } from "./client.js";
 import { callInnerTool, ProgramLimits } from "./code/call-inner-tool.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";
+import type { AskClient } from "./message.js";
 import { createPolicy, createServerRule, readsUris } from "./policy/create-policy.js";
 import { ALLOW, fixedPolicy, type Policy, type PolicyDecision } from "./policy/policy.js";
 import { RuleReview } from "./policy/review-rules.js";
@@ -25,7 +24,7 @@ import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "./replicas/gateway-key.js"
 import { Mailbox } from "./replicas/mailbox.js";
 import { createSeal } from "./replicas/seal.js";
 import { createSharedNotes } from "./replicas/shared-notes.js";
-import type { GatewayCode, GatewayParts, RequestContext, ServedEvent } from "./request-context.js";
+import type { GatewayCode, GatewayParts, RequestContext } from "./request-context.js";
 import { Sessions } from "./sessions.js";
 import { Feeds } from "./streams/feeds.js";
 import { Users } from "./users.js";
@@ -114,12 +113,13 @@ export async function startGateway(
         callbackUrl: settings.callbackUrl?.toString(),
         warn: (message, server) => access.plain.parts.warn(server, message),
       }),
-    audit: audit && { space: audit.space, record: (event) => audit.record(auditEntry(event)) },
+    audit,
     stateTtlMs: options.stateTtlMs ?? 600_000,
     isSameForAll: !options.auth && policy === undefined,
     baggage: options.baggage ?? false,
     offers: (principal, tool) =>
-      isServed(principal, tool.server) && isWanted({ name: tool.server }, tool) === undefined,
+      (options.servers === undefined || isServed(principal, tool.server)) &&
+      isWanted({ name: tool.server }, tool) === undefined,
     showsServer: ({ principal, scopes }, server) => !hidesServer({ principal, scopes, server }),
     async isReady() {
       const reading = store.get(GATEWAY_KEYS_RECORD).then(() => true);
@@ -144,11 +144,6 @@ export async function startGateway(
     },
   };
 }
-
-const auditEntry = ({ client, request, facts, durationMs }: ServedEvent): AuditEntry => {
-  const { errorCode: code, outcome = "ok", ...more } = facts;
-  return { principal: client.principal, method: request.method, ...more, outcome, code, durationMs };
-};
 
 /** Throws a `ConfigError` if an option is wrong or a package is missing. */
 async function openGatewayCode(options: CodeModeOptions): Promise<GatewayCode> {

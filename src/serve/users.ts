@@ -112,33 +112,33 @@ export class Users {
   /**
    * Begins a request of a user. Throws if the user has too many, unless the request may be an answer: of these there may be as many
    * again.
+   *
+   * @param mayAnswer `"if parked"`: if a call of the user waits for its client
    */
-  arrive(principal: string | undefined, mayAnswer: boolean): Arrival {
+  arrive(principal: string | undefined, mayAnswer: boolean | "if parked"): Arrival {
     const user = this.#of(principal);
     const excess = this.#excessOf(user);
     if (excess === undefined) user.active += 1;
     else {
-      if (!mayAnswer || user.answers >= this.#limits.concurrency) throw excess;
+      const isRefused = mayAnswer === "if parked" ? user.parked === 0 : !mayAnswer;
+      if (isRefused || user.answers >= this.#limits.concurrency) throw excess;
       if (excess.isRate && !this.#takeAnswer(user)) throw excess;
       user.answers += 1;
     }
     let hasPlace = excess === undefined;
     let isOpen = true;
-    let bytes = 0;
-    return {
+    const arrival = {
       user,
       excess,
-      takeBytes: (count) => {
+      bodyBytes: 0,
+      takeBytes: (count: number) => {
         if (!isOpen) return;
-        bytes += count;
+        arrival.bodyBytes += count;
         user.bodyBytes += count;
         if (user.bodyBytes > this.#limits.bodyBytes)
           throw tooMany(
             `The bodies of the open requests of one user are larger than ${this.#limits.bodyBytes} bytes`,
           );
-      },
-      get bodyBytes() {
-        return bytes;
       },
       takeParkedPlace() {
         if (hasPlace) return;
@@ -149,11 +149,12 @@ export class Users {
       end: () => {
         if (!isOpen) return;
         isOpen = false;
-        user.bodyBytes -= bytes;
+        user.bodyBytes -= arrival.bodyBytes;
         if (hasPlace) this.#leave(user);
         else user.answers -= 1;
       },
     };
+    return arrival;
   }
 
   /** Large bodies of a user, and large arguments of its programs, hold the event loop a part of the time only: others are served in between. */
@@ -164,11 +165,6 @@ export class Users {
     const waitMs = user.nextBodyAt - now;
     user.nextBodyAt = Math.max(now, user.nextBodyAt) + (weight / this.#limits.bodyBytes) * ALL_BODIES_MS;
     return waitMs > 0 ? sleep(waitMs, signal) : undefined;
-  }
-
-  /** Whether a call of the user waits for its client. */
-  hasParked(principal: string | undefined): boolean {
-    return (this.#users.get(principal)?.parked ?? 0) > 0;
   }
 
   /** Counts more messages of a request that has arrived. */
@@ -205,7 +201,7 @@ export class Users {
 
   #leave(user: UserRecord): void {
     user.active -= 1;
-    this.wake(user);
+    if (user.waiting.size > 0) this.wake(user);
   }
 
   /** Every request counts for the rate, also one that is refused. */
@@ -265,8 +261,7 @@ export class Users {
 
   /** Lets the calls go on that wait for the end of another request. Those that find no place wait again. */
   wake(user: GatewayUser): void {
-    const { waiting } = user as UserRecord;
-    if (waiting.size > 0) for (const wake of [...waiting]) wake();
+    for (const wake of [...(user as UserRecord).waiting]) wake();
   }
 
   /** Counts as a request, whatever the limit: a response that the user does not read, or a call that goes on. Returns a function that ends it. */

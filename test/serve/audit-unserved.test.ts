@@ -1,7 +1,10 @@
 /** Requests of a user that are refused before they are served have a line in the audit log. */
 import type { AuditEvent } from "toolport/serve";
 import { createTestServer } from "toolport/testing";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
+import { recordUnserved, serveRequest } from "../../src/serve/dispatch.js";
+import type { Exchange, GatewayClient } from "../../src/serve/message.js";
+import type { GatewayParts } from "../../src/serve/request-context.js";
 import { openGateway } from "./gateway-scene.js";
 import { META, post, VERSIONS } from "./raw-client.js";
 
@@ -57,4 +60,17 @@ test("a request that is refused before its body is read, by the method that its 
     ["unread", "error", -32_603],
     ["tools/list", "error", -32_603],
   ]);
+});
+
+test("a request whose client is gone before it is served has neither an effect nor a line", async () => {
+  const record = vi.fn();
+  const arrive = vi.fn();
+  const parts = { users: { arrive }, audit: { space: () => undefined, record } } as unknown as GatewayParts;
+  const client = { principal: "eve", scopes: [], era: "modern" } as unknown as GatewayClient;
+  const request = { id: 1, method: "tools/call", params: { name: "up__work" } };
+  const exchange = { signal: AbortSignal.abort(new Error("The client is gone")) } as Exchange;
+  expect(await serveRequest(parts, client, exchange, request)).toMatchObject({ isError: true });
+  await recordUnserved(parts, client, [request], { error: new Error("forged"), signal: exchange.signal });
+  expect(arrive).not.toHaveBeenCalled();
+  expect(record).not.toHaveBeenCalled();
 });

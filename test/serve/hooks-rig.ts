@@ -1,11 +1,11 @@
 /** A port and its callers, for tests of requests that are passed on. */
 import type { ServerEntry, ToolportOptions } from "toolport";
 import { onTestFinished } from "vitest";
-import type { CallAnswer, CallerHooks, CallerRound } from "../../src/execution/tool-call.js";
+import type { CallAnswer, CallerRound } from "../../src/execution/tool-call.js";
 import { Port } from "../../src/port/port.js";
 import { readOptions } from "../../src/port/read-options.js";
 import { createSharedParts } from "../../src/port/shared-parts.js";
-import type { ServerQuestion } from "../../src/protocol/session-hooks.js";
+import type { ServerQuestion, SessionHooks } from "../../src/protocol/session-hooks.js";
 
 /** Everything that clients can declare. */
 export const ALL_CAPABILITIES = {
@@ -31,7 +31,7 @@ export function createTestPort(
   return port;
 }
 
-export interface TestCaller extends CallerHooks, CallerRound {
+export interface TestCaller extends SessionHooks, CallerRound {
   readonly questions: ServerQuestion[];
   readonly logs: Readonly<Record<string, unknown>>[];
   /** The result of its last call. */
@@ -46,7 +46,7 @@ export interface TestCaller extends CallerHooks, CallerRound {
 
 /** A caller that answers every question with its `name`. */
 export function createTestCaller(
-  given: Partial<CallerHooks & CallerRound> & { readonly name?: string } = {},
+  given: Partial<SessionHooks & CallerRound> & { readonly name?: string } = {},
 ): TestCaller {
   const { name = "client", capabilities = {}, ...rest } = given;
   const questions: ServerQuestion[] = [];

@@ -98,8 +98,8 @@ export class AuditFile {
    * Resolves when there is space for the lines of one more request; undefined if there is. A disk that fails is not waited for.
    * Rejects on abort, and when the file is closed.
    */
-  space(signal: (() => AbortSignal) | undefined): Promise<void> | undefined {
-    return this.#isFull && !this.#isFailing ? this.#waitForSpace(signal?.()) : undefined;
+  space(signal: AbortSignal | undefined): Promise<void> | undefined {
+    return this.#isFull && !this.#isFailing ? this.#waitForSpace(signal) : undefined;
   }
 
   async #waitForSpace(signal: AbortSignal | undefined): Promise<void> {

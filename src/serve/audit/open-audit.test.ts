@@ -242,7 +242,7 @@ describe.skipIf(process.platform === "win32")("a writer that is slower than the 
       space = audit.space();
     }
     const abort = new AbortController();
-    const aborted = audit.space(() => abort.signal);
+    const aborted = audit.space(abort.signal);
     abort.abort(new Error("gone"));
     await expect(aborted).rejects.toThrow("gone");
     // Requests that had begun get their lines.

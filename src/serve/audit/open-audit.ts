@@ -52,7 +52,7 @@ export interface Audit {
    * Undefined if there is space for the lines of one more request; else resolves when there is. Wait for it before a request has an
    * effect. Rejects on abort, and when the log is closed: nothing may run then, as it would have no line.
    */
-  space(signal?: () => AbortSignal): Promise<void> | undefined;
+  space(signal?: AbortSignal): Promise<void> | undefined;
   /** Adds one line. Never throws. */
   record(entry: AuditEntry): void;
   /** Waits until everything is written. Rejects if it cannot be. */

@@ -3,15 +3,15 @@ import type { AuthError } from "../../errors/auth-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
-import type { RequestContext } from "../request-context.js";
+import { FailedRequest, type Handled, type RequestContext, type RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
-import { sealRound } from "./request-state.js";
+import { askInResult, type NextRound } from "./request-state.js";
 
 /** Key of the question in `inputRequests`. */
 const LOGIN = "login";
 
 /** The call that goes on afterwards. */
-interface WaitingCall {
+export interface WaitingCall {
   /** What the next round must be about, too. */
   readonly identity: unknown;
   /** A person has approved the call. */
@@ -26,25 +26,26 @@ export function askForLogin(
   context: RequestContext,
   error: AuthError,
   { identity, isApproved }: WaitingCall,
-): string | undefined {
+): Handled | undefined {
   const { server } = error;
   if (error.code !== "AUTH_REQUIRED" || server === undefined) return undefined;
-  const { parts, client, facts } = context;
+  const { parts, client } = context;
   const url = parts.connect?.link(client.principal, server);
-  facts.outcome = "waiting";
-  facts.server = server;
+  const facts: RequestFacts = { outcome: "waiting", server };
   const message = `Log in to ${server} to use its tools`;
   if (url === undefined) {
     const missing = parts.connect?.missing ?? "Log in with `toolport auth` on the machine of the gateway";
-    return resultText(client, toText(error, `${message}. ${missing}`));
+    return { json: resultText(client, toText(error, `${message}. ${missing}`)), facts };
   }
   const elicitation = { mode: "url", message, url, elicitationId: crypto.randomUUID() };
-  if (!takesUrls(context)) return resultText(client, toText(error, `${message}: ${url}`));
-  if (client.era === "legacy")
-    throw new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
-  const requestState = sealRound(context, { kind: "login", server, isApproved }, identity);
-  const inputRequests = { [LOGIN]: { method: "elicitation/create", params: elicitation } };
-  return resultText(client, { inputRequests, requestState }, { resultType: "input_required" });
+  if (!takesUrls(context)) return { json: resultText(client, toText(error, `${message}: ${url}`)), facts };
+  if (client.era === "legacy") {
+    const fault = new Fault({ code: URL_REQUIRED, message, data: { elicitations: [elicitation] } });
+    throw new FailedRequest(fault, facts);
+  }
+  const fields = { inputRequests: { [LOGIN]: { method: "elicitation/create", params: elicitation } } };
+  const { json } = askInResult(context, { kind: "login", server, isApproved }, { identity, fields });
+  return { json, facts };
 }
 
 /**
@@ -55,23 +56,21 @@ export function askForPages(
   context: RequestContext,
   error: unknown,
   { identity, isApproved }: WaitingCall,
-): string | undefined {
+): Handled | undefined {
   if (!(error instanceof ToolCallError) || error.rpcCode !== URL_REQUIRED) return undefined;
-  const { client, facts } = context;
+  const { client } = context;
   const pages = pagesOf(error.data);
   if (pages.length === 0 || (client.era === "legacy" && takesUrls(context))) return undefined;
-  facts.outcome = "waiting";
   const { server = "" } = error;
-  if (!takesUrls(context))
-    return resultText(
-      client,
-      toText(error, pages.map(({ message, url }) => `${message}: ${url}`).join("\n")),
-    );
+  if (!takesUrls(context)) {
+    const links = pages.map(({ message, url }) => `${message}: ${url}`).join("\n");
+    return { json: resultText(client, toText(error, links)), facts: { outcome: "waiting" } };
+  }
   const inputRequests = Object.fromEntries(
     pages.map((params, index) => [`${PAGE}${index + 1}`, { method: "elicitation/create", params }]),
   );
-  const requestState = sealRound(context, { kind: "login", server, isApproved }, identity);
-  return resultText(client, { inputRequests, requestState }, { resultType: "input_required" });
+  const round: NextRound = { kind: "login", server, isApproved };
+  return askInResult(context, round, { identity, fields: { inputRequests } });
 }
 
 /** Key of a question in `inputRequests`, before its number. */

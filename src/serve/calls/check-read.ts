@@ -1,12 +1,12 @@
 /** Finds the resources that clients name, and asks the policy about resources and prompts. */
 
-import type { GatewayClient } from "../client.js";
 import { Fault, INTERNAL_ERROR } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
+import type { GatewayClient } from "../message.js";
 import type { PolicyRequest } from "../policy/policy.js";
 import { readUri } from "../policy/resource-uri.js";
-import type { GatewayParts, RequestFacts } from "../request-context.js";
+import { FailedRequest, type GatewayParts, type RequestFacts } from "../request-context.js";
 import type { GatewayUser } from "../users.js";
 
 /** What a client reads. */
@@ -16,34 +16,31 @@ type Read = Pick<PolicyRequest, "method" | "server" | "uri" | "prompt" | "args">
 interface ReadContext {
   readonly parts: Pick<GatewayParts, "policy">;
   readonly client: Pick<GatewayClient, "principal" | "scopes">;
-  readonly facts: RequestFacts;
 }
 
 /** Why the client may not read it; undefined if it may. There is no approval for reading. */
-export async function refusalOfRead(
-  { parts, client, facts }: ReadContext,
-  read: Read,
-): Promise<string | undefined> {
+export async function refusalOfRead({ parts, client }: ReadContext, read: Read): Promise<string | undefined> {
   if (parts.policy === undefined) return undefined;
   const { principal, scopes } = client;
   const { effect, reason } = await parts.policy.decide({ principal, scopes, ...read });
-  if (effect === "allow") return undefined;
-  facts.outcome = "refused";
-  return reason ?? "the policy does not allow it";
+  return effect === "allow" ? undefined : (reason ?? "the policy does not allow it");
 }
 
 /** Throws if the policy does not let the client read it. */
 export async function checkRead(context: ReadContext, read: Read): Promise<void> {
   const reason = await refusalOfRead(context, read);
-  if (reason !== undefined) throw refusedRead(reason);
+  const { server, uri, prompt } = read;
+  if (reason !== undefined) throw refusedRead(reason, { server, tool: uri ?? prompt });
 }
 
-const refusedRead = (reason: string): Fault =>
-  new Fault({
+function refusedRead(reason: string, facts: RequestFacts): FailedRequest {
+  const fault = new Fault({
     code: INTERNAL_ERROR,
     message: `The gateway refused this request: ${reason}`,
     data: { code: "REFUSED", retryable: false, outcome: "unsent" },
   });
+  return new FailedRequest(fault, { ...facts, outcome: "refused" });
+}
 
 /** Why a resource that a policy decides about cannot be read by this URI. */
 export const refusalOfUri = (problem: string): string =>
@@ -53,14 +50,10 @@ export const refusalOfUri = (problem: string): string =>
  * The resource that a URI of a client leads to. With rules about resources it has the URI that the policy decides about, and that its server gets.
  *
  * @param isTemplate the URI may be a template that a server lists
- * @throws Fault if servers may read the URI in more than one way, and none lists it
+ * @throws FailedRequest if servers may read the URI in more than one way, and none lists it
  */
 export async function locateResource(
-  {
-    user,
-    parts,
-    facts,
-  }: { user: Pick<GatewayUser, "port">; parts: Pick<GatewayParts, "readsUris">; facts: RequestFacts },
+  { user, parts }: { user: Pick<GatewayUser, "port">; parts: Pick<GatewayParts, "readsUris"> },
   uri: string,
   { isTemplate = false, ...wait }: { isTemplate?: boolean; signal?: AbortSignal; limitMs?: number } = {},
 ): Promise<ResourceTarget | undefined> {
@@ -73,8 +66,5 @@ export async function locateResource(
   const names = await resourceNames(user.port, { ...wait, needsLists });
   const found = isTemplate ? names.resolveDecidedTemplate(uri) : names.findDecided(uri);
   if (found?.problem === undefined) return found;
-  facts.server = found.server;
-  facts.tool = found.uri;
-  facts.outcome = "refused";
-  throw refusedRead(refusalOfUri(found.problem));
+  throw refusedRead(refusalOfUri(found.problem), { server: found.server, tool: found.uri });
 }

@@ -1,72 +1,47 @@
 /** What a client brings to a request: its capabilities, and how it gets questions, log messages and progress. */
-import type { CallerHooks } from "../../execution/tool-call.js";
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import type { ServerQuestion } from "../../protocol/session-hooks.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
-import { type AskClient, withoutQuestions } from "../client.js";
-import { HOPS_META_KEY, META, metaOf, nextHop, RESERVED_META } from "../message.js";
+import type { ServerQuestion, SessionHooks } from "../../protocol/session-hooks.js";
+import type { Fields } from "../../util/is-record.js";
+import {
+  type AskClient,
+  HOPS_META_KEY,
+  META,
+  metaOf,
+  nextHop,
+  RESERVED_META,
+  withoutQuestions,
+} from "../message.js";
 import type { RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import { resultOf } from "./parked-calls.js";
 
-interface ClientHooksInit {
-  /** @default asks on the stream of the request */
-  readonly answer?: AskClient | undefined;
-  /** @default every fallback server may get the call */
-  readonly mayUse?: CallerHooks["mayUse"];
-}
-
 /** Legacy clients get messages from this level on until they choose one. */
 const DEFAULT_LEVEL = "info";
 
-export function createHooks(context: RequestContext, init: ClientHooksInit = {}): CallerHooks {
-  const { parts, client } = context;
-  const logLevel = client.logLevel ?? (client.era === "modern" ? undefined : DEFAULT_LEVEL);
-  // Requests whose messages are read by no client need no place among the calls in flight on the connection.
-  return logLevel !== undefined || parts.feeds.has(client.principal)
-    ? new LoggedHooks(context, init, logLevel)
-    : new ClientHooks(context, init, logLevel);
-}
-
-/** Has methods instead of functions of its own, which would make more objects of a call survive garbage collections. */
-class ClientHooks implements CallerHooks {
-  readonly capabilities: Fields;
-  readonly capabilityKey: string;
-  readonly logLevel: LogLevel | undefined;
-  readonly passesInput: boolean;
-  readonly mayUse: CallerHooks["mayUse"];
-  protected readonly context: RequestContext;
-  readonly #answer: AskClient | undefined;
-
-  constructor(context: RequestContext, init: ClientHooksInit, logLevel: LogLevel | undefined) {
-    const { client, exchange } = context;
-    const isModern = client.era === "modern";
-    const canAnswer = isModern || exchange.ask !== undefined;
-    this.capabilities = canAnswer ? client.capabilities : withoutQuestions(client.capabilities);
-    this.capabilityKey = canAnswer ? client.capabilityKey : "";
-    this.logLevel = logLevel;
-    this.passesInput = isModern;
-    this.mayUse = init.mayUse;
-    this.context = context;
-    this.#answer = init.answer;
-  }
-
-  answer(question: ServerQuestion, signal: AbortSignal): Promise<Fields> {
-    const asked = { ...question, params: withClientTask(this.context, question.params) };
-    return this.#answer === undefined
-      ? askOnStream(this.context, asked, signal)
-      : this.#answer(asked, signal);
-  }
-}
-
-class LoggedHooks extends ClientHooks {
-  onLog(params: Fields, sent: Fields): void {
-    const { parts, exchange } = this.context;
-    parts.feeds.delivered(sent);
-    if (this.logLevel !== undefined && isAtLeast(params["level"], this.logLevel))
-      exchange.notify(notificationText("notifications/message", passedParams(params)));
-  }
+/** @param answer asks the client. @default on the stream of the request */
+export function createHooks(context: RequestContext, answer?: AskClient): SessionHooks {
+  const { parts, client, exchange } = context;
+  const isModern = client.era === "modern";
+  const canAnswer = isModern || exchange.ask !== undefined;
+  const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
+  const ask = answer ?? ((question, signal) => askOnStream(context, question, signal));
+  return {
+    capabilities: canAnswer ? client.capabilities : withoutQuestions(client.capabilities),
+    capabilityKey: canAnswer ? client.capabilityKey : "",
+    logLevel,
+    passesInput: isModern,
+    answer: (question, signal) =>
+      ask({ ...question, params: withClientTask(context, question.params) }, signal),
+    // Requests whose messages are read by no client need no place among the calls in flight on the connection.
+    ...((logLevel !== undefined || parts.feeds.has(client.principal)) && {
+      onLog(params: Fields, sent: Fields) {
+        parts.feeds.delivered(sent);
+        if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
+          exchange.notify(notificationText("notifications/message", passedParams(params)));
+      },
+    }),
+  };
 }
 
 /** Whether a level is as severe as another one. */
@@ -137,7 +112,3 @@ export function passedRequestMeta({ parts: { baggage }, request: { params } }: R
   passed[HOPS_META_KEY] = nextHop(params);
   return passed;
 }
-
-/** The arguments of a request, checked to be an object. */
-export const argumentsOf = (value: unknown): Fields | undefined =>
-  value === undefined ? {} : isRecord(value) ? value : undefined;

@@ -1,14 +1,14 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import type { CallerHooks } from "../../execution/tool-call.js";
+import { ServerSkipped } from "../../execution/fallback.js";
+import type { ToolCall } from "../../execution/tool-call.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { visibleLine } from "../../util/visible-text.js";
-import { badState, FAILURE_META_KEY } from "../faults.js";
+import { badState, FAILURE_META_KEY, Refusal } from "../faults.js";
 import type { PolicyDecision } from "../policy/policy.js";
-import type { RequestContext } from "../request-context.js";
+import type { Handled, RequestContext, RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";
-import { type NextRound, sealRound } from "./request-state.js";
+import { askInResult, type NextRound } from "./request-state.js";
 
 interface ApprovalParts {
   readonly round: NextRound | undefined;
@@ -26,7 +26,7 @@ const MAX_REASON = 500;
 /** The end of a call that must not run or waits for an approval; else whether its arguments must stay as they are. */
 export type DecidedCall =
   | {
-      readonly answer: string;
+      readonly answer: Handled;
       /** By the policy, not by a person. */
       readonly isDenied: boolean;
     }
@@ -72,44 +72,50 @@ export async function decideCall(
  * The error for a call that waited at its server for an answer of the client, if new rules deny it. What is read is decided about
  * before its answer comes here.
  */
-export async function refusalNow({
-  parts,
-  client,
-  request,
-  facts,
-}: RequestContext): Promise<ToolCallError | undefined> {
-  const { server, tool, args } = facts;
+export async function refusalNow(
+  { parts, client, request }: RequestContext,
+  { server, tool, args }: RequestFacts,
+): Promise<Refusal | undefined> {
   const { method } = request;
   if (parts.policy === undefined || method !== "tools/call" || server === undefined) return undefined;
   const { principal, scopes } = client;
   const { effect, reason } = await parts.policy.decide({ principal, scopes, method, server, tool, args });
   // An approval that a new rule demands would come too late: the call runs.
   if (effect !== "deny") return undefined;
-  facts.outcome = "refused";
-  return new ToolCallError({
-    code: "REFUSED",
-    server,
-    what: `The gateway refused this call: ${reason ?? "the policy does not allow it"}`,
-    outcome: "unknown",
-  });
+  return new Refusal(server, reason ?? "the policy does not allow it", "unknown");
 }
 
-/** Asks the policy about a fallback server. An approval of the call covers it, if its server needs no other decision. */
-export function fallbackRule(
+/**
+ * Decides about the call of a fallback server. An approval of the call covers it, if its server needs no other decision.
+ *
+ * @param isApproved whether a person has approved the call
+ * @returns the call as that server may get it
+ * @throws ServerSkipped if it must not get the call
+ */
+export async function decideFallback(
   { parts, user, client }: RequestContext,
-  args: Fields,
+  call: ToolCall,
   isApproved: boolean,
-): CallerHooks["mayUse"] {
-  const { policy } = parts;
-  return async (server, tool) => {
-    const listed = user.port.catalog.find(server, tool)?.info;
-    if (listed === undefined || !parts.offers(client.principal, listed)) return false;
-    const { principal, scopes } = client;
-    const decision = await policy?.decide({ principal, scopes, method: "tools/call", server, tool, args });
-    if (decision === undefined) return true;
-    const isAllowed = decision.effect === "allow" || (isApproved && decision.effect === "approve");
-    return isAllowed && (decision.readsArguments === true ? "exact" : true);
-  };
+): Promise<ToolCall> {
+  const { server, sourceName: tool } = call.tool;
+  const { principal, scopes } = client;
+  const listed = user.port.catalog.find(server, tool)?.info;
+  if (listed === undefined || !parts.offers(principal, listed)) throw new ServerSkipped();
+  const { args } = call;
+  const decision = await parts.policy?.decide({
+    principal,
+    scopes,
+    method: "tools/call",
+    server,
+    tool,
+    args,
+  });
+  if (decision === undefined) return call;
+  if (decision.effect !== "allow" && !(isApproved && decision.effect === "approve"))
+    throw new ServerSkipped();
+  return decision.readsArguments === true
+    ? { ...call, options: { ...call.options, checkArguments: "strict" } }
+    : call;
 }
 
 /** @param decide asks the policy again */
@@ -118,8 +124,8 @@ async function approve(
   decision: PolicyDecision,
   { round, wanted, info, args }: ApprovalParts & { info: CatalogEntry["info"]; args: Fields },
   decide: () => PolicyDecision | Promise<PolicyDecision>,
-): Promise<string | undefined> {
-  const { client, exchange, facts } = context;
+): Promise<Handled | undefined> {
+  const { client, exchange } = context;
   if (round?.kind === "approval") {
     // The name that the client uses may lead to another tool by now.
     if (round.server !== info.server || round.tool !== info.sourceName) throw badState();
@@ -138,11 +144,9 @@ async function approve(
     const now = await decide();
     return now.effect === "deny" ? refused(context, now) : undefined;
   }
-  facts.outcome = "waiting";
   const inputRequests = { [APPROVAL]: { method: "elicitation/create", params } };
   const asked: NextRound = { kind: "approval", server: info.server, tool: info.sourceName };
-  const requestState = sealRound(context, asked, [wanted.name, wanted.args]);
-  return resultText(client, { inputRequests, requestState }, { resultType: "input_required" });
+  return askInResult(context, asked, { identity: [wanted.name, wanted.args], fields: { inputRequests } });
 }
 
 const takesForms = ({ elicitation }: Fields): boolean =>
@@ -172,14 +176,14 @@ const saysYes = (answer: unknown): boolean =>
   isRecord(answer["content"]) &&
   answer["content"]["allow"] === true;
 
-function refused({ client, facts }: RequestContext, { effect, reason }: PolicyDecision): string {
-  facts.outcome = "refused";
+function refused({ client }: RequestContext, { effect, reason }: PolicyDecision): Handled {
   const why = reason ?? (effect === "deny" ? "the policy does not allow it" : "the call was not approved");
-  return resultText(client, {
+  const json = resultText(client, {
     content: [{ type: "text", text: `The gateway refused this call: ${why}` }],
     isError: true,
     _meta: { [FAILURE_META_KEY]: { code: "REFUSED", retryable: false, outcome: "unsent" } },
   });
+  return { json, facts: { outcome: "refused" } };
 }
 
 const MAX_SHOWN = 3_000;

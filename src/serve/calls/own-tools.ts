@@ -8,7 +8,6 @@ import {
 } from "../../catalog/search/deferred-tools.js";
 import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
 import { CatalogError } from "../../errors/catalog-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
@@ -17,9 +16,10 @@ import { missingTool } from "../../port/find-tool.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
 import type { Fields } from "../../util/is-record.js";
 import { suggest } from "../../util/suggest.js";
+import { Refusal } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { Policy, PolicyRequest } from "../policy/policy.js";
-import type { RequestContext } from "../request-context.js";
+import { FailedRequest, failureOf, type RequestContext, type RequestFacts } from "../request-context.js";
 import { refusalOfRead, refusalOfUri } from "./check-read.js";
 
 /** Search results are filtered afterwards, so more are searched than are shown. */
@@ -37,26 +37,60 @@ export const offersOwnTool = (
   name: string,
 ): boolean => parts.policy === undefined || WITH_POLICY.includes(name) || user.port.own.isRuled(name);
 
+/** The result of an own tool, and what the audit log says about it. */
+interface OwnAnswer {
+  readonly result: ToolResult;
+  readonly facts: RequestFacts;
+}
+
 /** Undefined if it is no own tool, or one that is not offered. */
 export function callOwnTool(
   context: RequestContext,
   name: string,
   args: Fields,
-): Promise<ToolResult> | undefined {
-  const { port } = context.user;
+): Promise<OwnAnswer> | undefined {
+  const { policy } = context.parts;
+  const { own } = context.user.port;
   const { signal } = context.exchange;
   if (!offersOwnTool(context, name)) return undefined;
-  if (name === SEARCH_TOOLS_NAME && port.own.targetOf(name, args) === undefined)
-    return searchTools(context, args);
-  if (context.parts.policy === undefined || name === CALL_TOOL_NAME)
-    return port.own.call(name, args, { signal });
-  if (name === READ_ARTIFACT_NAME) return readArtifact(context, args);
-  return port.own.callUnder(itemRules(context, context.parts.policy), { name, args }, { signal });
+  if (name === SEARCH_TOOLS_NAME && own.targetOf(name, args) === undefined)
+    return withOutcome(searchTools(context, args));
+  if (policy !== undefined && name === READ_ARTIFACT_NAME) return withOutcome(readArtifact(context, args));
+  if (policy !== undefined && name !== CALL_TOOL_NAME) return callUnder(context, policy, name, args);
+  const calling = own.call(name, args, { signal });
+  return calling && withOutcome(calling);
+}
+
+async function withOutcome(calling: Promise<ToolResult>): Promise<OwnAnswer> {
+  const result = await calling;
+  return { result, facts: { outcome: result.isError ? "error" : "ok" } };
+}
+
+/** Calls a tool that reads something of a server, which is in the audit log too. */
+async function callUnder(
+  context: RequestContext,
+  policy: Policy,
+  name: string,
+  args: Fields,
+): Promise<OwnAnswer> {
+  let server: string | undefined;
+  const rules = itemRules(context, policy, (item) => {
+    server = item.server;
+  });
+  const { own } = context.user.port;
+  try {
+    // It is offered, so there is such a tool.
+    const result = await own.callUnder(rules, { name, args }, { signal: context.exchange.signal })!;
+    return { result, facts: { server, outcome: result.isError ? "error" : "ok" } };
+  } catch (error) {
+    const { reason, facts } = failureOf(error);
+    throw new FailedRequest(reason, { server, ...facts });
+  }
 }
 
 /** The rules may have changed since the result was cut. The rest of it is decided about like the tool in a list. */
 async function readArtifact(context: RequestContext, args: Fields): Promise<ToolResult> {
-  const { parts, user, client, facts } = context;
+  const { parts, user, client } = context;
   const { port } = user;
   const { signal } = context.exchange;
   const { server = "", tool = "" } = port.artifacts.get(String(args["id"])) ?? {};
@@ -65,17 +99,15 @@ async function readArtifact(context: RequestContext, args: Fields): Promise<Tool
     // A fallback server may have another name for the tool.
     const listed = port.catalog.find(server, tool);
     const [isShown = true] = await visibleTools(context, listed === undefined ? [] : [listed.info]);
-    if (!isShown || !parts.showsServer(client, server)) {
-      facts.outcome = "refused";
-      throw refused(server, "the policy does not allow the tool that returned this result");
-    }
+    if (!isShown || !parts.showsServer(client, server))
+      throw new Refusal(server, "the policy does not allow the tool that returned this result");
   }
   // Every port has this tool.
   return port.own.call(READ_ARTIFACT_NAME, args, { signal })!;
 }
 
-/** What the policy lets the client see and read. */
-function itemRules(context: RequestContext, policy: Policy): ItemRules {
+/** What the policy lets the client see and read. @param onRead called before the policy decides about one thing */
+function itemRules(context: RequestContext, policy: Policy, onRead: (item: OwnToolItem) => void): ItemRules {
   const { principal, scopes } = context.client;
   return {
     async areShown(items) {
@@ -92,23 +124,15 @@ function itemRules(context: RequestContext, policy: Policy): ItemRules {
     },
     async check(item) {
       const { server } = item;
-      context.facts.server = server;
+      onRead(item);
       const { problem, ...read } = await toRead(context, item);
-      if (problem !== undefined) throw refused(server, refusalOfUri(problem));
+      if (problem !== undefined) throw new Refusal(server, refusalOfUri(problem));
       const reason = await refusalOfRead(context, read);
-      if (reason !== undefined) throw refused(server, reason);
+      if (reason !== undefined) throw new Refusal(server, reason);
       return read.uri === undefined ? item : { ...item, uri: read.uri };
     },
   };
 }
-
-const refused = (server: string, reason: string): ToolCallError =>
-  new ToolCallError({
-    code: "REFUSED",
-    what: `The gateway refused this call: ${reason}`,
-    server,
-    outcome: "unsent",
-  });
 
 /** What the policy decides about. */
 async function toRead(

@@ -13,15 +13,21 @@ import {
   unknownTask,
 } from "../faults.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
-import { isTooFar } from "../message.js";
-import type { CallOutcome, RequestContext } from "../request-context.js";
+import { MAX_HOPS, nextHop } from "../message.js";
+import {
+  type CallOutcome,
+  FailedRequest,
+  type Handled,
+  type RequestContext,
+  withFacts,
+} from "../request-context.js";
 import { type CachePolicy, NOT_CACHED, resultText } from "../results.js";
-import { withPublicUris } from "./call-tool.js";
 import { checkRead, locateResource } from "./check-read.js";
 import { createHooks, passedRequestMeta, progressOf } from "./client-hooks.js";
-import { openRound, sealQuestion } from "./request-state.js";
+import { withClientNames } from "./client-names.js";
+import { openRound, passQuestion } from "./request-state.js";
 import { answerParked, runParkable } from "./run-parkable.js";
-import { openTask, visibleTasks, withClientTasks } from "./task-progress.js";
+import { openTask, visibleTasks } from "./task-progress.js";
 import type { UserTask } from "./user-tasks.js";
 
 /** A request as its server understands it. */
@@ -37,7 +43,7 @@ interface ServerRequest {
   readonly cache?: CachePolicy | undefined;
 }
 
-export async function readResource(context: RequestContext): Promise<string> {
+export async function readResource(context: RequestContext): Promise<Handled> {
   const { uri } = context.request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
   const target = await findResource(context, uri);
@@ -50,7 +56,7 @@ export async function readResource(context: RequestContext): Promise<string> {
   });
 }
 
-export async function getPrompt(context: RequestContext): Promise<string> {
+export async function getPrompt(context: RequestContext): Promise<Handled> {
   const { name, arguments: args } = context.request.params;
   if (typeof name !== "string") throw invalidParams("The name of the prompt is missing");
   const { server, source } = await findPrompt(context, name);
@@ -96,7 +102,7 @@ async function findPrompt(
   throw new Fault({ code: INVALID_PARAMS, message: `Unknown prompt: ${name.slice(0, 200)}` });
 }
 
-export async function complete(context: RequestContext): Promise<string> {
+export async function complete(context: RequestContext): Promise<Handled> {
   const { ref, argument, context: given } = context.request.params;
   if (!isRecord(ref) || !isRecord(argument)) throw invalidParams("The reference or the argument is missing");
   const rest = { argument, ...(given !== undefined && { context: given }) };
@@ -117,18 +123,15 @@ export async function complete(context: RequestContext): Promise<string> {
 }
 
 /** `tasks/get`, `tasks/result`, `tasks/cancel` and `tasks/update`. */
-export async function taskRequest(context: RequestContext): Promise<string> {
+export async function taskRequest(context: RequestContext): Promise<Handled> {
   const { taskId: sealed, _meta, ...rest } = context.request.params;
   requireTasks(context.client);
   const task = await openTask(context, sealed);
   const { server, tool, taskId } = task;
-  const { parts, user, facts } = context;
+  const { parts, user } = context;
   // The rules may have changed since the tool was called.
   const [isShown] = await visibleTasks(context, [task]);
-  if (!isShown) {
-    Object.assign(facts, { server, tool, outcome: "refused" });
-    throw unknownTask();
-  }
+  if (!isShown) throw new FailedRequest(unknownTask(), { server, tool, outcome: "refused" });
   parts.tasks.remember(user, task);
   return request(context, { server, params: { ...rest, taskId }, identity: sealed, task });
 }
@@ -151,7 +154,7 @@ function requireTasks({ era, capabilities }: RequestContext["client"]): void {
  * `tasks/list` of a legacy client: the tasks that this user has begun through the gateway. The servers are asked about each, because their
  * own lists may have the tasks of all users.
  */
-export async function listTasks(context: RequestContext): Promise<string> {
+export async function listTasks(context: RequestContext): Promise<Handled> {
   const { user, client, parts, request } = context;
   // All tasks fit into one page.
   if (request.params["cursor"] !== undefined) throw badCursor();
@@ -160,7 +163,7 @@ export async function listTasks(context: RequestContext): Promise<string> {
   const isShown = await visibleTasks(context, known);
   const shown = known.filter((_, index) => isShown[index]);
   const tasks = await mapConcurrently(shown, TASKS_AT_ONCE, (task) => currentTask(context, task));
-  return resultText(client, { tasks: tasks.flat() });
+  return { json: resultText(client, { tasks: tasks.flat() }) };
 }
 
 /** Requests about tasks at once, for one list. */
@@ -187,37 +190,39 @@ async function currentTask(context: RequestContext, task: UserTask): Promise<Fie
 }
 
 /** Passes the request on. Rounds of `input_required` pass through it. */
-async function request(context: RequestContext, wanted: ServerRequest): Promise<string> {
-  const { user, facts } = context;
+function request(context: RequestContext, wanted: ServerRequest): Promise<Handled> {
+  const { user } = context;
   const { method, params: given } = context.request;
   const { server, params, uri, prompt, identity, task } = wanted;
-  facts.server = server;
-  facts.tool = uri ?? prompt ?? task?.tool;
-  await checkPolicy(context, wanted);
-  if (isTooFar(given)) throw invalidParams("The request has passed too many gateways");
-  const inputResponses = isRecord(given["inputResponses"]) ? given["inputResponses"] : undefined;
-  const round = await openRound(context, identity);
-  if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
-  if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
-  const _meta = passedRequestMeta(context);
-  const sent = { server, method, params: { ...params, _meta }, uri, prompt };
-  return runParkable(context, {
-    identity,
-    inputResponses,
-    async run(signal, answer) {
-      const { resultType, ...fields } = await sendRequest(user.port, sent, {
-        hooks: createHooks(context, { answer }),
-        round: { inputResponses, requestState: round?.state },
-        signal,
-        onProgress: progressOf(context),
-      });
-      const isQuestion = resultType === "input_required";
-      return { fields, server, resultType: isQuestion ? "input_required" : undefined };
-    },
-    finish: (waiting, outcome) => finish(waiting, outcome, wanted),
-    fail(_waiting, error) {
-      throw error;
-    },
+  const facts = { server, tool: uri ?? prompt ?? task?.tool };
+  return withFacts(facts, async () => {
+    await checkPolicy(context, wanted);
+    if (nextHop(given) > MAX_HOPS) throw invalidParams("The request has passed too many gateways");
+    const inputResponses = isRecord(given["inputResponses"]) ? given["inputResponses"] : undefined;
+    const round = await openRound(context, identity);
+    if (round?.kind === "parked") return answerParked(context, round, inputResponses ?? {});
+    if (round !== undefined && (round.kind !== "server" || round.server !== server)) throw badState();
+    const _meta = passedRequestMeta(context);
+    const sent = { server, method, params: { ...params, _meta }, uri, prompt };
+    return runParkable(context, {
+      identity,
+      inputResponses,
+      facts,
+      async run(signal, answer) {
+        const { resultType, ...fields } = await sendRequest(user.port, sent, {
+          hooks: createHooks(context, answer),
+          round: { inputResponses, requestState: round?.state },
+          signal,
+          onProgress: progressOf(context),
+        });
+        const isQuestion = resultType === "input_required";
+        return { fields, server, resultType: isQuestion ? "input_required" : undefined };
+      },
+      finish: (waiting, outcome) => finish(waiting, outcome, wanted),
+      fail(_waiting, error) {
+        throw error;
+      },
+    });
   });
 }
 
@@ -225,17 +230,16 @@ async function finish(
   context: RequestContext,
   { fields, server, resultType }: CallOutcome,
   { identity, cache, task }: ServerRequest,
-): Promise<string> {
-  const { client, facts } = context;
+): Promise<Handled> {
+  const { client } = context;
   if (resultType === "input_required") {
     const { ttlMs: _, cacheScope: __, ...question } = fields;
-    return sealQuestion(context, { fields: question, server, resultType }, identity);
+    return passQuestion(context, { fields: question, server }, identity);
   }
-  facts.outcome = "ok";
   if (task !== undefined) observeTask(context, task, fields);
-  const renamed = await withPublicUris(context, server, withClientTasks(context, server, fields));
-  if (cache === undefined || client.era === "legacy") return resultText(client, renamed);
-  return resultText(client, { ...renamed, ...stricterCache(context) }, { cache });
+  const renamed = await withClientNames(context, server, fields);
+  if (cache === undefined || client.era === "legacy") return { json: resultText(client, renamed) };
+  return { json: resultText(client, { ...renamed, ...stricterCache(context) }, { cache }) };
 }
 
 /** The result of a task is its end. */

@@ -4,17 +4,27 @@
  */
 import { StateError } from "../../errors/state-error.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
-import type { AskClient } from "../client.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
+import type { AskClient } from "../message.js";
 import { MessageError } from "../replicas/mailbox.js";
-import type { CallOutcome, OpenCall, Parkable, RequestContext, RequestFacts } from "../request-context.js";
-import { resultText } from "../results.js";
+import {
+  type CallOutcome,
+  FailedRequest,
+  failureOf,
+  type Handled,
+  type OpenCall,
+  type Parkable,
+  type RequestContext,
+  type RequestFacts,
+  withFacts,
+} from "../request-context.js";
+import { toText } from "../results.js";
 import { refusalNow } from "./decide-call.js";
 import { InterruptibleCall, type Question, shownParams } from "./parked-calls.js";
-import { type NextRound, sealRound } from "./request-state.js";
+import { askInResult, type NextRound } from "./request-state.js";
 
-export async function runParkable(context: RequestContext, parkable: Parkable): Promise<string> {
-  const { client, exchange, facts } = context;
+export async function runParkable(context: RequestContext, parkable: Parkable): Promise<Handled> {
+  const { client, exchange } = context;
   if (client.era === "legacy" || client.capabilityKey === "") {
     try {
       const outcome = await parkable.run(exchange.signal, undefined);
@@ -27,10 +37,10 @@ export async function runParkable(context: RequestContext, parkable: Parkable): 
   const controller = new AbortController();
   const answer: AskClient = ({ method, params }, signal) => call.ask(method, params, signal);
   call.start(() => parkable.run(controller.signal, answer));
-  return nextStep(context, { call, parkable, facts, abandon: (reason) => controller.abort(reason) });
+  return nextStep(context, { call, parkable, abandon: (reason) => controller.abort(reason) });
 }
 
-async function nextStep(context: RequestContext, open: OpenCall): Promise<string> {
+async function nextStep(context: RequestContext, open: OpenCall): Promise<Handled> {
   const { signal } = context.exchange;
   const { parkable, abandon } = open;
   const onAbort = () => abandon(signal.reason);
@@ -52,15 +62,15 @@ function park(
   context: RequestContext,
   open: OpenCall,
   questions: Readonly<Record<string, Question>>,
-): string {
-  const { parts, user, bodyBytes, facts, client } = context;
+): Handled {
+  const { parts, user, bodyBytes, client } = context;
   const { principal } = client;
   const id = crypto.randomUUID();
   // The answer may reach another replica, which sends it here.
   const stop = parts.mailbox.receive(
     id,
     (body, { signal }) =>
-      answerForOther({ ...context, exchange: silentExchange(signal), facts: {} }, id, body as ParkedAnswer),
+      answerForOther({ ...context, exchange: silentExchange(signal) }, id, body as ParkedAnswer),
     { principal },
   );
   const letGo = parts.users.park(user, bodyBytes);
@@ -69,15 +79,15 @@ function park(
     letGo();
   };
   parts.parked.add(id, { open, questions, principal, onTaken });
-  facts.outcome = "waiting";
   const inputRequests = Object.entries(questions).map(([key, { method, params }]) => {
     const shown = shownParams(params);
     return [key, { method, ...(shown !== undefined && { params: shown }) }];
   });
   const round: NextRound = { kind: "parked", replica: parts.mailbox.replica, id };
-  const requestState = sealRound(context, round, open.parkable.identity);
-  const fields = { inputRequests: Object.fromEntries(inputRequests), requestState };
-  return resultText(client, fields, { resultType: "input_required" });
+  return askInResult(context, round, {
+    identity: open.parkable.identity,
+    fields: { inputRequests: Object.fromEntries(inputRequests) },
+  });
 }
 
 /** What the replica that got the answer sends to the one that has the call. */
@@ -98,7 +108,7 @@ export async function answerParked(
   context: RequestContext,
   { replica, id }: Extract<NextRound, { kind: "parked" }>,
   answers: Fields,
-): Promise<string> {
+): Promise<Handled> {
   const { parts, client, exchange } = context;
   if (replica === parts.mailbox.replica) return answerHere(context, id, answers);
   const { principal, scopes } = client;
@@ -114,9 +124,9 @@ export async function answerParked(
     // The owner knows nothing of the call: it was answered before, or its time is over.
     throw error instanceof MessageError && error.code === "UNKNOWN_MESSAGE" ? badState() : lost(error);
   }
-  Object.assign(context.facts, reply.facts);
-  if ("fault" in reply) throw new Fault(reply.fault);
-  return reply.text;
+  const { facts = {} } = reply;
+  if ("fault" in reply) throw new FailedRequest(new Fault(reply.fault), facts);
+  return { json: reply.text, facts };
 }
 
 /** The replica that had the call is gone, so its outcome is unknown. It is never repeated. */
@@ -136,14 +146,15 @@ async function answerForOther(
   id: string,
   { answers, scopes }: ParkedAnswer,
 ): Promise<ParkedReply> {
-  const { facts } = context;
   const client = { ...context.client, scopes };
   // The request of the client counts on the other replica.
   const letGo = context.parts.users.occupy(client.principal);
   try {
-    return { text: await answerHere({ ...context, client }, id, answers), facts };
+    const { json, facts } = await answerHere({ ...context, client }, id, answers);
+    return { text: toText(json), facts };
   } catch (error) {
-    const { code, message, data, status } = toFault(error, context.client.era);
+    const { reason, facts } = failureOf(error);
+    const { code, message, data, status } = toFault(reason, context.client.era);
     return { fault: { code, message, data, status }, facts };
   } finally {
     letGo();
@@ -151,22 +162,24 @@ async function answerForOther(
 }
 
 /** Continues a request that is parked on this replica. */
-async function answerHere(context: RequestContext, id: string, answers: Fields): Promise<string> {
+function answerHere(context: RequestContext, id: string, answers: Fields): Promise<Handled> {
   const parked = context.parts.parked.take(id, context.client.principal);
   if (parked === undefined) throw badState();
-  const { server, tool, definition, args } = parked.open.facts;
-  Object.assign(context.facts, { server, tool, definition, args });
-  const refusal = await refusalNow(context);
-  if (refusal !== undefined) {
-    parked.open.abandon(refusal);
-    return parked.open.parkable.fail(context, refusal);
-  }
-  for (const [key, question] of Object.entries(parked.questions)) {
-    const answer = answers[key];
-    if (isRecord(answer)) question.answer(answer);
-    else parked.open.call.askAgain(question);
-  }
-  return nextStep(context, parked.open);
+  const { open, questions } = parked;
+  const { parkable } = open;
+  return withFacts(parkable.facts, async () => {
+    const refusal = await refusalNow(context, parkable.facts);
+    if (refusal !== undefined) {
+      open.abandon(refusal);
+      return parkable.fail(context, refusal);
+    }
+    for (const [key, question] of Object.entries(questions)) {
+      const answer = answers[key];
+      if (isRecord(answer)) question.answer(answer);
+      else open.call.askAgain(question);
+    }
+    return nextStep(context, open);
+  });
 }
 
 /** The way back to a replica that only waits for the result. */

@@ -1,11 +1,12 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/is-record.js";
 import { unknownTask } from "../faults.js";
-import { META, metaOf } from "../message.js";
+import { metaOf } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";
 import { notificationText, passedParams } from "../results.js";
 import type { GatewayUser } from "../users.js";
 import { rising } from "./client-hooks.js";
+import { renameTasks } from "./client-names.js";
 import { visibleTools } from "./own-tools.js";
 import type { UserTask } from "./user-tasks.js";
 
@@ -67,38 +68,24 @@ export function createTaskProgress(context: RequestContext): TaskProgress | unde
   return new TaskProgress(context, progressToken);
 }
 
-/**
- * A call that may become a task is answered. Returns the result with the ids that the client gets.
- *
- * @param tool its name at the server
- */
+/** A call that may become a task is answered. @param tool its name at the server */
 export async function beginTask(
   context: RequestContext,
   { server, tool, fields, resultType }: CallOutcome & { readonly tool: string },
   progress: TaskProgress | undefined,
-): Promise<Fields> {
+): Promise<void> {
   const { parts, user, client } = context;
   const isModern = resultType === "task";
   const made = isModern ? fields : client.era === "legacy" ? fields["task"] : undefined;
   const taskId = isRecord(made) ? made["taskId"] : undefined;
-  if (!isRecord(made) || typeof taskId !== "string") progress?.stop();
-  else {
-    const task = sealTask(context, { server, tool, taskId });
-    progress?.becomesTask(server);
-    parts.tasks.add(user, task, progress && (() => progress.stop()));
-    parts.tasks.observe(user, task, made["status"]);
-    // Modern servers list no tasks, and their clients ask for no list.
-    if (!isModern) await parts.tasks.save(user, task, made["ttl"]);
-  }
-  return withClientTasks(context, server, fields);
+  if (!isRecord(made) || typeof taskId !== "string") return progress?.stop();
+  const task = sealTask(context, { server, tool, taskId });
+  progress?.becomesTask(server);
+  parts.tasks.add(user, task, progress && (() => progress.stop()));
+  parts.tasks.observe(user, task, made["status"]);
+  // Modern servers list no tasks, and their clients ask for no list.
+  if (!isModern) await parts.tasks.save(user, task, made["ttl"]);
 }
-
-/** A result with the ids of the tasks that the client has. */
-export const withClientTasks = (
-  { parts, user }: Pick<RequestContext, "parts" | "user">,
-  server: string,
-  fields: Fields,
-): Fields => renameTasks(fields, (taskId) => parts.tasks.find(user, { server, taskId })?.id);
 
 const PURPOSE = "task";
 
@@ -135,25 +122,4 @@ export async function visibleTasks(
   });
   const isShown = await visibleTools(context, tools);
   return tasks.map(({ server }, index) => isShown[index]! && parts.showsServer(client, server));
-}
-
-/**
- * A result or a notification with the ids that the client has; itself if it names no task. A server can name any task, also at the wish of a
- * client, so no id is sealed here: the id of a task that the client does not have stays the server's own, which opens nothing.
- *
- * @param idOf the client's id of a task; undefined if it has none
- */
-export function renameTasks(fields: Fields, idOf: (taskId: string) => string | undefined): Fields {
-  const { task, taskId, _meta } = fields;
-  const related = isRecord(_meta) ? _meta[META.relatedTask] : undefined;
-  if (task === undefined && taskId === undefined && related === undefined) return fields;
-  const known = (given: unknown): Fields | undefined => {
-    const id = isRecord(given) && typeof given["taskId"] === "string" ? idOf(given["taskId"]) : undefined;
-    return id === undefined ? undefined : { ...(given as Fields), taskId: id };
-  };
-  const renamed = { ...(known(fields) ?? fields), ...(task !== undefined && { task: known(task) ?? task }) };
-  if (related === undefined) return renamed;
-  const { [META.relatedTask]: _, ...others } = _meta as Fields;
-  const shown = known(related);
-  return { ...renamed, _meta: { ...others, ...(shown && { [META.relatedTask]: shown }) } };
 }

@@ -1,4 +1,5 @@
 /** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
+import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolCallError } from "../../errors/tool-call-error.js";
@@ -9,12 +10,18 @@ import type { Fields } from "../../util/is-record.js";
 import { sleep } from "../../util/sleep.js";
 import { askForLogin } from "../calls/ask-for-login.js";
 import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hooks.js";
-import { decideCall, fallbackRule, refusalNow } from "../calls/decide-call.js";
+import { withClientNames } from "../calls/client-names.js";
+import { decideCall, decideFallback, refusalNow } from "../calls/decide-call.js";
 import { callOwnTool, findForCall } from "../calls/own-tools.js";
-import { type AskClient, capabilityKeyOf, onlyQuestions } from "../client.js";
-import { resourceNames } from "../lists/list-entries.js";
-import { hasUris, renameUris } from "../lists/resource-names.js";
-import type { RequestContext } from "../request-context.js";
+import { type AskClient, capabilityKeyOf, onlyQuestions } from "../message.js";
+import {
+  FailedRequest,
+  failureOf,
+  type Handled,
+  type RequestContext,
+  type RequestFacts,
+} from "../request-context.js";
+import { toText } from "../results.js";
 import type { GatewayUser, Users } from "../users.js";
 
 export interface InnerCall {
@@ -32,23 +39,29 @@ export interface InnerCall {
 /** Rejects if the call is refused or fails. */
 export async function callInnerTool(outer: RequestContext, call: InnerCall): Promise<ToolResult> {
   const context = innerContext(outer, call);
-  const { facts, parts, client, request } = context;
+  const { audit } = context.parts;
+  const { principal } = context.client;
+  const { method } = context.request;
   const startedAt = performance.now();
+  let facts: RequestFacts = { tool: call.name, args: call.args };
   let leave: (() => void) | undefined;
   try {
     leave = await call.limits.enter(call.args, call.signal);
-    await parts.audit?.space(() => call.signal);
-    const result = await decideAndRun(outer, context, call);
-    facts.outcome = result.isError ? "error" : "ok";
-    return result;
+    await audit?.space(call.signal);
+    const answer = await decideAndRun(outer, context, call);
+    facts = { ...facts, ...answer.facts };
+    return answer.result;
   } catch (error) {
-    const failure = error instanceof AuthError ? withLink(context, error) : error;
-    facts.outcome ??= "error";
-    facts.errorCode ??= toToolportError(failure).code;
-    throw failure;
+    const failure = failureOf(error);
+    const { reason, facts: asked = {} } =
+      failure.reason instanceof AuthError ? withLink(context, failure.reason) : failure;
+    const { code } = toToolportError(reason);
+    facts = { ...facts, outcome: "error", code, ...failure.facts, ...asked };
+    throw reason;
   } finally {
     leave?.();
-    parts.audit?.record({ client, request, facts, durationMs: performance.now() - startedAt });
+    const { outcome = "ok", ...more } = facts;
+    audit?.record({ principal, method, ...more, outcome, durationMs: performance.now() - startedAt });
   }
 }
 
@@ -81,71 +94,93 @@ function innerContext(outer: RequestContext, { name, args, signal, answer }: Inn
       hold: undefined,
     },
     request: { id: request.id, method: "tools/call", params: { name, arguments: args } },
-    facts: { tool: name, args },
   };
+}
+
+interface InnerAnswer {
+  readonly result: ToolResult;
+  readonly facts: RequestFacts;
 }
 
 async function decideAndRun(
   outer: RequestContext,
   context: RequestContext,
   { name, args, signal }: InnerCall,
-): Promise<ToolResult> {
-  const { parts, user, client, facts } = context;
+): Promise<InnerAnswer> {
+  const { parts, user, client } = context;
   const { port } = user;
   // A tool may be gone, or hidden from the user, since the program began.
   const entry = port.catalog.entry(name);
   const own = entry === undefined ? callOwnTool(context, name, args) : undefined;
   if (own !== undefined) return own;
   const { info, source } = entry ?? (await findForCall(context, name, signal));
-  Object.assign(facts, { server: info.server, tool: source.sourceName, definition: source.raw });
-  if (!parts.offers(client.principal, info)) throw refusal(`There is no tool named ${name}`, info.server);
-  const found = { info, source };
+  const facts = { server: info.server, tool: source.sourceName, definition: source.raw };
+  try {
+    if (!parts.offers(client.principal, info)) throw refusal(`There is no tool named ${name}`, info.server);
+    const result = await runDecided(outer, context, { info, source });
+    return { result, facts: { ...facts, server: result.server, outcome: result.isError ? "error" : "ok" } };
+  } catch (error) {
+    const failure = failureOf(error);
+    throw new FailedRequest(failure.reason, { ...facts, ...failure.facts });
+  }
+}
+
+/** Runs the call if the policy allows it. */
+async function runDecided(
+  outer: RequestContext,
+  context: RequestContext,
+  entry: CatalogEntry,
+): Promise<ToolResult> {
+  const { user, request, exchange } = context;
+  const { port } = user;
+  const { name, arguments: args } = request.params as { name: string; arguments: Fields };
+  const { server, sourceName: tool } = entry.info;
   const wanted = { name, args, inputResponses: undefined };
-  const decided = await decideCall(context, found, args, { round: undefined, wanted });
-  if ("answer" in decided) throw refusal(textIn(decided.answer), info.server);
+  const decided = await decideCall(context, entry, args, { round: undefined, wanted });
+  if ("answer" in decided)
+    throw new FailedRequest(refusal(textIn(decided.answer), server), decided.answer.facts ?? {});
   const denied = new AbortController();
-  const hooks = createHooks(context, {
-    mayUse: fallbackRule(context, args, decided.isApproved),
-    async answer(question, stop) {
-      const given = await askOnStream(context, question, stop);
-      const refusal = await refusalNow(context);
-      if (refusal === undefined) return given;
-      denied.abort(refusal);
-      throw refusal;
-    },
+  const hooks = createHooks(context, async (question, stop) => {
+    const given = await askOnStream(context, question, stop);
+    const refused = await refusalNow(context, { server, tool, args });
+    if (refused === undefined) return given;
+    denied.abort(refused);
+    throw refused;
   });
   const options: CallToolOptions = {
-    signal: AbortSignal.any([signal, denied.signal]),
+    signal: AbortSignal.any([exchange.signal, denied.signal]),
     meta: passedRequestMeta(outer),
     ...(decided.isExact && { checkArguments: "strict" }),
   };
-  const { result } = await port.run(found, args, options, { hooks });
-  const { server } = result;
-  facts.server = server;
-  if (!hasUris(result as unknown as Fields)) return result;
-  const names = await resourceNames(port, { signal });
-  return renameUris(result as unknown as Fields, (uri) =>
-    names.toPublic(server, uri),
-  ) as unknown as ToolResult;
+  const { result } = await port.run(entry, args, options, {
+    hooks,
+    aroundFallback: (next) => async (call) => next(await decideFallback(context, call, decided.isApproved)),
+  });
+  return (await withClientNames(
+    context,
+    result.server,
+    result as unknown as Fields,
+  )) as unknown as ToolResult;
 }
 
 const refusal = (what: string, server: string): ToolCallError =>
   new ToolCallError({ code: "REFUSED", what, server, outcome: "unsent" });
 
 /** The program gets the address of the page, because it cannot wait for a login. */
-function withLink(context: RequestContext, error: AuthError): AuthError {
+function withLink(context: RequestContext, error: AuthError): { reason: AuthError; facts?: RequestFacts } {
   const asked = askForLogin({ ...context, client: { ...context.client, capabilities: {} } }, error, {
     identity: undefined,
     isApproved: false,
   });
-  if (asked === undefined) return error;
+  if (asked === undefined) return { reason: error };
   const { code, server, outcome } = error;
-  return new AuthError({ code, server, outcome, what: textIn(asked) });
+  const reason = new AuthError({ code, server, outcome, what: textIn(asked) });
+  return { reason, facts: asked.facts ?? {} };
 }
 
 /** The text of a result that has one text block. */
-const textIn = (result: string): string =>
-  (JSON.parse(result) as { content: [{ text: string }] }).content[0].text;
+const textIn = ({ json }: Handled): string =>
+  (JSON.parse(toText(json)) as { content: [{ text: string }] }).content[0].text;
 
 /** A call that would have to wait longer for the rate of its user fails. */
 const MAX_WAIT_MS = 10_000;

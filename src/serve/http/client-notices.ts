@@ -4,9 +4,8 @@
  */
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { resultOf } from "../calls/parked-calls.js";
-import { type AskClient, reportsRoots } from "../client.js";
 import { invalidParams } from "../faults.js";
-import type { ClientNotification, RequestId } from "../message.js";
+import { type AskClient, type ClientNotification, type RequestId, reportsRoots } from "../message.js";
 import type { GatewayParts } from "../request-context.js";
 import type { OpenedSession } from "../sessions.js";
 import type { EventStream } from "./event-stream.js";

@@ -1,7 +1,7 @@
 /** Server-sent events with back-pressure: a slow reader costs bounded memory, and is cut after a while. */
 import { SlotList, type Slotted } from "../../util/slot-list.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
-import type { OpenStream } from "../client.js";
+import type { OpenStream } from "../message.js";
 import type { EventSink, Headers, HttpReply } from "./http-request.js";
 
 const EVENT_STREAM_HEADERS = {

@@ -5,19 +5,23 @@ import { decodeHeaderText } from "../../util/header-text.js";
 import { isRecord } from "../../util/is-record.js";
 import { pause } from "../../util/sleep.js";
 import { SlotList, type Slotted } from "../../util/slot-list.js";
-import { capabilityKeyOf, type GatewayClient, legacyClient, modernClient } from "../client.js";
+import type { Authenticator } from "../auth/authenticator.js";
 import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import {
   type ClientMessage,
   type ClientRequest,
+  type ClientUser,
+  capabilityKeyOf,
   checkBatch,
+  type GatewayClient,
   isLegacyVersion,
+  legacyClient,
   mismatch,
   negotiateLegacy,
   type RequestId,
-  readEnvelope,
   readMessages,
+  readModernClient,
   UNNAMED_LEGACY_VERSION,
   unsupportedVersion,
   weigh,
@@ -29,7 +33,7 @@ import { openLegacyFeed } from "../streams/listen.js";
 import type { Arrival } from "../users.js";
 import { ClientNotices, openKey } from "./client-notices.js";
 import { EventStream, STALLED_MS } from "./event-stream.js";
-import { HttpExchange, lostResponse } from "./http-exchange.js";
+import { acceptsStream, HttpExchange, lostResponse, type SharedByExchanges } from "./http-exchange.js";
 import {
   type BodyLimits,
   corsHeaders,
@@ -43,24 +47,15 @@ import {
   sendFault,
 } from "./http-request.js";
 
-/** The user of a request, or the response that refuses it. */
-export type Authenticated =
-  | {
-      readonly principal: string | undefined;
-      readonly scopes: readonly string[];
-      readonly expiresAt?: number | undefined;
-    }
-  | { readonly status: number; readonly headers: Headers; readonly body: string };
-
 export interface HttpSettings {
   readonly rules: GuardRules;
   readonly body: Omit<BodyLimits, "takeBytes">;
   /** Also serve revisions up to 2025-11-25. */
   readonly legacy: boolean;
-  authenticate(request: HttpRequest): Authenticated | Promise<Authenticated>;
+  readonly authenticate: Authenticator["authenticate"];
 }
 
-type User = Extract<Authenticated, { scopes: readonly string[] }>;
+type User = ClientUser;
 
 /** A request that is counted for its user. */
 interface Arrived {
@@ -77,6 +72,7 @@ export class HttpEndpoint {
   readonly #settings: HttpSettings;
   /** Streams without an end of their own. */
   readonly #streams = new Set<EventStream>();
+  readonly #shared: SharedByExchanges;
   /** Open requests of legacy sessions, for cancellation. */
   readonly #open = new SlotList<OpenRequest>();
   readonly #notices: ClientNotices;
@@ -87,25 +83,23 @@ export class HttpEndpoint {
   constructor(parts: GatewayParts, settings: HttpSettings) {
     this.#parts = parts;
     this.#settings = settings;
+    this.#shared = { parts, streams: this.#streams, clock: this.#clock };
     this.#notices = new ClientNotices(parts, (key) => this.#cancel(key));
   }
 
   /** Serves one request. Never rejects. */
   async handle(request: HttpRequest, reply: HttpReply): Promise<void> {
-    const cors = corsHeaders(request, this.#settings.rules);
+    const isOfPage = request.header("origin") !== undefined;
+    const cors = isOfPage ? corsHeaders(request, this.#settings.rules) : {};
     try {
       const refusal = refusalOf(request, this.#settings.rules);
       if (refusal !== undefined) return refuse(reply, 403, refusal);
       if (request.method === "OPTIONS") return this.#preflight(request, reply, cors);
-      const user = await this.#settings.authenticate(request);
+      const credentials = { get: (name: string) => request.header(name) };
+      const user = await this.#settings.authenticate(credentials, () => request.toRequest());
       if ("status" in user) return reply.send(user.status, { ...cors, ...user.headers }, user.body);
       if (this.#isClosing) return refuseClosing(reply);
-      const arrival = await this.#arrive(request, reply, user);
-      try {
-        return await this.#serveArrived(request, reply, { user, arrival, cors });
-      } finally {
-        arrival.end();
-      }
+      return await this.#serveUser(request, reply, { user, cors });
     } catch (error) {
       if (!(error instanceof Fault)) this.#parts.report(error);
       sendFault(reply, httpFault(error), { id: null, headers: cors });
@@ -131,18 +125,36 @@ export class HttpEndpoint {
   }
 
   /** Every request counts before its body is read. A legacy session may answer a question, cancel a request, or end. */
-  async #arrive(request: HttpRequest, reply: HttpReply, user: User): Promise<Arrival> {
-    const { users } = this.#parts;
+  async #serveUser(
+    request: HttpRequest,
+    reply: HttpReply,
+    { user, cors }: Omit<Arrived, "arrival">,
+  ): Promise<void> {
+    const { users, sessions } = this.#parts;
     const { method } = request;
-    const isOfSession = this.#settings.legacy && request.header("mcp-session-id") !== undefined;
-    const mayAnswer =
-      (isOfSession && method !== "GET") || (method === "POST" && users.hasParked(user.principal));
+    const session = request.header("mcp-session-id");
+    const isOfSession = this.#settings.legacy && session !== undefined;
+    let arrival: Arrival;
     try {
-      return users.arrive(user.principal, mayAnswer);
+      arrival = users.arrive(
+        user.principal,
+        (isOfSession && method !== "GET") || (method === "POST" && "if parked"),
+      );
     } catch (error) {
       const unread = { id: "", method: request.header("mcp-method")?.slice(0, 100) ?? UNREAD, params: {} };
       if (method === "POST") await this.#recordUnserved(reply, user, [unread], error);
       throw error;
+    }
+    try {
+      if (session !== undefined) await sessions.prepare(session);
+      if (this.#isClosing) return refuseClosing(reply);
+      const arrived = { user, arrival, cors };
+      if (method === "POST") return await this.#post(request, reply, arrived);
+      if (method === "GET") return this.#get(request, reply, arrived);
+      if (method === "DELETE") return await this.#delete(request, reply, arrived);
+      refuse(reply, 405, "Method not allowed", { allow: "POST, GET, DELETE" });
+    } finally {
+      arrival.end();
     }
   }
 
@@ -155,23 +167,6 @@ export class HttpEndpoint {
     const gone = new AbortController();
     reply.onGone(() => gone.abort());
     return recordUnserved(this.#parts, user, requests, { error, signal: gone.signal });
-  }
-
-  async #serveArrived(request: HttpRequest, reply: HttpReply, arrived: Arrived): Promise<void> {
-    const session = request.header("mcp-session-id");
-    const preparing = session === undefined ? undefined : this.#parts.sessions.prepare(session);
-    if (preparing !== undefined) await preparing;
-    if (this.#isClosing) return refuseClosing(reply);
-    switch (request.method) {
-      case "POST":
-        return await this.#post(request, reply, arrived);
-      case "GET":
-        return this.#get(request, reply, arrived);
-      case "DELETE":
-        return await this.#delete(request, reply, arrived);
-      default:
-        return refuse(reply, 405, "Method not allowed", { allow: "POST, GET, DELETE" });
-    }
   }
 
   async #post(request: HttpRequest, reply: HttpReply, arrived: Arrived): Promise<void> {
@@ -207,30 +202,26 @@ export class HttpEndpoint {
       if (!(error instanceof Fault)) throw error;
       return sendFault(reply, error, { id: message.id, headers: cors });
     }
-    const exchange = new HttpExchange({
-      parts: this.#parts,
+    const exchange = new HttpExchange(this.#shared, {
       request,
       reply,
       client,
       id: message.id,
-      acceptsStream: acceptsStream(request),
       headers: cors,
-      streams: this.#streams,
-      clock: this.#clock,
     });
     this.#requests.begin();
-    const open = this.#begin(client, exchange, message);
     try {
-      const served = await serveRequest(this.#parts, client, exchange, message, arrival);
-      exchange.finish(served.json, served.status, this.#headersOf(served, client, message));
+      const served = await this.#serve(client, exchange, message, arrival);
+      const isSession = message.method === "initialize" && client.era === "legacy" && !served.isError;
+      const session = isSession && { "mcp-session-id": this.#createSession(client, message) };
+      exchange.finish(served.json, served.status, { ...served.headers, ...session });
     } finally {
-      this.#open.delete(open);
-      this.#awaitReader(reply, client);
+      this.#end(reply, client);
     }
   }
 
   /** A response that its client does not read counts as an open request, so that a user cannot collect them. */
-  #awaitReader(reply: HttpReply, { principal }: GatewayClient): void {
+  #end(reply: HttpReply, { principal }: GatewayClient): void {
     const sending = reply.untilSent(STALLED_MS);
     if (sending === undefined) return this.#requests.end();
     const letGo = this.#parts.users.occupy(principal);
@@ -253,7 +244,7 @@ export class HttpEndpoint {
       if (arrival.excess !== undefined) throw arrival.excess;
       const session = this.#sessionOf(request, user);
       client = this.#legacyClient(request, user, session);
-      checkBatch(requests);
+      checkBatch(requests, user);
       for (const message of messages) await this.#take(message, session, user);
     } catch (error) {
       users.charge(arrival, messages.length - 1);
@@ -262,16 +253,7 @@ export class HttpEndpoint {
     }
     // The first request has arrived; the others count when they are served.
     users.charge(arrival, messages.length - requests.length);
-    const exchange = new HttpExchange({
-      parts: this.#parts,
-      request,
-      reply,
-      client,
-      headers: cors,
-      streams: this.#streams,
-      clock: this.#clock,
-      acceptsStream: acceptsStream(request),
-    });
+    const exchange = new HttpExchange(this.#shared, { request, reply, client, headers: cors });
     this.#requests.begin();
     try {
       const answers = await Promise.all(
@@ -282,48 +264,38 @@ export class HttpEndpoint {
       );
       exchange.finish(`[${answers.join(",")}]`, 200);
     } finally {
-      this.#awaitReader(reply, client);
+      this.#end(reply, client);
     }
   }
 
-  /** Cancellations find a request of a session until it is deleted. */
-  #begin({ session }: GatewayClient, exchange: HttpExchange, { id }: ClientRequest): OpenRequest {
-    const open: OpenRequest = { session, id, exchange, slot: -1 };
-    if (session !== undefined) this.#open.add(open);
-    return open;
-  }
-
-  /** Serves one request of a batch. */
+  /** Serves one request. Cancellations find it until it has ended. */
   async #serve(
     client: GatewayClient,
     exchange: HttpExchange,
     message: ClientRequest,
     arrived: Arrival | undefined,
   ): Promise<Served> {
-    const open = this.#begin(client, exchange, message);
+    const { session } = client;
+    const open: OpenRequest = { session, id: message.id, exchange, slot: -1 };
+    if (session !== undefined) this.#open.add(open);
     try {
       return await serveRequest(this.#parts, client, exchange, message, arrived);
     } finally {
-      this.#open.delete(open);
+      if (session !== undefined) this.#open.delete(open);
     }
   }
 
-  #headersOf(served: Served, client: GatewayClient, { method, params }: ClientRequest): Headers | undefined {
-    if (method !== "initialize" || client.era !== "legacy" || served.isError) return served.headers;
-    const { capabilities } = params;
-    const id = this.#parts.sessions.create(client.principal, {
-      version: client.version,
-      capabilities: isRecord(capabilities) ? capabilities : {},
-    });
-    return { ...served.headers, "mcp-session-id": id };
+  #createSession({ principal, version }: GatewayClient, { params }: ClientRequest): string {
+    const capabilities = isRecord(params["capabilities"]) ? params["capabilities"] : {};
+    return this.#parts.sessions.create(principal, { version, capabilities });
   }
 
   #clientOf(request: HttpRequest, message: ClientRequest, user: User): GatewayClient {
     const header = request.header("mcp-protocol-version")?.trim();
-    const envelope = readEnvelope(message, header, true);
-    if (envelope !== undefined) {
+    const client = readModernClient(message, user, { header, isHttp: true });
+    if (client !== undefined) {
       checkStandardHeaders(request, message);
-      return modernClient(envelope, user);
+      return client;
     }
     if (!this.#settings.legacy) throw unsupportedVersion(message.params["protocolVersion"] ?? header);
     if (message.method === "initialize") {
@@ -442,11 +414,6 @@ interface OpenRequest extends Slotted {
 }
 
 const SPREAD_MS = 250;
-
-function acceptsStream(request: HttpRequest): boolean {
-  const accept = request.header("accept");
-  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
-}
 
 /** The parameter that `Mcp-Name` repeats. */
 const NAMED: Readonly<Record<string, string>> = {

@@ -1,9 +1,8 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
 import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
 import type { Fields } from "../../util/is-record.js";
-import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import { INTERNAL_ERROR } from "../faults.js";
-import type { ClientResponse, RequestId } from "../message.js";
+import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";
 import type { GatewayParts } from "../request-context.js";
 import { errorText, type Json, toText } from "../results.js";
@@ -16,38 +15,50 @@ const LONG_MS = 15_000;
 /** The same for clients that can resume a stream: they learn early how. */
 const LONG_IF_PRIMED_MS = 50;
 
-interface HttpExchangeParts {
+/** What all exchanges of an endpoint share. */
+export interface SharedByExchanges {
   readonly parts: GatewayParts;
-  readonly request: HttpRequest;
-  readonly reply: HttpReply;
-  readonly client: GatewayClient;
-  /** The id of the request; undefined for a batch. */
-  readonly id?: RequestId | undefined;
-  /** The client accepts an event stream. */
-  readonly acceptsStream: boolean;
-  readonly headers: Headers;
   /** Keeps open streams for the shutdown. */
   readonly streams: Set<EventStream>;
   /** One timer for all exchanges. */
   readonly clock: DeadlineClock;
 }
 
+interface HttpExchangeInit {
+  readonly request: HttpRequest;
+  readonly reply: HttpReply;
+  readonly client: GatewayClient;
+  /** The id of the request; undefined for a batch. */
+  readonly id?: RequestId | undefined;
+  readonly headers: Headers;
+}
+
+/** Whether the client accepts an event stream. */
+export function acceptsStream(request: HttpRequest): boolean {
+  const accept = request.header("accept");
+  return accept === undefined || accept.includes("text/event-stream") || accept.includes("*/*");
+}
+
 export class HttpExchange implements Exchange, TimedRequest {
   slot = -1;
   readonly isBackground = true;
+  readonly signal: AbortSignal;
   readonly #abort = new AbortController();
-  readonly #given: HttpExchangeParts;
+  readonly #given: SharedByExchanges & HttpExchangeInit & { readonly acceptsStream: boolean };
   readonly #isPrimed: boolean;
   readonly #longAt: number;
   #stream: EventStream | undefined;
 
-  constructor(given: HttpExchangeParts) {
-    this.#given = given;
-    const { acceptsStream, client, id, reply, clock } = given;
-    this.#isPrimed = id !== undefined && canBePrimed(client);
+  constructor(shared: SharedByExchanges, init: HttpExchangeInit) {
+    const { client, id, reply, request } = init;
+    this.#given = { ...shared, ...init, acceptsStream: acceptsStream(request) };
+    const { era, session, version } = client;
+    this.signal = this.#abort.signal;
+    this.#isPrimed =
+      id !== undefined && era === "legacy" && session !== undefined && version >= FIRST_PRIMED_VERSION;
     this.#longAt = performance.now() + (this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     reply.onGone(() => this.abort(new Error("The client is gone")));
-    if (acceptsStream) clock.add(this);
+    if (this.#given.acceptsStream) shared.clock.add(this);
   }
 
   header(name: string): string | undefined {
@@ -76,10 +87,6 @@ export class HttpExchange implements Exchange, TimedRequest {
   /** A long call gets a stream. */
   expire(): void {
     this.#open().flush();
-  }
-
-  get signal(): AbortSignal {
-    return this.#abort.signal;
   }
 
   abort(reason: Error): void {
@@ -133,11 +140,8 @@ export class HttpExchange implements Exchange, TimedRequest {
 
 const PURPOSE = "stream";
 /** Clients of earlier revisions cannot read an event without data. */
-const FIRST_VERSION = "2025-11-25";
+const FIRST_PRIMED_VERSION = "2025-11-25";
 const RETRY_MS = 1_000;
-
-const canBePrimed = ({ era, session, version }: GatewayClient): boolean =>
-  era === "legacy" && session !== undefined && version >= FIRST_VERSION;
 
 /**
  * The client knows its own request id, so the id of the event is signed and not encrypted, which takes a tenth of the time:

@@ -28,30 +28,26 @@ export interface BodyLimits {
 /** The bytes of a body as they arrive. A list of pieces would take 200 times as much if a client sends single bytes. */
 export class BodyBytes {
   #bytes: Uint8Array = new Uint8Array();
-  #length = 0;
-
-  get length(): number {
-    return this.#length;
-  }
+  length = 0;
 
   /** The only piece is not copied. */
   add(piece: Uint8Array): void {
-    const length = this.#length + piece.length;
-    if (this.#length === 0) this.#bytes = piece;
+    const length = this.length + piece.length;
+    if (this.length === 0) this.#bytes = piece;
     else {
       if (length > this.#bytes.length) {
-        const bytes = new Uint8Array(Math.max(length, 2 * this.#length));
+        const bytes = new Uint8Array(Math.max(length, 2 * this.length));
         bytes.set(this.#bytes);
         this.#bytes = bytes;
       }
-      this.#bytes.set(piece, this.#length);
+      this.#bytes.set(piece, this.length);
     }
-    this.#length = length;
+    this.length = length;
   }
 
   /** A view. */
   get bytes(): Uint8Array {
-    return this.#bytes.subarray(0, this.#length);
+    return this.#bytes.subarray(0, this.length);
   }
 }
 
@@ -131,7 +127,8 @@ export function refusalOf(
   { allowedHosts, allowedOrigins }: GuardRules,
 ): string | undefined {
   const host = request.header("host");
-  if (allowedHosts !== undefined && (host === undefined || !isAllowedHost(host, allowedHosts)))
+  const name = host?.toLowerCase() ?? "";
+  if (allowedHosts !== undefined && !allowedHosts.has(name) && !allowedHosts.has(name.replace(/:\d+$/, "")))
     return "This host name is not allowed";
   const origin = request.header("origin");
   if (origin === undefined) {
@@ -147,13 +144,6 @@ export function refusalOf(
 /** A page of the gateway's own host, which is allowed. */
 const isSameOrigin = (origin: string, host: string | undefined): boolean =>
   host !== undefined && /^https?:\/\//i.test(origin) && origin.replace(/^https?:\/\//i, "") === host;
-
-function isAllowedHost(host: string, allowed: ReadonlySet<string>): boolean {
-  const lower = host.toLowerCase();
-  if (allowed.has(lower)) return true;
-  const colon = lower.lastIndexOf(":");
-  return colon !== -1 && /^\d+$/.test(lower.slice(colon + 1)) && allowed.has(lower.slice(0, colon));
-}
 
 /** Headers for pages of an allowed origin. */
 export function corsHeaders(request: HttpRequest, { allowedOrigins }: GuardRules): Headers {

@@ -1,6 +1,5 @@
 /** Serves requests of Node's HTTP server without web streams, which cost three times as much. */
 import type { IncomingMessage, ServerResponse } from "node:http";
-import { timerMs } from "../../util/timers.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";
 import type { Json } from "../results.js";
 import {
@@ -15,16 +14,14 @@ import {
 } from "./http-request.js";
 
 export class NodeRequest implements HttpRequest {
+  readonly method: string;
   readonly target: string;
   readonly #message: IncomingMessage;
 
   constructor(message: IncomingMessage, target = message.url ?? "/") {
     this.#message = message;
+    this.method = message.method ?? "GET";
     this.target = target;
-  }
-
-  get method(): string {
-    return this.#message.method ?? "GET";
   }
 
   unmounted(): NodeRequest | undefined {
@@ -56,7 +53,7 @@ export class NodeRequest implements HttpRequest {
         message.removeAllListeners("data");
         reject(error);
       };
-      const timer = setTimeout(() => stop(closing(bodyTooSlow(timeoutMs))), timerMs(timeoutMs));
+      const timer = setTimeout(() => stop(closing(bodyTooSlow(timeoutMs))), timeoutMs);
       message.on("data", (chunk: Buffer) => {
         if (body.length + chunk.length > maxBytes) return stop(tooLarge(maxBytes));
         try {

@@ -94,6 +94,7 @@ export class FetchReply implements HttpReply {
   readonly #gone: (() => void)[] = [];
   #resolve!: (response: Response) => void;
   #isComplete = false;
+  #isGone = false;
 
   constructor(signal: AbortSignal | undefined) {
     this.response = new Promise((resolve) => {
@@ -153,12 +154,14 @@ export class FetchReply implements HttpReply {
   }
 
   onGone(listener: () => void): void {
+    if (this.#isGone) return listener();
     this.#gone.push(listener);
   }
 
   #lost(): void {
     if (this.#isComplete) return;
     this.#isComplete = true;
+    this.#isGone = true;
     for (const listener of this.#gone) listener();
   }
 }

@@ -1,5 +1,4 @@
 /** The URIs of resources of many servers, so that each URI leads to one server. */
-import { type Fields, isRecord } from "../../util/is-record.js";
 import { readUri } from "../policy/resource-uri.js";
 
 /** A resource of one server, by the URI that the server uses. */
@@ -142,55 +141,6 @@ function unwrap(uri: string, servers: readonly string[]): ResourceTarget | undef
   } catch {
     return undefined;
   }
-}
-
-/** A result of a server with the URIs that clients see; itself if nothing changes. */
-export function renameUris(result: Fields, rename: (uri: string) => string): Fields {
-  let changed: Record<string, unknown> | undefined;
-  for (const key of ["content", "contents", "messages"]) {
-    const list = result[key];
-    if (!Array.isArray(list)) continue;
-    const renamed = renameList(list, rename);
-    if (renamed !== list) changed = { ...(changed ?? result), [key]: renamed };
-  }
-  return changed ?? result;
-}
-
-/** Whether a result contains URIs that may have to be renamed. */
-export function hasUris(result: Fields): boolean {
-  return ["content", "contents", "messages"].some((key) => {
-    const list = result[key];
-    return Array.isArray(list) && list.some((item) => isRecord(item) && isNamed(item));
-  });
-}
-
-function isNamed(item: Fields): boolean {
-  if (typeof item["uri"] === "string" || isRecord(item["resource"])) return true;
-  return isRecord(item["content"]) && isNamed(item["content"]);
-}
-
-function renameList(list: readonly unknown[], rename: (uri: string) => string): readonly unknown[] {
-  let changed: unknown[] | undefined;
-  list.forEach((item, index) => {
-    const renamed = isRecord(item) ? renameItem(item, rename) : item;
-    if (renamed === item) return;
-    changed ??= [...list];
-    changed[index] = renamed;
-  });
-  return changed ?? list;
-}
-
-/** A content block, the contents of a resource, or a message of a prompt. */
-function renameItem(item: Fields, rename: (uri: string) => string): Fields {
-  const { uri, resource, content } = item;
-  if (typeof uri === "string") {
-    const name = rename(uri);
-    return name === uri ? item : { ...item, uri: name };
-  }
-  const key = isRecord(resource) ? "resource" : isRecord(content) ? "content" : undefined;
-  if (key === undefined) return item;
-  const inner = renameItem(item[key] as Fields, rename);
-  return inner === item[key] ? item : { ...item, [key]: inner };
 }
 
 const MAX_LENGTH = 10_000;

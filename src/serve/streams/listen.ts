@@ -3,13 +3,19 @@ import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js";
 import { isAtLeast } from "../calls/client-hooks.js";
-import { renameTasks, visibleTasks } from "../calls/task-progress.js";
-import type { GatewayClient, OpenStream } from "../client.js";
+import { renameTasks } from "../calls/client-names.js";
+import { visibleTasks } from "../calls/task-progress.js";
 import { Fault, INTERNAL_ERROR, invalidParams } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { ResourceTarget } from "../lists/resource-names.js";
-import { META } from "../message.js";
-import type { GatewayParts, RequestContext } from "../request-context.js";
+import { type GatewayClient, META, type OpenStream } from "../message.js";
+import {
+  FailedRequest,
+  type GatewayParts,
+  type Handled,
+  type RequestContext,
+  type RequestFacts,
+} from "../request-context.js";
 import { notificationText, passedParams, resultText } from "../results.js";
 import type { GatewayUser } from "../users.js";
 import { TASK_STATUS } from "./feeds.js";
@@ -23,7 +29,7 @@ const FILTERS = {
 const MAX_WATCHED = 1_000;
 
 /** `subscriptions/listen` of a modern client. Ends when the client or the gateway closes the stream. */
-export async function listen(context: RequestContext): Promise<string> {
+export async function listen(context: RequestContext): Promise<Handled> {
   const { request, exchange, user, client, parts } = context;
   const wanted = request.params["notifications"];
   if (!isRecord(wanted)) throw invalidParams("notifications is missing or not an object");
@@ -70,7 +76,7 @@ export async function listen(context: RequestContext): Promise<string> {
     letGo();
     resume();
   }
-  return resultText(client, {}, { ownMeta: subscription });
+  return { json: resultText(client, {}, { ownMeta: subscription }) };
 }
 
 /** The lists whose changes the client wants. */
@@ -235,7 +241,7 @@ class WatchedResources {
     const { port } = this.#user;
     try {
       const wait = signal === undefined ? {} : { signal };
-      const target = await locateResource({ user: this.#user, parts, facts: {} }, uri, wait);
+      const target = await locateResource({ user: this.#user, parts }, uri, wait);
       if (target === undefined) return {};
       if (!(await this.#mayRead(target))) return REFUSED;
       const { server, uri: source } = target;
@@ -257,7 +263,7 @@ class WatchedResources {
   async #mayRead({ server, uri }: ResourceTarget): Promise<boolean> {
     const { parts, client } = this.#options;
     const read = { method: "resources/read", server, uri };
-    return (await refusalOfRead({ parts, client: client(), facts: {} }, read)) === undefined;
+    return (await refusalOfRead({ parts, client: client() }, read)) === undefined;
   }
 }
 
@@ -270,27 +276,26 @@ const MAX_SUBSCRIPTIONS = 1_000;
 const MAX_CHARS = 256 * 1024;
 
 /** The stream of the client, here or on another replica, watches what the session names. */
-export async function subscribe(context: RequestContext, isWanted: boolean): Promise<string> {
+export async function subscribe(context: RequestContext, isWanted: boolean): Promise<Handled> {
   const { request, client, parts } = context;
   const { uri } = request.params;
   if (typeof uri !== "string") throw invalidParams("The URI of the resource is missing");
-  if (isWanted && parts.policy !== undefined) await checkSubscription(context, uri);
-  if (client.session === undefined) return resultText(client, {});
+  const json = resultText(client, {});
+  const facts = isWanted && parts.policy !== undefined ? await checkSubscription(context, uri) : {};
+  if (client.session === undefined) return { json, facts };
   const { subscriptions = [] } = parts.sessions.stateOf(client.session);
   const others = subscriptions.filter((each) => each !== uri);
   const chars = others.reduce((sum, each) => sum + each.length, uri.length);
   if (isWanted && (others.length >= MAX_SUBSCRIPTIONS || chars > MAX_CHARS))
-    throw invalidParams("Too many subscriptions");
+    throw new FailedRequest(invalidParams("Too many subscriptions"), facts);
   await parts.sessions.update(client.session, { subscriptions: isWanted ? [...others, uri] : others });
-  return resultText(client, {});
+  return { json, facts };
 }
 
 /** Throws if the client may not read the resource. The stream decides later about one that is not known yet. */
-async function checkSubscription(context: RequestContext, uri: string): Promise<void> {
-  const { exchange, facts } = context;
-  const target = await locateResource(context, uri, { signal: exchange.signal });
-  if (target === undefined) return;
-  facts.server = target.server;
-  facts.tool = target.uri;
+async function checkSubscription(context: RequestContext, uri: string): Promise<RequestFacts> {
+  const target = await locateResource(context, uri, { signal: context.exchange.signal });
+  if (target === undefined) return {};
   await checkRead(context, { method: "resources/read", ...target });
+  return { server: target.server, tool: target.uri };
 }
