@@ -57,18 +57,18 @@ async function measure(era, upstreams) {
   const toolport = createToolport({ mcpServers });
   // The gateway brings the code for its users.
   const gateway = createGateway(toolport, { auth: false });
-  const access = toolport[Symbol.for("toolport.gateway-access")]();
+  const users = toolport[Symbol.for("toolport.port")].users;
   const call = async (name) => {
-    const port = access.portOf(name);
+    const port = users.use(name, "needed");
     await port.run(await port.findForCall("s0__tool_3"), { text: "a" }, {});
   };
   const each = async (run, kind = "user") => {
     for (let start = 0; start < USERS; start += 20)
       await Promise.all(Array.from({ length: 20 }, (_, index) => run(`${kind}-${start + index}`)));
   };
-  const list = (name) => access.portOf(name).need("tools", { limitMs: 120_000 });
+  const list = (name) => users.use(name, "needed").need("tools", { limitMs: 120_000 });
   const rest = async () => {
-    access.rest(0);
+    users.rest(0);
     // Sockets close in the background.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   };
@@ -82,7 +82,7 @@ async function measure(era, upstreams) {
   const before = await settledHeap();
   const perUser = async () => Number((((await settledHeap()) - before) / USERS / 1024).toFixed(1));
   const row = { era, upstreams };
-  await each(async (name) => void access.portOf(name));
+  await each(async (name) => void users.use(name, "needed"));
   row["created KB"] = await perUser();
   if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("created");
   await each(call);

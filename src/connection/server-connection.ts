@@ -50,12 +50,13 @@ export class ServerConnection {
   /** The session that is being pinged, so that there is one ping at a time. */
   #pinged: Session | undefined;
 
-  /** @param lastEra that of an earlier connection of the same user */
-  constructor(config: ServerConfig, parts: ConnectionParts, lastEra?: Established["era"]) {
+  /** @param rested set if an earlier connection of the same user was closed for idleness, with its era */
+  constructor(config: ServerConfig, parts: ConnectionParts, rested?: { lastEra: Established["era"] }) {
     this.config = config;
     this.#parts = parts;
     this.#budget = new RestartBudget(config);
-    this.lastEra = lastEra;
+    this.lastEra = rested?.lastEra;
+    if (rested !== undefined) this.#state = { status: "closed", by: "idleness" };
     if (!config.enabled) this.#state = { status: "closed", by: "configuration" };
   }
 

@@ -15,7 +15,7 @@ import { type AskClient, capabilityKeyOf, onlyQuestions } from "../client.js";
 import { resourceNames } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";
 import type { RequestContext } from "../request-context.js";
-import type { GatewayUser, Users } from "../users.js";
+import type { GatewayUser, GatewayUsers } from "../users.js";
 
 export interface InnerCall {
   /** Public name of the tool. */
@@ -151,12 +151,12 @@ const textIn = (result: string): string =>
 const MAX_WAIT_MS = 10_000;
 
 export class ProgramLimits {
-  readonly #users: Users;
+  readonly #users: GatewayUsers;
   readonly #user: GatewayUser;
   /** The request `execute` has a place among the requests of the user. One call uses it, so that a program can always go on. */
   #isOwnPlaceUsed = false;
 
-  constructor(users: Users, user: GatewayUser) {
+  constructor(users: GatewayUsers, user: GatewayUser) {
     this.#users = users;
     this.#user = user;
   }

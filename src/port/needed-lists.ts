@@ -1,12 +1,12 @@
-/** Makes lists of a gateway's user known when a client needs them, within a time limit and whatever state their servers are in. */
-import type { ServerConfig } from "../../config/server-config.js";
-import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
-import { LIST_KEYS, type ListKey, listNameOf } from "../../protocol/change-watch.js";
-import type { Session } from "../../protocol/session.js";
-import { fullJitterMs } from "../../util/backoff.js";
-import { unrefTimer } from "../../util/timers.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import type { ListedPort } from "../list-reader.js";
+/** Makes lists known when a caller needs them, within a time limit and whatever state their servers are in. */
+import type { ServerConfig } from "../config/server-config.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { LIST_KEYS, type ListKey, listNameOf } from "../protocol/change-watch.js";
+import type { Session } from "../protocol/session.js";
+import { fullJitterMs } from "../util/backoff.js";
+import { unrefTimer } from "../util/timers.js";
+import { withDeadline } from "../util/with-deadline.js";
+import type { ListedPort } from "./list-reader.js";
 
 /** Options of `port.need`. */
 export interface NeedOptions {
@@ -30,7 +30,7 @@ interface NamedList {
 }
 
 const LIMIT_MS = 1_000;
-/** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many clients ask once. */
+/** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many callers ask once. */
 const FIRST_LIST_MS = 10_000;
 /** A server that failed is not tried again by every request. */
 const REST_MS = 5_000;
@@ -40,13 +40,13 @@ const LATE = new Error("The list is late");
 
 export class NeededLists {
   readonly #port: ListedPort;
-  /** By list and server. The maps are created when they are needed, because a gateway has many idle users. */
+  /** By list and server. The maps are created when they are needed, because many users are idle. */
   #providing: Map<string, Providing> | undefined;
   /** Servers that a request has waited for in vain. */
   #late: Set<string> | undefined;
   /** When a server could not be reached (`performance.now()`). */
   #failedAt: Map<string, number> | undefined;
-  /** Lists of failed servers, which are tried again while a client listens. */
+  /** Lists of failed servers, which are tried again while a caller listens. */
   #missing: Map<string, NamedList> | undefined;
   #retries = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
@@ -83,10 +83,10 @@ export class NeededLists {
    * callers share one read, unless the list has changed since it began. Never rejects.
    */
   provide(server: string, key: ListKey): Promise<boolean> | undefined {
-    const { pool, isLean, lists } = this.#port;
+    const { pool, reads, lists } = this.#port;
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
-    if (isLean && lists.isFresh(config, key)) return undefined;
+    if (reads === "needed" && lists.isFresh(config, key)) return undefined;
     const id = idOf(server, key);
     this.#providing ??= new Map();
     const running = this.#providing.get(id);
@@ -107,12 +107,12 @@ export class NeededLists {
   }
 
   async #provide(config: ServerConfig, key: ListKey, providing: Providing): Promise<boolean> {
-    const { isLean, lists } = this.#port;
+    const { reads, lists } = this.#port;
     const { name } = config;
     try {
-      if (isLean && (await lists.useShared(config, key))) return true;
+      if (reads === "needed" && (await lists.useShared(config, key))) return true;
       if (this.#isResting(name)) return await this.#fallBack(config, key);
-      if (isLean) await this.#connectAndRead(name, key, providing);
+      if (reads === "needed") await this.#connectAndRead(name, key, providing);
       else await this.#bringUp(name);
       this.#failedAt?.delete(name);
       this.#missing?.delete(idOf(name, key));
@@ -135,7 +135,7 @@ export class NeededLists {
     await this.#port.read(pool.require(name), read, {});
   }
 
-  /** An ordinary port reads all lists when it connects. */
+  /** The port reads all lists when it connects. */
   async #bringUp(name: string): Promise<void> {
     const { pool, catalog } = this.#port;
     const connection = pool.require(name);
