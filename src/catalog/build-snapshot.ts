@@ -215,7 +215,7 @@ function mapTool<Tool extends ListedTool>(
   }
 }
 
-export class StandIns {
+export class FallbackTools {
   /** Unreachable servers whose calls may go to a fallback. */
   readonly #away = new Set<string>();
 

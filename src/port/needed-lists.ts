@@ -150,7 +150,7 @@ export class NeededLists {
     if (lists.isListening) this.#retryLater(config.name, key);
     try {
       await this.#restore(config.name, key);
-      if (key === "tools" && catalog.needsStandIn(config)) {
+      if (key === "tools" && catalog.needsFallbackTools(config)) {
         const others = config.fallback!.servers.filter((name) => pool.configOf(name) !== undefined);
         await Promise.all(others.map((name) => this.provide(name, key)));
       }
