@@ -43,8 +43,8 @@ export function createToolport(options: ToolportOptions = {}): Toolport {
   const all: AllPorts = {
     users,
     methodsOf(port) {
-      const methods = methodsByPort.get(port) ?? toToolport(port, all);
-      methodsByPort.set(port, methods);
+      const methods = methodsByPort.get(port)?.deref() ?? toToolport(port, all);
+      methodsByPort.set(port, new WeakRef(methods));
       return methods;
     },
     callback: {},
@@ -55,13 +55,14 @@ export function createToolport(options: ToolportOptions = {}): Toolport {
 /** What the ports of one `createToolport` share. */
 interface AllPorts {
   readonly users: Users;
-  /** The same object for the same port. */
+  /** The same object for the same port, as long as the program holds it. */
   methodsOf(port: Port): Toolport;
   /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
   callback: OAuthCallbackOptions;
 }
 
-const methodsByPort = new WeakMap<Port, Toolport>();
+/** The methods of an idle user that no one holds are freed: they are a third of its memory. */
+const methodsByPort = new WeakMap<Port, WeakRef<Toolport>>();
 
 /** What the parts of Toolport above the ports use of a port. */
 const accessTo = (port: Port, { users }: AllPorts): PortAccess => ({

@@ -16,18 +16,15 @@ import {
   FallbackTools,
 } from "./build-snapshot.js";
 import type { CatalogOptions } from "./catalog-options.js";
-import type { CatalogExport } from "./exported-catalog.js";
+import { type CatalogExport, exportRead, exportServer, restoreServer } from "./exported-catalog.js";
 import {
   describeKept,
-  exportRead,
-  exportServer,
   isSameKept,
   type Kept,
   listsOf,
   mergeLists,
   publicKeysOf,
   type ReadLists,
-  restoreServer,
 } from "./kept-lists.js";
 import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import { PromptNames } from "./names/assign-names.js";

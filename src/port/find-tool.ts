@@ -8,22 +8,11 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { CatalogError } from "../errors/catalog-error.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { didYouMean, suggest } from "../util/suggest.js";
-import { withDeadline } from "../util/with-deadline.js";
 import type { ListedPort } from "./list-reader.js";
-import type { NeededLists } from "./needed-lists.js";
 import type { PortCore } from "./port-core.js";
 
-export type NeedingPort = PortCore & { readonly needs: NeededLists };
-
-/** Beyond this number all hints are forgotten. */
-const MAX_HINTS = 10_000;
-
-/** Connects the servers that may have the tool; or lists them, if the port reads lists when they are needed. */
-export function findTool(port: NeedingPort, name: string, wait: WaitOptions): Promise<CatalogEntry> {
-  return (port.reads === "needed" ? findListed : findConnected)(port, name, wait);
-}
-
-async function findConnected(port: PortCore, name: string, wait: WaitOptions): Promise<CatalogEntry> {
+/** Connects the servers that may have the tool. */
+export async function findTool(port: PortCore, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool } = port;
   const { signal } = wait;
   signal?.throwIfAborted();
@@ -58,75 +47,6 @@ async function findConnected(port: PortCore, name: string, wait: WaitOptions): P
   return catalog.entry(name) ?? throwMissing(catalog, name);
 }
 
-/** Lists the server that probably has the tool, then all others. */
-async function findListed(port: NeedingPort, name: string, wait: WaitOptions): Promise<CatalogEntry> {
-  const { catalog, pool, parts } = port;
-  const { toolHints: hints } = parts;
-  wait.signal?.throwIfAborted();
-  const hint = hints.get(name);
-  const owners = ownerNames(port, name);
-  const likely = hint !== undefined && pool.configOf(hint) !== undefined ? [hint] : owners;
-  const found = likely.length > 0 ? await provide(port, { name, servers: likely }, wait) : undefined;
-  const entry = found ?? catalog.entry(name) ?? (await inSavedLists(port, name, wait)) ?? (await anywhere());
-  if (entry === undefined) return missing();
-  if (hints.size >= MAX_HINTS) hints.clear();
-  hints.set(name, entry.info.server);
-  return entry;
-
-  /** Without a likely server, all are asked. */
-  async function anywhere(): Promise<CatalogEntry | undefined> {
-    const others = pool.names.filter((server) => !likely.includes(server));
-    await port.needs.need("tools", { servers: others, signal: wait.signal });
-    return catalog.entry(name);
-  }
-
-  async function missing(): Promise<CatalogEntry> {
-    // The owner may have the tool although its list was never read: throws the reason why it cannot be read.
-    const owner = owners.find((server) => !catalog.knows(server));
-    if (owner !== undefined) {
-      const timeoutMs = wait.timeoutMs ?? parts.settings.timeoutMs;
-      await pool.require(owner).acquire({ timeoutMs, ...wait });
-      await port.needs.provide(owner, "tools");
-    }
-    return catalog.entry(name) ?? throwMissing(catalog, name);
-  }
-}
-
-/** Lists these servers until one of them has the tool. */
-async function provide(
-  { needs, catalog, parts }: NeedingPort,
-  { name, servers }: { name: string; servers: readonly string[] },
-  wait: WaitOptions,
-): Promise<CatalogEntry | undefined> {
-  const timeoutMs = wait.timeoutMs ?? parts.settings.timeoutMs;
-  const onTimeout = () => new Error("The list is late");
-  for (const server of servers) {
-    const providing = needs.provide(server, "tools");
-    if (providing !== undefined)
-      await withDeadline(providing, { signal: wait.signal, timeoutMs, onTimeout }).catch(() =>
-        wait.signal?.throwIfAborted(),
-      );
-    const entry = catalog.entry(name);
-    if (entry !== undefined) return entry;
-  }
-  return undefined;
-}
-
-/** Saved lists may name the server. Its own list decides. */
-async function inSavedLists(
-  port: NeedingPort,
-  name: string,
-  wait: WaitOptions,
-): Promise<CatalogEntry | undefined> {
-  const { catalog, pool, saved } = port;
-  const unknown = pool.configs().filter((config) => !catalog.knows(config.name));
-  if (saved === undefined || unknown.length === 0) return undefined;
-  await saved.restoreLists(unknown);
-  await catalog.restored();
-  const hint = catalog.entry(name)?.info.server;
-  return hint === undefined ? undefined : provide(port, { name, servers: [hint] }, wait);
-}
-
 /** Throws if filters, pins or the scan withhold the tool. */
 function throwWithheld(catalog: Catalog, name: string): void {
   const { withheld: refused, excluded } = catalog.snapshot();
@@ -137,7 +57,7 @@ function throwWithheld(catalog: Catalog, name: string): void {
 }
 
 /** Throws why there is no such tool. */
-function throwMissing(catalog: Catalog, name: string): never {
+export function throwMissing(catalog: Catalog, name: string): never {
   throwWithheld(catalog, name);
   const names = catalog.tools().map((tool) => tool.name);
   throw missingTool(name, suggest(name, names));
@@ -153,7 +73,7 @@ export const missingTool = (name: string, suggestions: readonly string[]): Catal
   });
 
 /** The servers that may own the name, by its prefix. Similar server names are included, because their prefixes may be changed. */
-function ownerNames({ pool, parts }: PortCore, name: string): string[] {
+export function ownerNames({ pool, parts }: PortCore, name: string): string[] {
   const { additionalToolNamePrefix, prefix } = parts.settings;
   if (!prefix) return [];
   const start = additionalToolNamePrefix === "" ? "" : `${additionalToolNamePrefix}__`;

@@ -238,6 +238,9 @@ export class ListReader {
   /** Keeps lists that were read, and shares the public ones. */
   async #keep(server: string, read: ReadLists, isCheck: boolean): Promise<readonly ListKey[]> {
     const { same, changed } = await this.#port.catalog.merge(server, read, isCheck);
+    // Changes before the read are over: many idle users remember none.
+    for (const { key } of read.lists)
+      if (!this.isChanged(server, key)) this.#changes?.delete(idOf(server, key));
     for (const { key, paged, isShared } of read.lists)
       if (!isShared && paged !== undefined && !this.isOutdated(server, key, read.order))
         this.#options.publicLists.keep(server, key, paged);
@@ -391,7 +394,7 @@ export class ListReader {
     // Only modern servers mark lists as public.
     const session = { server, era: "modern", transport: kind } as const;
     const list = this.#sharedList(session, key);
-    const changedAt = this.#changes?.get(idOf(server, key))?.at ?? Number.NEGATIVE_INFINITY;
+    const changedAt = this.#changes?.get(idOf(server, key))?.at ?? this.#readOf(server, key)?.readAt ?? 0;
     if (list === undefined || list.readAt <= changedAt) return false;
     await this.#keep(server, { session, lists: [list], order: this.#next() }, true);
     if (this.#isReplaced(server, key)) return false;

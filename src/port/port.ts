@@ -13,7 +13,8 @@ import type { SessionHooks } from "../protocol/session-hooks.js";
 import { loadOnce } from "../util/load-once.js";
 import { bringUp, findTool } from "./find-tool.js";
 import { ListReader } from "./list-reader.js";
-import { NeededLists, type NeedOptions } from "./needed-lists.js";
+import type { NeedOptions } from "./need-lists.js";
+import { NeededLists } from "./needed-lists.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
@@ -31,6 +32,10 @@ interface PortRelations extends PortOwner {
   /** Settles when changes of the store by other processes are noticed. */
   readonly watching?: Promise<unknown> | undefined;
 }
+
+/** Loaded when a port that reads lists when they are needed needs one. */
+const needCode = loadOnce(() => import("./need-lists.js"));
+const findCode = loadOnce(() => import("./find-listed.js"));
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port extends PortCore {
@@ -123,8 +128,9 @@ export class Port extends PortCore {
   });
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
-  need(list: ListKey, options?: NeedOptions): Promise<void> {
-    return this.needs.need(list, options);
+  async need(list: ListKey, options: NeedOptions = {}): Promise<void> {
+    const { needLists } = await needCode();
+    return needLists(this, list, options);
   }
 
   /** The tool of this public name. Connects and lists as few servers as possible. */
@@ -133,8 +139,10 @@ export class Port extends PortCore {
     return this.catalog.entry(name) ?? this.findTool(name, wait);
   }
 
-  findTool(name: string, wait: WaitOptions): Promise<CatalogEntry> {
-    return findTool(this, name, wait);
+  async findTool(name: string, wait: WaitOptions): Promise<CatalogEntry> {
+    if (this.reads === "connect") return findTool(this, name, wait);
+    const { findListed } = await findCode();
+    return findListed(this, name, wait);
   }
 
   /** Closes connections over HTTP that have been idle for this long, unless changes of lists are followed on them. */
