@@ -1,6 +1,7 @@
 /** What a catalog keeps of one server. */
 import { LIST_KEYS } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
+import { isSameJson } from "../util/json.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
 import {
   isSameList,
@@ -45,7 +46,7 @@ export function mergeLists(before: Kept | undefined, read: ReadLists, examined: 
   const reads = newest.map(({ key, readAt, ttlMs, keepMs, isPublic, isShared = false }) => {
     const read = { readAt, ttlMs, keepMs, isPublic, isShared, order };
     // Lists that were read together often have the same facts, and many idle users keep them.
-    const equal = facts.find((other) => isSameRead(other, read));
+    const equal = facts.find((other) => isSameJson(other, read));
     if (equal === undefined) facts.push(read);
     return [key, equal ?? read];
   });
@@ -62,9 +63,6 @@ export function mergeLists(before: Kept | undefined, read: ReadLists, examined: 
     origin: "server",
   };
 }
-
-const isSameRead = (one: KeptRead, other: KeptRead): boolean =>
-  (Object.keys(one) as (keyof KeptRead)[]).every((fact) => one[fact] === other[fact]);
 
 /** Several lists under their keys. */
 export const listsOf = (lists: readonly OneList[]): Partial<ServerLists> =>

@@ -41,7 +41,7 @@ export async function needLists(
 
 /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
 function isFirst({ catalog, needs, pool }: NeedingPort, server: string, key: ListKey): boolean {
-  if (catalog.knows(server, key) || needs.late?.has(server) || needs.hasFailed(server)) return false;
+  if (catalog.knows(server, key) || needs.late?.has(server) || needs.failedAt?.has(server)) return false;
   const status = pool.peek(server)?.state.status;
   return status !== "failed" && status !== "reconnecting" && status !== "authenticating";
 }

@@ -33,7 +33,7 @@ export class NeededLists {
   /** Servers that a request has waited for in vain. */
   late: Set<string> | undefined;
   /** When a server could not be reached (`performance.now()`). */
-  #failedAt: Map<string, number> | undefined;
+  failedAt: Map<string, number> | undefined;
   /** Lists of failed servers, which are tried again while a caller listens. */
   #missing: Map<string, NamedList> | undefined;
   #retries = 0;
@@ -71,11 +71,6 @@ export class NeededLists {
     return providing.promise;
   }
 
-  /** True if a server could not be reached when it was needed last. */
-  hasFailed(server: string): boolean {
-    return this.#failedAt?.has(server) === true;
-  }
-
   /** Clears the timer. */
   close(): void {
     clearTimeout(this.#retryTimer);
@@ -91,13 +86,13 @@ export class NeededLists {
       if (this.#isResting(name)) return await this.#fallBack(config, key);
       if (reads === "needed") await this.#connectAndRead(name, key, providing);
       else await this.#bringUp(name);
-      this.#failedAt?.delete(name);
+      this.failedAt?.delete(name);
       this.#missing?.delete(idOf(name, key));
       return true;
     } catch {
       // The state of the connection contains the error, and the events have reported it.
-      this.#failedAt ??= new Map();
-      this.#failedAt.set(name, performance.now());
+      this.failedAt ??= new Map();
+      this.failedAt.set(name, performance.now());
       return this.#fallBack(config, key);
     }
   }
@@ -170,7 +165,7 @@ export class NeededLists {
   }
 
   #isResting(server: string): boolean {
-    const failedAt = this.#failedAt?.get(server);
+    const failedAt = this.failedAt?.get(server);
     if (failedAt === undefined || performance.now() - failedAt >= REST_MS) return false;
     const status = this.#port.pool.peek(server)?.state.status;
     // A login or a new connection ends the rest.

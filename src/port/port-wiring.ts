@@ -152,10 +152,10 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
 /** Results of handshakes are the same for most users. */
 function shareEra(interned: InternedLists, era: RememberedEra): RememberedEra {
   if (era.era === "modern") return interned.intern("era", [era])[0] as RememberedEra;
-  const { resume, ...rest } = era;
+  const { resume } = era;
   if (resume === undefined) return era;
   const result = interned.intern("handshake", [resume.result])[0] as typeof resume.result;
-  return { ...rest, resume: { ...resume, result } };
+  return { ...era, resume: { ...resume, result } };
 }
 
 /** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */

@@ -35,7 +35,6 @@ interface PortRelations extends PortOwner {
 
 /** Loaded when a port that reads lists when they are needed needs one. */
 const needCode = loadOnce(() => import("./need-lists.js"));
-const findCode = loadOnce(() => import("./find-listed.js"));
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port extends PortCore {
@@ -67,7 +66,7 @@ export class Port extends PortCore {
       (idleMs) => {
         if (this.principal === undefined) return;
         this.pool.forgetClosed(idleMs);
-        this.#closeUnusedClients();
+        this.#freeUnused();
       },
     );
   }
@@ -141,7 +140,7 @@ export class Port extends PortCore {
 
   async findTool(name: string, wait: WaitOptions): Promise<CatalogEntry> {
     if (this.reads === "connect") return findTool(this, name, wait);
-    const { findListed } = await findCode();
+    const { findListed } = await import("./find-listed.js");
     return findListed(this, name, wait);
   }
 
@@ -149,7 +148,7 @@ export class Port extends PortCore {
   rest(idleMs: number): void {
     if (this.reads === "connect" || this.closing !== undefined || this.#lists?.isListening === true) return;
     this.pool.rest(idleMs);
-    this.#closeUnusedClients();
+    this.#freeUnused();
   }
 
   /** Listens for changes of lists until the returned function is called. */
@@ -275,8 +274,9 @@ export class Port extends PortCore {
     if (this.reads === "needed") await this.needs.provide(connection.name, "tools");
   }
 
-  /** An idle user keeps no sockets. */
-  #closeUnusedClients(): void {
+  /** An idle user keeps no sockets, and nothing that its next call creates again. */
+  #freeUnused(): void {
+    if (this.pool.created().length === 0) this.#own = undefined;
     if (this.pool.created().length === 0 && this.oauth.isUnused) this.closeClients().catch(this.parts.report);
   }
 

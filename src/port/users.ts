@@ -36,16 +36,8 @@ export class Users {
     this.plain = this.#create();
   }
 
-  /** Events of all users. */
-  get on(): Emitter<ToolportEvents>["on"] {
-    const { emitter } = this.#parts;
-    return (event, listener) => emitter.on(event, listener);
-  }
-
-  /** Number of users who have a port now. */
-  get size(): number {
-    return this.#ports.size;
-  }
+  /** Listens to events of all users. */
+  readonly on: Emitter<ToolportEvents>["on"] = (event, listener) => this.#parts.emitter.on(event, listener);
 
   /** The port of a user with the newest options of that user. Options that are not given stay. */
   as(name: string, options: PrincipalOptions): Port {

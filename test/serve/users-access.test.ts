@@ -19,9 +19,9 @@ test("one port for each user, forgotten after release", async () => {
   expect(users.use(undefined, "needed")).toBe(users.plain);
   const ada = users.use("ada", "needed");
   expect(users.use("ada", "needed")).toBe(ada);
-  expect(users.size).toBe(1);
+  expect(users.peek("ada")).toBe(ada);
   await users.release("ada");
-  expect(users.size).toBe(0);
+  expect(users.peek("ada")).toBeUndefined();
   await users.release("ada");
   expect(() => ada.assertOpen()).toThrow("closed");
   expect(users.use("ada", "needed")).not.toBe(ada);
