@@ -1,4 +1,4 @@
-/** Measures the heap of an idle user of a gateway, by era, number of upstreams and stage. Run with --expose-gc. */
+/** Measures the heap of an idle user, of a gateway and of `as()`, by era, number of upstreams and stage. Run with --expose-gc. */
 import { fork } from "node:child_process";
 import { once } from "node:events";
 import process from "node:process";
@@ -8,6 +8,9 @@ import { createGateway } from "../dist/serve/index.js";
 import { createTestServer } from "../dist/testing/index.js";
 
 const USERS = Number(process.env.USERS ?? 300);
+const [ERAS, UPSTREAMS] = [process.env.ERAS ?? "modern,legacy", process.env.UPSTREAMS ?? "1,10"];
+/** Limits of an idle user in KB, by number of upstreams. */
+const LIMITS = { 1: 18, 10: 25 };
 
 if (process.argv[2] === "--upstreams") {
   const urls = [];
@@ -44,31 +47,54 @@ async function snapshot(stage) {
 
 async function main() {
   const rows = [];
-  const [eras, counts] = [process.env.ERAS ?? "modern,legacy", process.env.UPSTREAMS ?? "1,10"];
-  for (const era of eras.split(","))
-    for (const upstreams of counts.split(",")) rows.push(await measure(era, Number(upstreams)));
+  for (const measure of [measureGateway, measureLibrary])
+    for (const era of ERAS.split(","))
+      for (const count of UPSTREAMS.split(","))
+        rows.push(
+          await withUpstreams(era, Number(count), (mcpServers) => measure(era, Number(count), mcpServers)),
+        );
   console.table(rows);
+  const heavy = rows.filter((row) => row["resting KB"] > (LIMITS[row.upstreams] ?? Number.POSITIVE_INFINITY));
+  if (heavy.length > 0) process.exitCode = 1;
 }
 
-async function measure(era, upstreams) {
-  const child = fork(fileURLToPath(import.meta.url), ["--upstreams", String(upstreams), era]);
-  const [urls] = await once(child, "message");
-  const mcpServers = Object.fromEntries(urls.map((url, index) => [`s${index}`, { url }]));
+async function withUpstreams(era, count, measure) {
+  const child = fork(fileURLToPath(import.meta.url), ["--upstreams", String(count), era]);
+  try {
+    const [urls] = await once(child, "message");
+    return await measure(Object.fromEntries(urls.map((url, index) => [`s${index}`, { url }])));
+  } finally {
+    child.kill();
+  }
+}
+
+/** Runs it for all users, 20 at a time. */
+async function each(run, kind = "user") {
+  for (let start = 0; start < USERS; start += 20)
+    await Promise.all(Array.from({ length: 20 }, (_, index) => run(`${kind}-${start + index}`)));
+}
+
+/** Returns a function that measures what a user has added since now. */
+async function heapPerUser() {
+  const before = await settledHeap();
+  return async () => Number((((await settledHeap()) - before) / USERS / 1024).toFixed(1));
+}
+
+function portOf(toolport) {
+  return toolport[Symbol.for("toolport.port")];
+}
+
+async function measureGateway(era, upstreams, mcpServers) {
   const toolport = createToolport({ mcpServers });
-  // The gateway brings the code for its users.
   const gateway = createGateway(toolport, { auth: false });
-  const access = toolport[Symbol.for("toolport.gateway-access")]();
+  const { users } = portOf(toolport);
   const call = async (name) => {
-    const port = access.portOf(name);
+    const port = users.use(name, "needed");
     await port.run(await port.findForCall("s0__tool_3"), { text: "a" }, {});
   };
-  const each = async (run, kind = "user") => {
-    for (let start = 0; start < USERS; start += 20)
-      await Promise.all(Array.from({ length: 20 }, (_, index) => run(`${kind}-${start + index}`)));
-  };
-  const list = (name) => access.portOf(name).need("tools", { limitMs: 120_000 });
+  const list = (name) => users.use(name, "needed").need("tools", { limitMs: 120_000 });
   const rest = async () => {
-    access.rest(0);
+    users.rest(0);
     // Sockets close in the background.
     await new Promise((resolve) => setTimeout(resolve, 2_000));
   };
@@ -78,24 +104,58 @@ async function measure(era, upstreams) {
   await rest();
   await each(call, "warm");
   await rest();
-  if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("before");
-  const before = await settledHeap();
-  const perUser = async () => Number((((await settledHeap()) - before) / USERS / 1024).toFixed(1));
-  const row = { era, upstreams };
-  await each(async (name) => void access.portOf(name));
+  const isShown = process.env.SNAPSHOT === `${era}-${upstreams}`;
+  if (isShown) await snapshot("before");
+  const perUser = await heapPerUser();
+  const row = { users: "gateway", era, upstreams };
+  await each(async (name) => void users.use(name, "needed"));
   row["created KB"] = await perUser();
-  if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("created");
+  if (isShown) await snapshot("created");
   await each(call);
   row["1 call KB"] = await perUser();
   await each(list);
   row["all listed KB"] = await perUser();
   await rest();
   row["resting KB"] = await perUser();
-  if (process.env.SNAPSHOT === `${era}-${upstreams}`) await snapshot("resting");
+  if (isShown) await snapshot("resting");
   await each(call);
   row["after a call KB"] = await perUser();
   await gateway.close();
   await toolport.close();
-  child.kill();
+  return row;
+}
+
+/** Users of `as()`, whose connections close after `idleTimeoutMs`. The first call of a user reads all lists of all servers. */
+async function measureLibrary(era, upstreams, mcpServers) {
+  const toolport = createToolport({ mcpServers, idleTimeoutMs: 1_000 });
+  const { users } = portOf(toolport);
+  const call = (name) => toolport.as(name).callTool("s0__tool_3", { text: "a" });
+  const list = async (name) => void (await toolport.as(name).tools());
+  /** No connection is left. Sockets close in the background. */
+  const rest = async (kind = "user") => {
+    const isIdle = async (name) => {
+      while (users.peek(name).pool.created().length > 0)
+        await new Promise((resolve) => setTimeout(resolve, 100));
+    };
+    await each(isIdle, kind);
+    await new Promise((resolve) => setTimeout(resolve, 2_000));
+  };
+  await each(call, "warm");
+  await each(list, "warm");
+  await rest("warm");
+  await each(call, "warm");
+  await rest("warm");
+  const isShown = process.env.SNAPSHOT === `library-${era}-${upstreams}`;
+  if (isShown) await snapshot("library-before");
+  const perUser = await heapPerUser();
+  const row = { users: "as()", era, upstreams };
+  await each(async (name) => void toolport.as(name));
+  row["created KB"] = await perUser();
+  await each(call);
+  await each(list);
+  await rest();
+  row["resting KB"] = await perUser();
+  if (isShown) await snapshot("library-resting");
+  await toolport.close();
   return row;
 }

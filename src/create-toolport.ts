@@ -11,9 +11,10 @@ import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
+import type { OAuthCallbackOptions } from "./port/oauth-callback.js";
 import type { ToolportOptions } from "./port/options.js";
 import type { Port } from "./port/port.js";
-import { PortRoot } from "./port/port-root.js";
+import { givePort, type PortAccess } from "./port/port-access.js";
 import { readOptions } from "./port/read-options.js";
 import { checkRequiredTools, handleFailures, reportOf, throwFailures } from "./port/report.js";
 import { readResource } from "./port/resources/read-resource.js";
@@ -21,7 +22,7 @@ import { createSharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
 import type { TaskHandle } from "./port/tasks/port-tasks.js";
-import { ACCESS_KEY, giveAccess } from "./port/toolport-access.js";
+import { Users } from "./port/users.js";
 import type { Toolport } from "./toolport.js";
 
 /**
@@ -38,25 +39,50 @@ import type { Toolport } from "./toolport.js";
  * ```
  */
 export function createToolport(options: ToolportOptions = {}): Toolport {
-  const root = new PortRoot<Toolport>(createSharedParts(readOptions(options)), (port, all) =>
-    giveAccess(toToolport(port, all), {
-      artifacts: () => port.artifacts,
-      ownTools: () => port.own.shown({ servers: undefined, all: false, isWanted: () => true }),
-      // What code mode saves is kept where suspended calls are.
-      state: {
-        store: port.parts.settings.store,
-        principal: port.principal?.name,
-        forgetCalls: async (keys) => (await port.suspensions()).forget(keys),
-      },
-    }),
-  );
-  const toolport = root.plain();
-  Object.defineProperty(toolport, ACCESS_KEY, { value: root.access.bind(root) });
-  return toolport;
+  const users = new Users(createSharedParts(readOptions(options)));
+  const all: AllPorts = {
+    users,
+    methodsOf(port) {
+      const methods = methodsByPort.get(port)?.deref() ?? toToolport(port, all);
+      methodsByPort.set(port, new WeakRef(methods));
+      return methods;
+    },
+    callback: {},
+  };
+  return all.methodsOf(users.plain);
 }
 
+/** What the ports of one `createToolport` share. */
+interface AllPorts {
+  readonly users: Users;
+  /** The same object for the same port, as long as the program holds it. */
+  methodsOf(port: Port): Toolport;
+  /** What browsers show after a login. The same for all users, because the callback request does not say whose login it was. */
+  callback: OAuthCallbackOptions;
+}
+
+/** The methods of an idle user that no one holds are freed: they are a third of its memory. */
+const methodsByPort = new WeakMap<Port, WeakRef<Toolport>>();
+
+/** What the parts of Toolport above the ports use of a port. */
+const accessTo = (port: Port, { users }: AllPorts): PortAccess => ({
+  get artifacts() {
+    return port.artifacts;
+  },
+  get ownTools() {
+    return port.own.shown({ servers: undefined, all: false, isWanted: () => true });
+  },
+  // What code mode saves is kept where suspended calls are.
+  state: {
+    store: port.parts.settings.store,
+    principal: port.principal?.name,
+    forgetCalls: async (keys) => (await port.suspensions()).forget(keys),
+  },
+  users: port === users.plain ? users : undefined,
+});
+
 /** The public methods of one port. */
-function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
+function toToolport(port: Port, all: AllPorts): Toolport {
   const { pool, catalog, filters, parts } = port;
   const { settings } = parts;
   let closing: Promise<void> | undefined;
@@ -89,14 +115,15 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     return [...read()];
   }
 
-  return {
+  const methods: Toolport = {
     async connect({ servers, ...wait } = {}) {
       // Not awaited if there is nothing to wait for: a `close()` right after this call must close the new connections.
       const opening = port.opened();
       if (opening !== undefined) await opening;
       const chosen = port.choose(servers).filter(({ config }) => config.enabled);
       const outcomes = await pool.connect(chosen, { ...wait, isRequested: true });
-      if (port.isLean) await port.bringUp(chosen, wait);
+      // With the others, connecting has read the lists.
+      if (port.reads === "needed") await port.bringUp(chosen, wait);
       if (wait.signal?.aborted) throw wait.signal.reason;
       handleFailures(outcomes, settings.onServerError, parts.report);
       if (servers === undefined) checkRequiredTools(settings.requiredTools, catalog);
@@ -256,11 +283,11 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     async handleOAuthCallback(request) {
       await port.opened();
       const { answerOAuthCallback } = await loginCode();
-      const portOf = (principal: string | undefined) => root.known(principal);
-      return answerOAuthCallback(request, port, { options: root.callback, portOf });
+      const portOf = (principal: string | undefined) => all.users.peek(principal);
+      return answerOAuthCallback(request, port, { options: all.callback, portOf });
     },
     configureOAuthCallback(callback) {
-      root.callback = callback;
+      all.callback = callback;
     },
     async authStatus(server) {
       await port.opened();
@@ -275,7 +302,7 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
     snapshot: () => takeSnapshot(port),
     as(principal, principalOptions = {}) {
       port.assertOpen();
-      return root.as(principal, principalOptions);
+      return all.methodsOf(all.users.as(principal, principalOptions));
     },
     on: (event, listener) => parts.emitter.on(event, listener),
     async client(server, wait = {}) {
@@ -283,13 +310,14 @@ function toToolport(port: Port, root: PortRoot<Toolport>): Toolport {
       return (await pool.require(server).acquire(wait)).client();
     },
     close() {
-      closing ??= root.close(port);
+      closing ??= all.users.close(port);
       return closing;
     },
     [Symbol.asyncDispose]() {
       return this.close();
     },
   };
+  return givePort(methods, accessTo(port, all));
 }
 
 /** Loaded with the first login of a web application. */

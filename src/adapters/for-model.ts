@@ -21,7 +21,7 @@ import { limitByTool } from "../execution/result-size.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
-import { artifactsOf } from "../port/toolport-access.js";
+import { portOf } from "../port/port-access.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { parseJson } from "../util/json.js";
 import { utf8Length } from "../util/utf8-length.js";
@@ -116,7 +116,7 @@ export function withReader(
   if (forModel === false || tools.length === 0 || hasReader(tools)) return tools;
   const isWanted = compileFilter({ except });
   const isExcluded = isWanted({ name: readArtifactInfo.server }, readArtifactInfo) !== undefined;
-  return isExcluded || artifactsOf(toolport) === undefined ? tools : [...tools, readArtifactInfo];
+  return isExcluded || portOf(toolport)?.artifacts === undefined ? tools : [...tools, readArtifactInfo];
 }
 
 /** Whether a model can read what was cut. */
@@ -151,7 +151,7 @@ export function createFitter(
     const limit = limitOf({ name: facts.tool, sourceName: facts.tool });
     // Fast check that is enough for most results.
     if (parts.reduce((total, part) => total + 3 * textIn(part).length, 0) <= limit) return parts;
-    const artifacts = canRead ? artifactsOf(toolport) : undefined;
+    const artifacts = canRead ? portOf(toolport)?.artifacts : undefined;
     return fitParts(parts, { limit, artifacts, facts, known });
   };
 }

@@ -11,8 +11,7 @@ import {
   passAll,
 } from "./filters/filters.js";
 import { assignNames, type NameIssue } from "./names/assign-names.js";
-import type { ToolList } from "./server-lists.js";
-import type { SourceTool } from "./source-tool.js";
+import type { SourceTool, ToolList } from "./source-tool.js";
 
 /** A tool under its public name, and as its server listed it. */
 export interface CatalogEntry {
@@ -215,7 +214,7 @@ function mapTool<Tool extends ListedTool>(
   }
 }
 
-export class StandIns {
+export class FallbackTools {
   /** Unreachable servers whose calls may go to a fallback. */
   readonly #away = new Set<string>();
 

@@ -13,21 +13,18 @@ import {
   type CatalogIndex,
   type CatalogSnapshot,
   type CatalogSource,
-  StandIns,
+  FallbackTools,
 } from "./build-snapshot.js";
 import type { CatalogOptions } from "./catalog-options.js";
-import type { CatalogExport } from "./exported-catalog.js";
+import { type CatalogExport, exportRead, exportServer, restoreServer } from "./exported-catalog.js";
 import {
   describeKept,
-  exportRead,
-  exportServer,
   isSameKept,
   type Kept,
   listsOf,
   mergeLists,
   publicKeysOf,
   type ReadLists,
-  restoreServer,
 } from "./kept-lists.js";
 import { itemFindings, listFindings, type TextFinding, textFindings } from "./list-findings.js";
 import { PromptNames } from "./names/assign-names.js";
@@ -49,7 +46,7 @@ export class Catalog {
   #restoring: Promise<void>[] = [];
   /** Servers whose lists the program has given. */
   #exported: Set<string> | undefined;
-  readonly #standIns = new StandIns();
+  readonly #fallbackTools = new FallbackTools();
   #comparing: Promise<void> | undefined;
   #snapshot: CatalogSnapshot | undefined;
   #filterVersion = -1;
@@ -145,18 +142,18 @@ export class Catalog {
 
   /** The server was removed. */
   drop(server: string): void {
-    const wasAway = this.#standIns.mark(server, false);
+    const wasAway = this.#fallbackTools.mark(server, false);
     if (this.#kept.delete(server) || wasAway) this.#changed(server);
   }
 
   /** Sets whether calls to a server currently go to its fallback. */
   setAway(server: string, isAway: boolean): void {
-    if (this.#standIns.mark(server, isAway) && !this.knows(server)) this.#changed(server);
+    if (this.#fallbackTools.mark(server, isAway) && !this.knows(server)) this.#changed(server);
   }
 
   /** True if the tools of a server are known from its fallback servers only. */
-  needsStandIn(config: ServerConfig): boolean {
-    return !this.knows(config.name) && this.#standIns.isNeeded(config);
+  needsFallbackTools(config: ServerConfig): boolean {
+    return !this.knows(config.name) && this.#fallbackTools.isNeeded(config);
   }
 
   /** Accepts changed definitions, and offers the tools again. */
@@ -259,7 +256,7 @@ export class Catalog {
         listed.set(config.name, { config, list: kept.lists.tools, refused: kept.refused });
     }
     const sources = configs.flatMap(
-      (config) => listed.get(config.name) ?? this.#standIns.sourceOf(config, listed, filters) ?? [],
+      (config) => listed.get(config.name) ?? this.#fallbackTools.sourceOf(config, listed, filters) ?? [],
     );
     this.#filterVersion = filters.version;
     this.#search = undefined;

@@ -1,7 +1,7 @@
-/** What a catalog keeps of one server, and its export format. */
+/** What a catalog keeps of one server. */
 import { LIST_KEYS } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
-import type { ExportedServer } from "./exported-catalog.js";
+import { isSameJson } from "../util/json.js";
 import { type Examined, NOT_EXAMINED } from "./safety/examine-lists.js";
 import {
   isSameList,
@@ -9,9 +9,7 @@ import {
   type ListKey,
   NO_LISTS,
   type OneList,
-  readTools,
   type ServerLists,
-  usable,
 } from "./server-lists.js";
 
 export interface Kept extends Examined {
@@ -44,10 +42,14 @@ export function mergeLists(before: Kept | undefined, read: ReadLists, examined: 
   const newest = read.lists.filter(({ key }) => (before?.reads[key]?.order ?? 0) <= order);
   const isNewest = (key: ListKey) => newest.some((one) => one.key === key);
   const lists = { ...(before?.lists ?? NO_LISTS), ...listsOf(newest) };
-  const reads = newest.map(({ key, readAt, ttlMs, keepMs, isPublic, isShared = false }) => [
-    key,
-    { readAt, ttlMs, keepMs, isPublic, isShared, order },
-  ]);
+  const facts: KeptRead[] = [];
+  const reads = newest.map(({ key, readAt, ttlMs, keepMs, isPublic, isShared = false }) => {
+    const read = { readAt, ttlMs, keepMs, isPublic, isShared, order };
+    // Lists that were read together often have the same facts, and many idle users keep them.
+    const equal = facts.find((other) => isSameJson(other, read));
+    if (equal === undefined) facts.push(read);
+    return [key, equal ?? read];
+  });
   const { refused, changed, scanned, isPinCheckDue } = isNewest("tools") ? examined : (before ?? examined);
   return {
     lists,
@@ -94,38 +96,6 @@ const isSameMap = <Key>(one: ReadonlyMap<Key, string>, other: ReadonlyMap<Key, s
 /** Lists that may be given to any user. */
 export const publicKeysOf = ({ reads }: Kept): ListKey[] =>
   LIST_KEYS.filter((key) => reads[key]?.isPublic === true);
-
-export function exportServer({ lists, session }: Kept): ExportedServer {
-  return {
-    tools: lists.tools.tools.map((tool) => tool.raw),
-    resources: lists.resources,
-    resourceTemplates: lists.resourceTemplates,
-    prompts: lists.prompts,
-    era: session?.era,
-    transport: session?.transport,
-  };
-}
-
-/** Only the lists that the server was asked for. */
-export function exportRead(kept: Kept): Partial<ExportedServer> {
-  const { era, transport, ...lists } = exportServer(kept);
-  const read = Object.entries(lists).filter(([key]) => kept.reads[key as ListKey] !== undefined);
-  return { ...Object.fromEntries(read), era, transport };
-}
-
-export function restoreServer(exported: ExportedServer, origin: Kept["origin"]): Kept {
-  const session = {
-    era: exported.era ?? "legacy",
-    transport: (exported.transport ?? "custom") as Session["transport"],
-  };
-  const lists: ServerLists = {
-    tools: readTools(exported.tools ?? [], session),
-    resources: usable(exported.resources ?? [], "uri"),
-    resourceTemplates: usable(exported.resourceTemplates ?? [], "uriTemplate"),
-    prompts: usable(exported.prompts ?? [], "name"),
-  };
-  return { lists, reads: {}, ...NOT_EXAMINED, session, origin };
-}
 
 /** One line for debug output. */
 export function describeKept({ lists: { tools, resources, prompts }, refused }: Kept): string {

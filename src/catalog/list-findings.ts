@@ -1,7 +1,8 @@
 /** Warnings about lists that have just been read: the first few in full, the rest as a count. */
 import { suspiciousIn } from "./safety/sanitise.js";
 import type { ListItem } from "./safety/scan.js";
-import type { ServerLists, ToolList } from "./server-lists.js";
+import type { ServerLists } from "./server-lists.js";
+import type { ToolList } from "./source-tool.js";
 
 /** Maximum number of warnings in full. */
 const MAX_WARNINGS = 20;

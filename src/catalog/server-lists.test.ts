@@ -3,7 +3,8 @@ import { describe, expect, test } from "vitest";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ChannelRequestOptions } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
-import { readList, type ToolList } from "./server-lists.js";
+import { readList } from "./server-lists.js";
+import type { ToolList } from "./source-tool.js";
 
 type Page = Record<string, unknown>;
 

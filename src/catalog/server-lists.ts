@@ -5,19 +5,11 @@ import type { ListKey } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { isSameJson } from "../util/json.js";
 import { type ListKind, type ListLimits, listPages, type PagedList } from "./list-pages.js";
-import { readSourceTool, type SourceTool } from "./source-tool.js";
+import { readTools, type ToolList } from "./source-tool.js";
 
 export type { ListKey };
 
 type Fields = Readonly<Record<string, unknown>>;
-
-export interface ToolList {
-  readonly tools: readonly SourceTool[];
-  /** Tools that are listed but cannot be offered. */
-  readonly withheld: readonly { name: string; reason: string }[];
-  /** Why the list is incomplete. */
-  readonly cut?: string | undefined;
-}
 
 export interface ServerLists {
   readonly tools: ToolList;
@@ -140,39 +132,6 @@ const PARTS: Readonly<Record<ListKey, (lists: ServerLists) => unknown>> = {
 /** Whether the server sent the same list again. Interned lists that are equal are the same array. */
 export const isSameList = (key: ListKey, before: ServerLists, now: ServerLists): boolean =>
   before[key] === now[key] || isSameJson(PARTS[key](before), PARTS[key](now));
-
-const parsedTools = new WeakMap<readonly unknown[], Map<string, ToolList>>();
-
-/** Separates usable tools from withheld ones. One result for all users of the same array. */
-export function readTools(
-  items: readonly unknown[],
-  { era, transport }: Pick<Session, "era" | "transport">,
-): ToolList {
-  // Only the modern era repeats arguments as headers.
-  const withHeaders = era === "modern" && transport === "http";
-  const results = parsedTools.get(items) ?? new Map<string, ToolList>();
-  parsedTools.set(items, results);
-  const key = `${era} ${transport}`;
-  const list = results.get(key) ?? parseTools(items, withHeaders);
-  results.set(key, list);
-  return list;
-}
-
-function parseTools(items: readonly unknown[], withHeaders: boolean): ToolList {
-  const tools: SourceTool[] = [];
-  const withheld: { name: string; reason: string }[] = [];
-  const names = new Set<string>();
-  for (const raw of items) {
-    const read = readSourceTool(raw, { withHeaders });
-    if (!("tool" in read)) withheld.push(read.withheld);
-    else if (names.has(read.tool.name)) withheld.push({ name: read.tool.name, reason: "Listed twice" });
-    else {
-      names.add(read.tool.name);
-      tools.push(read.tool);
-    }
-  }
-  return { tools, withheld };
-}
 
 const usableItems = new WeakMap<readonly unknown[], readonly Fields[]>();
 

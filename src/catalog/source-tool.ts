@@ -1,6 +1,7 @@
-/** Reads a tool as its server lists it. An invalid tool does not affect the others. */
+/** Reads tools as their server lists them. An invalid tool does not affect the others. */
 import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
+import type { Session } from "../protocol/session.js";
 import { toolProblem } from "../schema/check-schema.js";
 import { isRecord, toRecord } from "../util/is-record.js";
 import { isNestedDeeper } from "../util/json.js";
@@ -18,6 +19,14 @@ export interface SourceTool extends ListedTool {
   readonly paramHeaders: readonly ParamHeader[];
   /** The fallback server that defined the tool. */
   readonly definedBy?: string | undefined;
+}
+
+export interface ToolList {
+  readonly tools: readonly SourceTool[];
+  /** Tools that are listed but cannot be offered. */
+  readonly withheld: readonly { name: string; reason: string }[];
+  /** Why the list is incomplete. */
+  readonly cut?: string | undefined;
 }
 
 type ReadTool = { tool: SourceTool } | { withheld: { name: string; reason: string } };
@@ -80,4 +89,37 @@ function shown(value: unknown): string {
     0,
     MAX_SHOWN_NAME,
   );
+}
+
+const parsedTools = new WeakMap<readonly unknown[], Map<string, ToolList>>();
+
+/** Separates usable tools from withheld ones. One result for all users of the same array. */
+export function readTools(
+  items: readonly unknown[],
+  { era, transport }: Pick<Session, "era" | "transport">,
+): ToolList {
+  // Only the modern era repeats arguments as headers.
+  const withHeaders = era === "modern" && transport === "http";
+  const results = parsedTools.get(items) ?? new Map<string, ToolList>();
+  parsedTools.set(items, results);
+  const key = `${era} ${transport}`;
+  const list = results.get(key) ?? parseTools(items, withHeaders);
+  results.set(key, list);
+  return list;
+}
+
+function parseTools(items: readonly unknown[], withHeaders: boolean): ToolList {
+  const tools: SourceTool[] = [];
+  const withheld: { name: string; reason: string }[] = [];
+  const names = new Set<string>();
+  for (const raw of items) {
+    const read = readSourceTool(raw, { withHeaders });
+    if (!("tool" in read)) withheld.push(read.withheld);
+    else if (names.has(read.tool.name)) withheld.push({ name: read.tool.name, reason: "Listed twice" });
+    else {
+      names.add(read.tool.name);
+      tools.push(read.tool);
+    }
+  }
+  return { tools, withheld };
 }

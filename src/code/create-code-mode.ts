@@ -3,7 +3,7 @@ import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
 import { ConnectionError } from "../errors/connection-error.js";
 import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
 import { isForModel } from "../model/tool-ui.js";
-import { artifactsOf, giveArtifacts } from "../port/toolport-access.js";
+import { givePort, portOf } from "../port/port-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { loadOnce } from "../util/load-once.js";
@@ -75,7 +75,7 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
 
   /** Runs a program, or continues one. */
   async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
-    const artifacts = artifactsOf(toolport);
+    const artifacts = portOf(toolport)?.artifacts;
     const { source, options: given } = plan;
     const watcher = announceProgram(toolport, { source, context: given.context });
     const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
@@ -181,7 +181,12 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
     resume: (...given) => mode.resume(...given),
   });
   // Adapters keep values that are too large for the model where `read_artifact` of the port finds them.
-  return giveArtifacts(Object.assign(mode, source), () => artifactsOf(toolport)!);
+  return givePort(Object.assign(mode, source), {
+    get artifacts() {
+      return portOf(toolport)?.artifacts;
+    },
+    ownTools: [],
+  });
 }
 
 /** Loads the executor of this runtime. Throws a `ConfigError` if there is none, or its package is missing. */

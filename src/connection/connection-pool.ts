@@ -28,8 +28,8 @@ export class ConnectionPool {
   readonly #connections = new Map<string, ServerConnection>();
   /** Configurations before `adapt`. */
   readonly #given = new Map<string, ServerConfig>();
-  /** Eras and sessions of connections that rest. */
-  #eras: Map<string, RememberedEra> | undefined;
+  /** Eras and sessions of connections that rest, if they are known. */
+  #resting: Map<string, RememberedEra | undefined> | undefined;
   /** Replaced connections that close after their last call. */
   readonly #leaving = new Set<ServerConnection>();
 
@@ -92,7 +92,6 @@ export class ConnectionPool {
     const previous = this.#connections.get(config.name);
     this.#given.set(config.name, config);
     if (previous !== undefined) previous.replacement = this.#create(config);
-    else if (!this.#parts.isLean) this.#create(config);
   }
 
   /**
@@ -101,27 +100,42 @@ export class ConnectionPool {
    */
   rest(idleMs: number): void {
     for (const connection of this.created()) {
-      const { session, name, usage, state } = connection;
-      const isUnused = state.status === "idle" || (state.status === "closed" && state.by === "idleness");
+      const { session, usage } = connection;
+      if (usage.idleMs < idleMs) continue;
       if (session !== undefined) {
-        if (usage.idleMs < idleMs || session.inFlight > 0 || !session.keepAtServer()) continue;
-        const { lastEra, resume } = { lastEra: connection.lastEra, resume: session.resume };
-        const era = lastEra?.era === "legacy" ? { ...lastEra, resume } : lastEra;
-        this.#eras ??= new Map();
-        if (era !== undefined) this.#eras.set(name, this.#parts.shareEra?.(era) ?? era);
+        if (session.inFlight > 0 || !session.keepAtServer()) continue;
+        const { resume } = session;
         connection.disconnect("idleness").catch(() => {});
-      } else if (!isUnused || usage.idleMs < idleMs) continue;
-      this.#connections.delete(name);
-      // For callers that hold the old connection.
-      Object.defineProperty(connection, "replacement", { get: () => this.get(name) });
+        if (connection.lastEra?.era === "legacy") connection.lastEra = { ...connection.lastEra, resume };
+      }
+      this.#forget(connection);
     }
   }
 
+  /** Forgets connections that were closed for idleness, and have not been used for this long. */
+  forgetClosed(idleMs: number): void {
+    for (const connection of this.created())
+      if (connection.state.status === "closed" && connection.usage.idleMs >= idleMs) this.#forget(connection);
+  }
+
+  /** The next one of this server begins where this one ended. */
+  #forget(connection: ServerConnection): void {
+    const { name, state, lastEra } = connection;
+    const isClosed = state.status === "closed" && state.by === "idleness";
+    if (!isClosed && state.status !== "idle") return;
+    this.#resting ??= new Map();
+    if (isClosed) this.#resting.set(name, lastEra && (this.#parts.shareEra?.(lastEra) ?? lastEra));
+    this.#connections.delete(name);
+    // For callers that hold the old connection.
+    Object.defineProperty(connection, "replacement", { get: () => this.get(name) });
+  }
+
   #create(config: ServerConfig): ServerConnection {
-    const era = this.#eras?.get(config.name);
-    this.#eras?.delete(config.name);
-    const connection = new ServerConnection(this.#adapt(config), this.#parts, era);
-    this.#connections.set(config.name, connection);
+    const { name } = config;
+    const rested = this.#resting?.has(name) ? { lastEra: this.#resting.get(name) } : undefined;
+    this.#resting?.delete(name);
+    const connection = new ServerConnection(this.#adapt(config), this.#parts, rested);
+    this.#connections.set(name, connection);
     return connection;
   }
 
@@ -143,7 +157,7 @@ export class ConnectionPool {
     await this.#wake(name);
     const connection = this.#connections.get(name);
     this.#connections.delete(name);
-    this.#eras?.delete(name);
+    this.#resting?.delete(name);
     this.#given.delete(name);
     const leaving = [...this.#leaving].filter((old) => old.name === name);
     await Promise.all([connection, ...leaving].map((each) => each?.disconnect()));
@@ -151,7 +165,7 @@ export class ConnectionPool {
 
   /** Connects these servers at the same time. Never rejects. */
   connect(connections: readonly ServerConnection[], options: ConnectOptions = {}): Promise<ConnectOutcome[]> {
-    return mapConcurrently(connections, CONNECT_CONCURRENCY, async (connection) => {
+    return mapConcurrently(connections, CONNECT_CONCURRENCY, async ({ current: connection }) => {
       const startedAt = performance.now();
       const elapsed = () => Math.round(performance.now() - startedAt);
       try {
@@ -165,7 +179,7 @@ export class ConnectionPool {
 
   /** A session that rests is opened again, so that it ends at its server. That needs no request. */
   async #wake(name: string): Promise<void> {
-    const era = this.#eras?.get(name);
+    const era = this.#resting?.get(name);
     if (era?.era === "legacy" && era.resume?.sessionId !== undefined)
       await this.get(name)
         ?.connect()
@@ -173,25 +187,32 @@ export class ConnectionPool {
   }
 
   async close(): Promise<void> {
-    await Promise.all([...(this.#eras?.keys() ?? [])].map((name) => this.#wake(name)));
+    await Promise.all([...(this.#resting?.keys() ?? [])].map((name) => this.#wake(name)));
     await Promise.all([...this.created(), ...this.#leaving].map((connection) => connection.disconnect()));
   }
 }
 
-/** Starts the timers, which do not keep the process alive, and returns a function that stops them. */
+/**
+ * Starts the timers, which do not keep the process alive, and returns a function that stops them.
+ *
+ * @param onIdle called after connections may have been closed for idleness
+ */
 export function startUpkeep(
   pool: Pick<ConnectionPool, "created">,
   { healthCheckMs, idleTimeoutMs }: Record<"healthCheckMs" | "idleTimeoutMs", number | undefined>,
+  onIdle: (idleMs: number) => void = () => {},
 ): () => void {
   const timers: ReturnType<typeof setInterval>[] = [];
-  const every = (ms: number, task: (connection: ServerConnection) => void) => {
-    timers.push(unrefTimer(setInterval(() => pool.created().forEach(task), ms)));
-  };
-  if (healthCheckMs !== undefined) every(healthCheckMs, (connection) => void checkHealth(connection));
+  const every = (ms: number, task: () => void) => timers.push(unrefTimer(setInterval(task, ms)));
+  if (healthCheckMs !== undefined)
+    every(healthCheckMs, () => pool.created().forEach((connection) => void checkHealth(connection)));
   if (idleTimeoutMs !== undefined) {
-    every(Math.max(50, idleTimeoutMs / 4), (connection) => {
-      const isIdle = connection.session !== undefined && connection.usage.idleMs >= idleTimeoutMs;
-      if (isIdle) connection.disconnect("idleness").catch(() => {});
+    every(Math.max(50, idleTimeoutMs / 4), () => {
+      for (const connection of pool.created()) {
+        const isIdle = connection.session !== undefined && connection.usage.idleMs >= idleTimeoutMs;
+        if (isIdle) connection.disconnect("idleness").catch(() => {});
+      }
+      onIdle(idleTimeoutMs);
     });
   }
   return () => timers.forEach(clearInterval);

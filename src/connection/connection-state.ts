@@ -97,8 +97,8 @@ export interface ConnectionParts
   readonly connectTimeoutMs: number;
   /** How long a server may take to answer a ping. @default 10000 */
   readonly pingLimitMs?: number | undefined;
-  /** Connecting reads no list and does not listen for changes. @default false */
-  readonly isLean?: boolean | undefined;
+  /** False: connecting reads no list and does not listen for changes. @default true */
+  readonly listens?: boolean | undefined;
   /** Returns an equal object that other users have as well, so that it is kept once. @default unchanged */
   readonly shareEra?: ((era: RememberedEra) => RememberedEra) | undefined;
   transportContext(config: ServerConfig): Promise<TransportContext>;

@@ -59,7 +59,7 @@ async function attempt(
     validator: parts.validator,
     remembered,
     logLevel: (era) => parts.logLevelOf?.(config, era),
-    listens: !parts.isLean,
+    listens: parts.listens,
     timeoutMs: parts.connectTimeoutMs,
     silenceMs: parts.silenceMs,
     signal,
@@ -79,7 +79,7 @@ async function attempt(
     options.onConnected(session);
     await parts.discover(session, signal);
     // The server used to have lists and now has none: it has changed, so its era is negotiated again.
-    if (session.unproven && !parts.isLean)
+    if (session.unproven && parts.listens !== false)
       throw new ConnectionError({
         code: "HANDSHAKE_FAILED",
         server: config.name,

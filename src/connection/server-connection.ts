@@ -37,7 +37,7 @@ export class ServerConnection {
   replacement: ServerConnection | undefined;
   readonly #parts: ConnectionParts;
   readonly #budget: RestartBudget;
-  readonly #departures = new Departures();
+  readonly #closing = new ClosingSessions();
   #state: ConnectionState = { status: "idle" };
   #opening: Promise<Session> | undefined;
   /** Number of callers that wait for `#opening`; undefined for a reconnect, which does not depend on callers. */
@@ -50,12 +50,13 @@ export class ServerConnection {
   /** The session that is being pinged, so that there is one ping at a time. */
   #pinged: Session | undefined;
 
-  /** @param lastEra that of an earlier connection of the same user */
-  constructor(config: ServerConfig, parts: ConnectionParts, lastEra?: Established["era"]) {
+  /** @param rested set if an earlier connection of the same user was closed for idleness, with its era */
+  constructor(config: ServerConfig, parts: ConnectionParts, rested?: { lastEra: Established["era"] }) {
     this.config = config;
     this.#parts = parts;
     this.#budget = new RestartBudget(config);
-    this.lastEra = lastEra;
+    this.lastEra = rested?.lastEra;
+    if (rested !== undefined) this.#state = { status: "closed", by: "idleness" };
     if (!config.enabled) this.#state = { status: "closed", by: "configuration" };
   }
 
@@ -146,7 +147,7 @@ export class ServerConnection {
   /** Replaces a session that cannot be used any more. Concurrent callers may report the same session. */
   renew(session: Session, error: ToolportError): void {
     if (this.#state.status !== "ready" || this.#state.session !== session) return;
-    this.#departures.retire(session);
+    this.#closing.retire(session);
     this.#budget.lost(performance.now() - this.#state.since, error);
     const stop = this.#stopAfter(error);
     if (stop !== undefined) return this.#giveUp(stop.error, stop.reason);
@@ -187,7 +188,7 @@ export class ServerConnection {
     const { session } = ready;
     const attempt = this.#budget.count + 1;
     this.#move({ status: "reconnecting", attempt, retryAt: Date.now(), error: loss }, "it does not answer");
-    const release = this.#departures.hold(session);
+    const release = this.#closing.hold(session);
     try {
       if ((await waitForSign(session, signal)) === "alive") {
         signal.throwIfAborted();
@@ -215,15 +216,15 @@ export class ServerConnection {
     } else if (this.#state.by === "idleness" && by === "request") {
       this.#state = { status: "closed", by };
     }
-    await this.#departures.closeAll();
+    await this.#closing.closeAll();
   }
 
   /** Closes after the last call under way, because another connection has replaced this one. */
   async retire(): Promise<void> {
     if (this.#state.status !== "ready") return this.disconnect();
-    this.#departures.retire(this.#state.session);
+    this.#closing.retire(this.#state.session);
     this.#move({ status: "closed", by: "request" }, "replaced by a new connection");
-    await this.#departures.settled();
+    await this.#closing.settled();
   }
 
   /** Closes the session, and aborts an attempt to connect. */
@@ -235,7 +236,7 @@ export class ServerConnection {
     this.#ended.abort(serverDown(this.config));
     // The attempt may take a while to end; new callers must not wait for it.
     this.#opening = undefined;
-    if (session !== undefined) this.#departures.track(session.close());
+    if (session !== undefined) this.#closing.track(session.close());
   }
 
   #begin(open: (signal: AbortSignal) => Promise<Session>): void {
@@ -330,14 +331,14 @@ export class ServerConnection {
         if (startsAgain) this.#budget.take();
         return startsAgain || !isRetry;
       },
-      onDiscarded: (closing) => this.#departures.track(closing),
+      onDiscarded: (closing) => this.#closing.track(closing),
     });
     // The server exits at an unknown request: that was no failure.
     if (startsAgain) this.#budget.giveBack();
     const { session } = established;
     this.lastEra = established.era;
     if (signal.aborted) {
-      this.#departures.track(session.close());
+      this.#closing.track(session.close());
       throw signal.reason;
     }
     const readyAt = performance.now();
@@ -365,7 +366,7 @@ export class ServerConnection {
   }
 }
 
-class Departures {
+class ClosingSessions {
   readonly #closings = new Set<Promise<void>>();
   readonly #sessions = new Set<Session>();
 

@@ -156,7 +156,7 @@ describe("waiting", () => {
   });
 });
 
-describe("with real timers' stand-ins", () => {
+describe("with a clock of the test", () => {
   beforeEach(() => void vi.useFakeTimers());
   afterEach(() => void vi.useRealTimers());
 

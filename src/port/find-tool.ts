@@ -127,7 +127,7 @@ async function bringUpFallbacks(
   wait: WaitOptions,
 ): Promise<void> {
   const servers = connections
-    .filter(({ config }) => catalog.needsStandIn(config))
+    .filter(({ config }) => catalog.needsFallbackTools(config))
     .flatMap(({ config }) => config.fallback!.servers);
   const others = [...new Set(servers)].flatMap((name) => pool.get(name) ?? []);
   const unlisted = others.filter(

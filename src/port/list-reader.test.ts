@@ -55,7 +55,7 @@ function setup({ isOpen }: { isOpen: boolean }) {
     },
   };
   const lists = new ListReader(
-    { catalog, pool: { peek() {} }, isLean: false } as unknown as PortCore,
+    { catalog, pool: { peek() {} }, reads: "connect" } as unknown as PortCore,
     () => undefined,
   );
   return {

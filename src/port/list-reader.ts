@@ -2,9 +2,9 @@
  * Reads the lists of the servers of one port, and keeps them up to date.
  *
  * A list is *fresh* until its time to live has passed or it has *changed*: its server reported a change since the read began, or
- * may have made one unnoticed. A *shared* list was read for another user: its server marks it as public. An ordinary port reads
- * all lists of a server when it connects, and changed ones again. The port of a gateway's user reads each list when a client
- * needs it, and follows changes only while a client listens.
+ * may have made one unnoticed. A *shared* list was read for another user: its server marks it as public. A port that reads lists
+ * when it connects reads them all, and changed ones again. A port that reads each list when it is needed follows changes only while
+ * a caller listens.
  */
 import type { CatalogOptions } from "../catalog/catalog-options.js";
 import type { Kept, KeptRead, ReadLists } from "../catalog/kept-lists.js";
@@ -23,7 +23,7 @@ import { LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.j
 import type { Session } from "../protocol/session.js";
 import type { PortCore } from "./port-core.js";
 
-/** Makes a list known, unless it is known and fresh. Only for users of a gateway. Never rejects. */
+/** Makes a list known, unless it is known and fresh. Never rejects. */
 type ProvideList = (server: string, key: ListKey) => Promise<boolean> | undefined;
 
 export type ListedPort = PortCore & { readonly lists: ListReader };
@@ -74,14 +74,14 @@ export class ListReader {
   readonly #provide: ProvideList;
   /** The last position in the order of reads and changes. */
   #order = 0;
-  /** By list and server. The maps are created when they are needed, because a gateway has many idle users. */
+  /** By list and server. The maps are created when they are needed, because many users are idle. */
   #changes: Map<string, Change> | undefined;
   /** By list and server. */
   #readings: Map<string, Reading> | undefined;
   #followed: Map<Session, FollowedSession> | undefined;
   /** Ends noticing that shared lists are replaced, by server. */
   #sharing: Map<string, () => void> | undefined;
-  /** Number of clients that listen. */
+  /** Number of callers that listen. */
   #listeners = 0;
   /** Ends listening, by session. */
   #streams: Map<Session, Promise<() => void>> | undefined;
@@ -92,7 +92,11 @@ export class ListReader {
     this.#provide = provide;
   }
 
-  /** True while a client listens. */
+  get #isOnDemand(): boolean {
+    return this.#port.reads === "needed";
+  }
+
+  /** True while a caller listens. */
   get isListening(): boolean {
     return this.#listeners > 0;
   }
@@ -118,11 +122,11 @@ export class ListReader {
     this.#changes.set(idOf(server, key), { order: this.#next(), at: Date.now() });
   }
 
-  /** A session is open. Its changes are followed, and an ordinary port reads all lists. */
+  /** A session is open: its changes are followed, and all lists are read, unless that waits until they are needed. */
   async connected(session: Session, signal: AbortSignal): Promise<void> {
     const { server } = session;
     this.#follow(session);
-    if (this.#port.isLean) {
+    if (this.#isOnDemand) {
       if (!this.isListening) return;
       // Changes may have been missed before.
       this.#check(server, this.#own(server, LIST_KEYS));
@@ -139,7 +143,7 @@ export class ListReader {
   /** Reads the lists of a server again: all, or those that are known. Rejects if the tools cannot be read. */
   reread(session: Session, wait: ReadWait): Promise<void> {
     const isKnown = (key: ListKey) => key === "tools" || this.#readOf(session.server, key) !== undefined;
-    return this.read(session, this.#port.isLean ? LIST_KEYS.filter(isKnown) : LIST_KEYS, wait);
+    return this.read(session, this.#isOnDemand ? LIST_KEYS.filter(isKnown) : LIST_KEYS, wait);
   }
 
   /** Reads the lists of a ready session again that are too old. Concurrent callers share one read. */
@@ -152,10 +156,10 @@ export class ListReader {
 
   /** Listens for changes until the returned function is called. */
   listen(): () => void {
-    const { isLean, pool } = this.#port;
     this.#listeners += 1;
-    // An ordinary port listens to all its servers anyway.
-    if (this.#listeners === 1 && isLean) for (const name of pool.names) this.#watch(name);
+    // Otherwise the port listens to all its servers anyway.
+    if (this.#listeners === 1 && this.#isOnDemand)
+      for (const name of this.#port.pool.names) this.#watch(name);
     let isOver = false;
     return () => {
       if (isOver) return;
@@ -178,7 +182,7 @@ export class ListReader {
   }
 
   /**
-   * Reads these lists. Rejects if the tools, or the lists of a gateway's user, cannot be read. Another list then counts as empty.
+   * Reads these lists. Rejects if the tools, or a list that is needed, cannot be read. Another list then counts as empty.
    *
    * @param shared lists that need not be read
    */
@@ -188,15 +192,14 @@ export class ListReader {
     wait: ReadWait = {},
     shared: readonly OneList[] = [],
   ): Promise<void> {
-    const { isLean } = this.#port;
     const failed: ListKey[] = [];
     const onFailure = (key: ListKey, error: unknown) => {
-      if (key === "tools" || isLean || wait.signal?.aborted) throw error;
+      if (key === "tools" || this.#isOnDemand || wait.signal?.aborted) throw error;
       this.#warn(session.server, `Its ${key} could not be listed: ${messageOf(error)}`);
       failed.push(key);
       return [{ ...emptyList(key), keepMs: 0 }];
     };
-    await this.#request(session, keys, { ...wait, shared, onFailure, isCheck: isLean });
+    await this.#request(session, keys, { ...wait, shared, onFailure, isCheck: this.#isOnDemand });
     this.#check(session.server, failed, this.#followed?.get(session)?.refresher);
   }
 
@@ -235,11 +238,14 @@ export class ListReader {
   /** Keeps lists that were read, and shares the public ones. */
   async #keep(server: string, read: ReadLists, isCheck: boolean): Promise<readonly ListKey[]> {
     const { same, changed } = await this.#port.catalog.merge(server, read, isCheck);
+    // Changes before the read are over: many idle users remember none.
+    for (const { key } of read.lists)
+      if (!this.isChanged(server, key)) this.#changes?.delete(idOf(server, key));
     for (const { key, paged, isShared } of read.lists)
       if (!isShared && paged !== undefined && !this.isOutdated(server, key, read.order))
         this.#options.publicLists.keep(server, key, paged);
-    // An ordinary port reports changes when it has read the lists again.
-    if (this.#port.isLean && changed.length > 0) this.#emit(server, [...new Set(changed.map(listNameOf))]);
+    // Otherwise changes are reported when the lists have been read again.
+    if (this.#isOnDemand && changed.length > 0) this.#emit(server, [...new Set(changed.map(listNameOf))]);
     return same;
   }
 
@@ -281,8 +287,8 @@ export class ListReader {
     const { server } = session;
     const names = [...due.keys()];
     const unsure = names.filter((name) => due.get(name) === "unsure");
-    if (this.#port.isLean) {
-      // Clients ask for a list that was reported. Differences of the others are reported when they are found.
+    if (this.#isOnDemand) {
+      // Callers ask for a list that was reported. Differences of the others are reported when they are found.
       if (this.isListening)
         await Promise.all(unsure.flatMap(keysOf).map((key) => this.#provide(server, key)));
       return { failed: [], same: unsure };
@@ -313,16 +319,15 @@ export class ListReader {
     }
   }
 
-  /** Changes of these lists may have been missed. Those that are known are read again, for a gateway's user if a client listens. */
+  /** Changes of these lists may have been missed. Those that are known are read again: needed ones while a caller listens. */
   #check(server: string, keys: readonly ListKey[], refresher = this.#refresherOf(server)): void {
-    const { isLean } = this.#port;
     for (const key of keys) {
       const isConcerned = this.#readOf(server, key) !== undefined || this.#readings?.has(idOf(server, key));
-      if (isLean && !isConcerned) continue;
+      if (this.#isOnDemand && !isConcerned) continue;
       this.markChanged(server, key);
-      if (isLean && !this.isListening) continue;
+      if (this.#isOnDemand && !this.isListening) continue;
       if (refresher !== undefined) refresher.unsure(listNameOf(key));
-      else if (isLean) void this.#provide(server, key);
+      else if (this.#isOnDemand) void this.#provide(server, key);
     }
   }
 
@@ -350,13 +355,12 @@ export class ListReader {
   #stopListening(): void {
     for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
     this.#streams = undefined;
-    if (this.#port.isLean) this.#stopSharing();
+    if (this.#isOnDemand) this.#stopSharing();
   }
 
-  /** Notices when a shared list is replaced: an ordinary port at once, that of a gateway's user while a client listens. */
+  /** Notices when a shared list is replaced: always, or while a caller listens. */
   #followShared(server: string): void {
-    const { isLean } = this.#port;
-    if ((isLean && !this.isListening) || this.#sharing?.has(server)) return;
+    if ((this.#isOnDemand && !this.isListening) || this.#sharing?.has(server)) return;
     this.#sharing ??= new Map();
     const stop = this.#options.publicLists.onReplaced(server, (key) => {
       if (this.#isShared(server, key)) this.#check(server, [key]);
@@ -390,7 +394,7 @@ export class ListReader {
     // Only modern servers mark lists as public.
     const session = { server, era: "modern", transport: kind } as const;
     const list = this.#sharedList(session, key);
-    const changedAt = this.#changes?.get(idOf(server, key))?.at ?? Number.NEGATIVE_INFINITY;
+    const changedAt = this.#changes?.get(idOf(server, key))?.at ?? this.#readOf(server, key)?.readAt ?? 0;
     if (list === undefined || list.readAt <= changedAt) return false;
     await this.#keep(server, { session, lists: [list], order: this.#next() }, true);
     if (this.#isReplaced(server, key)) return false;
@@ -418,8 +422,8 @@ export class ListReader {
     const { name } = config;
     const read = this.#readOf(name, key);
     if (read === undefined) return true;
-    const { isLean, parts } = this.#port;
-    const ttlMs = read.ttlMs ?? (isLean && !this.#isWatched(name, key) ? UNWATCHED_MS : undefined);
+    const { parts } = this.#port;
+    const ttlMs = read.ttlMs ?? (this.#isOnDemand && !this.#isWatched(name, key) ? UNWATCHED_MS : undefined);
     return isStale({ readAt: read.readAt, ttlMs }, config.cache ?? parts.settings.cache);
   }
 
@@ -454,8 +458,8 @@ export class ListReader {
 
   /** Equal lists of different users are kept once. */
   get #intern(): ((key: ListKey, items: readonly unknown[]) => readonly unknown[]) | undefined {
-    const { isLean, parts } = this.#port;
-    return isLean ? (key, items) => parts.interned.intern(key, items) : undefined;
+    const { principal, parts } = this.#port;
+    return principal && ((key, items) => parts.interned.intern(key, items));
   }
 
   #warn(server: string, message: string): void {

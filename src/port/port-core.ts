@@ -58,13 +58,19 @@ interface SavedChanges {
   forgetLists(config: ServerConfig): Promise<void>;
 }
 
+/**
+ * When a port reads the lists of a server: all of them when it connects, and again when they have changed; or each one when it is
+ * needed. Changes are followed always, or while a caller listens.
+ */
+export type ListsRead = "connect" | "needed";
+
 /** Whose port it is, and how it relates to the other ports of one `createToolport`. Empty for the plain port. */
 export interface PortOwner {
   readonly principal?: Principal | undefined;
   /** All ports, this one included. */
   readonly all?: (() => readonly PortCore[]) | undefined;
-  /** Lists are read when they are needed, and the port listens for changes only while a client does. @default false */
-  readonly isLean?: boolean | undefined;
+  /** @default "connect" */
+  readonly reads?: ListsRead | undefined;
   /** Filters of an earlier port of the same user. @default those that apply to all users */
   readonly filters?: FilterSet | undefined;
 }
@@ -74,8 +80,7 @@ export abstract class PortCore {
   readonly principal: Principal | undefined;
   /** All ports, this one included. */
   readonly all: () => readonly PortCore[];
-  /** Lists are read when they are needed. */
-  readonly isLean: boolean;
+  readonly reads: ListsRead;
   readonly filters: FilterSet;
   readonly serverRequests: ServerRequests;
   readonly oauth: PortOAuth;
@@ -89,25 +94,29 @@ export abstract class PortCore {
   #restored: Set<string> | undefined;
   /** By network options; created on first use. */
   #clients: Map<string, Promise<HttpClient>> | undefined;
-  // Created on first use, because a gateway has many users who read nothing.
+  // Created on first use, because many users read nothing.
   #resourceCache: ResourceCache | undefined;
   #artifacts: ArtifactPart | undefined;
 
-  constructor(parts: SharedParts, { principal, all = () => [this], isLean = false, filters }: PortOwner) {
+  constructor(parts: SharedParts, { principal, all = () => [this], reads = "connect", filters }: PortOwner) {
     this.parts = parts;
     this.principal = principal;
     this.all = all;
-    this.isLean = isLean;
+    this.reads = reads;
     this.filters = filters ?? (principal === undefined ? parts.filters : extendFilterSet(parts.filters));
     this.serverRequests = parts.serverRequestsFor(principal?.name);
     this.oauth = new PortOAuth(parts, principal?.name, {
-      configOf: (server) => this.pool.configOf(server),
+      // The configuration of a connection has the provider of the user.
+      configOf: (server) => this.pool.get(server)?.config,
       http: (config) => this.http(config),
     });
   }
 
   /** Connects the servers whose tools are needed. */
   abstract bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown>;
+
+  /** The tool of this public name, from its server: connects, or lists, the servers that may have it. */
+  abstract findTool(name: string, wait: WaitOptions): Promise<CatalogEntry>;
 
   abstract callTool(
     name: string,

@@ -23,7 +23,7 @@ export class PortOAuth {
   /** By identity, so that another URL under the same name does not get the old tokens. */
   readonly #keepers = new Map<string, Promise<ServerOAuth>>();
   /** Those that are loaded. */
-  readonly #ready = new WeakMap<Promise<ServerOAuth>, ServerOAuth>();
+  #ready: WeakMap<Promise<ServerOAuth>, ServerOAuth> | undefined;
 
   constructor(parts: SharedParts, principal: string | undefined, port: OAuthAccess) {
     this.#parts = parts;
@@ -46,7 +46,7 @@ export class PortOAuth {
       // A token in the configured headers takes precedence.
       if (request.authorization !== undefined && !isAsked) return send({});
       const known = this.#keepers.get(identity);
-      const ready = known && this.#ready.get(known);
+      const ready = known && this.#ready?.get(known);
       if (ready !== undefined) return ready.send(request, send);
       return this.#keeper(config).then((keeper) => keeper.send(request, send));
     };
@@ -151,7 +151,10 @@ export class PortOAuth {
     );
     this.#keepers.set(identity, made);
     void made.then(
-      (keeper) => this.#ready.set(made, keeper),
+      (keeper) => {
+        this.#ready ??= new WeakMap();
+        this.#ready.set(made, keeper);
+      },
       () => {},
     );
     return made;

@@ -1,7 +1,7 @@
 /** Connects the catalog, the connections and the pipeline of a port to its options, its store and its events. */
 
-import type { SharedSnapshots } from "../catalog/build-snapshot.js";
 import { Catalog } from "../catalog/catalog.js";
+import type { InternedLists } from "../catalog/interned-lists.js";
 import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
 import { secretsOf } from "../config/known-secrets.js";
@@ -10,7 +10,7 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { classifyError } from "../errors/classify-error.js";
 import { createPipeline, type Pipeline, type PipelineParts } from "../execution/pipeline.js";
 import type { MalformedContent } from "../execution/tool-result.js";
-import { EraMemory } from "../protocol/era-memory.js";
+import { EraMemory, type RememberedEra } from "../protocol/era-memory.js";
 import { serverIdentity } from "../state/server-keys.js";
 import { createWireLog } from "../telemetry/wire-log.js";
 import type { PortCore } from "./port-core.js";
@@ -18,15 +18,8 @@ import { messageEvents, stderrEvents } from "./wire-events.js";
 
 const LIST_TIMEOUT_MS = 15_000;
 
-/**
- * @param ownNames names that tools of servers must not have
- * @param snapshots set if users with the same lists share their snapshots
- */
-export function createPortCatalog(
-  port: PortCore,
-  ownNames: () => readonly string[],
-  snapshots: SharedSnapshots | undefined,
-): Catalog {
+/** @param ownNames names that tools of servers must not have */
+export function createPortCatalog(port: PortCore, ownNames: () => readonly string[]): Catalog {
   const { parts, principal } = port;
   const { settings, emitter, warn } = parts;
   return new Catalog({
@@ -53,7 +46,7 @@ export function createPortCatalog(
     listTimeoutMs: LIST_TIMEOUT_MS,
     servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
-    snapshots: snapshots && { shared: snapshots, filters: parts.filters },
+    snapshots: principal && { shared: parts.snapshots, filters: parts.filters },
     publicLists: sharedListsOf(port),
     onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
     onListsChanged: (server, lists) =>
@@ -90,7 +83,7 @@ function sharedListsOf(port: PortCore): SharedLists {
 }
 
 /** What the port does when a connection reports something. */
-export interface ConnectionHooks extends Pick<ConnectionParts, "discover" | "shareEra" | "onSilent"> {
+export interface ConnectionHooks extends Pick<ConnectionParts, "discover" | "onSilent"> {
   connectionChanged(server: string, to: "ready" | "closed"): void;
   /** @param uri undefined: any resource may have changed */
   resourceChanged(server: string, uri?: string): void;
@@ -107,7 +100,9 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
     serverRequests: port.serverRequests,
     validator: parts.validator,
     // Without a configured store the results would stay in memory when the user is gone.
-    eras: new EraMemory(settings.store, principal, { storesPrivate: !port.isLean || settings.isSaved }),
+    eras: new EraMemory(settings.store, principal, {
+      storesPrivate: principal === undefined || settings.isSaved,
+    }),
     logLevelOf: ({ logLevel = settings.logLevel }, era) =>
       logLevel ?? (era === "modern" && settings.hasLogReader ? "info" : undefined),
     connectTimeoutMs: settings.connectTimeoutMs,
@@ -119,8 +114,8 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
       authorize: port.oauth.authorize,
     }),
     hasNewCredentials: (server) => port.oauth.hasNewCredentials(server),
-    isLean: port.isLean,
-    shareEra: hooks.shareEra,
+    listens: port.reads === "connect",
+    shareEra: principal === undefined ? undefined : (era) => shareEra(parts.interned, era),
     discover: hooks.discover,
     onState: (change) => {
       noteAbsence(port.catalog, change);
@@ -152,6 +147,15 @@ export function connectionPartsOf(port: PortCore, hooks: ConnectionHooks): Conne
       return createWireLog({ server, logRequests, logResponses, logger: settings.logger, redact });
     },
   };
+}
+
+/** Results of handshakes are the same for most users. */
+function shareEra(interned: InternedLists, era: RememberedEra): RememberedEra {
+  if (era.era === "modern") return interned.intern("era", [era])[0] as RememberedEra;
+  const { resume } = era;
+  if (resume === undefined) return era;
+  const result = interned.intern("handshake", [resume.result])[0] as typeof resume.result;
+  return { ...era, resume: { ...resume, result } };
 }
 
 /** The tools of an unreachable server are taken from its fallback servers, if a fallback can handle the error. */

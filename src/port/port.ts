@@ -12,9 +12,9 @@ import type { ToolResult } from "../execution/tool-result.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
 import { loadOnce } from "../util/load-once.js";
 import { bringUp, findTool } from "./find-tool.js";
-import type { LeanParts } from "./lean/lean-parts.js";
-import type { NeededLists, NeedOptions } from "./lean/needed-lists.js";
 import { ListReader } from "./list-reader.js";
+import type { NeedOptions } from "./need-lists.js";
+import { NeededLists } from "./needed-lists.js";
 import { OwnToolSet } from "./own-tools/own-tool-set.js";
 import { type CallRound, PortCore, type PortOwner } from "./port-core.js";
 import { connectionPartsOf, createPortCatalog, createPortPipeline, MalformedCounts } from "./port-wiring.js";
@@ -29,9 +29,12 @@ type PatientWait = WaitOptions & { patient?: boolean | undefined };
 interface PortRelations extends PortOwner {
   /** The plain port, which provides its servers to every user. */
   readonly parent?: PortCore | undefined;
-  /** Set once a gateway uses the ports. */
-  readonly lean?: (() => LeanParts | undefined) | undefined;
+  /** Settles when changes of the store by other processes are noticed. */
+  readonly watching?: Promise<unknown> | undefined;
 }
+
+/** Loaded when a port that reads lists when they are needed needs one. */
+const needCode = loadOnce(() => import("./need-lists.js"));
 
 /** The state of one port. `create-toolport.ts` adds the public methods. */
 export class Port extends PortCore {
@@ -39,8 +42,7 @@ export class Port extends PortCore {
   readonly pool: ConnectionPool;
   readonly saved: PortSaved | undefined;
   readonly #stopUpkeep: () => void;
-  readonly #lean: () => LeanParts | undefined;
-  // The others are created on first use, because a gateway has many idle users.
+  // The others are created on first use, because many users are idle.
   #pipeline: Pipeline | undefined;
   #subscriptions: Subscriptions | undefined;
   #tasks: PortTasks | undefined;
@@ -49,26 +51,24 @@ export class Port extends PortCore {
   #lists: ListReader | undefined;
   #needs: NeededLists | undefined;
 
-  constructor(parts: SharedParts, { parent, lean = () => undefined, ...owner }: PortRelations = {}) {
+  constructor(parts: SharedParts, { parent, watching, ...owner }: PortRelations = {}) {
     super(parts, owner);
     const { settings } = parts;
-    this.#lean = lean;
-    const snapshots = this.isLean ? this.lean.snapshots : undefined;
-    this.catalog = createPortCatalog(this, () => this.own.names, snapshots);
+    this.catalog = createPortCatalog(this, () => this.own.names);
     this.pool = new ConnectionPool(this.#connectionParts(), (config) => configFor(config, this.principal));
-    // Reports what is wrong with their options, and counts the failures of servers before the first call.
-    if (!this.isLean) void [this.pipeline, this.own];
+    // Reports at once what is wrong with their options, which are those of all users.
+    if (this.principal === undefined) void [this.pipeline, this.own];
     if (settings.catalog !== undefined) this.catalog.restore(settings.catalog);
-    this.saved = settings.isSaved ? new PortSaved(this, parent) : undefined;
-    this.#stopUpkeep = startUpkeep(this.pool, {
-      healthCheckMs: settings.healthCheck?.intervalMs,
-      idleTimeoutMs: settings.idleTimeoutMs,
-    });
-  }
-
-  /** What only gateways use. */
-  get lean(): LeanParts {
-    return this.#lean()!;
+    this.saved = settings.isSaved ? new PortSaved(this, parent, watching) : undefined;
+    this.#stopUpkeep = startUpkeep(
+      this.pool,
+      { healthCheckMs: settings.healthCheck?.intervalMs, idleTimeoutMs: settings.idleTimeoutMs },
+      (idleMs) => {
+        if (this.principal === undefined) return;
+        this.pool.forgetClosed(idleMs);
+        this.#freeUnused();
+      },
+    );
   }
 
   get pipeline(): Pipeline {
@@ -108,9 +108,9 @@ export class Port extends PortCore {
     return this.#lists;
   }
 
-  /** What clients of a gateway need of the lists. */
+  /** Lists that callers need now. */
   get needs(): NeededLists {
-    this.#needs ??= this.lean.createNeeds(this);
+    this.#needs ??= new NeededLists(this);
     return this.#needs;
   }
 
@@ -127,21 +127,28 @@ export class Port extends PortCore {
   });
 
   /** Makes a list of these servers known, within a time limit. Servers that fail or are late keep the lists they had. */
-  need(list: ListKey, options?: NeedOptions): Promise<void> {
-    return this.needs.need(list, options);
+  async need(list: ListKey, options: NeedOptions = {}): Promise<void> {
+    const { needLists } = await needCode();
+    return needLists(this, list, options);
   }
 
   /** The tool of this public name. Connects and lists as few servers as possible. */
   async findForCall(name: string, wait: WaitOptions = {}): Promise<CatalogEntry> {
     await this.opened();
-    return this.catalog.entry(name) ?? (this.isLean ? this.lean.findForCall : findTool)(this, name, wait);
+    return this.catalog.entry(name) ?? this.findTool(name, wait);
   }
 
-  /** Frees what an idle user does not need: closes connections over HTTP that have been idle for this long. */
+  async findTool(name: string, wait: WaitOptions): Promise<CatalogEntry> {
+    if (this.reads === "connect") return findTool(this, name, wait);
+    const { findListed } = await import("./find-listed.js");
+    return findListed(this, name, wait);
+  }
+
+  /** Closes connections over HTTP that have been idle for this long, unless changes of lists are followed on them. */
   rest(idleMs: number): void {
-    if (!this.isLean || this.closing !== undefined || this.#lists?.isListening === true) return;
+    if (this.reads === "connect" || this.closing !== undefined || this.#lists?.isListening === true) return;
     this.pool.rest(idleMs);
-    if (this.pool.created().length === 0 && this.oauth.isUnused) this.closeClients().catch(this.parts.report);
+    this.#freeUnused();
   }
 
   /** Listens for changes of lists until the returned function is called. */
@@ -154,7 +161,7 @@ export class Port extends PortCore {
   }
 
   bringUp(connections: readonly ServerConnection[], wait: WaitOptions): Promise<unknown> {
-    return this.isLean ? this.needs.needAll(connections, wait) : bringUp(this, connections, wait);
+    return this.reads === "needed" ? this.needs.needAll(connections, wait) : bringUp(this, connections, wait);
   }
 
   /** Reads the lists of a server again. */
@@ -189,7 +196,7 @@ export class Port extends PortCore {
     args: Readonly<Record<string, unknown>>,
     options: AnyCallOptions,
   ): Promise<ToolResult> {
-    const entry = this.catalog.entry(name) ?? (await findTool(this, name, options));
+    const entry = this.catalog.entry(name) ?? (await this.findTool(name, options));
     return (await this.run(entry, args, options)).result;
   }
 
@@ -265,12 +272,17 @@ export class Port extends PortCore {
   /** Connects a server and makes its tools known. */
   async #listed(connection: ServerConnection, wait: PatientWait): Promise<void> {
     await connection.acquire(wait);
-    if (this.isLean) await this.needs.provide(connection.name, "tools");
+    if (this.reads === "needed") await this.needs.provide(connection.name, "tools");
+  }
+
+  /** An idle user keeps no sockets, and nothing that its next call creates again. */
+  #freeUnused(): void {
+    if (this.pool.created().length === 0) this.#own = undefined;
+    if (this.pool.created().length === 0 && this.oauth.isUnused) this.closeClients().catch(this.parts.report);
   }
 
   #connectionParts(): ConnectionParts {
     return connectionPartsOf(this, {
-      shareEra: this.isLean ? (era) => this.lean.shareEra(this.parts.interned, era) : undefined,
       discover: async (session, signal) => {
         await this.lists.connected(session, signal).catch((error: unknown) => {
           throw toDiscoveryError(error, session.server);
@@ -282,7 +294,8 @@ export class Port extends PortCore {
         this.forgetResources(server);
         this.#subscriptions?.ready(server);
       },
-      onSilent: (server, error) => this.#pipeline?.targets.silent(server, error),
+      // Counts before the first call, too.
+      onSilent: (server, error) => this.pipeline.targets.silent(server, error),
       resourceChanged: (server, uri) => {
         this.forgetResources(server, uri);
         if (uri !== undefined) this.#subscriptions?.updated(server, uri);

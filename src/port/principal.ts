@@ -127,7 +127,7 @@ export function configFor(config: ServerConfig, principal: Principal | undefined
   if (!("headers" in config)) return config;
   const { headers: base } = config;
   const merged = async () => merge(await reveal(base), await principal.headers());
-  // Users of a gateway have no headers of their own, and headers are read for every request.
+  // Many users have no headers of their own, and headers are read for every request.
   const headers = () => (principal.hasHeaders || typeof base === "function" ? merged() : base.reveal());
   return freezeConfig({
     ...config,

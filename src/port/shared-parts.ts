@@ -1,4 +1,5 @@
 /** Dependencies that all users of one `createToolport` share. */
+import { SharedSnapshots } from "../catalog/build-snapshot.js";
 import { createFilterSet, type FilterSet } from "../catalog/filters/filters.js";
 import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
@@ -34,6 +35,10 @@ export interface SharedParts {
   readonly publicLists: PublicLists;
   /** Equal lists of different users. */
   readonly interned: InternedLists;
+  /** Snapshots of users whose lists are the same. */
+  readonly snapshots: SharedSnapshots;
+  /** Servers of tools by public name, as users have found them. */
+  readonly toolHints: Map<string, string>;
   /** Texts of results that were too large for a model, of all users. */
   readonly artifacts: ArtifactStore;
   readonly telemetry: Telemetry;
@@ -101,6 +106,8 @@ export function createSharedParts(options: PortSettings): SharedParts {
     filters: createFilterSet(settings),
     publicLists: new PublicLists(),
     interned: new InternedLists(),
+    snapshots: new SharedSnapshots(),
+    toolHints: new Map(),
     artifacts: new ArtifactStore(),
     warn,
     report,

@@ -1,11 +1,12 @@
 /** Watches records in the store that other processes change. */
+import { tokensPrefix } from "../auth/credential-records.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { serverIdentity, userPrefix } from "../state/server-keys.js";
 import type { PortCore } from "./port-core.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** Warns if the store cannot be watched. Returns a function that stops it. */
-export function watchKeys(
+function watchKeys(
   { settings, warn }: Pick<SharedParts, "settings" | "warn">,
   prefix: string,
   listener: (key: string) => void,
@@ -26,7 +27,7 @@ export function watchKeys(
 }
 
 /** The user of a key `<kind>/<user>/…`; undefined for the plain port. */
-export function userOf(kind: string, key: string): string | undefined {
+function userOf(kind: string, key: string): string | undefined {
   const [user = ""] = key.slice(kind.length + 1).split("/", 1);
   try {
     return decodeURIComponent(user) || undefined;
@@ -35,16 +36,41 @@ export function userOf(kind: string, key: string): string | undefined {
   }
 }
 
-/** Watches the pins of all users with one watch. Returns a function that stops it. */
-export const watchPins = (
+/** What of a port concerns records that other processes change. */
+type WatchedPort = PortCore & {
+  readonly saved: { tokensChanged(): void; serverChanged(key: string): void } | undefined;
+};
+
+const kindOf = (prefix: string): string => prefix.slice(0, -"/x/".length);
+const TOKENS = kindOf(tokensPrefix("x"));
+const SERVERS = kindOf(userPrefix("servers", "x"));
+
+/**
+ * Notices logins, servers and pins that other processes stored, with one watch of each kind for all users. Returns a function that
+ * stops it.
+ */
+export function watchRecords(
   parts: SharedParts,
-  portOf: (principal: string | undefined) => PortCore | undefined,
-): (() => void) => watchKeys(parts, "pins/", (key) => pinChanged(key, portOf));
+  portOf: (principal: string | undefined) => WatchedPort | undefined,
+): () => void {
+  const { pins, restore } = parts.settings;
+  const watch = (kind: string, changed: (port: WatchedPort, key: string) => void) =>
+    watchKeys(parts, `${kind}/`, (key) => {
+      const port = portOf(userOf(kind, key));
+      if (port !== undefined) changed(port, key);
+    });
+  const stops = [
+    watch(TOKENS, ({ saved }) => saved?.tokensChanged()),
+    ...(restore === false ? [] : [watch(SERVERS, ({ saved }, key) => saved?.serverChanged(key))]),
+    ...(pins === "off" ? [] : [watch("pins", pinChanged)]),
+  ];
+  return () => {
+    for (const stop of stops) stop();
+  };
+}
 
 /** Another process changed a pin: compares the tools of the user with their pins again. */
-function pinChanged(key: string, portOf: (principal: string | undefined) => PortCore | undefined): void {
-  const port = portOf(userOf("pins", key));
-  if (port === undefined) return;
+function pinChanged(port: PortCore, key: string): void {
   const identity = key.slice(userPrefix("pins", port.principal?.name).length);
   for (const config of port.configs())
     if (identity === serverIdentity(config)) void port.catalog.pinsChanged(config.name);

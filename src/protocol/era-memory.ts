@@ -47,7 +47,7 @@ export class EraMemory {
   readonly #now: () => number;
   readonly #storesPrivate: boolean;
 
-  /** @param options `storesPrivate: false`: private results are not stored, as for the users of a gateway without a store. */
+  /** @param options `storesPrivate: false`: private results are not stored, as for users without a configured store. */
   constructor(
     store: Store,
     principal?: string,

@@ -112,7 +112,7 @@ function fieldsOf(tree: SchemaTree, depth: number): Shape {
   const isClosed = tree.tree("additionalProperties")?.isNever() === true;
   const said = isClosed ? rest : rest.filter((keyword) => keyword !== "additionalProperties");
   const words = [...sayTypes(tree), ...sayKeywords(tree, said).map((sentence) => sentence.words)];
-  words.push(...tree.spoken.map((spoken) => spoken.words));
+  words.push(...tree.remarks.map((remark) => remark.words));
   const description = describe(tree.get("description") ?? tree.get("title"), words);
   const values = tree.get("enum");
   const items = tree.tree("items");
@@ -140,7 +140,7 @@ function objectFields(
 
 function othersOf(others: SchemaTree, depth: number): boolean | Shape {
   if (others.isNever()) return false;
-  return others.keywords.size === 0 && others.spoken.length === 0 ? true : shapeOf(others, depth);
+  return others.keywords.size === 0 && others.remarks.length === 0 ? true : shapeOf(others, depth);
 }
 
 /** Items cannot be left out, so the description mentions null. */
@@ -192,7 +192,7 @@ const onlyNull = (tree: SchemaTree): NotNull => ({
 
 function say(tree: SchemaTree, words: string): SchemaTree {
   const copy = tree.copy();
-  copy.spoken.push({ keyword: "type", words, from: [tree.at] });
+  copy.remarks.push({ keyword: "type", words, from: [tree.at] });
   return copy;
 }
 

@@ -1,7 +1,7 @@
 /** Offers the servers of a port as one MCP server: over HTTP, stdio and in memory, for any number of users and replicas. */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
-import { type GatewayAccess, gatewayAccess } from "../port/gateway-access.js";
+import type { Users } from "../port/users.js";
 import type { Toolport } from "../toolport.js";
 import { loadOnce } from "../util/load-once.js";
 import { timerMs } from "../util/timers.js";
@@ -22,6 +22,7 @@ import { readMessage, readMessages, weigh } from "./message.js";
 import { MessageConnection } from "./message-connection.js";
 import type { GatewayParts } from "./request-context.js";
 import { startGateway } from "./start-gateway.js";
+import { usersOf } from "./users.js";
 
 /** Servers of a port as one MCP server. */
 export interface Gateway {
@@ -62,12 +63,12 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
   let router: HttpRouter | undefined;
   let closing: Promise<void> | undefined;
   const connections: Connections = new Set();
-  const access = gatewayAccess(toolport);
+  const users = usersOf(toolport);
   // Wrong options are reported at once, not with the first request.
-  const authenticator = createHttpAuthenticator(options, access);
+  const authenticator = createHttpAuthenticator(options, users);
 
   const start = loadOnce(() =>
-    startGateway(access, options, options.auth === undefined ? undefined : authenticator()),
+    startGateway(users, options, options.auth === undefined ? undefined : authenticator()),
   );
 
   const serve = async (request: HttpRequest, reply: HttpReply): Promise<void> => {
@@ -78,7 +79,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
       }
       await router.handle(request, reply);
     } catch (error) {
-      access.plain.parts.report(error);
+      users.plain.parts.report(error);
       reply.send(503, { ...TEXT, "retry-after": "1" }, "The gateway cannot start");
     }
   };
@@ -119,7 +120,7 @@ export function createGateway(toolport: Toolport, options: GatewayOptions = {}):
 }
 
 /** Created when HTTP is used first: a gateway over stdio needs no credentials. Without `auth` it throws. */
-function createHttpAuthenticator(options: GatewayOptions, { plain }: GatewayAccess): () => Authenticator {
+function createHttpAuthenticator(options: GatewayOptions, { plain }: Users): () => Authenticator {
   const { warn, settings } = plain.parts;
   const create = () => {
     const authenticator = createAuthenticator(options, {

@@ -19,7 +19,7 @@ import type { SharedNotes } from "./replicas/shared-notes.js";
 import type { Json } from "./results.js";
 import type { Sessions } from "./sessions.js";
 import type { Feeds } from "./streams/feeds.js";
-import type { GatewayUser, Users } from "./users.js";
+import type { GatewayUser, GatewayUsers } from "./users.js";
 
 /** The parts of a running gateway that handlers use. */
 export interface GatewayParts {
@@ -32,7 +32,7 @@ export interface GatewayParts {
   readonly parked: ParkedCalls<OpenCall>;
   readonly tasks: UserTasks;
   readonly feeds: Feeds;
-  readonly users: Users;
+  readonly users: GatewayUsers;
   readonly sessions: Sessions;
   readonly policy: Policy | undefined;
   /** Whether the policy reads the URIs of resources, so that each may have one reading only. */

@@ -3,8 +3,8 @@ import { compileFilter } from "../catalog/filters/filters.js";
 import type { CodeExecutor } from "../code/code-executor.js";
 import type { CodeModeOptions } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import type { GatewayAccess } from "../port/gateway-access.js";
-import { giveArtifacts } from "../port/toolport-access.js";
+import { givePort } from "../port/port-access.js";
+import type { Users } from "../port/users.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
 import { withDeadline } from "../util/with-deadline.js";
 import { openAudit } from "./audit/open-audit.js";
@@ -27,7 +27,7 @@ import { createSharedNotes } from "./replicas/shared-notes.js";
 import type { GatewayCode, GatewayParts, RequestContext } from "./request-context.js";
 import { Sessions } from "./sessions.js";
 import { Feeds } from "./streams/feeds.js";
-import { Users } from "./users.js";
+import { GatewayUsers } from "./users.js";
 
 /** A gateway that has read its keys. */
 export interface RunningGateway {
@@ -40,14 +40,14 @@ const READY_MS = 2_000;
 
 /** Reads the keys of the gateway, and creates its parts. */
 export async function startGateway(
-  access: GatewayAccess,
+  ports: Users,
   options: GatewayOptions,
   authenticator: Authenticator | undefined,
 ): Promise<RunningGateway> {
-  const { settings, report } = access.plain.parts;
+  const { settings, report } = ports.plain.parts;
   const { store } = settings;
   // Wrong options and a missing package are found before anything is opened.
-  const review = new RuleReview(options.policy, access.plain, settings.logger);
+  const review = new RuleReview(options.policy, ports.plain, settings.logger);
   const code = options.code ? await openGatewayCode(options.code === true ? {} : options.code) : undefined;
   const keys = await loadGatewayKeys(store);
   const seal = createSeal(keys);
@@ -56,8 +56,8 @@ export async function startGateway(
   const mailbox = new Mailbox(store);
   const { maxStreams = 10_000 } = options;
   const hasUsers = Boolean(options.auth) || options.identify !== undefined;
-  const users = new Users(
-    access,
+  const users = new GatewayUsers(
+    ports,
     {
       maxUsers: options.maxUsers ?? 10_000,
       maxStreams,
@@ -70,7 +70,7 @@ export async function startGateway(
     report,
   );
   const sessions = new Sessions(seal, notes);
-  const feeds = new Feeds(access, report);
+  const feeds = new Feeds(ports, report);
   const parkMs = options.parkMs ?? 600_000;
   const parked: GatewayParts["parked"] = new ParkedCalls(parkMs);
   const isServed = (principal: string | undefined, server: string): boolean =>
@@ -109,9 +109,9 @@ export async function startGateway(
         authenticator,
         seal,
         store,
-        logins: createUpstreamLogins((principal) => access.portOf(principal)),
+        logins: createUpstreamLogins((principal) => ports.use(principal, "needed")),
         callbackUrl: settings.callbackUrl?.toString(),
-        warn: (message, server) => access.plain.parts.warn(server, message),
+        warn: (message, server) => ports.plain.parts.warn(server, message),
       }),
     audit,
     stateTtlMs: options.stateTtlMs ?? 600_000,
@@ -185,7 +185,12 @@ function toolportOf(context: RequestContext, answer: AskClient | undefined): Too
     callTool: (name: string, args: Readonly<Record<string, unknown>>, { signal }: { signal: AbortSignal }) =>
       callInnerTool(context, { name, args, signal, answer, limits }),
   };
-  return giveArtifacts(toolport as unknown as Toolport, () => port.artifacts);
+  return givePort(toolport as unknown as Toolport, {
+    get artifacts() {
+      return port.artifacts;
+    },
+    ownTools: [],
+  });
 }
 
 /** The tools that a list would show to this client without code mode, and those that it would defer. */

@@ -1,6 +1,8 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
-import type { GatewayAccess } from "../port/gateway-access.js";
+import { ConfigError } from "../errors/config-error.js";
 import type { Port } from "../port/port.js";
+import { portOf } from "../port/port-access.js";
+import type { Users } from "../port/users.js";
 import { onSharedAbort } from "../util/shared-abort.js";
 import { sleep } from "../util/sleep.js";
 import { unrefTimer } from "../util/timers.js";
@@ -54,7 +56,18 @@ interface UserRecord extends GatewayUser {
 }
 
 /** Where the ports of users come from. */
-export type PortSource = Pick<GatewayAccess, "portOf" | "release">;
+export type PortSource = Pick<Users, "use" | "release">;
+
+/** The users of a Toolport. Throws for an object that `createToolport` did not return. */
+export function usersOf(toolport: object): Users {
+  const users = portOf(toolport)?.users;
+  if (users !== undefined) return users;
+  throw new ConfigError({
+    code: "INVALID_CONFIG",
+    what: "A gateway needs the object that createToolport() returned",
+    next: "Pass that object itself, not one from as(user)",
+  });
+}
 
 export interface UserLimits {
   readonly maxUsers: number;
@@ -84,7 +97,7 @@ const MARKS = { capacity: 500, perSecond: 5 };
 /** 2 Mi characters at once, and as much again in ten minutes. */
 const KEPT_CHARS = { capacity: 2_097_152, perSecond: 3_500 };
 
-export class Users {
+export class GatewayUsers {
   readonly #source: PortSource;
   readonly #limits: UserLimits;
   readonly #report: (error: unknown) => void;
@@ -333,7 +346,8 @@ export class Users {
     const now = performance.now();
     const user: UserRecord = {
       principal,
-      port: this.#source.portOf(principal),
+      // Most users need few lists, and few clients listen.
+      port: this.#source.use(principal, "needed"),
       active: 0,
       answers: 0,
       parked: 0,

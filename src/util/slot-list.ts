@@ -3,7 +3,7 @@
  *
  * For what comes and goes with each request. A `Set` or `Map` reallocates its backing store every few dozen changes, each old store
  * keeps the next one alive, and entries survive until a full garbage collection. With them the rows "echo call → stdio" and "echo
- * call → HTTP" of the gateway take 30 µs more, a half and a quarter.
+ * call → HTTP" of `bench/README.md` take 30 µs more, a half and a quarter.
  */
 
 /** A member of at most one list at a time. */

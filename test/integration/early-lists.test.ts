@@ -2,7 +2,7 @@
 import { createToolport, type Toolport } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { beforeAll, describe, expect, test } from "vitest";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { heldFetch } from "../support/held-fetch.js";
 import { followWire, nextChange, STREAM } from "../support/late-listening.js";
 
@@ -86,13 +86,13 @@ describe.each(["modern", "legacy"] as const)(
   (era) => {
     const patient = { limitMs: 60_000 };
     const read = async (toolport: Toolport) => {
-      const port = gatewayAccess(toolport).portOf("ada");
+      const port = usersOf(toolport).use("ada", "needed");
       await port.need("prompts", patient);
       port.listen();
       await port.need("tools", patient);
     };
     const names = async (toolport: Toolport) => {
-      const port = gatewayAccess(toolport).portOf("ada");
+      const port = usersOf(toolport).use("ada", "needed");
       await port.need("tools", patient);
       return port.catalog.items("tools").map(({ name }) => name);
     };

@@ -4,7 +4,7 @@ import { createGateway } from "toolport/serve";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Port } from "../../src/port/port.js";
 import { ProgramLimits } from "../../src/serve/code/call-inner-tool.js";
-import { type GatewayUser, Users } from "../../src/serve/users.js";
+import { type GatewayUser, GatewayUsers } from "../../src/serve/users.js";
 import type { Fields } from "../../src/util/is-record.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
@@ -66,8 +66,8 @@ const LIMITS = {
 };
 
 test("large arguments of a program's calls wait among the bodies of its user", async () => {
-  const source = { portOf: () => ({}) as Port, release: async () => {} };
-  const users = new Users(source, LIMITS, (error) => expect.fail(String(error)));
+  const source = { use: () => ({}) as Port, release: async () => {} };
+  const users = new GatewayUsers(source, LIMITS, (error) => expect.fail(String(error)));
   const [mallory, bob] = ["mallory", "bob"].map((name) => users.arrive(name, false).user);
   const order: string[] = [];
   const { signal } = new AbortController();

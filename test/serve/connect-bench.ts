@@ -1,11 +1,11 @@
 /** The connect pages of a gateway, with a real issuer for its users and a real upstream server that needs a login. */
 import { createToolport, memoryStore, type Store, type Toolport } from "toolport";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
 import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
 import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
 import { type Connect, createConnect, createUpstreamLogins } from "../../src/serve/auth/connect.js";
 import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
 import { createSeal } from "../../src/serve/replicas/seal.js";
+import { usersOf } from "../../src/serve/users.js";
 
 export interface ConnectBenchOptions {
   /** The MCP endpoint of the gateway. */
@@ -32,9 +32,9 @@ export async function startConnectBench(options: ConnectBenchOptions): Promise<C
   const warnings: string[] = [];
   const warn = (message: string) => void warnings.push(message);
   const authenticator = createAuthenticator({ url, ...users }, { warn, now });
-  const access = gatewayAccess(toolport);
+  const ports = usersOf(toolport);
   const seal = createSeal(await loadGatewayKeys(store));
-  const logins = createUpstreamLogins((principal) => access.portOf(principal));
+  const logins = createUpstreamLogins((principal) => ports.use(principal, "needed"));
   const connect = createConnect({ authenticator, seal, store, logins, callbackUrl, warn, now });
   return {
     toolport,

@@ -2,8 +2,8 @@
 import { createServer, type ServerResponse } from "node:http";
 import { createLinkedTransports, createToolport } from "toolport";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
 import type { Port } from "../../src/port/port.js";
+import { usersOf } from "../../src/serve/users.js";
 import { pause } from "../../src/util/sleep.js";
 import { followWire, lateServer, nextChange } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
@@ -16,7 +16,7 @@ const namesOf = (port: Port) => port.catalog.items("tools").map(({ name }) => na
 test("a list that fails when it is read again is not requested in a loop", async () => {
   const { transport, counts, acknowledge } = failsLater();
   await using toolport = createToolport({ mcpServers: { up: { transport } } });
-  const port = gatewayAccess(toolport).portOf("ada");
+  const port = usersOf(toolport).use("ada", "needed");
   await port.need("tools", PATIENT);
   port.listen();
   await waitFor(() => counts.streams === 1);
@@ -30,7 +30,7 @@ test("a client that stops and listens again at once gets reports of changes", as
   await using late = await lateServer({ era: "modern", tools: { old: tool } });
   await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
   const { acknowledged } = followWire(toolport);
-  const port = gatewayAccess(toolport).portOf("ada");
+  const port = usersOf(toolport).use("ada", "needed");
   await port.need("tools", PATIENT);
   port.listen()();
   port.listen();
@@ -49,8 +49,8 @@ describe("a list that was read for another user", () => {
     await using late = await lateServer({ era: "modern", tools: { old: tool }, cacheHints });
     await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
     const { acknowledged } = followWire(toolport);
-    const { portOf } = gatewayAccess(toolport);
-    const [ada, bob] = [portOf("ada"), portOf("bob")];
+    const users = usersOf(toolport);
+    const [ada, bob] = [users.use("ada", "needed"), users.use("bob", "needed")];
     await bob.need("tools", PATIENT);
     await ada.need("tools", PATIENT);
     expect(late.count("tools/list")).toBe(1);
@@ -68,8 +68,8 @@ describe("a list that was read for another user", () => {
   test("is read once when it has changed", async () => {
     await using late = await lateServer({ era: "modern", tools: { old: tool }, cacheHints });
     await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
-    const { portOf } = gatewayAccess(toolport);
-    const [ada, bob] = [portOf("ada"), portOf("bob")];
+    const users = usersOf(toolport);
+    const [ada, bob] = [users.use("ada", "needed"), users.use("bob", "needed")];
     // Without a stream, nothing else makes the lists outdated.
     late.hold(LISTEN);
     await bob.need("tools", PATIENT);
@@ -88,8 +88,8 @@ describe("a list that was read for another user", () => {
     await using one = await lateServer({ era: "modern", tools: { one: tool }, cacheHints });
     await using two = await lateServer({ era: "modern", tools: { two: tool }, cacheHints });
     await using toolport = createToolport({ mcpServers: { up: { url: one.url } } });
-    const { portOf } = gatewayAccess(toolport);
-    const [ada, bob] = [portOf("ada"), portOf("bob")];
+    const users = usersOf(toolport);
+    const [ada, bob] = [users.use("ada", "needed"), users.use("bob", "needed")];
     await bob.need("tools", PATIENT);
     ada.listen();
     await ada.need("tools", PATIENT);
@@ -113,7 +113,7 @@ test("a legacy server gets one stream from a client that stops and listens again
   const server = await legacyServer();
   onTestFinished(server.close);
   await using toolport = createToolport({ mcpServers: { up: { url: server.url } } });
-  const port = gatewayAccess(toolport).portOf("ada");
+  const port = usersOf(toolport).use("ada", "needed");
   await port.need("tools", PATIENT);
   const stop = port.listen();
   await waitFor(() => server.streams.size === 1);

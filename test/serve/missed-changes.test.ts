@@ -3,7 +3,7 @@ import type { Client } from "@modelcontextprotocol/client";
 import { createLinkedTransports, createToolport } from "toolport";
 import type { GatewayOptions } from "toolport/serve";
 import { describe, expect, test } from "vitest";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { followWire, lateServer, nextChange, STREAM } from "../support/late-listening.js";
 import { openGateway } from "./gateway-scene.js";
 import { PATIENT } from "./support/counting-server.js";
@@ -58,10 +58,10 @@ describe("G32 a gateway with users", () => {
   test("tells a client of changes while its connections were closed", async () => {
     await using late = await lateServer({ era: "modern", tools: { old: tool } });
     await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
-    const access = gatewayAccess(toolport);
-    const port = access.portOf("ada");
+    const users = usersOf(toolport);
+    const port = users.use("ada", "needed");
     await port.need("tools", PATIENT);
-    access.rest(0);
+    users.rest(0);
     expect(port.pool.created()).toEqual([]);
     await late.server.update({ tools: { new: tool } });
     const changed = nextChange(toolport);
@@ -73,7 +73,7 @@ describe("G32 a gateway with users", () => {
   test("reads a list once that arrives after the stream is open", async () => {
     await using late = await lateServer({ era: "modern", tools: { old: tool } });
     await using toolport = createToolport({ mcpServers: { up: { url: late.url } } });
-    const port = gatewayAccess(toolport).portOf("ada");
+    const port = usersOf(toolport).use("ada", "needed");
     const { acknowledged } = followWire(toolport);
     late.hold("tools/list");
     port.listen();
@@ -92,7 +92,7 @@ describe("G32 a gateway with users", () => {
   test("reads a list again that changed while it was read", async () => {
     const { transport, counts } = changesWhileRead();
     await using toolport = createToolport({ mcpServers: { up: { transport, protocol: "legacy" } } });
-    const port = gatewayAccess(toolport).portOf("ada");
+    const port = usersOf(toolport).use("ada", "needed");
     await port.need("tools", PATIENT);
     expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["up__old"]);
     await port.need("tools", PATIENT);

@@ -55,6 +55,27 @@ const FORBIDDEN_WORDS = [
   "opendoors",
   "behind your back",
 ];
+/** Metaphors that no name and no comment of `src/` contains, within an identifier too. */
+const FORBIDDEN_IN_SOURCES: readonly {
+  readonly words: RegExp;
+  /** Where the word is an ordinary one. */
+  readonly except?: RegExp;
+}[] = [
+  // Not "understanding".
+  { words: /(?<!under)stand-?in(?!g)/i },
+  { words: /spoken/i },
+  { words: /departures?/i },
+  // Not "boolean" and "clean".
+  { words: /(?<![a-zA-Z])lean|[a-z]Lean(?![a-z])/ },
+];
+/** A message between replicas is no letter. The letters of the alphabet are. Checked once the messages have their new names. */
+const CHECKS_MESSAGES = false;
+const MESSAGE_WORDS: typeof FORBIDDEN_IN_SOURCES = [
+  { words: /[lL]etter/, except: /^src\/(?!serve\/(replicas|calls)\/)/ },
+  { words: /(?<![a-zA-Z])bells?(?![a-z])|[a-z]Bell/ },
+  // The page of the console, and event streams of a gateway, have heartbeats.
+  { words: /(?<![a-zA-Z])beats?(?![a-z])|[a-z]Beat/, except: /^src\/(console|serve\/http)\// },
+];
 /** Real data, not metaphors. A line of `file` that contains `text` is not checked. */
 const ALLOWED_USES: readonly { readonly file: string; readonly text: string }[] = [
   { file: "examples/langchain-changing-tools.ts", text: "open_door" },
@@ -116,6 +137,12 @@ describe("files", () => {
     expect(found).toEqual([]);
   });
 
+  it("in src use plain words in identifiers, too", () => {
+    const sources = ours.filter((file) => file.startsWith("src/"));
+    const rules = [...FORBIDDEN_IN_SOURCES, ...(CHECKS_MESSAGES ? MESSAGE_WORDS : [])];
+    expect(sources.flatMap((file) => wordsIn(file, rules))).toEqual([]);
+  });
+
   it("contain no path of the machine they were written on", () => {
     const found = files
       .filter((file) => !BINARY.test(file))
@@ -126,3 +153,15 @@ describe("files", () => {
     expect(found).toEqual([]);
   });
 });
+
+function wordsIn(file: string, rules: typeof FORBIDDEN_IN_SOURCES): string[] {
+  const checked = rules.filter(({ except }) => except?.test(file) !== true);
+  return read(file)
+    .split("\n")
+    .flatMap((line, index) =>
+      checked.flatMap(({ words }) => {
+        const found = words.exec(line);
+        return found === null ? [] : [`${file}:${index + 1} ${found[0]}`];
+      }),
+    );
+}

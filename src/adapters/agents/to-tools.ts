@@ -5,7 +5,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { isForModel } from "../../model/tool-ui.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
-import { ownToolsOf } from "../../port/toolport-access.js";
+import { portOf } from "../../port/port-access.js";
 import type { Toolport } from "../../toolport.js";
 import { loadAi } from "../ai-sdk/load-ai.js";
 import { buildToolSet } from "../ai-sdk/to-tools.js";
@@ -61,7 +61,7 @@ function shownTools(toolport: Toolport, nameOf: AiToolsOptions["nameOf"]): ToolI
   const isUp = Object.values(snapshot.servers).some(
     ({ state }) => state === "ready" || state === "reconnecting",
   );
-  const own = isUp ? ownToolsOf(toolport).filter((tool) => !isSearch(tool)) : [];
+  const own = isUp ? (portOf(toolport)?.ownTools ?? []).filter((tool) => !isSearch(tool)) : [];
   return [...search, ...own, ...tools.filter(({ deferred }) => deferred !== true)];
 }
 

@@ -26,7 +26,7 @@ describe("one tool", () => {
       "get_of_w",
     ],
     [
-      "mapper beats prefixes",
+      "a mapper comes before prefixes",
       ["w", "get"],
       { additionalToolNamePrefix: "mcp", toolNameMapper: () => "x" },
       "x",

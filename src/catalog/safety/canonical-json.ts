@@ -14,7 +14,7 @@ interface OpenContainer {
 /**
  * Writes a JSON value in canonical form: keys in the order of their UTF-16 code units, numbers and strings as
  * ECMAScript writes them. Undefined members are left out, as `JSON.stringify` does. Not recursive, so no
- * nesting is too deep, and without an object for each member: users of a gateway choose how many there are.
+ * nesting is too deep, and without an object for each member: others choose how many there are.
  *
  * @throws TypeError for values that JSON cannot represent: NaN, Infinity, bigint, a function, a circular value
  * @see https://www.rfc-editor.org/rfc/rfc8785

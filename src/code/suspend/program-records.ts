@@ -3,6 +3,7 @@
  * program and all others notice it.
  */
 import { StateError } from "../../errors/state-error.js";
+import type { PortState } from "../../port/port-access.js";
 import {
   type FoundHeld,
   HeldRecord,
@@ -10,7 +11,6 @@ import {
   withLease,
 } from "../../port/suspensions/held-record.js";
 import { createToken } from "../../port/suspensions/suspension-records.js";
-import type { PortState } from "../../port/toolport-access.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { StoredRecord } from "../../state/store.js";
 import { sha256 } from "../../util/sha256.js";

@@ -18,10 +18,10 @@ import {
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import { type PortState, portOf } from "../../port/port-access.js";
 import { readSuspendOption, type SuspendWish } from "../../port/suspensions/check-answers.js";
 import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspensions/held-record.js";
 import { throwUnsent } from "../../port/suspensions/suspension-records.js";
-import { type PortState, stateOf } from "../../port/toolport-access.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
 import { sha256 } from "../../util/sha256.js";
@@ -67,7 +67,7 @@ export class SuspendedPrograms {
   readonly #records: ProgramRecords;
 
   constructor(parts: SuspendedProgramsParts) {
-    const state = stateOf(parts.toolport);
+    const state = portOf(parts.toolport)?.state;
     if (state === undefined) throw notOffered("The object with the tools is not of createToolport");
     this.#parts = parts;
     this.#state = state;

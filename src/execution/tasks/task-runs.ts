@@ -47,7 +47,7 @@ const CANCEL_TIMEOUT_MS = 5_000;
 export class TaskRuns {
   readonly #parts: TaskRunsParts;
   /** By the array that all attempts of one call share: a repeated attempt continues with the same task. */
-  readonly #started = new WeakMap<readonly CallAttempt[], StartedTask>();
+  #started: WeakMap<readonly CallAttempt[], StartedTask> | undefined;
 
   constructor(parts: TaskRunsParts) {
     this.#parts = parts;
@@ -56,7 +56,7 @@ export class TaskRuns {
   /** The task that this attempt continues with. */
   of({ task, attempts, tool }: ToolCall): StartedTask | undefined {
     if (task !== undefined) return { record: task };
-    const started = this.#started.get(attempts);
+    const started = this.#started?.get(attempts);
     return started?.record.server === tool.server ? started : undefined;
   }
 
@@ -74,6 +74,7 @@ export class TaskRuns {
       ttlMs,
     };
     const started = { record, state, usedInput };
+    this.#started ??= new WeakMap();
     this.#started.set(attempts, started);
     await this.#parts.keep(record);
     return started;
@@ -147,7 +148,7 @@ export class TaskRuns {
   }
 
   #forget({ attempts }: ToolCall, record: TaskRecord): void {
-    this.#started.delete(attempts);
+    this.#started?.delete(attempts);
     void this.#parts.drop(record);
   }
 

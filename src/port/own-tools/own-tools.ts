@@ -118,7 +118,7 @@ export type OwnToolItem = { readonly server: string } & (
   | { readonly uri: string; readonly isTemplate?: boolean | undefined }
 );
 
-/** What the caller of an own tool may see and read. A gateway with a policy sets it for each call. */
+/** What the caller of an own tool may see and read. A server side with rules sets it for each call. */
 export interface ItemRules {
   /** For each item, whether a list may show it. */
   areShown(items: readonly OwnToolItem[]): Promise<readonly boolean[]>;

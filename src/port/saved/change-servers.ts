@@ -53,7 +53,7 @@ export async function followServer(
     known === undefined
       ? [port, ...port.others()].filter((each) => each.pool.configOf(name) === undefined)
       : portsWith(port, known);
-  await Promise.all(ports.map((each) => each.remove(name)));
+  if (known !== undefined) await Promise.all(ports.map((each) => each.remove(name)));
   if (config === undefined) return [];
   for (const each of ports) each.restore(config);
   return ports;

@@ -13,11 +13,12 @@ export class PortSaved implements SavedRecords {
   /** Undefined if the code cannot be loaded: the port then works without saved state. */
   readonly state: Promise<SavedState | undefined>;
 
-  constructor(port: PortCore, parent: PortCore | undefined) {
+  /** @param watching settles when changes of other processes are noticed: what is read after that misses none */
+  constructor(port: PortCore, parent: PortCore | undefined, watching: Promise<unknown> | undefined) {
     const { settings, warn } = port.parts;
     this.isRestoring = settings.restore !== false;
-    this.state = import("./saved-state.js").then(
-      ({ SavedState }) => new SavedState(port, parent),
+    this.state = Promise.all([import("./saved-state.js"), watching]).then(
+      ([{ SavedState }]) => new SavedState(port, parent),
       (error: unknown) => {
         warn(undefined, `Saved state cannot be used: ${toToolportError(error).message}`);
         return undefined;

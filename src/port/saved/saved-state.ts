@@ -1,5 +1,4 @@
 /** Restores the state of a port from its store, and saves it for the next process. */
-import { tokensPrefix } from "../../auth/credential-records.js";
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { ListKey } from "../../catalog/server-lists.js";
 import type { ServerConfig } from "../../config/server-config.js";
@@ -7,7 +6,6 @@ import type { ServerEntry } from "../../config/server-entry.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { PortCore } from "../port-core.js";
-import { watchKeys } from "../watch-keys.js";
 import { SavedCatalogs } from "./saved-catalogs.js";
 import { SavedServers } from "./saved-servers.js";
 
@@ -18,7 +16,6 @@ export class SavedState {
   readonly #parent: PortCore | undefined;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
-  readonly #stopWatching: (() => void)[] = [];
   readonly #writing = new Set<Promise<void>>();
   /** Applies the changes of other processes one after the other. */
   #following: Promise<void> = Promise.resolve();
@@ -37,11 +34,6 @@ export class SavedState {
         ? Promise.resolve()
         : // After the constructor, because servers of the program take precedence.
           Promise.resolve().then(() => this.#restore(parent));
-    // A gateway watches the records of all its users together.
-    if (port.isLean) return;
-    this.#stopWatching.push(watchKeys(port.parts, tokensPrefix(principal), () => this.tokensChanged()));
-    if (settings.restore === false) return;
-    this.#stopWatching.push(watchKeys(port.parts, this.#servers.prefix, (key) => this.serverChanged(key)));
   }
 
   /** A user has logged in, here or in another process. */
@@ -78,10 +70,9 @@ export class SavedState {
       void this.#track(this.#catalogs.save(config, lists(), publicKeys));
   }
 
-  /** Stops watching the store, and waits for pending writes. */
+  /** Applies no further change of another process, and waits for pending writes. */
   async stop(): Promise<void> {
     this.#isStopped = true;
-    for (const stop of this.#stopWatching) stop();
     await this.restored;
     await this.#following;
     await Promise.all(this.#writing);
@@ -96,12 +87,12 @@ export class SavedState {
         for (const config of parent.pool.configs()) port.restore(config);
       }
       for (const config of await this.#servers.restore()) port.restore(config);
-      // A gateway reads saved lists when a server does not send its own.
-      if (!port.isLean) await this.restoreLists(port.configs());
+      // Saved lists take the place of lists that are needed and cannot be read.
+      if (port.reads === "connect") await this.restoreLists(port.configs());
     } catch (error) {
       warn(undefined, `Saved state could not be read: ${toToolportError(error).message}`);
     }
-    if (settings.restore === "connect" && !port.isLean)
+    if (settings.restore === "connect" && port.reads === "connect")
       void port.pool.connect(port.pool.all().filter(({ config }) => isStartable(config)));
   }
 
@@ -132,7 +123,7 @@ export class SavedState {
       );
       for (const port of ports) {
         const config = port.pool.configOf(news.name);
-        if (config === undefined || port.isLean) continue;
+        if (config === undefined || port.reads === "needed") continue;
         await port.saved?.restoreLists([config]);
         if (settings.restore === "connect" && isStartable(config))
           void port.pool.connect([port.pool.require(news.name)]);

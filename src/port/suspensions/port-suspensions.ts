@@ -21,7 +21,6 @@ import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
 import type { Fields } from "../../util/is-record.js";
 import type { SuspensionNews } from "../events.js";
-import { findTool } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";
 import {
   checkAnswers,
@@ -272,7 +271,7 @@ export class PortSuspensions {
     let pause: Pause | undefined;
     let server: string;
     try {
-      entry = catalog.entry(name) ?? (await findTool(this.#port, name, options));
+      entry = catalog.entry(name) ?? (await this.#port.findTool(name, options));
       server = entry.info.server;
     } catch (error) {
       pause = loginPause({ suspension: { reasons: wish.reasons } }, asUnsent(error));
@@ -313,7 +312,7 @@ export class PortSuspensions {
       const entry =
         pause?.reason === "input"
           ? catalog.find(record.server, pause.sourceName)
-          : await findTool(this.#port, record.tool, wait);
+          : await this.#port.findTool(record.tool, wait);
       if (entry === undefined || entry.info.server !== record.server) throw changedTool(record);
       if (record.definition !== undefined && (await definitionHash(entry.source.raw)) !== record.definition)
         throw changedTool(record);

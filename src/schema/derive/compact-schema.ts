@@ -21,7 +21,7 @@ export interface CompactOptions {
   readonly parameters?: number | undefined;
   /**
    * Write parts that are repeated in a schema once, in `$defs`, and refer to them. Only for OpenAI without strict mode and for
-   * Anthropic: Gemini does not accept references, and gateways in front of the others may not either.
+   * Anthropic: Gemini does not accept references, and services in front of the others may not either.
    * @default false
    */
   readonly defs?: boolean | undefined;

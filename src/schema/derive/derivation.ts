@@ -74,9 +74,9 @@ export class Derivation {
   }
 
   /** Describes schemas that could not be merged in words. */
-  saySpoken(tree: SchemaTree): string[] {
-    for (const { keyword, words, from } of tree.spoken) this.#note(keyword, from, words);
-    return tree.spoken.map(({ words }) => words);
+  sayRemarks(tree: SchemaTree): string[] {
+    for (const { keyword, words, from } of tree.remarks) this.#note(keyword, from, words);
+    return tree.remarks.map(({ words }) => words);
   }
 
   #note(keyword: string, from: readonly string[], words: string): void {
@@ -202,7 +202,7 @@ export const isChoiceOfRequired = (alternatives: readonly SchemaTree[]): boolean
   alternatives.every(
     (tree) =>
       tree.has("required") &&
-      tree.spoken.length === 0 &&
+      tree.remarks.length === 0 &&
       [...tree.keywords.keys()].every((keyword) => REQUIRED_ONLY.has(keyword)) &&
       (!tree.has("type") || tree.get("type") === "object"),
   );

@@ -268,7 +268,7 @@ function writeLenientRoot(tree: SchemaTree, to: Derivation): Json {
 function writeKeywords(tree: SchemaTree, to: Derivation, words: string[]): Json {
   const out: Json = {};
   const byName = [...new Set([...keywordsByName(tree, to), ...keywordsOfPatterns(tree, to)])];
-  const said = [...words, ...to.saySpoken(tree), ...to.say(tree, byName)];
+  const said = [...words, ...to.sayRemarks(tree), ...to.say(tree, byName)];
   for (const keyword of tree.keywords.keys()) {
     if (byName.includes(keyword)) continue;
     if (WRITTEN_WITH_OTHERS.has(keyword)) continue;

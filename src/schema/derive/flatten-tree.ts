@@ -27,7 +27,7 @@ export function flattenTree(tree: SchemaTree, log: ChangeLog): SchemaTree {
 export function mergeTrees(left: SchemaTree, right: SchemaTree, log: ChangeLog): SchemaTree {
   if (left.isNever() || right.isNever()) return never(left.at);
   const merged = left.copy();
-  merged.spoken.push(...right.spoken);
+  merged.remarks.push(...right.remarks);
   mergeObjects(merged, left, right, log);
   for (const [keyword, theirs] of right.keywords) {
     if (OBJECT_KEYWORDS.has(keyword) || FOLLOWERS.has(keyword)) continue;
@@ -67,7 +67,7 @@ function carryCompanions(merged: SchemaTree, keyword: string, right: SchemaTree)
 function speak(merged: SchemaTree, keyword: string, right: SchemaTree): void {
   const group = [keyword, ...(COMPANIONS[keyword] ?? [])].filter((name) => right.has(name));
   for (const { words, keywords } of sayKeywords(right, group))
-    for (const name of keywords) merged.spoken.push({ keyword: name, words, from: right.from(name) });
+    for (const name of keywords) merged.remarks.push({ keyword: name, words, from: right.from(name) });
 }
 
 /** Merges a keyword that both have; undefined if that is not possible. */
@@ -204,7 +204,7 @@ function mergeAlternatives(tree: SchemaTree, keyword: string, alternatives: Sche
   merged.set("properties", properties, tree.has("properties") ? tree.from("properties") : from);
   const required = [...tree.strings("required"), ...sharedNames(alternatives)];
   if (required.length > 0) merged.set("required", [...new Set(required)], tree.from("required"));
-  merged.spoken.push({ keyword, words: sayCombinations(tree, alternatives), from });
+  merged.remarks.push({ keyword, words: sayCombinations(tree, alternatives), from });
   return merged;
 }
 
@@ -229,7 +229,7 @@ const isSameTree = (a: SchemaTree, b: SchemaTree): boolean => isSameJson(treeToJ
 
 /** The strings of a schema that is only an enum of strings. */
 function valuesOf(tree: SchemaTree): string[] | undefined {
-  const isPlain = [...tree.keywords.keys()].every((key) => PLAIN.has(key)) && tree.spoken.length === 0;
+  const isPlain = [...tree.keywords.keys()].every((key) => PLAIN.has(key)) && tree.remarks.length === 0;
   const values = tree.has("const") ? [tree.get("const")] : tree.get("enum");
   if (!isPlain || !Array.isArray(values)) return undefined;
   return values.every((value) => typeof value === "string") ? values : undefined;

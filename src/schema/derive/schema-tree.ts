@@ -22,7 +22,7 @@ export interface TreeKeyword {
 export class SchemaTree {
   readonly keywords = new Map<string, TreeKeyword>();
   /** Schemas that could not be merged and must be described in words. */
-  readonly spoken: { keyword: string; words: string; from: readonly string[] }[] = [];
+  readonly remarks: { keyword: string; words: string; from: readonly string[] }[] = [];
 
   constructor(readonly at: string) {}
 
@@ -46,7 +46,7 @@ export class SchemaTree {
   copy(): SchemaTree {
     const copy = new SchemaTree(this.at);
     for (const [keyword, entry] of this.keywords) copy.keywords.set(keyword, entry);
-    copy.spoken.push(...this.spoken);
+    copy.remarks.push(...this.remarks);
     return copy;
   }
 
@@ -92,7 +92,7 @@ export class SchemaTree {
   /** The schema `false`, which accepts nothing. */
   isNever(): boolean {
     const not = this.tree("not");
-    return not !== undefined && not.keywords.size === 0 && not.spoken.length === 0;
+    return not !== undefined && not.keywords.size === 0 && not.remarks.length === 0;
   }
 }
 

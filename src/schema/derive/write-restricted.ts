@@ -59,7 +59,7 @@ function writeAnything(tree: SchemaTree, to: Derivation): Json {
 function partsOf(tree: SchemaTree, types: readonly string[]): SchemaTree[] {
   return types.map((type) => {
     const part = tree.only(keywordsAbout(type, tree)).set("type", type, tree.from("type"));
-    part.spoken.length = 0;
+    part.remarks.length = 0;
     return part;
   });
 }
@@ -75,7 +75,7 @@ function writeFreeObject(tree: SchemaTree, isNullable: boolean, to: Derivation):
   const said = [...tree.keywords.keys()].filter(
     (keyword) => !OF_FREE_OBJECTS.has(keyword) && !rest.includes(keyword),
   );
-  const words = [JSON_TEXT_WORDS.object, ...to.saySpoken(tree), ...to.say(tree, said)];
+  const words = [JSON_TEXT_WORDS.object, ...to.sayRemarks(tree), ...to.say(tree, said)];
   to.log.add("encoded", "type", [tree.at], JSON_TEXT_WORDS.object);
   const type = writeType(["string", ...(isNullable ? ["null"] : [])], to);
   return to.annotate(markJsonText(type, "object"), tree, words);
@@ -111,7 +111,7 @@ function mustSplit(tree: SchemaTree, types: readonly string[], { rules }: Deriva
 }
 
 function writeOne(tree: SchemaTree, types: readonly string[] | undefined, to: Derivation): Json {
-  const words = to.saySpoken(tree);
+  const words = to.sayRemarks(tree);
   const out: Json = {};
   if (tree.has(JSON_TEXT)) {
     markJsonText(out, "any");
@@ -379,7 +379,7 @@ function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   if (alternatives === undefined) return undefined;
   const said = tree.only(ANNOTATIONS);
   const base = tree.without(...ANNOTATIONS);
-  base.spoken.length = 0;
+  base.remarks.length = 0;
   const merged = alternatives
     .map((item) => (base.keywords.size === 0 ? item : mergeTrees(base, flattenTree(item, to.log), to.log)))
     .filter((item) => !item.isNever());
@@ -388,7 +388,7 @@ function writeUnion(tree: SchemaTree, to: Derivation): Json | undefined {
   const refused = [...said.keywords.keys()].filter(
     (keyword) => keyword !== "title" && keyword !== "description",
   );
-  const words = [...to.say(said, refused), ...to.saySpoken(said)];
+  const words = [...to.say(said, refused), ...to.sayRemarks(said)];
   if (to.rules.besideAnyOf === "nothing")
     return to.rules.openapi ? writeAlone(said, words, merged, to) : writePortable(said, words, merged, to);
   return to.annotate({ anyOf: merged.map((item) => to.write(item)) }, said, words);
@@ -407,7 +407,7 @@ function takeAlternatives(tree: SchemaTree, to: Derivation): SchemaTree[] | unde
       alternatives.some((item) => item.strings("required").some((name) => !tree.map("properties").has(name)))
     )
       to.problem(tree, keyword, "requires properties that are not declared");
-    if (!isKept) tree.spoken.push({ keyword, words: sayKeywords(tree, [keyword])[0]!.words, from });
+    if (!isKept) tree.remarks.push({ keyword, words: sayKeywords(tree, [keyword])[0]!.words, from });
     else {
       kept = alternatives;
       if (keyword === "oneOf")
@@ -439,7 +439,7 @@ function withOwnWords(tree: SchemaTree, said: SchemaTree): SchemaTree {
     const isJoined = keyword === "description" && typeof inner === "string" && inner !== value;
     copy.set(keyword, isJoined ? describe(value, [inner]) : value, from);
   }
-  copy.spoken.push(...said.spoken);
+  copy.remarks.push(...said.remarks);
   return copy;
 }
 

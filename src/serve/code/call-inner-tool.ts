@@ -22,7 +22,7 @@ import {
   type RequestFacts,
 } from "../request-context.js";
 import { toText } from "../results.js";
-import type { GatewayUser, Users } from "../users.js";
+import type { GatewayUser, GatewayUsers } from "../users.js";
 
 export interface InnerCall {
   /** Public name of the tool. */
@@ -186,12 +186,12 @@ const textIn = ({ json }: Handled): string =>
 const MAX_WAIT_MS = 10_000;
 
 export class ProgramLimits {
-  readonly #users: Users;
+  readonly #users: GatewayUsers;
   readonly #user: GatewayUser;
   /** The request `execute` has a place among the requests of the user. One call uses it, so that a program can always go on. */
   #isOwnPlaceUsed = false;
 
-  constructor(users: Users, user: GatewayUser) {
+  constructor(users: GatewayUsers, user: GatewayUser) {
     this.#users = users;
     this.#user = user;
   }

@@ -1,6 +1,6 @@
 /** News for the open streams of users: changed lists and log messages of their servers. */
 import { secretsOf } from "../../config/known-secrets.js";
-import type { GatewayAccess } from "../../port/gateway-access.js";
+import type { Users } from "../../port/users.js";
 import type { ListName } from "../../protocol/change-watch.js";
 import { type Fields, isRecord } from "../../util/is-record.js";
 import { unrefTimer } from "../../util/timers.js";
@@ -57,12 +57,12 @@ export class Feeds {
   /** Ids of the pages that servers have sent a user to. */
   readonly #pages = new WeakMap<GatewayUser, Set<unknown>>();
 
-  constructor(access: Pick<GatewayAccess, "on">, report: (error: unknown) => void) {
+  constructor(users: Pick<Users, "on">, report: (error: unknown) => void) {
     this.#report = report;
     this.#offs = [
-      access.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
-      access.on("tools", ({ principal }) => this.#compare(principal)),
-      access.on("notification", ({ server, method, params, principal }) => {
+      users.on("listsChanged", ({ lists, principal }) => this.#changed(principal, lists)),
+      users.on("tools", ({ principal }) => this.#compare(principal)),
+      users.on("notification", ({ server, method, params, principal }) => {
         // The request to which a message belongs learns of it after this event.
         if (method === "notifications/message") queueMicrotask(() => this.#logged(principal, server, params));
         if (!PASSED_ON.has(method)) return;

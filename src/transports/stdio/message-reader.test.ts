@@ -8,9 +8,9 @@ function read(text: string | Buffer, maxMessageBytes = 100_000) {
   const warnings: ConnectionError[] = [];
   const discarded: { id?: unknown; error: ConnectionError }[] = [];
   const reader = new MessageReader({
-    server: "lean",
+    server: "compact",
     maxMessageBytes,
-    decode: createLineDecoder("utf8", "lean"),
+    decode: createLineDecoder("utf8", "compact"),
     redact: (line) => line.replaceAll("s3cret", "[redacted]"),
     onMessage: (message) => messages.push(message),
     onWarning: (error) => warnings.push(error),
@@ -39,7 +39,7 @@ describe("MessageReader", () => {
     expect(messages).toEqual([ping]);
     expect(reader.skippedLines).toBe(garbage.length);
     expect(warnings).toHaveLength(1);
-    expect(warnings[0]).toMatchObject({ code: "BAD_RESPONSE", server: "lean" });
+    expect(warnings[0]).toMatchObject({ code: "BAD_RESPONSE", server: "compact" });
     expect(warnings[0]?.message).toContain('("Listening, token [redacted]")');
   });
 
@@ -67,7 +67,7 @@ describe("MessageReader", () => {
     expect(messages).toEqual([]);
     expect(warnings).toHaveLength(1);
     expect(discarded).toMatchObject([
-      { id: "toolport-1", error: { code: "BAD_RESPONSE", server: "lean" } },
+      { id: "toolport-1", error: { code: "BAD_RESPONSE", server: "compact" } },
       { id: 2, error: { code: "BAD_RESPONSE" } },
     ]);
   });
@@ -82,7 +82,7 @@ describe("MessageReader", () => {
     const { messages, discarded } = read(`${big}\n${line}\n`, 10_000);
     expect(messages).toEqual([ping]);
     expect(discarded).toMatchObject([
-      { id: "toolport-4", error: { code: "MESSAGE_TOO_LARGE", server: "lean" } },
+      { id: "toolport-4", error: { code: "MESSAGE_TOO_LARGE", server: "compact" } },
     ]);
   });
 
@@ -107,13 +107,13 @@ describe("createLineDecoder", () => {
     ["shift_jis", Buffer.from([0x82, 0xa0]), "あ"],
   ])("decodes %s", (encoding, bytes, text) => {
     const padded = Buffer.concat([Buffer.from("["), bytes, Buffer.from("]")]);
-    expect(createLineDecoder(encoding, "lean")(padded, 1, padded.length - 1)).toBe(text);
+    expect(createLineDecoder(encoding, "compact")(padded, 1, padded.length - 1)).toBe(text);
   });
 
   it.each(["utf16le", "utf-16", "ucs2", "base64", "hex", "no-such-thing", "iso-2022-jp"])(
     "refuses %s",
     (encoding) => {
-      expect(() => createLineDecoder(encoding, "lean")).toThrow(/encoding/);
+      expect(() => createLineDecoder(encoding, "compact")).toThrow(/encoding/);
     },
   );
 });

@@ -60,7 +60,7 @@ describe("safeEnvironment", () => {
 });
 
 describe("serveChain", () => {
-  it("has the variable of gateways, if there is one", () => {
+  it("has the variable of the programs above, if there is one", () => {
     expect(serveChain({ TOOLPORT_SERVE_CHAIN: "a/b", OTHER: "c" })).toEqual({ TOOLPORT_SERVE_CHAIN: "a/b" });
     expect(serveChain({ OTHER: "c" })).toEqual({});
   });

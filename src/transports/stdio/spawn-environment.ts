@@ -85,7 +85,7 @@ export function safeEnvironment(
   return safe;
 }
 
-/** Set by `toolport serve`: the configurations of the gateways above a process. A gateway finds by it that it starts itself. */
+/** Set by `toolport serve`: the configurations of the programs above a process. Such a program finds by it that it starts itself. */
 export const SERVE_CHAIN_VARIABLE = "TOOLPORT_SERVE_CHAIN";
 
 /** Passed to every server, whatever its entry says. */

@@ -1,7 +1,7 @@
 /** Users of a gateway with a store: one watch for all of them, and saved lists that a partly read catalog does not replace. */
 import { expect, test } from "vitest";
 import { createToolport, memoryStore, type Store } from "../../src/index.js";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { createTestServer } from "../../src/testing/index.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
@@ -27,10 +27,10 @@ test("users share the watches of the store, which end with the port", async () =
   await using one = await countingServer(TOOLS);
   const { store, watches } = watchedStore();
   const toolport = createToolport({ mcpServers: { one: { url: one.url } }, store, pins: "block" });
-  const access = gatewayAccess(toolport);
-  await access.portOf("ada").need("tools", PATIENT);
+  const users = usersOf(toolport);
+  await users.use("ada", "needed").need("tools", PATIENT);
   const before = [...watches];
-  for (const user of ["grace", "joan", "mary"]) await access.portOf(user).need("tools", PATIENT);
+  for (const user of ["grace", "joan", "mary"]) await users.use(user, "needed").need("tools", PATIENT);
   expect(watches).toEqual(before);
   expect(before).toEqual(expect.arrayContaining(["oauth/tokens/", "servers/", "pins/"]));
   await toolport.close();
@@ -44,8 +44,8 @@ test("a server that another replica adds for a user reaches that user only", asy
   const options = { mcpServers: { one: { url: one.url } }, store };
   await using first = createToolport(options);
   await using second = createToolport(options);
-  const access = gatewayAccess(first);
-  const [ada, grace] = [access.portOf("ada"), access.portOf("grace")];
+  const users = usersOf(first);
+  const [ada, grace] = [users.use("ada", "needed"), users.use("grace", "needed")];
   await Promise.all([ada.need("tools", PATIENT), grace.need("tools", PATIENT)]);
   ada.listen();
   const changed = new Promise((resolve) => first.on("listsChanged", resolve));
@@ -60,7 +60,7 @@ test("a login that another replica finishes connects the user", async () => {
   const options = { mcpServers: { it: { url: bench.url } }, store: memoryStore(), callbackUrl: CALLBACK_URL };
   await using first = createToolport(options);
   await using second = createToolport(options);
-  const port = gatewayAccess(second).portOf("ada");
+  const port = usersOf(second).use("ada", "needed");
   await port.need("tools", PATIENT);
   const { state } = port.pool.require("it");
   const authUrl = state.status === "authenticating" ? state.authUrl : undefined;
@@ -83,7 +83,7 @@ test("lists that were not read stay saved", async () => {
   await one.server.update({ tools: { other: { description: "New", handler: () => "ok" } } });
   {
     await using second = createToolport(options);
-    await gatewayAccess(second).portOf("ada").need("tools", PATIENT);
+    await usersOf(second).use("ada", "needed").need("tools", PATIENT);
   }
   await one[Symbol.asyncDispose]();
   await using third = createToolport(options);
@@ -97,7 +97,7 @@ test("two lists that are read at the same time are both saved", async () => {
   const options = { mcpServers: { one: { url: one.url } }, store: memoryStore() };
   {
     await using first = createToolport(options);
-    const port = gatewayAccess(first).portOf("ada");
+    const port = usersOf(first).use("ada", "needed");
     await Promise.all([
       port.need("prompts", PATIENT),
       port.need("tools", PATIENT),
@@ -126,11 +126,11 @@ test("a server that hangs is listed from the store after the limit", async () =>
   const options = { mcpServers: { one: { url } }, store: memoryStore() };
   {
     await using first = createToolport(options);
-    await gatewayAccess(first).portOf("ada").need("tools", PATIENT);
+    await usersOf(first).use("ada", "needed").need("tools", PATIENT);
   }
   isHanging = true;
   await using second = createToolport(options);
-  const port = gatewayAccess(second).portOf("ada");
+  const port = usersOf(second).use("ada", "needed");
   await port.need("tools", { limitMs: 20 });
   expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["one__echo"]);
 });

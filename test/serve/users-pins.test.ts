@@ -1,12 +1,12 @@
 /** Pins that one process approves reach the ports of users in all others. */
 import { expect, test } from "vitest";
 import { createToolport, memoryStore, type Toolport } from "../../src/index.js";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
 const names = (toolport: Toolport) =>
-  gatewayAccess(toolport)
-    .portOf("ada")
+  usersOf(toolport)
+    .use("ada", "needed")
     .catalog.items("tools")
     .map(({ name }) => name);
 
@@ -16,13 +16,13 @@ test("a tool approved on one replica is offered on the other", async () => {
   const options = { mcpServers: { one: { url: one.url } }, store, pins: "block" as const };
   await using first = createToolport(options);
   await using second = createToolport(options);
-  await gatewayAccess(first).portOf("ada").need("tools", PATIENT);
+  await usersOf(first).use("ada", "needed").need("tools", PATIENT);
   expect(names(first)).toEqual(["one__echo"]);
   await one.server.update({ tools: { echo: { description: "Changed", handler: () => "ok" } } });
   // The second replica sees the tool for the first time, and the pin of the first.
-  await gatewayAccess(second).portOf("ada").need("tools", PATIENT);
+  await usersOf(second).use("ada", "needed").need("tools", PATIENT);
   expect(names(second)).toEqual([]);
-  const port = gatewayAccess(first).portOf("ada");
+  const port = usersOf(first).use("ada", "needed");
   await port.reread(port.pool.require("one"));
   expect(names(first)).toEqual([]);
   const [here, changed] = [first, second].map(

@@ -1,27 +1,25 @@
-/** Finds a tool by its public name with as few requests to servers as possible. */
-import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import type { WaitOptions } from "../../connection/server-connection.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import { ownerNames, throwMissing } from "../find-tool.js";
-import type { PortCore } from "../port-core.js";
+/** Finds a tool by its public name with as few requests to servers as possible, for a port that reads lists when they are needed. */
+import type { CatalogEntry } from "../catalog/build-snapshot.js";
+import type { WaitOptions } from "../connection/server-connection.js";
+import type { ListKey } from "../protocol/change-watch.js";
+import { withDeadline } from "../util/with-deadline.js";
+import { ownerNames, throwMissing } from "./find-tool.js";
+import type { ListedPort } from "./list-reader.js";
+import type { NeedOptions } from "./need-lists.js";
 import type { NeededLists } from "./needed-lists.js";
 
-export type NeedingPort = PortCore & { readonly needs: NeededLists };
+type NeedingPort = ListedPort & {
+  readonly needs: NeededLists;
+  need(list: ListKey, options: NeedOptions): Promise<void>;
+};
 
 /** Beyond this number all hints are forgotten. */
 const MAX_HINTS = 10_000;
 
-/**
- * Lists the server that probably has the tool, then all others.
- *
- * @param hints servers of tools, by public name, as users have found them
- */
-export async function findForCall(
-  port: NeedingPort,
-  { name, hints }: { readonly name: string; readonly hints: Map<string, string> },
-  wait: WaitOptions,
-): Promise<CatalogEntry> {
+/** Lists the server that probably has the tool, then all others. */
+export async function findListed(port: NeedingPort, name: string, wait: WaitOptions): Promise<CatalogEntry> {
   const { catalog, pool, parts } = port;
+  const { toolHints: hints } = parts;
   wait.signal?.throwIfAborted();
   const hint = hints.get(name);
   const owners = ownerNames(port, name);
@@ -36,7 +34,7 @@ export async function findForCall(
   /** Without a likely server, all are asked. */
   async function anywhere(): Promise<CatalogEntry | undefined> {
     const others = pool.names.filter((server) => !likely.includes(server));
-    await port.needs.need("tools", { servers: others, signal: wait.signal });
+    await port.need("tools", { servers: others, signal: wait.signal });
     return catalog.entry(name);
   }
 

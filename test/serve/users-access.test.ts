@@ -1,7 +1,7 @@
 /** Access of a gateway to the ports: one for each user, with public prompt names and entries as the servers sent them. */
 import { expect, test } from "vitest";
 import { createToolport } from "../../src/index.js";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { createTestServer } from "../../src/testing/index.js";
 import { PATIENT } from "./support/counting-server.js";
 
@@ -15,23 +15,23 @@ const server = (name: string) =>
 test("one port for each user, forgotten after release", async () => {
   await using one = server("one");
   await using toolport = createToolport({ mcpServers: { one: one.memory() } });
-  const access = gatewayAccess(toolport);
-  expect(access.portOf(undefined)).toBe(access.plain);
-  const ada = access.portOf("ada");
-  expect(access.portOf("ada")).toBe(ada);
-  expect(access.users).toBe(1);
-  await access.release("ada");
-  expect(access.users).toBe(0);
-  await access.release("ada");
+  const users = usersOf(toolport);
+  expect(users.use(undefined, "needed")).toBe(users.plain);
+  const ada = users.use("ada", "needed");
+  expect(users.use("ada", "needed")).toBe(ada);
+  expect(users.peek("ada")).toBe(ada);
+  await users.release("ada");
+  expect(users.peek("ada")).toBeUndefined();
+  await users.release("ada");
   expect(() => ada.assertOpen()).toThrow("closed");
-  expect(access.portOf("ada")).not.toBe(ada);
+  expect(users.use("ada", "needed")).not.toBe(ada);
 });
 
 test("as() and a gateway use the same port of a user", async () => {
   await using one = server("one");
   await using toolport = createToolport({ mcpServers: { one: one.memory() } });
-  const access = gatewayAccess(toolport);
-  const ada = access.portOf("ada");
+  const users = usersOf(toolport);
+  const ada = users.use("ada", "needed");
   const tools = await toolport.as("ada").tools();
   expect(tools.map(({ name }) => name)).toEqual(["one__echo"]);
   expect(ada.catalog.items("tools").map(({ name }) => name)).toEqual(["one__echo"]);
@@ -40,16 +40,16 @@ test("as() and a gateway use the same port of a user", async () => {
 
 test("an object that createToolport did not return is refused", async () => {
   await using toolport = createToolport({});
-  expect(() => gatewayAccess({})).toThrow("createToolport()");
-  expect(() => gatewayAccess(toolport.as("ada"))).toThrow("not one from as(user)");
-  expect(Object.keys(toolport)).not.toContain("toolport.gateway-access");
+  expect(() => usersOf({})).toThrow("createToolport()");
+  expect(() => usersOf(toolport.as("ada"))).toThrow("not one from as(user)");
+  expect(Object.keys(toolport)).not.toContain("toolport.gateway-users");
 });
 
 test("entries stay as the servers sent them, with cleaned texts and public names beside them", async () => {
   await using one = server("one");
   await using two = server("two");
   await using toolport = createToolport({ mcpServers: { one: one.memory(), two: two.memory() } });
-  const port = gatewayAccess(toolport).portOf("ada");
+  const port = usersOf(toolport).use("ada", "needed");
   await port.need("tools", PATIENT);
   await port.need("prompts", PATIENT);
   await port.need("resources", PATIENT);
@@ -78,11 +78,11 @@ test("without a prefix, equal prompt names stay apart and stable", async () => {
   await using two = server("two");
   const mcpServers = { one: one.memory(), two: two.memory() };
   await using toolport = createToolport({ mcpServers, prefix: false });
-  const { catalog } = gatewayAccess(toolport).portOf("ada");
-  await gatewayAccess(toolport).portOf("ada").need("prompts", PATIENT);
+  const { catalog } = usersOf(toolport).use("ada", "needed");
+  await usersOf(toolport).use("ada", "needed").need("prompts", PATIENT);
   const names = catalog.promptNames();
   expect(catalog.prompt("plan")).toEqual({ server: "one", name: "plan" });
   await two.update({ prompts: {} });
-  await gatewayAccess(toolport).portOf("bob").need("prompts", PATIENT);
-  expect(gatewayAccess(toolport).portOf("bob").catalog.promptNames()).toEqual(names.slice(0, 2));
+  await usersOf(toolport).use("bob", "needed").need("prompts", PATIENT);
+  expect(usersOf(toolport).use("bob", "needed").catalog.promptNames()).toEqual(names.slice(0, 2));
 });

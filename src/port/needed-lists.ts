@@ -1,21 +1,12 @@
-/** Makes lists of a gateway's user known when a client needs them, within a time limit and whatever state their servers are in. */
-import type { ServerConfig } from "../../config/server-config.js";
-import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
-import { LIST_KEYS, type ListKey, listNameOf } from "../../protocol/change-watch.js";
-import type { Session } from "../../protocol/session.js";
-import { fullJitterMs } from "../../util/backoff.js";
-import { unrefTimer } from "../../util/timers.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import type { ListedPort } from "../list-reader.js";
-
-/** Options of `port.need`. */
-export interface NeedOptions {
-  /** Names of the servers. @default all */
-  readonly servers?: readonly string[] | undefined;
-  /** How long to wait for servers that are not connected, or whose old lists can be used. @default 1000 */
-  readonly limitMs?: number | undefined;
-  readonly signal?: AbortSignal | undefined;
-}
+/** Makes lists known when a caller needs them, whatever state their servers are in. `need-lists.ts` limits how long a caller waits. */
+import type { ServerConfig } from "../config/server-config.js";
+import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { LIST_KEYS, type ListKey, listNameOf } from "../protocol/change-watch.js";
+import type { Session } from "../protocol/session.js";
+import { fullJitterMs } from "../util/backoff.js";
+import { unrefTimer } from "../util/timers.js";
+import { withDeadline } from "../util/with-deadline.js";
+import type { ListedPort } from "./list-reader.js";
 
 /** A list that is being provided. */
 interface Providing {
@@ -29,46 +20,27 @@ interface NamedList {
   readonly key: ListKey;
 }
 
-const LIMIT_MS = 1_000;
-/** Limit for the first list of a server that has not failed yet: a program may take seconds to start, and many clients ask once. */
-const FIRST_LIST_MS = 10_000;
 /** A server that failed is not tried again by every request. */
 const REST_MS = 5_000;
 /** Bounds of the pause between attempts to read the lists of failed servers, on top of the rest. */
 const RETRY = { baseMs: 2_000, maxMs: 30_000 };
-const LATE = new Error("The list is late");
+export const LATE = new Error("The list is late");
 
 export class NeededLists {
   readonly #port: ListedPort;
-  /** By list and server. The maps are created when they are needed, because a gateway has many idle users. */
+  /** By list and server. The maps are created when they are needed, because many users are idle. */
   #providing: Map<string, Providing> | undefined;
   /** Servers that a request has waited for in vain. */
-  #late: Set<string> | undefined;
+  late: Set<string> | undefined;
   /** When a server could not be reached (`performance.now()`). */
-  #failedAt: Map<string, number> | undefined;
-  /** Lists of failed servers, which are tried again while a client listens. */
+  failedAt: Map<string, number> | undefined;
+  /** Lists of failed servers, which are tried again while a caller listens. */
   #missing: Map<string, NamedList> | undefined;
   #retries = 0;
   #retryTimer: ReturnType<typeof setTimeout> | undefined;
 
   constructor(port: ListedPort) {
     this.#port = port;
-  }
-
-  /** Makes a list of these servers known. Rejects only if the port is closed or the signal aborts. */
-  async need(key: ListKey, { servers, limitMs = LIMIT_MS, signal }: NeedOptions = {}): Promise<void> {
-    await this.#port.opened();
-    signal?.throwIfAborted();
-    const { catalog, pool } = this.#port;
-    for (const name of servers ?? []) if (pool.configOf(name) === undefined) pool.require(name);
-    const pending = (servers ?? pool.names).flatMap((server) => {
-      const providing = this.provide(server, key);
-      if (providing === undefined) return [];
-      const timeoutMs = this.#isFirst(server, key) ? Math.max(limitMs, FIRST_LIST_MS) : limitMs;
-      return [this.#within(providing, { server, key }, { limitMs, timeoutMs, signal })];
-    });
-    if (key === "tools") pending.push(catalog.checkDuePins());
-    if (pending.length > 0) await Promise.all(pending);
   }
 
   /** Makes all lists of these servers known, within the time limit. Servers that cannot be reached keep the lists they had. */
@@ -83,10 +55,10 @@ export class NeededLists {
    * callers share one read, unless the list has changed since it began. Never rejects.
    */
   provide(server: string, key: ListKey): Promise<boolean> | undefined {
-    const { pool, isLean, lists } = this.#port;
+    const { pool, reads, lists } = this.#port;
     const config = pool.configOf(server);
     if (config === undefined || !config.enabled || config.blocked !== undefined) return undefined;
-    if (isLean && lists.isFresh(config, key)) return undefined;
+    if (reads === "needed" && lists.isFresh(config, key)) return undefined;
     const id = idOf(server, key);
     this.#providing ??= new Map();
     const running = this.#providing.get(id);
@@ -107,20 +79,20 @@ export class NeededLists {
   }
 
   async #provide(config: ServerConfig, key: ListKey, providing: Providing): Promise<boolean> {
-    const { isLean, lists } = this.#port;
+    const { reads, lists } = this.#port;
     const { name } = config;
     try {
-      if (isLean && (await lists.useShared(config, key))) return true;
+      if (reads === "needed" && (await lists.useShared(config, key))) return true;
       if (this.#isResting(name)) return await this.#fallBack(config, key);
-      if (isLean) await this.#connectAndRead(name, key, providing);
+      if (reads === "needed") await this.#connectAndRead(name, key, providing);
       else await this.#bringUp(name);
-      this.#failedAt?.delete(name);
+      this.failedAt?.delete(name);
       this.#missing?.delete(idOf(name, key));
       return true;
     } catch {
       // The state of the connection contains the error, and the events have reported it.
-      this.#failedAt ??= new Map();
-      this.#failedAt.set(name, performance.now());
+      this.failedAt ??= new Map();
+      this.failedAt.set(name, performance.now());
       return this.#fallBack(config, key);
     }
   }
@@ -135,7 +107,7 @@ export class NeededLists {
     await this.#port.read(pool.require(name), read, {});
   }
 
-  /** An ordinary port reads all lists when it connects. */
+  /** The port reads all lists when it connects. */
   async #bringUp(name: string): Promise<void> {
     const { pool, catalog } = this.#port;
     const connection = pool.require(name);
@@ -149,8 +121,8 @@ export class NeededLists {
     const { catalog, pool, lists } = this.#port;
     if (lists.isListening) this.#retryLater(config.name, key);
     try {
-      await this.#restore(config.name, key);
-      if (key === "tools" && catalog.needsStandIn(config)) {
+      await this.restore(config.name, key);
+      if (key === "tools" && catalog.needsFallbackTools(config)) {
         const others = config.fallback!.servers.filter((name) => pool.configOf(name) !== undefined);
         await Promise.all(others.map((name) => this.provide(name, key)));
       }
@@ -161,7 +133,7 @@ export class NeededLists {
   }
 
   /** Uses the saved list of a server if nothing else is known. Resolves with whether a list is known. */
-  async #restore(server: string, key: ListKey): Promise<boolean> {
+  async restore(server: string, key: ListKey): Promise<boolean> {
     const { catalog, pool, saved } = this.#port;
     const config = pool.configOf(server);
     if (config !== undefined && saved !== undefined && !catalog.knows(server, key)) {
@@ -188,51 +160,20 @@ export class NeededLists {
       void this.provide(server, key)?.then((isRead) => {
         if (!isRead) return;
         this.#retries = 0;
-        this.#emit(server, key);
+        this.arrived(server, key);
       });
   }
 
   #isResting(server: string): boolean {
-    const failedAt = this.#failedAt?.get(server);
+    const failedAt = this.failedAt?.get(server);
     if (failedAt === undefined || performance.now() - failedAt >= REST_MS) return false;
     const status = this.#port.pool.peek(server)?.state.status;
     // A login or a new connection ends the rest.
     return status === "failed" || status === "authenticating" || status === "closed";
   }
 
-  /** The server connects for the first time, or is connected, and no request has waited in vain for it. */
-  #isFirst(server: string, key: ListKey): boolean {
-    const { catalog, pool } = this.#port;
-    if (catalog.knows(server, key) || this.#late?.has(server) || this.#failedAt?.has(server)) return false;
-    const status = pool.peek(server)?.state.status;
-    return status !== "failed" && status !== "reconnecting" && status !== "authenticating";
-  }
-
-  /** Resolves with the read, or after the limit; a list that arrives later is reported. */
-  async #within(
-    providing: Promise<boolean>,
-    { server, key }: NamedList,
-    { limitMs, timeoutMs, signal }: { limitMs: number; timeoutMs: number; signal: AbortSignal | undefined },
-  ): Promise<void> {
-    const onTimeout = () => LATE;
-    try {
-      await withDeadline(providing, { timeoutMs: limitMs, signal, onTimeout }).catch(async (error) => {
-        if (error !== LATE || limitMs >= timeoutMs) throw error;
-        if (await this.#restore(server, key).catch(() => false)) throw error;
-        await withDeadline(providing, { timeoutMs: timeoutMs - limitMs, signal, onTimeout });
-      });
-    } catch (error) {
-      if (error !== LATE) throw error;
-      this.#late ??= new Set();
-      this.#late.add(server);
-      void providing.then((isRead) => {
-        this.#late?.delete(server);
-        if (isRead) this.#emit(server, key);
-      });
-    }
-  }
-
-  #emit(server: string, key: ListKey): void {
+  /** Reports that a list that callers could not wait for is known. */
+  arrived(server: string, key: ListKey): void {
     this.#port.catalog.options.onListsChanged(server, [listNameOf(key)]);
   }
 }

@@ -1,11 +1,12 @@
 /** What the calls of a gateway's users cost their servers in requests. */
 import { expect, test } from "vitest";
 import { createToolport } from "../../src/index.js";
-import { type GatewayAccess, gatewayAccess } from "../../src/port/gateway-access.js";
+import type { Users } from "../../src/port/users.js";
+import { usersOf } from "../../src/serve/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
-const call = async (access: GatewayAccess, user: string, name: string) => {
-  const port = access.portOf(user);
+const call = async (users: Users, user: string, name: string) => {
+  const port = users.use(user, "needed");
   const entry = await port.findForCall(name);
   return (await port.run(entry, {}, {})).result.text;
 };
@@ -25,12 +26,12 @@ for (const era of ["modern", "legacy"] as const) {
       };
       const mcpServers = Object.fromEntries(servers.map(({ url }, index) => [`s${index}`, { url }]));
       await using toolport = createToolport({ mcpServers });
-      const access = gatewayAccess(toolport);
+      const users = usersOf(toolport);
       const last = servers.at(-1)!;
       const name = `s${count - 1}__echo`;
       const methodsOf = async (user: string) => {
         last.requests.length = 0;
-        expect(await call(access, user, name)).toBe("ok");
+        expect(await call(users, user, name)).toBe("ok");
         return last.methods();
       };
       const first = await methodsOf("ada");
@@ -51,13 +52,13 @@ test("a second user needs no request but the call if the era and the tools are p
   const cacheHints = { "server/discover": hint, "tools/list": hint };
   await using one = await countingServer({ ...TOOLS, era: "modern", cacheHints });
   await using toolport = createToolport({ mcpServers: { one: { url: one.url } } });
-  const access = gatewayAccess(toolport);
-  await call(access, "ada", "one__echo");
+  const users = usersOf(toolport);
+  await call(users, "ada", "one__echo");
   one.requests.length = 0;
-  await access.portOf("bob").need("tools", PATIENT);
-  expect(access.portOf("bob").catalog.items("tools")).toHaveLength(1);
+  await users.use("bob", "needed").need("tools", PATIENT);
+  expect(users.use("bob", "needed").catalog.items("tools")).toHaveLength(1);
   expect(one.methods()).toEqual([]);
-  await call(access, "bob", "one__echo");
+  await call(users, "bob", "one__echo");
   expect(one.methods()).toEqual(["tools/call"]);
 });
 
@@ -65,7 +66,7 @@ for (const era of ["modern", "legacy"] as const) {
   test(`a list is read once, when it is needed (${era})`, async () => {
     await using one = await countingServer({ ...TOOLS, era });
     await using toolport = createToolport({ mcpServers: { one: { url: one.url } } });
-    const port = gatewayAccess(toolport).portOf("ada");
+    const port = usersOf(toolport).use("ada", "needed");
     await Promise.all([
       port.need("prompts", PATIENT),
       port.need("prompts", PATIENT),
@@ -90,12 +91,12 @@ test("without a prefix, one server is asked once the name is known", async () =>
   await using two = await countingServer({ ...TOOLS, tools: { second: { handler: () => "2" } } });
   const mcpServers = { one: { url: one.url }, two: { url: two.url } };
   await using toolport = createToolport({ mcpServers, prefix: false });
-  const access = gatewayAccess(toolport);
-  expect(await call(access, "ada", "second")).toBe("2");
+  const users = usersOf(toolport);
+  expect(await call(users, "ada", "second")).toBe("2");
   one.requests.length = 0;
-  expect(await call(access, "bob", "second")).toBe("2");
+  expect(await call(users, "bob", "second")).toBe("2");
   expect(one.requests).toEqual([]);
-  await expect(call(access, "bob", "third")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
+  await expect(call(users, "bob", "third")).rejects.toMatchObject({ code: "TOOL_NOT_FOUND" });
 });
 
 test("a server that is down costs only itself, and its tools arrive when it is back", async () => {
@@ -104,7 +105,7 @@ test("a server that is down costs only itself, and its tools arrive when it is b
   two.status = 503;
   const mcpServers = { one: { url: one.url }, two: { url: two.url } };
   await using toolport = createToolport({ mcpServers });
-  const port = gatewayAccess(toolport).portOf("ada");
+  const port = usersOf(toolport).use("ada", "needed");
   await port.need("tools", PATIENT);
   expect(port.catalog.items("tools").map(({ name }) => name)).toEqual(["one__echo"]);
   await expect(port.findForCall("two__echo")).rejects.toMatchObject({ server: "two" });
@@ -118,13 +119,13 @@ test("a server that is remembered as modern and became legacy is negotiated agai
   await using modern = await countingServer({ ...TOOLS, era: "modern", cacheHints });
   const port = Number(new URL(modern.url).port);
   await using toolport = createToolport({ mcpServers: { one: { url: modern.url } } });
-  const access = gatewayAccess(toolport);
-  await call(access, "ada", "one__echo");
+  const users = usersOf(toolport);
+  await call(users, "ada", "one__echo");
   await modern.server.close();
   const { createTestServer } = await import("../../src/testing/index.js");
   await using legacy = createTestServer({ ...TOOLS, era: "legacy" });
   await legacy.http({ port });
-  await access.portOf("bob").need("tools", PATIENT);
-  expect(access.portOf("bob").catalog.items("tools")).toHaveLength(1);
-  expect(await call(access, "bob", "one__echo")).toBe("ok");
+  await users.use("bob", "needed").need("tools", PATIENT);
+  expect(users.use("bob", "needed").catalog.items("tools")).toHaveLength(1);
+  expect(await call(users, "bob", "one__echo")).toBe("ok");
 });

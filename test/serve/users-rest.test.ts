@@ -2,7 +2,7 @@
 import { EventEmitter, once } from "node:events";
 import { expect, test } from "vitest";
 import { createToolport } from "../../src/index.js";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { createTestServer } from "../../src/testing/index.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 
@@ -10,11 +10,11 @@ for (const era of ["modern", "legacy"] as const) {
   test(`after a rest a call costs one request (${era})`, async () => {
     await using one = await countingServer({ ...TOOLS, era });
     await using toolport = createToolport({ mcpServers: { one: { url: one.url } } });
-    const access = gatewayAccess(toolport);
-    const port = access.portOf("ada");
+    const users = usersOf(toolport);
+    const port = users.use("ada", "needed");
     const call = async () => (await port.run(await port.findForCall("one__echo"), {}, {})).result.text;
     expect(await call()).toBe("ok");
-    access.rest(0);
+    users.rest(0);
     expect(port.pool.created()).toEqual([]);
     one.requests.length = 0;
     expect(await call()).toBe("ok");
@@ -25,11 +25,11 @@ for (const era of ["modern", "legacy"] as const) {
     await using one = createTestServer({ ...TOOLS, era });
     const http = await one.http();
     await using toolport = createToolport({ mcpServers: { one: http.entry } });
-    const access = gatewayAccess(toolport);
-    const port = access.portOf("ada");
+    const users = usersOf(toolport);
+    const port = users.use("ada", "needed");
     const call = async () => (await port.run(await port.findForCall("one__echo"), {}, {})).result.text;
     await call();
-    access.rest(0);
+    users.rest(0);
     await http.forgetSessions();
     expect(await call()).toBe("ok");
     expect(one.calls).toHaveLength(2);
@@ -53,19 +53,19 @@ test("a call under way, and a listener, keep the connection", async () => {
   });
   const http = await one.http();
   await using toolport = createToolport({ mcpServers: { one: http.entry } });
-  const access = gatewayAccess(toolport);
-  const port = access.portOf("ada");
+  const users = usersOf(toolport);
+  const port = users.use("ada", "needed");
   const calling = port.run(await port.findForCall("one__wait"), {}, {});
   await started;
-  access.rest(0);
+  users.rest(0);
   expect(port.pool.created()).toHaveLength(1);
   news.emit("finish");
   expect((await calling).result.text).toBe("done");
   const stop = port.listen();
-  access.rest(0);
+  users.rest(0);
   expect(port.pool.created()).toHaveLength(1);
   stop();
-  access.rest(0);
+  users.rest(0);
   expect(port.pool.created()).toHaveLength(0);
 });
 
@@ -73,11 +73,11 @@ test("a legacy session ends at the server when the user is let go", async () => 
   await using one = createTestServer({ ...TOOLS, era: "legacy" });
   const http = await one.http();
   await using toolport = createToolport({ mcpServers: { one: http.entry } });
-  const access = gatewayAccess(toolport);
-  await access.portOf("ada").need("tools", PATIENT);
+  const users = usersOf(toolport);
+  await users.use("ada", "needed").need("tools", PATIENT);
   expect(http.sessionIds).toHaveLength(1);
-  access.rest(0);
+  users.rest(0);
   expect(http.sessionIds).toHaveLength(1);
-  await access.release("ada");
+  await users.release("ada");
   expect(http.sessionIds).toHaveLength(0);
 });

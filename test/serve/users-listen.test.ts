@@ -1,7 +1,7 @@
 /** A lean port listens for changes only while a client does. */
 import { expect, onTestFinished, test } from "vitest";
 import { createToolport, type Toolport } from "../../src/index.js";
-import { gatewayAccess } from "../../src/port/gateway-access.js";
+import { usersOf } from "../../src/serve/users.js";
 import { countingServer, PATIENT, TOOLS } from "./support/counting-server.js";
 import { startListenServer } from "./support/listen-server.js";
 
@@ -22,7 +22,7 @@ for (const era of ["modern", "legacy"] as const) {
     await using one = await countingServer({ ...TOOLS, era });
     await using two = await countingServer({ ...TOOLS, era });
     await using toolport = createToolport({ mcpServers: { one: { url: one.url }, two: { url: two.url } } });
-    const port = gatewayAccess(toolport).portOf("ada");
+    const port = usersOf(toolport).use("ada", "needed");
     await port.need("tools", { servers: ["one"], ...PATIENT });
     expect(one.methods()).not.toContain(request);
     const opened = one.next(request);
@@ -71,7 +71,7 @@ test("a list that changes while it is read is read again", async () => {
   });
   onTestFinished(() => server.close());
   await using toolport = createToolport({ mcpServers: { one: server.entry } });
-  const port = gatewayAccess(toolport).portOf("ada");
+  const port = usersOf(toolport).use("ada", "needed");
   port.listen();
   const needed = port.need("tools", PATIENT);
   const changed = nextChange(toolport);

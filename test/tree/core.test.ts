@@ -1,0 +1,27 @@
+/** The core does not refer to a gateway: no import, identifier or comment does. */
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
+import { expect, it } from "vitest";
+import { isCore } from "./core-files.js";
+import { repositoryFiles, root } from "./source-files.js";
+
+// The lookarounds let "boolean" and "clean" pass.
+const REFERENCES = /gateway|relay/i;
+const OLD_NAMES = /(?<![a-zA-Z])[lL]ean|[a-z]Lean(?![a-z])/;
+const IMPORT = /from "[./]+\/serve\//;
+
+it("refers to no gateway", () => {
+  const found = repositoryFiles()
+    .filter(isCore)
+    .flatMap((file) =>
+      readFileSync(join(root, file), "utf8")
+        .split("\n")
+        .flatMap((line, index) =>
+          [REFERENCES, OLD_NAMES, IMPORT].flatMap((pattern) => {
+            const word = pattern.exec(line)?.[0];
+            return word === undefined ? [] : [`${file}:${index + 1} ${word}`];
+          }),
+        ),
+    );
+  expect(found).toEqual([]);
+});
