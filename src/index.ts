@@ -190,53 +190,7 @@ export type {
   ServerRequestOptions,
 } from "./protocol/server-requests/server-request-options.js";
 export type { TaskStatus, TaskStatusName } from "./protocol/tasks.js";
-export type { ServerSource, SourcePreference } from "./registry/build-entry.js";
-export type { UnpackedMcpb } from "./registry/bundle-command.js";
-export { type McpbData, VerifiedMcpb, verifyMcpb } from "./registry/bundle-command.js";
-export type { InputPlace, InputValue, RegistryInput } from "./registry/input-resolver.js";
-export { McpRegistryClient, type RegistryInfo } from "./registry/mcp-registry-client.js";
-export type {
-  AllServersOptions,
-  GetServerOptions,
-  ListServersOptions,
-  McpRegistryClientOptions,
-  RegistryCallOptions,
-  RegistryRetryOptions,
-  RegistryWarning,
-} from "./registry/registry-options.js";
-export type {
-  OfficialMeta,
-  RegistryPage,
-  RegistryServer,
-  SkippedServer,
-  StaleAnswer,
-} from "./registry/registry-server.js";
-export type {
-  KeyValueInput,
-  ServerArgument,
-  ServerInput,
-  ServerJson,
-  ServerPackage,
-  ServerRemote,
-  TemplateInput,
-} from "./registry/server-json.js";
-export {
-  type ServerConfigResult,
-  type ToServerConfigOptions,
-  toServerConfig,
-} from "./registry/to-server-config.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
-export { type RepairedArguments, repairArguments } from "./schema/create-validator.js";
-export { deriveSchema } from "./schema/derive/derive-schema.js";
-export type {
-  DerivedSchema,
-  SchemaChange,
-  SchemaChangeKind,
-  SchemaTarget,
-} from "./schema/derive/derived-schema.js";
-export type { Parameter, ParameterType } from "./schema/parameters.js";
-export { fromParameters, toParameters } from "./schema/parameters.js";
-export type { ArgumentRepair, ValidationIssue } from "./schema/schema-validator.js";
 export { memoryStore } from "./state/memory-store.js";
 export type { DurabilityRisk, Lease, PutOptions, Store, StoredRecord } from "./state/store.js";
 export type { Logger } from "./telemetry/logger.js";
