@@ -12,7 +12,8 @@ export default defineConfig({
       { find: "#durable-object", replacement: source("adapters/agents/durable-object/plain.ts") },
       { find: "#code-executor", replacement: source("code/worker-executor.ts") },
       { find: /^toolport$/, replacement: source("index.ts") },
-      { find: /^toolport\/(node|testing|console|serve|code)$/, replacement: source("$1/index.ts") },
+      { find: /^toolport\/(node|testing|console|serve|code|registry)$/, replacement: source("$1/index.ts") },
+      { find: /^toolport\/schemas$/, replacement: source("schema/index.ts") },
       {
         find: /^toolport\/(langchain|ai-sdk|openai|anthropic|gemini|agents)$/,
         replacement: source("adapters/$1/index.ts"),

@@ -6,7 +6,8 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { fileURLToPath } from "node:url";
-import { createToolport, McpRegistryClient, toServerConfig } from "toolport";
+import { createToolport } from "toolport";
+import { McpRegistryClient, toServerConfig } from "toolport/registry";
 import { createTestServer } from "toolport/testing";
 
 export async function main(print: (line: string) => void = console.log): Promise<void> {

@@ -127,6 +127,7 @@ export interface CodeFailure extends CodeReport {
 export type CodeSuspended = Suspended &
   CodeReport & { readonly value?: undefined; readonly error?: undefined };
 
+/** How a program ended: with a value, with an error, or saved until a person has answered. */
 export type CodeOutcome<Value = unknown> = CodeValue<Value> | CodeFailure | CodeSuspended;
 
 /** Options of `execute()`. */

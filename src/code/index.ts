@@ -1,19 +1,7 @@
 /** `toolport/code`: the model writes a program, and the program calls the tools. */
 
+export type { CodeExecutor, CodeProgram, ProgramEnd, ProgramHost, ProgramRun } from "./code-executor.js";
 export type {
-  CodeExecutor,
-  CodeProgram,
-  ExecutorLimits,
-  ProgramAnswer,
-  ProgramCall,
-  ProgramEnd,
-  ProgramHost,
-  ProgramRun,
-} from "./code-executor.js";
-export type {
-  CodeCall,
-  CodeCapacity,
-  CodeErrorCode,
   CodeFailure,
   CodeLimits,
   CodeMode,

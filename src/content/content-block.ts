@@ -15,11 +15,13 @@ type BlockFields = {
   readonly _meta?: Readonly<Record<string, unknown>> | undefined;
 };
 
+/** A text. */
 export type TextContent = BlockFields & {
   readonly type: "text";
   readonly text: string;
 };
 
+/** An image in base64. */
 export type ImageContent = BlockFields & {
   readonly type: "image";
   /** In base64. */
@@ -27,6 +29,7 @@ export type ImageContent = BlockFields & {
   readonly mimeType: string;
 };
 
+/** Audio in base64. */
 export type AudioContent = BlockFields & {
   readonly type: "audio";
   /** In base64. */

@@ -1,5 +1,5 @@
 /** Two failures: a server that disappears, for which another answers, and one that crashes and is started again. */
-import type { FallbackRequest, StateChange, Toolport } from "../index.js";
+import type { FallbackRequest, Toolport, ToolportEvents } from "../index.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./call-tools.js";
 import type { DemoServers, WeatherServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
@@ -116,7 +116,7 @@ const TIMEOUT_MS = 5_000;
 function waitForChange(
   toolport: Toolport,
   server: string,
-  fits: (change: StateChange) => boolean,
+  fits: (change: ToolportEvents["state"]) => boolean,
 ): Promise<void> {
   return new Promise((resolve, reject) => {
     const done = (settle: () => void) => {

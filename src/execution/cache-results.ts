@@ -10,6 +10,7 @@ import { TRUNCATED_META_KEY } from "./result-size.js";
 import { type CallHandler, type CallInterceptor, continuesRound, type ToolCall } from "./tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "./tool-result.js";
 
+/** Options of `cacheResults()`. */
 export interface CacheResultsOptions {
   /** Public names of the tools to cache, exact or with `*` and `?`. Only name tools that change nothing. */
   tools: readonly string[];

@@ -275,5 +275,7 @@ export type ResolvedHandler = (call: ResolvedCall) => Promise<CallAnswer>;
 export type ServerStep = CallStep<ResolvedCall>;
 
 /** A later round belongs to the server that asked for the input, and must not be sent twice. */
-export const continuesRound = ({ suspension, round }: ToolCall): boolean =>
-  suspension?.input !== undefined || round?.requestState !== undefined || round?.inputResponses !== undefined;
+export const continuesRound = (call: ToolCall): boolean =>
+  call.suspension?.input !== undefined ||
+  call.round?.requestState !== undefined ||
+  call.round?.inputResponses !== undefined;

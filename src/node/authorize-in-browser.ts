@@ -8,6 +8,7 @@ import { AuthError } from "../errors/auth-error.js";
 import { readField } from "../errors/foreign-error.js";
 import { checkLoginPage } from "../transports/http/credentials/login-page.js";
 
+/** Options of `authorizeInBrowser()`. */
 export interface AuthorizeInBrowserOptions {
   /** The login page, or a function that returns it for the redirect URL. */
   readonly authUrl: string | ((redirectUrl: string) => string | Promise<string>);

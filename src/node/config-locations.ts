@@ -185,6 +185,7 @@ export interface ConfigSource {
   readonly written: Readonly<Record<string, unknown>>;
 }
 
+/** Options of `findConfigs()`. */
 export interface FindConfigsOptions extends ConfigSurroundings {
   /** Only files of these dialects. @default all */
   dialects?: readonly DialectKind[];

@@ -20,6 +20,7 @@ import { type Reference, referencesIn, withDefaults } from "./expand-variables.j
 import { textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
 
+/** What an entry would start or contact, for the question to the user. */
 export interface CommandDescription {
   /** The full command line, or the URL. Safe to print. */
   readonly command: string;

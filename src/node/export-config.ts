@@ -8,6 +8,7 @@ import { dockerArguments } from "./describe-command.js";
 /** The supported programs. */
 export type ExportDialect = "vscode" | "claude" | "cursor" | "toolport";
 
+/** Options of `exportConfig()`. */
 export interface ExportConfigOptions {
   /**
    * `"variables"`: replaces values of headers and variables by references, for a file that others may see.
@@ -17,6 +18,7 @@ export interface ExportConfigOptions {
   secrets?: "variables" | "keep";
 }
 
+/** A configuration file for another program. */
 export interface ExportedConfig {
   /** The content of the file. */
   readonly text: string;

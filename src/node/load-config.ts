@@ -39,6 +39,7 @@ export interface LoadedConfig {
   warnings: ConfigIssue[];
 }
 
+/** Options of `loadConfig()`. */
 export interface LoadConfigOptions extends ConfigSurroundings {
   /**
    * `"throw"`: throws one error with all issues. `"report"`: returns the valid servers, and `issues` lists what is wrong

@@ -8,6 +8,7 @@ import { inferTypes } from "./derive/target-rules.js";
 import type { JsonSchema } from "./json-schema.js";
 import { setKey } from "./json-value.js";
 
+/** The type of a parameter, as JSON Schema names it. */
 export type ParameterType = "string" | "number" | "integer" | "boolean" | "array" | "object";
 
 /** A parameter, or a property of one. */

@@ -48,6 +48,7 @@ export interface AgentState {
 /** Returns the next turn: a script, or a function that calls a real model. */
 export type AgentModel = (state: AgentState) => AgentTurn | Promise<AgentTurn>;
 
+/** Options of `runAgentLoop()`. */
 export interface AgentLoopOptions {
   readonly toolport: Toolport;
   readonly model: AgentModel;
@@ -62,6 +63,7 @@ export interface AgentLoopOptions {
   readonly onStep?: (step: AgentStep) => void;
 }
 
+/** What `runAgentLoop()` returns. */
 export interface AgentRun {
   /** The last text of the model. */
   readonly text: string;

@@ -6,13 +6,7 @@ import { StdioClientTransport } from "@modelcontextprotocol/client/stdio";
 import { afterEach, describe, expect, it } from "vitest";
 import { z } from "zod";
 import { takeLeakSnapshot, waitFor, waitForNoLeaks } from "../../test/support/leaks.js";
-import {
-  createTestServer,
-  type TestServer,
-  type TestServerDefinition,
-  type TestServerEra,
-  type TestTool,
-} from "./index.js";
+import { createTestServer, type TestServer, type TestServerDefinition, type TestTool } from "./index.js";
 
 const DEFINITION = {
   name: "sample",
@@ -208,7 +202,7 @@ function deferred() {
 }
 
 describe("createTestServer", () => {
-  it.each(["legacy", "modern"] satisfies TestServerEra[])(
+  it.each(["legacy", "modern"] satisfies TestServerDefinition["era"][])(
     "serves only the %s era when asked to",
     async (era) => {
       const server = make({ ...DEFINITION, era });

@@ -1,35 +1,24 @@
 /** The entry point `toolport/testing`: real MCP servers for tests, recording and replay, and an agent loop without a model. */
 export {
-  type AgentAnswer,
-  type AgentCall,
   type AgentLoopOptions,
   type AgentModel,
   type AgentRun,
-  type AgentState,
-  type AgentStep,
-  type AgentTurn,
   createScriptedModel,
   runAgentLoop,
   type ScriptRule,
 } from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
 export { type RecordOptions, recordServer } from "./record-server.js";
-export { type RecordedMessage, type Recording, type RpcMessage, readRecording } from "./recording.js";
+export { type Recording, readRecording } from "./recording.js";
 export { type ReplayOptions, replayServer } from "./replay-server.js";
-export type { TestPortOptions, TestStdioServer, TestStreamServer } from "./serve-connection.js";
+export type { TestStdioServer, TestStreamServer } from "./serve-connection.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
 export type {
-  RecordedCall,
-  StandardToolSchema,
-  TestCompletion,
   TestPrompt,
   TestResource,
-  TestResourceAnswer,
   TestResourceTemplate,
   TestServerDefinition,
-  TestServerEra,
   TestTool,
   TestToolAnswer,
   TestToolContext,
-  TestToolSchema,
 } from "./test-server-definition.js";

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { createToolport } from "toolport";
 import {
   createTestServer,
-  type RpcMessage,
+  type RecordOptions,
   readRecording,
   recordServer,
   replayServer,
@@ -69,10 +69,10 @@ describe("secrets", () => {
 
   test("of other kinds can be redacted by the user, and whole messages omitted", async () => {
     await using server = createTestServer({ tools: echo });
-    const redact = (message: RpcMessage): RpcMessage | undefined =>
+    const redact: RecordOptions["redact"] = (message) =>
       message.method?.startsWith("notifications/")
         ? undefined
-        : (JSON.parse(JSON.stringify(message).replaceAll("Ada", "[redacted: name]")) as RpcMessage);
+        : (JSON.parse(JSON.stringify(message).replaceAll("Ada", "[redacted: name]")) as typeof message);
     {
       const entry = recordServer(server.memory(), file, { redact });
       await using toolport = createToolport({ mcpServers: { it: entry } });

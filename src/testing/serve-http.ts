@@ -11,6 +11,7 @@ import type { TestServerEra } from "./test-server-definition.js";
 
 const MAX_REQUEST_BODY_SIZE = 64 * 1024 * 1024;
 
+/** Options of `http()` of a test server. */
 export interface TestHttpOptions {
   /** @default any free port */
   port?: number;

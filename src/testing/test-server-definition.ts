@@ -51,6 +51,7 @@ export type TestToolAnswer =
   | (Omit<CallToolResult, "content"> & { content?: CallToolResult["content"] })
   | InputRequiredResult;
 
+/** A tool of a test server. */
 export interface TestTool {
   title?: string;
   description?: string;
@@ -64,6 +65,7 @@ export interface TestTool {
   handler(args: Record<string, unknown>, context: TestToolContext): TestToolAnswer | Promise<TestToolAnswer>;
 }
 
+/** A resource of a test server. Its content is `text`, `blob` or what `read` returns. */
 export interface TestResource {
   /** @default the URI */
   name?: string;
@@ -89,6 +91,7 @@ export type TestCompletion = (
   context: Readonly<Record<string, string>>,
 ) => readonly string[] | Promise<readonly string[]>;
 
+/** A resource template of a test server. */
 export interface TestResourceTemplate {
   /** @default the template */
   name?: string;
@@ -101,6 +104,7 @@ export interface TestResourceTemplate {
   complete?: Readonly<Record<string, TestCompletion>>;
 }
 
+/** A prompt of a test server. */
 export interface TestPrompt {
   title?: string;
   description?: string;

@@ -5,7 +5,7 @@ import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
 import { toGeminiTools } from "toolport/gemini";
 import { MultiServerMCPClient, toLangChainTools } from "toolport/langchain";
-import { type CompactOption, type SchemaReport, toOpenAITools } from "toolport/openai";
+import { type OpenAIToolsOptions, toOpenAITools } from "toolport/openai";
 import { createTestServer } from "toolport/testing";
 import { afterAll, describe, expect, test } from "vitest";
 
@@ -37,7 +37,7 @@ interface Seen {
   readonly description: string | undefined;
   readonly schema: Record<string, unknown>;
 }
-type Show = (toolport: Toolport, options: { compact?: CompactOption }) => Promise<Seen>;
+type Show = (toolport: Toolport, options: Pick<OpenAIToolsOptions, "compact">) => Promise<Seen>;
 
 const first = <Item>(items: readonly Item[]): Item => items[0]!;
 const adapters: Record<string, Show> = {
@@ -116,7 +116,7 @@ test("the drop-in for LangChain changes no description", async () => {
 });
 
 test("reports what it changed", async () => {
-  const reports: SchemaReport[] = [];
+  const reports: Parameters<NonNullable<OpenAIToolsOptions["onChange"]>>[0][] = [];
   await toOpenAITools(toolport, { onChange: (report) => reports.push(report) });
   const compacted = reports.flatMap(({ changes }) => changes.filter(({ what }) => what === "compacted"));
   const places = compacted.map(({ path, keyword }) => `${path} ${keyword}`);

@@ -1,7 +1,7 @@
 /** The schemas that servers really list, through every adapter: each tool is listed, accepted by the providers, and called. */
 import { Client } from "@modelcontextprotocol/client";
 import { generateText, stepCountIs } from "ai";
-import { createToolport, deriveSchema, type SchemaTarget, type Toolport } from "toolport";
+import { createToolport, type Toolport } from "toolport";
 import { Agent } from "toolport/agents";
 import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
@@ -9,6 +9,7 @@ import { createCodeMode } from "toolport/code";
 import { runGeminiToolCalls, toGeminiTools } from "toolport/gemini";
 import { MultiServerMCPClient, toLangChainTools } from "toolport/langchain";
 import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
+import { deriveSchema, type SchemaTarget } from "toolport/schemas";
 import { createGateway } from "toolport/serve";
 import type { TestHttpServer, TestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";

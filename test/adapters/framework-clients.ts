@@ -7,7 +7,7 @@ import { ChatGoogleGenerativeAI } from "@langchain/google-genai";
 import { ChatOpenAI } from "@langchain/openai";
 import { generateText, type ToolSet } from "ai";
 import type { Toolport } from "toolport";
-import { type SchemaForm, toAiSdkTools } from "toolport/ai-sdk";
+import { type AiSdkToolsOptions, toAiSdkTools } from "toolport/ai-sdk";
 import { toLangChainTools } from "toolport/langchain";
 
 const apiKey = "test";
@@ -20,7 +20,7 @@ export interface FrameworkClient {
 
 export interface SendOptions {
   readonly url: string;
-  readonly schema?: SchemaForm;
+  readonly schema?: NonNullable<AiSdkToolsOptions["schema"]>;
   /** Tools per request. @default all */
   readonly size?: number;
   readonly strict?: boolean;

@@ -10,7 +10,7 @@ import { toAiSdkTools } from "toolport/ai-sdk";
 import { runAnthropicToolCalls, toAnthropicTools } from "toolport/anthropic";
 import { runGeminiToolCalls, toGeminiTools } from "toolport/gemini";
 import { toLangChainTools } from "toolport/langchain";
-import { runOpenAIToolCalls, type ToolSource, toOpenAITools } from "toolport/openai";
+import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import type { RequestBody } from "./model-double.js";
 import {
   anthropicProblems,
@@ -28,7 +28,7 @@ interface LoopEnd {
 
 export interface Loop {
   /** Returns the final text, and the length of the texts that the program got from the tools, if it gets them. */
-  run(toolport: ToolSource, url: string, prompt: string): Promise<LoopEnd>;
+  run(toolport: Parameters<typeof toOpenAITools>[0], url: string, prompt: string): Promise<LoopEnd>;
   /** The texts of the results in a request, oldest first. */
   results(request: RequestBody): string[];
   names(request: RequestBody): string[];

@@ -2,8 +2,8 @@
 import OpenAI from "openai";
 import { createToolport, type Toolport, type ToolportError } from "toolport";
 import {
+  type OpenAIResponsesOutput,
   type OpenAIRunOptions,
-  type OpenAIToolSearchOutput,
   type OpenAIToolsOptions,
   resumeOpenAIToolCalls,
   runOpenAIToolCalls,
@@ -56,7 +56,7 @@ const search = (toolport: Toolport, args: unknown, options: OpenAIRunOptions = {
     toolport,
     [{ type: "tool_search_call", call_id: "s1", execution: "client", arguments: args } as { type: string }],
     { ...options, deferred: "client" },
-  ) as Promise<OpenAIToolSearchOutput[]>;
+  ) as Promise<Extract<OpenAIResponsesOutput, { type: "tool_search_output" }>[]>;
 
 describe.each(MODES)("%s", (deferred) => {
   test.each([false, true])("the model searches, then calls what it found (strict: %s)", async (strict) => {

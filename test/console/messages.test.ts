@@ -1,7 +1,7 @@
 /** Messages, stderr and OAuth requests that the console keeps. */
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
-import { type AuthRequest, createToolport } from "toolport";
+import { createToolport, type ToolportEvents } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { TrafficEntry, TrafficView } from "../../src/console/console-api.js";
@@ -141,7 +141,7 @@ describe("events of the port", () => {
     await using toolport = createToolport({
       mcpServers: { odd: { url, headers: { "x-api-key": "key-77aa51f09e" }, oauth: true } },
     });
-    const seen: AuthRequest[] = [];
+    const seen: ToolportEvents["authRequest"][] = [];
     toolport.on("authRequest", (request) => void seen.push(request));
     await toolport.connect();
     await waitFor(() => seen.length > 0);

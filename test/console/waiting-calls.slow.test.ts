@@ -1,13 +1,12 @@
 /** The console's actions for calls that wait for a person: no token reaches the page, and every check of the port applies. */
 import {
-  type CallNews,
   createToolport,
   isSuspended,
   memoryStore,
   type Store,
   type Suspended,
-  type SuspensionNews,
   type Toolport,
+  type ToolportEvents,
   type ToolportOptions,
 } from "toolport";
 import { afterAll, beforeAll, expect, test } from "vitest";
@@ -90,8 +89,8 @@ const seat = (text: string) => ({ seat: { action: "accept", content: { seat: tex
 
 test("a call of another process is answered; a wrong answer keeps it waiting", async () => {
   await using scene = await open();
-  const news: SuspensionNews[] = [];
-  const calls: CallNews[] = [];
+  const news: ToolportEvents["suspension"][] = [];
+  const calls: ToolportEvents["call"][] = [];
   scene.toolport.on("suspension", (event) => void news.push(event));
   scene.toolport.on("call", (event) => void calls.push(event));
   const { token } = await suspend(scene.other);

@@ -14,6 +14,8 @@ const PACKAGES: Readonly<Record<string, () => Promise<object>>> = {
   "toolport/langchain": () => import("toolport/langchain"),
   "toolport/openai": () => import("toolport/openai"),
   "toolport/code": () => import("toolport/code"),
+  "toolport/registry": () => import("toolport/registry"),
+  "toolport/schemas": () => import("toolport/schemas"),
   "toolport/testing": () => import("toolport/testing"),
 };
 

@@ -1,5 +1,5 @@
 /** Duties of a client towards its users: pages that they should open, calls made once, tools with distinct names. */
-import { createToolport, type UrlElicitation } from "toolport";
+import { createToolport, type ElicitationRequest } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { expect } from "vitest";
 import { startFaultServer } from "../fixtures/servers/fault-http.js";
@@ -24,7 +24,7 @@ const pages = (url: string) =>
 
 async function openPage(harness: FaultHarness, url: string, action: "accept" | "decline") {
   const server = harness.keep(pages(url));
-  const shown: UrlElicitation[] = [];
+  const shown: Extract<ElicitationRequest, { mode: "url" }>[] = [];
   const toolport = harness.open(
     { it: server.memory() },
     {

@@ -2,7 +2,7 @@
 import { mkdtemp, readFile, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createToolport, memoryStore, type ProtocolChoice, type Store } from "toolport";
+import { createToolport, memoryStore, type ServerEntry, type Store } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 
@@ -27,7 +27,7 @@ interface Connected {
 async function connectOnce(
   args: string[],
   store: Store = memoryStore(),
-  protocol: ProtocolChoice = "auto",
+  protocol: NonNullable<ServerEntry["protocol"]> = "auto",
 ): Promise<Connected> {
   const server = { command: process.execPath, args: [SERVER, "--log", log, ...args], protocol };
   await using toolport = createToolport({ mcpServers: { server }, store, connectTimeoutMs: 15_000 });

@@ -1,5 +1,5 @@
 /** OAuth callbacks: a request that belongs to no login changes nothing, and its content is never shown. */
-import { createToolport, type OAuthCallbackResult, type Toolport } from "toolport";
+import { createToolport, type OAuthCallbackOptions, type Toolport } from "toolport";
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
@@ -203,7 +203,7 @@ describe("configureOAuthCallback", () => {
   test("a custom handler writes the page, and gets the outcome but not the parameters", async () => {
     const { toolport, back } = await begin();
     await using _ = toolport;
-    const results: OAuthCallbackResult[] = [];
+    const results: Parameters<NonNullable<OAuthCallbackOptions["customHandler"]>>[0][] = [];
     toolport.configureOAuthCallback({
       customHandler: (result) => {
         results.push(result);

@@ -1,5 +1,5 @@
 /** The result of a tool call: complete, in one form, and within the size limit. */
-import { createToolport, type ResultArtifact, type ToolportOptions } from "toolport";
+import { createToolport, type ToolportOptions, type ToolResult } from "toolport";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 
@@ -104,7 +104,7 @@ describe("maxResultBytes", () => {
   });
 
   test("spills a large result, and returns a handle for it", async () => {
-    const spilled: [ResultArtifact, string][] = [];
+    const spilled: [NonNullable<ToolResult["artifacts"]>[number], string][] = [];
     await using scene = open({
       maxResultBytes: {
         bytes: 1_000,

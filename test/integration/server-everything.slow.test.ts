@@ -7,7 +7,6 @@ import {
   type ElicitationRequest,
   type Progress,
   type ResourceUpdate,
-  type Root,
   type SamplingRequest,
   type ServerLogEntry,
   type Toolport,
@@ -38,7 +37,7 @@ class Witness {
   readonly logs: ServerLogEntry[] = [];
   readonly progress: Progress[] = [];
   readonly updates: ResourceUpdate[] = [];
-  roots: Root[] = [{ uri: "file:///srv/one", name: "one" }];
+  roots: { uri: string; name?: string }[] = [{ uri: "file:///srv/one", name: "one" }];
   rootsAsked = 0;
 
   open(entry: Parameters<typeof createToolport>[0] & object): Toolport {

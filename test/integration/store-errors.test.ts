@@ -4,7 +4,6 @@ import { Client } from "pg";
 import {
   createToolport,
   isSuspended,
-  McpRegistryClient,
   memoryStore,
   type StateError,
   type Store,
@@ -15,6 +14,7 @@ import { durableObjectStore } from "toolport/agents";
 import { createCodeMode } from "toolport/code";
 import { postgresStore } from "toolport/postgres";
 import { redisStore } from "toolport/redis";
+import { McpRegistryClient } from "toolport/registry";
 import { createGateway } from "toolport/serve";
 import { sqliteStore } from "toolport/sqlite";
 import { createTestServer } from "toolport/testing";

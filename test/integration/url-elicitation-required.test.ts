@@ -1,9 +1,11 @@
 /** A server of 2025-11-25 that requires a web page first (-32042): the user is asked, and the request is sent again. */
 import { ProtocolError, UrlElicitationRequiredError } from "@modelcontextprotocol/server";
-import { createToolport, type ToolportOptions, type UrlElicitation } from "toolport";
+import { createToolport, type ElicitationRequest, type ToolportOptions } from "toolport";
 import { createTestServer, type TestToolContext } from "toolport/testing";
 import { describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
+
+type UrlRequest = Extract<ElicitationRequest, { mode: "url" }>;
 
 const page = {
   mode: "url" as const,
@@ -27,16 +29,13 @@ function guarded(isDone: (context: TestToolContext) => boolean, pages: object[] 
   });
 }
 
-const open = (
-  server: ReturnType<typeof guarded>,
-  url?: (request: UrlElicitation) => "accept" | "decline",
-) => {
-  const asked: UrlElicitation[] = [];
+const open = (server: ReturnType<typeof guarded>, url?: (request: UrlRequest) => "accept" | "decline") => {
+  const asked: UrlRequest[] = [];
   const options: ToolportOptions = {
     mcpServers: { it: server.memory() },
     ...(url && {
       onElicitation: {
-        url: (request: UrlElicitation) => {
+        url: (request: UrlRequest) => {
           asked.push(request);
           return { action: url(request) };
         },

@@ -1,7 +1,8 @@
 /** The `User-Agent` of every request, and its override by the user. */
 import { readFileSync } from "node:fs";
 import { createServer } from "node:http";
-import { createToolport, McpRegistryClient, type ServerEntry } from "toolport";
+import { createToolport, type ServerEntry } from "toolport";
+import { McpRegistryClient } from "toolport/registry";
 import { expect, it } from "vitest";
 import { WebSocketServer } from "ws";
 import { startScriptedServer } from "../fixtures/servers/http-scripted.js";

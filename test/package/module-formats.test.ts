@@ -19,6 +19,7 @@ const entryPoints = Object.keys(manifest.exports)
   .filter((path) => path !== "./package.json")
   .map((path) => path.replace(/^\./, manifest.name));
 const PROGRAM = fileURLToPath(new URL("./programs/agent.ts", import.meta.url));
+const LIBRARY = fileURLToPath(new URL("./programs/inferred.ts", import.meta.url));
 
 /** Packages that a user installs besides Toolport. Its dependencies and peers come from package.json. */
 const INSTALLED = ["langchain", "@types/node", "@types/pg", "zod"];
@@ -106,6 +107,7 @@ async function makeProject({ type, options }: Project, folder: string): Promise<
     writeFile(join(folder, "tsconfig.json"), JSON.stringify({ compilerOptions, files: ["program.ts"] })),
     writeFile(join(folder, "entry-points.ts"), imports.join("\n")),
     cp(PROGRAM, join(folder, "program.ts")),
+    cp(LIBRARY, join(folder, "library.ts")),
   ]);
 }
 
@@ -126,6 +128,15 @@ function checkDeclarations(folder: string, { options }: Project) {
   ].map((each) => `${each.file?.fileName}: ${ts.flattenDiagnosticMessageText(each.messageText, " ")}`);
   const declarations = sources.map(({ fileName }) => fileName).filter((name) => name !== file);
   return { errors, declarations };
+}
+
+/** Errors of a library whose exported types are inferred: each result of a public function has a type that an entry point names. */
+function checkLibrary(folder: string, { options }: Project): string[] {
+  const json = { ...COMMON, ...options, rootDir: ".", declaration: true, emitDeclarationOnly: true };
+  const read = ts.convertCompilerOptionsFromJson(json, folder);
+  const program = ts.createProgram([join(folder, "library.ts")], { ...read.options, outDir: folder });
+  const diagnostics = [...ts.getPreEmitDiagnostics(program), ...program.getDeclarationDiagnostics()];
+  return diagnostics.map((each) => ts.flattenDiagnosticMessageText(each.messageText, " "));
 }
 
 describe.each(Object.entries(PROJECTS))("%s", (name, project) => {
@@ -169,6 +180,12 @@ describe.each(Object.entries(PROJECTS))("%s", (name, project) => {
       expect(declarations.filter((file) => !file.endsWith(extension))).toEqual([]);
       expect(errors).toEqual([]);
     },
+    120_000,
+  );
+
+  it.runIf(project.typescript === ts.version)(
+    "writes declarations for a library that exports results of every entry point",
+    () => expect(checkLibrary(folder, project)).toEqual([]),
     120_000,
   );
 });

@@ -1,9 +1,9 @@
 /** A real store that a test can make fail, like a full or read-only disk. */
-import { StateError, type StateErrorCode, type Store } from "toolport";
+import { StateError, type Store } from "toolport";
 
 export interface TroubledStore extends Store {
   /** Operations that fail from now on, and their error; undefined: none. */
-  trouble: { readonly code: StateErrorCode; readonly what: "writes" | "everything" } | undefined;
+  trouble: { readonly code: StateError["code"]; readonly what: "writes" | "everything" } | undefined;
 }
 
 export function createTroubledStore(store: Store): TroubledStore {

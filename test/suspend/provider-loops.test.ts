@@ -8,7 +8,6 @@ import { resumeGeminiToolCalls, runGeminiToolCalls, toGeminiTools } from "toolpo
 import {
   type OpenAIRunOptions,
   type OpenAIToolMessage,
-  type PendingCall,
   type ResumeAnswers,
   type ResumedRun,
   resumeOpenAIToolCalls,
@@ -27,6 +26,7 @@ import {
 import { failure } from "../support/failure.js";
 import { openBooking } from "./booking-scene.js";
 
+type PendingCall = SuspendedRun<unknown>["pending"][number];
 type Decide = (pending: readonly PendingCall[]) => ResumeAnswers;
 
 /** Continues a run until nothing waits. Between two steps it is JSON, as in a database. */

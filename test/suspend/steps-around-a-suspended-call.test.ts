@@ -4,7 +4,7 @@ import {
   cacheResults,
   createToolport,
   type Suspended,
-  type SuspensionNews,
+  type ToolportEvents,
 } from "toolport";
 import { expect, test } from "vitest";
 import { failure } from "../support/failure.js";
@@ -17,7 +17,7 @@ const seat = { answers: { seat: { action: "accept" as const, content: { seat: "1
 test("listeners get each round with its outcome and who answered; events and snapshot() count them without a token", async () => {
   const ended: CallEndEvent[] = [];
   await using scene = openBooking({ listeners: [{ after: (event) => void ended.push(event) }] });
-  const news: SuspensionNews[] = [];
+  const news: ToolportEvents["suspension"][] = [];
   scene.toolport.on("suspension", (event) => void news.push(event));
   const { token } = (await scene.toolport.callTool("travel__book", oslo, { suspend: true })) as Suspended;
   await scene.toolport.resume(token, { ...seat, answeredBy: "ada" });

@@ -12,6 +12,9 @@ const FLAGS =
 export interface EntryReport {
   readonly entry: string;
   readonly lines: readonly string[];
+  readonly names: readonly string[];
+  /** Names without a documentation comment. */
+  readonly undocumented: readonly string[];
 }
 
 /** @param entries declaration file of every entry point, by the name users import */
@@ -51,8 +54,11 @@ export function describeEntries(entries: Readonly<Record<string, string>>): Entr
       .sort();
   }
 
+  const targetOf = (symbol: ts.Symbol) =>
+    symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+
   function describe(symbol: ts.Symbol): string[] {
-    const target = symbol.flags & ts.SymbolFlags.Alias ? checker.getAliasedSymbol(symbol) : symbol;
+    const target = targetOf(symbol);
     const { name } = symbol;
     if (target.flags & ts.SymbolFlags.Class) {
       const made = checker.getDeclaredTypeOfSymbol(target);
@@ -77,6 +83,14 @@ export function describeEntries(entries: Readonly<Record<string, string>>): Entr
     const module = source && checker.getSymbolAtLocation(source);
     if (!module) throw new Error(`${file} exports nothing. Run \`npm run build\` first.`);
     const symbols = checker.getExportsOfModule(module).sort((a, b) => (a.name < b.name ? -1 : 1));
-    return { entry, lines: symbols.flatMap(describe) };
+    const undocumented = symbols.filter(
+      (symbol) => targetOf(symbol).getDocumentationComment(checker).length === 0,
+    );
+    return {
+      entry,
+      lines: symbols.flatMap(describe),
+      names: symbols.map(({ name }) => name),
+      undocumented: undocumented.map(({ name }) => name),
+    };
   });
 }

@@ -1,4 +1,4 @@
-/** The root entry point must load without Node: walks the built files like a bundler. */
+/** The root entry point, the registry and the schemas must load without Node: walks the built files like a bundler. */
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join, relative } from "node:path";
@@ -8,6 +8,8 @@ import { root } from "./source-files.js";
 
 const entry = join(root, "dist/index.js");
 const FORMATS = ["index.js", "index.cjs"];
+/** Other entry points that Workers and browsers load. */
+const OTHERS = ["registry/index.js", "schema/index.js"];
 /** Too heavy to load before the first connection: only a dynamic import may reach them. */
 const HEAVY = [
   "@modelcontextprotocol/",
@@ -40,18 +42,19 @@ describe("toolport's root entry point", () => {
     ["workerd as wrangler sets them", ["workerd", "worker", "browser"]],
     ["browser", ["browser"]],
   ];
-  it.each(FORMATS.flatMap((file) => runtimes.map(([name, conditions]) => [file, name, conditions] as const)))(
-    "reaches no Node module from %s under the conditions of %s",
-    (file, _name, conditions) => {
-      const reached = walkModules(join(root, "dist", file), { conditions, browserField: true });
-      expect(reached.length).toBeGreaterThan(10);
-      // A dependency of the SDK has no files for `workerd` without `browser`: not found, but not a Node module either.
-      const forbidden = reached.filter(
-        ({ kind }) => kind === "builtin" || (kind === "missing" && conditions.includes("browser")),
-      );
-      expect(forbidden.map(describeChain(root))).toEqual([]);
-    },
-  );
+  it.each(
+    [...FORMATS, ...OTHERS].flatMap((file) =>
+      runtimes.map(([name, conditions]) => [file, name, conditions] as const),
+    ),
+  )("reaches no Node module from %s under the conditions of %s", (file, _name, conditions) => {
+    const reached = walkModules(join(root, "dist", file), { conditions, browserField: true });
+    expect(reached.length).toBeGreaterThan(10);
+    // A dependency of the SDK has no files for `workerd` without `browser`: not found, but not a Node module either.
+    const forbidden = reached.filter(
+      ({ kind }) => kind === "builtin" || (kind === "missing" && conditions.includes("browser")),
+    );
+    expect(forbidden.map(describeChain(root))).toEqual([]);
+  });
 
   it.each(FORMATS)("reaches Node modules from %s under Node, so the walk finds them", (file) => {
     const reached = walkModules(join(root, "dist", file), { conditions: ["node"] });

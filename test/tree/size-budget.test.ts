@@ -1,6 +1,6 @@
 /** Limits files and bytes that load at start: the root entry point in both formats, and the command line. */
 import { execFileSync } from "node:child_process";
-import { readFileSync, statSync } from "node:fs";
+import { existsSync, readFileSync, statSync } from "node:fs";
 import { join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
@@ -18,6 +18,14 @@ function filesRequired(entry: string): string[] {
   const script = `require("./dist/${entry}"); process.stdout.write(JSON.stringify(Object.keys(require.cache)))`;
   return JSON.parse(execFileSync(process.execPath, ["-e", script], { cwd: root, encoding: "utf8" }));
 }
+
+it.each(["index.js", "index.cjs"])("dist/%s loads neither the registry nor lists of parameters", (entry) => {
+  const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);
+  const maps = loaded.map((file) => `${file}.map`).filter((map) => existsSync(map));
+  const sources = maps.flatMap((map) => JSON.parse(readFileSync(map, "utf8")).sources as string[]);
+  expect(sources.length).toBeGreaterThan(100);
+  expect(sources.filter((source) => /src\/(?:registry\/|schema\/parameters)/.test(source))).toEqual([]);
+});
 
 describe.each(BUDGETS)("dist/%s", (entry, files, kilobytes, packedKilobytes) => {
   const loaded = entry.endsWith(".cjs") ? filesRequired(entry) : filesImported(entry);

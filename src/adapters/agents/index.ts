@@ -1,12 +1,11 @@
 /** The entry point `toolport/agents`: MCP servers for agents with the API of Cloudflare's agents, on any runtime. */
 export { isTransportNotImplemented, isUnauthorized } from "../../errors/classify-error.js";
-export type { OAuthCallbackOptions, OAuthCallbackResult } from "../../port/oauth-callback.js";
 export {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
-export { Agent, type AgentContext, type RuntimeContext } from "./agent.js";
+export { Agent, type AgentContext } from "./agent.js";
 export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 export { McpClientManager } from "./mcp-client-manager.js";
 export type {
@@ -15,12 +14,5 @@ export type {
   MCPDiscoverResult,
   MCPServersState,
 } from "./servers-state.js";
-export type { HeadersInput, ServerRegistration, TransportOptions } from "./to-server-entry.js";
-export {
-  type AnyClass,
-  type McpMethods,
-  type McpServerOptions,
-  type WithMcp,
-  type WithMcpOptions,
-  withMcp,
-} from "./with-mcp.js";
+export type { TransportOptions } from "./to-server-entry.js";
+export { type McpServerOptions, type WithMcp, type WithMcpOptions, withMcp } from "./with-mcp.js";

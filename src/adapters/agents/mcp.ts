@@ -1,2 +1,2 @@
-/** The entry point `toolport/agents/mcp`: the same exports under the path that Cloudflare's documentation imports from. */
-export * from "./index.js";
+/** The entry point `toolport/agents/mcp`: what Cloudflare's documentation imports from `agents/mcp`. */
+export { isTransportNotImplemented, isUnauthorized } from "../../errors/classify-error.js";

@@ -93,6 +93,7 @@ function toOutputPart(
     : { type: "file-data", data, mediaType, filename };
 }
 
+/** Options of `toAiSdkContent()`. */
 export interface AiSdkContentOptions extends ContentOptions {
   /** Major version of `ai` that receives the content: each one represents files differently. @default 6 */
   readonly version?: AiSdkVersion | undefined;
@@ -122,6 +123,7 @@ export type AiSdkPromptPart =
   | { type: "text"; text: string }
   | { type: "file"; data: string; mediaType: string; filename: string };
 
+/** A message of a prompt, as the AI SDK takes it. */
 export type AiSdkPromptMessage =
   | { role: "user"; content: string | AiSdkPromptPart[] }
   | { role: "assistant"; content: string };

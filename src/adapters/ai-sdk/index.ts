@@ -1,26 +1,9 @@
 /** The entry point `toolport/ai-sdk`: tools and prompts for the AI SDK, versions 5, 6 and 7. */
 
-export type { ContentPart } from "../../content/content-part.js";
-export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
-export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
-export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
-export type {
-  AllowedCallers,
-  OnSchemaChange,
-  SchemaForm,
-  SchemaReport,
-  ToolSelection,
-} from "../offered-tools.js";
-export type { ResultContent } from "../result-parts.js";
-export type { ToolSource } from "../tool-source.js";
-export type { AiSdkCall, AiSdkSuspendOptions } from "./bound-approvals.js";
 export {
   type AiSdkContentOptions,
   type AiSdkModelOutput,
-  type AiSdkOutputPart,
   type AiSdkPromptMessage,
-  type AiSdkPromptPart,
-  type AiSdkVersion,
   toAiSdkContent,
   toAiSdkMessages,
 } from "./content.js";
@@ -28,13 +11,11 @@ export { type AiSdkSuspendedOutput, hasSuspended } from "./model-outputs.js";
 export type { AiSdkToolResult } from "./progress-results.js";
 export {
   type AiSdkMessage,
-  type AiSdkPendingCall,
-  type AiSdkResumeFailure,
   type ResumedMessages,
   type ResumeMessagesOptions,
   resumeMessages,
 } from "./resume-messages.js";
 export { type AiSdkToolSearch, type AiSdkToolSearchOptions, toAiSdkToolSearch } from "./to-tool-search.js";
 export { toAiSdkTools } from "./to-tools.js";
-export type { AiSdkSchema, AiSdkToolSchemas, TypedAiSdkTools } from "./tool-schemas.js";
-export type { AiSdkDeferred, AiSdkToolsOptions } from "./tools-options.js";
+export type { AiSdkToolSchemas, TypedAiSdkTools } from "./tool-schemas.js";
+export type { AiSdkToolsOptions } from "./tools-options.js";

@@ -36,6 +36,7 @@ export interface AiSdkResumeFailure {
   readonly error: unknown;
 }
 
+/** What `resumeMessages()` returns. */
 export interface ResumedMessages<Message> {
   /** Copies of the messages, with results in place of the calls that are over. */
   readonly messages: Message[];

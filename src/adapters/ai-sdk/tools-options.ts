@@ -14,6 +14,7 @@ export type AiSdkDeferred = (typeof AI_SDK_DEFERRED)[number];
 
 export const AI_SDK_DEFERRED = ["own", "native", "client", "sdk"] as const;
 
+/** Options of `toAiSdkTools()`: which tools, their schemas, their content and their calls. */
 export interface AiSdkToolsOptions
   extends ToolSelection,
     SchemaFormOptions,

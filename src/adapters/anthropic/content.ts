@@ -10,6 +10,7 @@ export const PROVIDER_NAME = "Anthropic's API";
 const IMAGES = ["image/jpeg", "image/png", "image/gif", "image/webp"] as const;
 type ImageType = (typeof IMAGES)[number];
 
+/** A text of a message or a result. */
 export interface AnthropicTextBlock {
   type: "text";
   text: string;
@@ -26,6 +27,7 @@ export interface AnthropicDocumentBlock {
   title: string;
 }
 
+/** An image, or a PDF file. */
 export type AnthropicFileBlock = AnthropicImageBlock | AnthropicDocumentBlock;
 
 /** The API rejects data URIs: the media type is a field of its own. */
@@ -39,6 +41,7 @@ export function toFileBlock(part: ContentPart): AnthropicFileBlock | undefined {
   return { type: "document", source: { type: "base64", media_type: mimeType, data }, title: filename };
 }
 
+/** Options of `toAnthropicContent()`. */
 export interface AnthropicContentOptions extends ContentOptions {
   /** Images and PDF files: separate blocks (`"content"`), or replaced by a note (`"note"`). @default "content" */
   readonly media?: "content" | "note" | undefined;
@@ -74,6 +77,7 @@ const FORMAT: PartFormat<AnthropicTextBlock | AnthropicFileBlock> = {
   file: toFileBlock,
 };
 
+/** A message of a prompt, for `messages` of a request. */
 export interface AnthropicPromptMessage {
   role: "user" | "assistant";
   content: string | (AnthropicTextBlock | AnthropicFileBlock)[];

@@ -1,11 +1,8 @@
 /** The entry point `toolport/anthropic`: tools, calls and prompts in the format of Anthropic's API, without its package. */
-export type { AllowedCallers, DeferredOptions, DeferredTools } from "../offered-tools.js";
-export type * from "../provider-types.js";
+export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../pending-calls.js";
 export {
   type AnthropicContentOptions,
-  type AnthropicDocumentBlock,
   type AnthropicFileBlock,
-  type AnthropicImageBlock,
   type AnthropicPromptMessage,
   type AnthropicTextBlock,
   toAnthropicContent,
@@ -15,17 +12,14 @@ export {
   type AnthropicAnswer,
   type AnthropicResumeOptions,
   type AnthropicRunOptions,
-  type AnthropicToolReference,
   type AnthropicToolResult,
   type AnthropicToolResultMessage,
   resumeAnthropicToolCalls,
   runAnthropicToolCalls,
 } from "./run-tool-calls.js";
 export {
-  type AnthropicCaller,
   type AnthropicDeferredTool,
   type AnthropicTool,
-  type AnthropicToolSearchTool,
   type AnthropicToolsOptions,
   toAnthropicTools,
 } from "./to-tools.js";

@@ -32,6 +32,7 @@ export interface AnthropicAnswer {
   readonly content: string | readonly { readonly type: string }[];
 }
 
+/** The result of one call. */
 export interface AnthropicToolResult {
   type: "tool_result";
   tool_use_id: string;
@@ -51,6 +52,7 @@ export interface AnthropicToolResultMessage {
   content: (AnthropicToolResult | AnthropicTextBlock | AnthropicFileBlock)[];
 }
 
+/** Options of `runAnthropicToolCalls()`. */
 export interface AnthropicRunOptions extends RunToolCallsOptions {
   /**
    * The option `deferred` of the tools. With `"client"`, a call of `search_tools` is answered by references, which load the tools.

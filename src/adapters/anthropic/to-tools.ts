@@ -41,6 +41,7 @@ export interface AnthropicToolSearchTool {
 /** What `tools` of a request contains with `deferred: "native"`. */
 export type AnthropicDeferredTool = AnthropicTool | AnthropicToolSearchTool;
 
+/** Options of `toAnthropicTools()`. */
 export interface AnthropicToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
   /**
    * Who may call a tool, for all tools or chosen for each. For code add Anthropic's code execution tool to the tools of the request.

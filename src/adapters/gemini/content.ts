@@ -6,10 +6,12 @@ import { markedParts, promptTurns, type ResultContent } from "../result-parts.js
 
 export const PROVIDER_NAME = "Gemini's API";
 
+/** A part with text. */
 export interface GeminiTextPart {
   text: string;
 }
 
+/** A part with a file in base64. */
 export interface GeminiInlineData {
   inlineData: { mimeType: string; data: string };
 }
@@ -63,6 +65,7 @@ function toInlineData(part: ContentPart): GeminiInlineData | undefined {
   return file && { inlineData: { mimeType: API_NAMES[file.mimeType] ?? file.mimeType, data: file.data } };
 }
 
+/** Options of `toGeminiContent()`. */
 export interface GeminiContentOptions extends ContentOptions {
   /** Images, audio, video and PDF files: separate parts (`"content"`), or replaced by a note (`"note"`). @default "content" */
   readonly media?: "content" | "note" | undefined;
@@ -92,6 +95,7 @@ const FORMAT: PartFormat<GeminiTextPart | GeminiInlineData> = {
   file: toMessageData,
 };
 
+/** A message of a prompt, for `contents` of a request. */
 export interface GeminiPromptContent {
   role: "user" | "model";
   parts: (GeminiTextPart | GeminiInlineData)[];

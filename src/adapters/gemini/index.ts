@@ -1,5 +1,5 @@
 /** The entry point `toolport/gemini`: tools, calls and prompts in the format of Gemini's API, without its package. */
-export type * from "../provider-types.js";
+export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../pending-calls.js";
 export {
   type GeminiContentOptions,
   type GeminiInlineData,
@@ -10,7 +10,6 @@ export {
 } from "./content.js";
 export {
   type GeminiAnswer,
-  type GeminiFunctionResponse,
   type GeminiResponseContent,
   type GeminiResumeOptions,
   type GeminiRunOptions,

@@ -59,6 +59,7 @@ export interface GeminiResponseContent {
   parts: (GeminiFunctionResponse | GeminiTextPart | GeminiInlineData)[];
 }
 
+/** Options of `runGeminiToolCalls()`. */
 export interface GeminiRunOptions extends RunToolCallsOptions {
   /**
    * Where images and PDF files of a result are sent: inside the function response (`"response"`, since Gemini 3),

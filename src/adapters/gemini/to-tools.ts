@@ -4,6 +4,7 @@ import type { WithForModel } from "../for-model.js";
 import { type OnSchemaChange, offeredTools, type ToolSelection } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 
+/** One tool. Its schema is in one of the two fields, as the option `schema` says. */
 export interface GeminiFunctionDeclaration {
   name: string;
   description?: string;
@@ -13,10 +14,12 @@ export interface GeminiFunctionDeclaration {
   parameters?: Record<string, unknown>;
 }
 
+/** All tools, as one entry of `tools` of a request. */
 export interface GeminiTool {
   functionDeclarations: GeminiFunctionDeclaration[];
 }
 
+/** Options of `toGeminiTools()`. */
 export interface GeminiToolsOptions extends ToolSelection, WithCompact, WithForModel {
   /**
    * Which form the schemas have: JSON Schema (`parametersJsonSchema`), or the older subset of OpenAPI (`parameters`).

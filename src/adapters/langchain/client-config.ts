@@ -242,6 +242,7 @@ export interface ModifiedToolCallResult {
 type Nothing = undefined | void;
 type Maybe<Value> = Value | Nothing | Promise<Value | Nothing>;
 
+/** Functions that run before and after the call of a tool. */
 export interface ToolHooks {
   /**
    * Called before every call; may change its arguments and add HTTP headers.

@@ -218,6 +218,7 @@ function toBlock(part: ContentPart, standard: boolean): LangChainBlock {
   }
 }
 
+/** Options of `toLangChainContent()`. */
 export interface LangChainContentOptions extends Pick<ContentOptions, "audience" | "onLeftOut"> {
   /** Use LangChain's standard content blocks, also for artifacts. @default false */
   readonly useStandardContentBlocks?: boolean | undefined;
@@ -247,6 +248,7 @@ export function toLangChainContent(
   return arrange(toContentParts(result.content ?? []), result, { useStandardContentBlocks, ...options });
 }
 
+/** Options of `toLangChainMessages()`. */
 export interface ToLangChainMessagesOptions {
   /** Use LangChain's standard content blocks instead of the older ones. @default false */
   useStandardContentBlocks?: boolean;

@@ -1,45 +1,22 @@
 /** `toolport/langchain`: MCP tools in LangChain.js and LangGraph.js; a drop-in for `@langchain/mcp-adapters`. */
 
-export type { ContentPart } from "../../content/content-part.js";
-export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
-export type { AudienceRule, LeftOutContent } from "../content-options.js";
-export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
-export type { AllowedCallers } from "../offered-tools.js";
-export type { ResultContent } from "../result-parts.js";
-export type { ToolSource } from "../tool-source.js";
 export type {
   ClientConfig,
   Connection,
-  ConnectionFailure,
   CustomHTTPTransportOptions,
-  GraphCommand,
-  HookState,
   InterruptOptions,
-  LegacyOAuthClientProvider,
-  ListChange,
   LoadMcpToolsOptions,
   MCPResource,
   MCPResourceContent,
   MCPResourceTemplate,
-  ModifiedToolCallResult,
   Notifications,
-  OtherToolportOptions,
-  OutputConfig,
-  ProgressReport,
-  ProgressSource,
-  ServerMessageSource,
   SSEConnection,
   StdioConnection,
   StreamableHTTPConnection,
-  ToolCallModification,
-  ToolCallRequest,
-  ToolCallResult,
   ToolHooks,
 } from "./client-config.js";
 export {
   type LangChainContentOptions,
-  type MetaArtifact,
-  type StructuredContentArtifact,
   type ToLangChainMessagesOptions,
   type ToolArtifact,
   type ToolOutput,
@@ -51,12 +28,11 @@ export {
   type GraphInterrupt,
   type InterruptAnswers,
   type InterruptedCall,
-  type InterruptProblem,
   type InterruptValue,
   isToolportInterrupt,
 } from "./create-resume.js";
-export { MCPClientError, ToolException, type ToolExceptionDetails, type ZodIssue } from "./errors.js";
+export { MCPClientError, ToolException } from "./errors.js";
 export { loadMcpTools, type McpClientLike } from "./load-mcp-tools.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
-export type { OutputHandling, OutputTarget, OutputType } from "./output-handling.js";
+export type { OutputHandling } from "./output-handling.js";
 export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";

@@ -19,12 +19,14 @@ export const PROVIDER_NAMES: Readonly<Record<OpenAIApi, string>> = {
   responses: "OpenAI's responses API",
 };
 
+/** A part of a message of the chat API. */
 export type OpenAIChatPart =
   | { type: "text"; text: string }
   | { type: "image_url"; image_url: { url: string } }
   | { type: "input_audio"; input_audio: { data: string; format: "wav" | "mp3" } }
   | { type: "file"; file: { filename: string; file_data: string } };
 
+/** A part of a message of the responses API. */
 export type OpenAIResponsesPart =
   | { type: "input_text"; text: string }
   | { type: "input_image"; image_url: string; detail: "auto" }
@@ -68,6 +70,7 @@ function audioFormat({ mimeType }: FilePart): "wav" | "mp3" | undefined {
   return ["audio/mpeg", "audio/mp3"].includes(mimeType) ? "mp3" : undefined;
 }
 
+/** Options of `toOpenAIContent()`. */
 export interface OpenAIContentOptions extends ContentOptions {
   /** Which API the content is for. @default "chat" */
   readonly api?: OpenAIApi | undefined;
@@ -127,10 +130,12 @@ export const RESPONSES: PartFormat<OpenAIResponsesPart> = {
   file: toResponsesFile,
 };
 
+/** A message of a prompt. */
 export type OpenAIPromptMessage<Part> =
   | { role: "user"; content: string | Part[] }
   | { role: "assistant"; content: string };
 
+/** Options of `toOpenAIMessages()`. */
 export interface OpenAIMessagesOptions extends ContentOptions {
   /** Which API the messages are for. @default "chat" */
   readonly api?: OpenAIApi | undefined;

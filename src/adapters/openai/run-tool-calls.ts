@@ -70,6 +70,7 @@ export interface OpenAIToolSearchOutput {
 /** What is appended to `input` of the responses API with `deferred: "client"`. */
 export type OpenAIResponsesOutput = OpenAIFunctionCallOutput | OpenAIToolSearchOutput;
 
+/** Options of `runOpenAIToolCalls()`. */
 export interface OpenAIRunOptions
   extends RunToolCallsOptions,
     DeferredOptions,

@@ -68,6 +68,7 @@ export type OpenAIToolSearchTool =
 /** What `tools` of a request contains with `deferred: "native"` or `"client"`. */
 export type OpenAIDeferredTool = OpenAIResponsesTool | OpenAINamespaceTool | OpenAIToolSearchTool;
 
+/** Options of `toOpenAITools()`. */
 export interface OpenAIToolsOptions extends ToolSelection, DeferredOptions, WithCompact, WithForModel {
   /** Which API the tools are for. @default "chat" */
   readonly api?: OpenAIApi | undefined;

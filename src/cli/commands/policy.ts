@@ -2,7 +2,7 @@
 
 import { readFile } from "node:fs/promises";
 import { resolve } from "node:path";
-import type { Policy, PolicyEffect, PolicyRequest } from "../../serve/index.js";
+import type { Policy, PolicyDecision, PolicyRequest } from "../../serve/index.js";
 import { readPolicy } from "../../serve/policy/read-policy.js";
 import { readUri } from "../../serve/policy/resource-uri.js";
 import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
@@ -45,12 +45,12 @@ export const policyCommand: CommandSpec = {
   load: async () => (await import("./policy.js")).runPolicy,
 };
 
-const EXIT_OF: Readonly<Record<PolicyEffect, number>> = {
+const EXIT_OF: Readonly<Record<PolicyDecision["effect"], number>> = {
   allow: EXIT.ok,
   approve: EXIT.authorization,
   deny: EXIT.toolError,
 };
-const WORDS: Readonly<Record<PolicyEffect, string>> = {
+const WORDS: Readonly<Record<PolicyDecision["effect"], string>> = {
   allow: "allowed",
   approve: "needs approval",
   deny: "denied",

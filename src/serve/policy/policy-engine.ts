@@ -8,6 +8,7 @@ import { readingsOf } from "./resource-uri.js";
 /** What an engine may answer. `true` allows, `false` denies. */
 export type PolicyAnswer = boolean | PolicyEffect | PolicyDecision;
 
+/** What an engine gets besides the request. */
 export interface PolicyContext {
   /** Aborted when the engine has used up its time. Pass it to `fetch`. */
   readonly signal: AbortSignal;

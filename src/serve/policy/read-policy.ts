@@ -29,6 +29,7 @@ const PATTERN_FIELDS = ["server", "tool", "prompt", "resource", "user", "scope"]
 const RULE_FIELDS = ["effect", ...PATTERN_FIELDS, "args", "reason"];
 const MAX_RULES = 10_000;
 
+/** Options of `readPolicy()`. */
 export interface ReadPolicyOptions {
   /** The file that the text comes from; named in errors. @default none */
   readonly file?: string | undefined;

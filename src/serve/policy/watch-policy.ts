@@ -6,6 +6,7 @@ import { timerMs, unrefTimer } from "../../util/timers.js";
 import type { Policy } from "./policy.js";
 import { type CompiledPolicy, readRules } from "./read-policy.js";
 
+/** Options of `watchPolicy()`. */
 export interface WatchPolicyOptions {
   /** Gets a warning for every change that cannot be used. @default console */
   readonly logger?: Pick<Logger, "info" | "warn">;
