@@ -69,7 +69,7 @@ export interface GatewayOptions extends GatewayUserOptions {
   /** How long `requestState` of clients is valid. @default 600000 (10 minutes) */
   stateTtlMs?: number;
   /** How long a call waits for an answer of its client: to an approval, or to a question of the server. @default 600000 (10 minutes) */
-  parkMs?: number;
+  questionTimeoutMs?: number;
   /** How long `close()` waits for open requests, and `stdio()` after the end of the input. @default 10000, over stdio 500 */
   drainMs?: number;
   /** Pass the OpenTelemetry `baggage` of clients on to servers. @default false */

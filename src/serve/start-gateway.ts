@@ -71,8 +71,8 @@ export async function startGateway(
   );
   const sessions = new Sessions(seal, notes);
   const feeds = new Feeds(ports, report);
-  const parkMs = options.parkMs ?? 600_000;
-  const parked: GatewayParts["parked"] = new ParkedCalls(parkMs);
+  const questionTimeoutMs = options.questionTimeoutMs ?? 600_000;
+  const parked: GatewayParts["parked"] = new ParkedCalls(questionTimeoutMs);
   const isServed = (principal: string | undefined, server: string): boolean =>
     options.servers?.(principal)?.includes(server) ?? true;
   const policies = [
@@ -102,7 +102,7 @@ export async function startGateway(
     review,
     readsUris: () => options.policy !== undefined && readsUris(options.policy),
     code,
-    questions: new Questions(mailbox, seal, parkMs),
+    questions: new Questions(mailbox, seal, questionTimeoutMs),
     connect:
       authenticator &&
       createConnect({

@@ -81,13 +81,13 @@ describe("G09 a client is gone in the middle of a call", () => {
     await failed;
   });
 
-  test("a parked call goes on until its client answers, or until parkMs", async () => {
+  test("a parked call goes on until its client answers, or until questionTimeoutMs", async () => {
     const { server, news } = createWaiting("legacy");
     await using _ = server;
     const { url } = await server.http();
     await using scene = await openGateway(
       { mcpServers: { one: { url, protocol: "legacy" } } },
-      { auth: false, parkMs: 1_500 },
+      { auth: false, questionTimeoutMs: 1_500 },
     );
     let isCancelled = false;
     news.once("cancelled", () => {

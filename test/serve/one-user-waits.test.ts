@@ -63,8 +63,8 @@ test("a parked call counts as a request until it is answered, and its answer get
   expect((await callModern(scene.url, "up__echo")).status).toBe(429);
 });
 
-test("a parked call that is never answered frees its place after parkMs", async () => {
-  await using scene = await open({ concurrency: 1, parkMs: 50 });
+test("a parked call that is never answered frees its place after questionTimeoutMs", async () => {
+  await using scene = await open({ concurrency: 1, questionTimeoutMs: 50 });
   expect(typeOf(await ask(scene.url))).toBe("input_required");
   await expect.poll(async () => textOfReply(await callModern(scene.url, "up__echo"))).toBe("ok");
 });
@@ -129,8 +129,8 @@ test("a legacy client cancels a call at concurrency", async () => {
   questions.dispatchEvent(new Event("answer"));
 });
 
-test("a question that a legacy client never answers frees its place after parkMs", async () => {
-  await using scene = await open({ concurrency: 1, parkMs: 50 });
+test("a question that a legacy client never answers frees its place after questionTimeoutMs", async () => {
+  await using scene = await open({ concurrency: 1, questionTimeoutMs: 50 });
   const { client, questions } = await connect(scene);
   const result = await client.callTool({ name: "up__ask", arguments: {} });
   expect(result).toMatchObject({ content: [{ text: "no answer" }] });

@@ -1,4 +1,4 @@
-/** Questions that a legacy client never answers: `parkMs` limits the wait, and the client learns that its dialog is void. */
+/** Questions that a legacy client never answers: `questionTimeoutMs` limits the wait, and the client learns that its dialog is void. */
 import { Client, StreamableHTTPClientTransport } from "@modelcontextprotocol/client";
 import { createToolport } from "toolport";
 import { createGateway, readPolicy } from "toolport/serve";
@@ -31,7 +31,7 @@ describe.each(["memory", "http"] as const)("over %s", (transport) => {
     });
     const toolport = createToolport({ mcpServers: { files: server.memory() } });
     const policy = await readPolicy({ default: "allow", rules: [{ effect: "approve", tool: "write" }] });
-    const gateway = createGateway(toolport, { auth: false, policy, parkMs: 50 });
+    const gateway = createGateway(toolport, { auth: false, policy, questionTimeoutMs: 50 });
     const client = new Client(
       { name: "test-client", version: "1.0.0" },
       { versionNegotiation: { mode: "legacy" }, capabilities: { elicitation: { form: {} } } },

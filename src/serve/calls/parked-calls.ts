@@ -129,10 +129,10 @@ export interface ParkedCall<Open extends { abandon(reason: unknown): void }> {
 /** The parked calls of this replica, by their ids. Each is taken once. */
 export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
   readonly #parked = new Map<string, { parked: ParkedCall<Open>; timer: ReturnType<typeof setTimeout> }>();
-  readonly #parkMs: number;
+  readonly #questionTimeoutMs: number;
 
-  constructor(parkMs: number) {
-    this.#parkMs = parkMs;
+  constructor(questionTimeoutMs: number) {
+    this.#questionTimeoutMs = questionTimeoutMs;
   }
 
   get size(): number {
@@ -147,7 +147,7 @@ export class ParkedCalls<Open extends { abandon(reason: unknown): void }> {
     const timer = setTimeout(() => {
       this.take(id, parked.principal);
       parked.open.abandon(new Error("The client did not answer in time"));
-    }, this.#parkMs);
+    }, this.#questionTimeoutMs);
     unrefTimer(timer);
     this.#parked.set(id, { parked, timer });
   }

@@ -54,11 +54,11 @@ export interface Schedule {
 }
 
 const CALL_MS = 20_000;
-const PARK_MS = 60_000;
+const QUESTION_MS = 60_000;
 const STATE_MS = 60_000;
 const IDLE_MS = 60_000;
 /** A request may be asked for a server twice, wait for an answer, and for the server again. */
-const LIMIT_MS = PARK_MS + 4 * CALL_MS;
+const LIMIT_MS = QUESTION_MS + 4 * CALL_MS;
 /** Longer than any record of a session, a task or a lease. */
 const RECORD_MS = 40 * 86_400_000;
 const QUIET = { debug() {}, info() {}, warn() {}, error() {} };
@@ -84,7 +84,7 @@ export async function play(schedule: Schedule, seen: Map<string, number>): Promi
       createGateway(toolport, {
         auth: { verify: (request) => userOf(request.headers.get("authorization")) },
         policy: ledger.policy(),
-        parkMs: PARK_MS,
+        questionTimeoutMs: QUESTION_MS,
         stateTtlMs: STATE_MS,
         userIdleMs: IDLE_MS,
       }),
@@ -158,7 +158,7 @@ class Stage {
 
   async step(step: Step): Promise<void> {
     const { time, ledger } = this.#world;
-    if (!step.together) await this.#settled(PARK_MS / 2);
+    if (!step.together) await this.#settled(QUESTION_MS / 2);
     const target = "client" in step ? this.#clients[step.client % this.#clients.length] : undefined;
     if (target !== undefined && this.#left.has(target)) return;
     const client = target!;
