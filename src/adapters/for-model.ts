@@ -24,7 +24,7 @@ import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
 import { artifactsOf } from "../port/toolport-access.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { parseJson } from "../util/json.js";
-import { utf8Length } from "../util/utf8-length.js";
+import { utf8Length } from "../util/text.js";
 import { textPart } from "./result-parts.js";
 import type { ToolSource } from "./tool-source.js";
 

@@ -12,8 +12,8 @@ import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js"
 import type { ToolInfo } from "../model/tool-info.js";
 import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
-import { isRecord } from "../util/is-record.js";
-import { sha256 } from "../util/sha256.js";
+import { isRecord } from "../util/json.js";
+import { sha256 } from "../util/text.js";
 import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
 import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";

@@ -2,8 +2,8 @@
 
 import type { DpopSession } from "@modelcontextprotocol/client";
 import type { Lease } from "../state/store.js";
-import { BoundedMap } from "../util/bounded-map.js";
-import { loadOnce } from "../util/load-once.js";
+import { BoundedMap } from "../util/collections.js";
+import { loadOnce } from "../util/concurrency.js";
 import { authUnavailable, isClientError, tokenRefused } from "./auth-errors.js";
 import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
 import { openDpopSession } from "./dpop-session.js";

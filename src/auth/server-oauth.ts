@@ -1,7 +1,7 @@
 /** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import { AccessTokens } from "./access-tokens.js";
 import { authFailed, authRequired } from "./auth-errors.js";
 import {

@@ -2,8 +2,7 @@
 import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { toolProblem } from "../schema/check-schema.js";
-import { isRecord, toRecord } from "../util/is-record.js";
-import { isNestedDeeper } from "../util/json.js";
+import { isNestedDeeper, isRecord, toRecord } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
 /** A listed tool before it gets its public name. */

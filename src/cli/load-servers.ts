@@ -25,7 +25,7 @@ import { readDocument } from "../node/read-document.js";
 import { readServers, type WrittenServer } from "../node/read-servers.js";
 import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
 import type { Store } from "../state/store.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
 import {

@@ -6,7 +6,7 @@ import { isForModel } from "../model/tool-ui.js";
 import { artifactsOf, giveArtifacts } from "../port/toolport-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import { suggest } from "../util/suggest.js";
 import { VERSION } from "../util/version.js";
 import type { CodeExecutor } from "./code-executor.js";

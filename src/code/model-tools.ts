@@ -10,7 +10,7 @@ import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { textResult, toOwnInfo } from "../port/own-tools/own-tools.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
-import { estimateTokens } from "../util/estimate-tokens.js";
+import { estimateTokens } from "../util/text.js";
 import type {
   CodeCall,
   CodeFailure,

@@ -1,5 +1,5 @@
 /** A key that is the same for all configurations of one server, without secrets. */
-import { hashText } from "../util/hash-text.js";
+import { hashText } from "../util/text.js";
 import type { ServerConfig } from "./server-config.js";
 
 /** Arguments and queries may contain keys, so only their hash is used. */

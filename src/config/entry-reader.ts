@@ -1,5 +1,5 @@
 /** Reads the fields of one object of a configuration, checks their types and reports problems. */
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import type { ConfigIssues, ConfigPath } from "./config-issues.js";
 

@@ -1,7 +1,7 @@
 /** Readers for the options of a server entry that need more than a type check. */
 import type { AuthProvider, ClientOptions, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { canParseUrl } from "../util/can-parse-url.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
+import { canParseUrl } from "../util/text.js";
 import type { EntryReader } from "./entry-reader.js";
 import {
   type OptionTable,

@@ -1,8 +1,8 @@
 /** The secrets of one server, and the redaction of its messages in errors and logs. */
 
 import { ToolportError } from "../errors/toolport-error.js";
-import { canParseUrl } from "../util/can-parse-url.js";
 import { type NamedSecret, redactValues } from "../util/redact-text.js";
+import { canParseUrl } from "../util/text.js";
 import { SecretRecord } from "./secret-record.js";
 import type { ServerConfig } from "./server-config.js";
 

@@ -1,5 +1,5 @@
 /** Turns the entries of `mcpServers` into checked, frozen configurations, or throws one error with every problem. */
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import { ConfigIssues, type Locate } from "./config-issues.js";
 import { freezeConfig } from "./config-view.js";

@@ -1,5 +1,5 @@
 /** Readers for the network options of a port or a server: its proxy and its limit of sockets. */
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import type { EntryReader } from "./entry-reader.js";
 import { readSize } from "./option-table.js";
 import { SecretValue } from "./secret-record.js";

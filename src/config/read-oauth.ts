@@ -1,5 +1,5 @@
 /** The OAuth options of a server entry, and their reader. All are optional: most servers publish what they need. */
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import type { EntryReader } from "./entry-reader.js";
 import { type OptionTable, readChoice, readFlag, readObject, readText, readTexts } from "./option-table.js";
 import { SecretValue } from "./secret-record.js";

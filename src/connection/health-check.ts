@@ -3,7 +3,7 @@ import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { pause } from "../util/sleep.js";
+import { pause } from "../util/timers.js";
 import { isLost } from "./run-on-session.js";
 
 /** How long a server may take to answer a ping. */

@@ -7,7 +7,7 @@ import { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { Resends } from "../transports/resends.js";
-import { pause } from "../util/sleep.js";
+import { pause } from "../util/timers.js";
 import type { WaitOptions } from "./connection-state.js";
 
 /** Whether a connection is in use, and how long it has been idle. */

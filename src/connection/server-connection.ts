@@ -4,9 +4,7 @@ import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { pause } from "../util/sleep.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { onSharedAbort, pause, withDeadline } from "../util/timers.js";
 import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";
 import {
   type ConnectionParts,

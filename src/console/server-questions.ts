@@ -8,8 +8,8 @@ import type { ElicitationRequest } from "../protocol/server-requests/elicitation
 import type { Root } from "../protocol/server-requests/roots.js";
 import type { RequestOrigin } from "../protocol/server-requests/run-callback.js";
 import type { SamplingAnswer, SamplingRequest } from "../protocol/server-requests/sampling.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
+import { canParseUrl } from "../util/text.js";
 import { BadRequest, fieldsOf, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 

@@ -3,7 +3,7 @@
 import { createHash } from "node:crypto";
 import { SuspensionError } from "../errors/suspension-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../execution/suspend/suspension.js";
-import { BoundedMap } from "../util/bounded-map.js";
+import { BoundedMap } from "../util/collections.js";
 import type { Observer } from "./observer.js";
 import { redactJson } from "./redact-json.js";
 

@@ -9,7 +9,7 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Session } from "../protocol/session.js";
 import { createSchemaValidator, fromSdkValidator, type SchemaValidator } from "../schema/create-validator.js";
-import type { TokenBucket } from "../util/token-bucket.js";
+import type { TokenBucket } from "../util/concurrency.js";
 import { Breaker, type BreakerOptions, type BreakerSnapshot } from "./breaker.js";
 import { hasLimits, Limiter, type LimitOptions } from "./rate-limit.js";
 

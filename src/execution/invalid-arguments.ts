@@ -5,7 +5,7 @@ import type { JsonSchema } from "../model/listed-tool.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import type { ArgumentRepair, ValidationIssue } from "../schema/schema-validator.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
-import { sleep } from "../util/sleep.js";
+import { sleep } from "../util/timers.js";
 import type { ResolvedCall, SentArguments, ToolCall } from "./tool-call.js";
 
 const debug = debugChannel("call");

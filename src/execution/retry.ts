@@ -5,8 +5,8 @@ import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
 import { Resends } from "../transports/resends.js";
-import { sleep as sleepInCall } from "../util/sleep.js";
-import { TokenBucket } from "../util/token-bucket.js";
+import { TokenBucket } from "../util/concurrency.js";
+import { sleep as sleepInCall } from "../util/timers.js";
 import { askPredicate } from "./ask-predicate.js";
 import { continuesRound, type ResolvedCall, type ServerStep, type ToolCall } from "./tool-call.js";
 

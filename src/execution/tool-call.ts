@@ -8,7 +8,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import type { Resends } from "../transports/resends.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import type { CallTarget } from "./call-target.js";
 import type { CallSuspension, Pause, SuspendReason } from "./suspend/call-suspension.js";
 import type { TaskRecord } from "./tasks/task-record.js";

@@ -3,7 +3,7 @@
  *
  * @see https://github.com/modelcontextprotocol/ext-apps
  */
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 
 /** A tool's user interface, as its server describes it. */
 export interface ToolUi {

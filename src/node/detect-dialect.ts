@@ -2,7 +2,7 @@
 
 import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
 import { DIALECT_KINDS, dialectOf, findClaudeProject } from "./dialects/dialects.js";
 

@@ -2,7 +2,7 @@
 import { parse, TomlError } from "smol-toml";
 import { type ConfigDocument, unreadable } from "../config/config-document.js";
 import type { ConfigPath } from "../config/config-issues.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 
 const MAX_DEPTH = 64;
 

@@ -5,7 +5,7 @@ import { type ConfigDocument, valueAt } from "../config/config-document.js";
 import { type ConfigPath, formatPath } from "../config/config-issues.js";
 import { resolveCommand, resolvePath } from "../config/resolve-path.js";
 import type { ConfigIssue } from "../errors/config-error.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";

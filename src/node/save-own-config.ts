@@ -9,7 +9,7 @@ import { parseJsonConfig } from "../config/parse-json-config.js";
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import { placeOf, surroundingsOf } from "./config-locations.js";
 import { hasVariables } from "./expand-variables.js";

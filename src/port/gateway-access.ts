@@ -1,7 +1,7 @@
 /** Gives a gateway access to the ports behind the public methods. Not part of the public API. */
 
 import { ConfigError } from "../errors/config-error.js";
-import type { Emitter } from "../util/emitter.js";
+import type { Emitter } from "../util/callbacks.js";
 import type { ToolportEvents } from "./events.js";
 import { createLeanParts, type LeanParts } from "./lean/lean-parts.js";
 import type { Port } from "./port.js";

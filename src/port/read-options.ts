@@ -35,7 +35,7 @@ import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { DeferToolsOptions, ServerErrorPolicy, ToolportOptions } from "./options.js";
 import type { PromptToolsOptions, ResourceToolsOptions } from "./own-tools/own-tools.js";

@@ -4,7 +4,7 @@ import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { StreamState } from "../transports/server-transport.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { LISTEN_FIRST_MS, type ListenFilter, ServerSubscription } from "./server-subscription.js";
 

@@ -6,7 +6,7 @@
  * keeps the process alive while a foreground request is open, and only then.
  */
 
-import { SlotList, type Slotted } from "../util/slot-list.js";
+import { SlotList, type Slotted } from "../util/collections.js";
 import { afterNextPoll, timerMs } from "../util/timers.js";
 
 export interface TimedRequest extends Slotted {

@@ -1,6 +1,6 @@
 /** The two eras of the protocol: modern (stateless, from 2026-07-28 on) and legacy (everything before). */
 
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import type { SessionHooks } from "./session-hooks.js";
 
 export type Era = "legacy" | "modern";

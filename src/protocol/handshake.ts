@@ -2,8 +2,8 @@
 import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { toRecord } from "../util/is-record.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { toRecord } from "../util/json.js";
+import { withDeadline } from "../util/timers.js";
 import {
   type ClientIdentity,
   type Era,

@@ -6,10 +6,8 @@
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { afterUnknown } from "../errors/toolport-error.js";
-import { isRecord } from "../util/is-record.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { pause } from "../util/sleep.js";
-import { timerMs } from "../util/timers.js";
+import { isRecord } from "../util/json.js";
+import { onSharedAbort, pause, timerMs } from "../util/timers.js";
 import { type InputPause, type SuspendableRequest, toPausedRaw } from "./input-pause.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
 import { declinedUrl } from "./server-requests/elicitation.js";

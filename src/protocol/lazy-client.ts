@@ -13,7 +13,7 @@ import {
   createSdkValidator,
   type SchemaValidator,
 } from "../schema/create-validator.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import { type ClientIdentity, withoutTasks } from "./era.js";
 import { type Handshake, legacyVersions } from "./handshake.js";
 import type { RequestChannel } from "./request-channel.js";

@@ -4,7 +4,7 @@ import { traitsOfRpcError } from "../errors/from-rpc-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
 import { redactText } from "../util/redact-text.js";
-import { onSharedAbort } from "../util/shared-abort.js";
+import { onSharedAbort } from "../util/timers.js";
 import type { DeadlineClock, TimedRequest } from "./deadline-clock.js";
 
 /** Progress that a server reports while it works on a request. */

@@ -17,7 +17,7 @@ import type {
   ServerSendOptions,
   ServerTransport,
 } from "../transports/server-transport.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import {
   connectionClosed,
   type InvalidMessageSource,

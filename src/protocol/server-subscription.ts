@@ -1,7 +1,6 @@
 /** A subscription to a modern server that is reopened after a loss and after a change of its filter. The SDK only opens one. */
 import type { Client, McpSubscription, SubscriptionFilter } from "@modelcontextprotocol/client";
-import { fullJitterMs } from "../util/backoff.js";
-import { pause } from "../util/sleep.js";
+import { fullJitterMs, pause } from "../util/timers.js";
 
 /** Changes of lists, and single resources. */
 export type ListenFilter = SubscriptionFilter;

@@ -2,7 +2,7 @@
 
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { LogLevel } from "../model/log-levels.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 
 /** A question of a server: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
 export interface ServerQuestion {

@@ -5,7 +5,7 @@
  * @see https://github.com/modelcontextprotocol/ext-tasks
  */
 import { ToolCallError } from "../errors/tool-call-error.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { TASKS_EXTENSION } from "./era.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "./session.js";

@@ -5,8 +5,7 @@ import { fromSystemError } from "../errors/from-system-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { parseRetryAfter } from "../transports/http/network/http-errors.js";
-import { isRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
+import { isRecord, parseJson } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
 import { fieldOf, textOf } from "./fields.js";
 

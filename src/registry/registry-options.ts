@@ -3,7 +3,7 @@ import type { HeadersOption } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Store } from "../state/store.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import type { SkippedServer, StaleAnswer } from "./registry-server.js";
 
 /** Retries of a request; `false` disables them. */

@@ -2,7 +2,7 @@
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { DockerServerEntry, ServerEntry, StdioServerEntry } from "../config/server-entry.js";
 import { ConfigError } from "../errors/config-error.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import {
   buildEntry,
   findSources,

@@ -3,7 +3,7 @@ import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import type { Era } from "../protocol/era.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import type { ClientResponse, Envelope } from "./message.js";
 
 /** A client as the gateway knows it during one request. */

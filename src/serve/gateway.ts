@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { type GatewayAccess, gatewayAccess } from "../port/gateway-access.js";
 import type { Toolport } from "../toolport.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";
 import { type GatewayOptions, MAX_BODY_BYTES } from "./gateway-options.js";

@@ -1,7 +1,6 @@
 /** The JSON-RPC messages that clients send, and the era each of them belongs to. */
 import { isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
-import { type Fields, isRecord } from "../util/is-record.js";
-import { countContainers } from "../util/json.js";
+import { countContainers, type Fields, isRecord } from "../util/json.js";
 import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 
 export type RequestId = string | number;

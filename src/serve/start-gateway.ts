@@ -6,7 +6,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import type { GatewayAccess } from "../port/gateway-access.js";
 import { giveArtifacts } from "../port/toolport-access.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";

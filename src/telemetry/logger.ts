@@ -1,5 +1,5 @@
 /** The logger interface, and protection against loggers that fail. */
-import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
+import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
 import { visibleLine } from "../util/visible-text.js";
 
 /** Anything with these four methods: `console`, pino, winston … */

@@ -2,7 +2,7 @@
 import type { Context, Histogram, MeterProvider, Span, SpanKind } from "@opentelemetry/api";
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import { describeMessage } from "./wire-log.js";
 
 type Api = typeof import("@opentelemetry/api");

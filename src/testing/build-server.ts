@@ -10,7 +10,7 @@ import type {
   Tool,
 } from "@modelcontextprotocol/server";
 import { ConfigError } from "../errors/config-error.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import type {
   RecordedCall,
   StandardToolSchema,

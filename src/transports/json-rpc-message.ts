@@ -1,7 +1,6 @@
 /** Parses JSON-RPC messages, and finds the response to a request in a JSON body. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import { isRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
+import { isRecord, parseJson } from "../util/json.js";
 
 /** Ids of the responses in a rejected batch, so that their requests can fail at once. */
 export function responseIds(batch: readonly unknown[]): Set<RequestId> {

@@ -10,7 +10,7 @@ import type { TransportKind } from "../config/server-config.js";
 import type { ProxyOption } from "../config/server-entry.js";
 import type { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { AbortSource } from "../util/shared-abort.js";
+import type { AbortSource } from "../util/timers.js";
 import type { Resends } from "./resends.js";
 
 /** Default of `maxMessageBytes`. */

@@ -7,7 +7,7 @@ import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 import type { ForModelOption } from "../for-model.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { ServerRecords } from "./server-records.js";

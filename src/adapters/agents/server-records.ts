@@ -2,7 +2,7 @@
 import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
+import { hashText } from "../../util/text.js";
 import { normaliseUrl } from "./to-server-entry.js";
 
 export interface ServerRecord {

@@ -6,7 +6,7 @@ import { SuspensionError } from "../../errors/suspension-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
 
 /** A call of a tool, as the AI SDK describes it to `needsApproval` and `execute`. */

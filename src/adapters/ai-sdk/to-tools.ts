@@ -6,7 +6,7 @@ import { CatalogError } from "../../errors/catalog-error.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { setKey } from "../../schema/json-value.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { hasReader } from "../for-model.js";
 import {
   checkDeferred,

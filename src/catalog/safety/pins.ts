@@ -2,7 +2,7 @@
 import { StateError } from "../../errors/state-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { SourceTool } from "../source-tool.js";
 import { definitionHash } from "./canonical-json.js";
 

@@ -14,7 +14,7 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { SourcePreference } from "../../registry/build-entry.js";
 import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
 import { CliError, EXIT, errorDocument, exitCodeOf, shellWord, usageError } from "../errors.js";

@@ -13,7 +13,7 @@ import { createToken } from "../../port/suspensions/suspension-records.js";
 import type { PortState } from "../../port/toolport-access.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { StoredRecord } from "../../state/store.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import {
   isProgramPointer,
   isProgramRecord,

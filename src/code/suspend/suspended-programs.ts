@@ -24,7 +24,7 @@ import { throwUnsent } from "../../port/suspensions/suspension-records.js";
 import { type PortState, stateOf } from "../../port/toolport-access.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import type { CodeExecutor } from "../code-executor.js";
 import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";

@@ -8,8 +8,7 @@ import { splitInput } from "../../protocol/input-rounds.js";
 import type { ServerRequest } from "../../protocol/server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "../../protocol/session.js";
 import { getTask, getTaskResult, isFinal, type TaskState, updateTask } from "../../protocol/tasks.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { sleep } from "../../util/sleep.js";
+import { onSharedAbort, sleep } from "../../util/timers.js";
 import type { CallSuspension } from "../suspend/call-suspension.js";
 import { isUnknownTask, taskCancelled, taskFailed, taskFault, taskLost } from "./task-errors.js";
 

@@ -1,7 +1,7 @@
 /** Finds a tool by its public name with as few requests to servers as possible. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { withDeadline } from "../../util/timers.js";
 import { ownerNames, throwMissing } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";
 import type { NeededLists } from "./needed-lists.js";

@@ -7,7 +7,7 @@ import type { ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
+import { hashText } from "../../util/text.js";
 
 /** Older lists are ignored. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;

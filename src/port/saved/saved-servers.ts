@@ -8,8 +8,8 @@ import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
-import { isPlainObject } from "../../util/is-record.js";
+import { isPlainObject } from "../../util/json.js";
+import { hashText } from "../../util/text.js";
 
 interface SavedServer {
   /** The entry without fields that JSON cannot represent. */

@@ -6,7 +6,7 @@ import type { ResumeInput } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import { completeForm } from "../../protocol/server-requests/complete-form.js";
 import type { ElicitationRequest } from "../../protocol/server-requests/elicitation-request.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 
 interface Issue {
   readonly path: string;

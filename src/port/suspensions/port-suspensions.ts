@@ -19,7 +19,7 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { isRefusedState } from "../../protocol/session-result.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
-import type { Fields } from "../../util/is-record.js";
+import type { Fields } from "../../util/json.js";
 import type { SuspensionNews } from "../events.js";
 import { findTool } from "../find-tool.js";
 import type { PortCore } from "../port-core.js";

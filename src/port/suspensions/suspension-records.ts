@@ -6,7 +6,7 @@ import { StateError } from "../../errors/state-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import { type FoundHeld, HeldRecord, type RecordAccess, withLease } from "./held-record.js";
 import {
   isPointer,

@@ -16,8 +16,8 @@ import type { Session } from "../../protocol/session.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
 import { serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
+import { hashText } from "../../util/text.js";
 import type { PortCore } from "../port-core.js";
 
 /** Options of `TaskHandle.result()`. */

@@ -1,5 +1,5 @@
 /** Validates the content of an accepted form and fills in the defaults of its schema. */
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 import type { FormSchema } from "./elicitation-request.js";
 
 /** A value of a form field. */

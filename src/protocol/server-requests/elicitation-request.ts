@@ -1,7 +1,7 @@
 /** Reads and validates the parameters of `elicitation/create`. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/client";
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { redactText } from "../../util/redact-text.js";
 
 /** The fields of a form: a flat object schema whose properties are strings, numbers, booleans and choices. */

@@ -1,8 +1,7 @@
 /** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
 import { ToolCallError } from "../../errors/tool-call-error.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { SlotList, type Slotted } from "../../util/slot-list.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { SlotList, type Slotted } from "../../util/collections.js";
+import { onSharedAbort, withDeadline } from "../../util/timers.js";
 import type { RequestOrigin } from "./run-callback.js";
 
 /** The requests that MCP allows a server to send. */

@@ -2,7 +2,7 @@
 
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
 import { ConfigError } from "../../errors/config-error.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 import { notServed, type RequestOrigin, runCallback, unusableCallbackResult } from "./run-callback.js";
 
 /** A directory or file that servers may work on. */

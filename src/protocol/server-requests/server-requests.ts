@@ -2,8 +2,8 @@
 
 import type { Client, ClientCapabilities, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
-import { BoundedMap } from "../../util/bounded-map.js";
-import { callSafely } from "../../util/call-safely.js";
+import { callSafely } from "../../util/callbacks.js";
+import { BoundedMap } from "../../util/collections.js";
 import type { CallsInFlight } from "../calls-in-flight.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";

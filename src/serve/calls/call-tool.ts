@@ -7,8 +7,8 @@ import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js"
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
-import { decodeHeaderText } from "../../util/header-text.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
+import { decodeHeaderText } from "../../util/text.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { resourceNames, SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
 import { hasUris, renameUris } from "../lists/resource-names.js";

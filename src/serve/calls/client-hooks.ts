@@ -3,7 +3,7 @@ import type { CallerHooks } from "../../execution/tool-call.js";
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { ServerQuestion } from "../../protocol/session-hooks.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { type AskClient, withoutQuestions } from "../client.js";
 import { HOPS_META_KEY, META, metaOf, nextHop, RESERVED_META } from "../message.js";
 import type { RequestContext } from "../request-context.js";

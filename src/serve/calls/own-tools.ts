@@ -15,7 +15,7 @@ import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
-import type { Fields } from "../../util/is-record.js";
+import type { Fields } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { resourceNames } from "../lists/list-entries.js";
 import type { Policy, PolicyRequest } from "../policy/policy.js";

@@ -1,6 +1,6 @@
 /** `requestState` as clients get it: sealed, and bound to the user and the request. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { GatewayClient } from "../client.js";
 import { badState } from "../faults.js";
 import type { ClientRequest } from "../message.js";

@@ -3,7 +3,7 @@
  * later request of the client brings the answer, on this replica or another one.
  */
 import { StateError } from "../../errors/state-error.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import type { AskClient } from "../client.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
 import { LetterError } from "../replicas/letter.js";

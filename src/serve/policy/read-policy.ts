@@ -3,7 +3,7 @@
 import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
 import { EntryReader } from "../../config/entry-reader.js";
 import { ConfigError } from "../../errors/config-error.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import { compileRules } from "./compile-rules.js";

@@ -2,7 +2,7 @@
 import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { compileText, readPointer } from "./argument-conditions.js";
 import type { PolicyOption } from "./create-policy.js";

@@ -1,8 +1,6 @@
 /** The letters that other replicas send to this one: each is taken once, handled, and answered. */
 import type { Store } from "../../state/store.js";
-import { backoffMs } from "../../util/backoff.js";
-import { pause } from "../../util/sleep.js";
-import { unrefTimer } from "../../util/timers.js";
+import { backoffMs, pause, unrefTimer } from "../../util/timers.js";
 import { beatKey, cancelledLetter, type Letter, LetterError, readLetter, writeLetter } from "./letter.js";
 
 /** What a handler knows about a letter. */

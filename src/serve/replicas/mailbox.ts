@@ -2,8 +2,7 @@
 
 import { StateError } from "../../errors/state-error.js";
 import type { Store } from "../../state/store.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { timerMs } from "../../util/timers.js";
+import { onSharedAbort, timerMs } from "../../util/timers.js";
 import { BEAT_TTL_MS, createIncomingLetters, type LetterHandler, unknownLetter } from "./incoming-letters.js";
 import {
   beatKey,

@@ -2,8 +2,8 @@
 import type { KnownSecrets } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
 import { AuthError } from "../../errors/auth-error.js";
-import { LightAbort } from "../../util/shared-abort.js";
-import { SlotList, type Slotted } from "../../util/slot-list.js";
+import { SlotList, type Slotted } from "../../util/collections.js";
+import { LightAbort } from "../../util/timers.js";
 import type { Resends } from "../resends.js";
 import type { AuthorizedSend } from "../server-transport.js";
 import { withUserHeaders } from "./message-headers.js";

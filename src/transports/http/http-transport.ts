@@ -5,7 +5,7 @@ import type { HttpConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
 import { parseJson } from "../../util/json.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { withDeadline } from "../../util/timers.js";
 import { findResponse } from "../json-rpc-message.js";
 import type {
   AuthorizedSend,

@@ -1,8 +1,7 @@
 /** The GET stream on which the server may send messages at any time. It is reopened for as long as the connection lasts. */
-import { backoffMs, fullJitterMs } from "../../util/backoff.js";
+
 import { parseJson } from "../../util/json.js";
-import { pause } from "../../util/sleep.js";
-import { unrefTimer } from "../../util/timers.js";
+import { backoffMs, fullJitterMs, pause, unrefTimer } from "../../util/timers.js";
 import { asRpcError } from "../json-rpc-message.js";
 import type { EndpointRequest, EndpointResponse, Exchange } from "./endpoint.js";
 import { HttpErrorResponse } from "./error-response.js";

@@ -3,7 +3,7 @@ import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { HeaderSource } from "../../config/server-config.js";
 import { ConfigError } from "../../errors/config-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
-import { encodeHeaderText } from "../../util/header-text.js";
+import { encodeHeaderText } from "../../util/text.js";
 
 const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";
 

@@ -1,8 +1,8 @@
 /** The requests of one Streamable HTTP connection that have no response yet. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { SlotList, type Slotted } from "../../util/slot-list.js";
+import { SlotList, type Slotted } from "../../util/collections.js";
+import { onSharedAbort } from "../../util/timers.js";
 import type { ServerSendOptions, StreamState } from "../server-transport.js";
 import type { Endpoint, Exchange } from "./endpoint.js";
 import type { Discard } from "./events/event-frames.js";

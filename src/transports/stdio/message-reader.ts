@@ -2,7 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConfigError } from "../../errors/config-error.js";
 import { ConnectionError } from "../../errors/connection-error.js";
-import { ChunkList } from "../../util/chunk-list.js";
+import { ChunkList } from "../../util/collections.js";
 import { parseJson } from "../../util/json.js";
 import { peekMessage } from "../find-message-id.js";
 import { responseIds } from "../json-rpc-message.js";

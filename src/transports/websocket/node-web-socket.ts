@@ -5,11 +5,11 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
 import { afterNextPoll } from "../../util/timers.js";
+import { USER_AGENT } from "../../util/version.js";
 import { checkHeader, revealHeaders } from "../http/message-headers.js";
 import { mayNeedProxy } from "../http/network/proxy/proxy-option.js";
 import type { ProxyServer } from "../http/network/proxy/proxy-server.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import { USER_AGENT } from "../user-agent.js";
 import * as failure from "./web-socket-failure.js";
 import {
   type WebSocketConnection,

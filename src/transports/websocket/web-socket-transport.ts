@@ -1,7 +1,7 @@
 /** MCP over a WebSocket: one JSON-RPC message per frame. The runtime-specific part opens the connection. */
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
 import { ToolportError } from "../../errors/toolport-error.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { withDeadline } from "../../util/timers.js";
 import { parseMessage } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";

@@ -2,7 +2,7 @@
 import { readUnchecked } from "../../../config/option-table.js";
 import { StateError } from "../../../errors/state-error.js";
 import type { Logger } from "../../../telemetry/logger.js";
-import { processWide } from "../../../util/process-wide.js";
+import { processWide } from "../../../util/version.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import {
   createKeyRing,

@@ -2,7 +2,7 @@
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
 import { StateError } from "../../../errors/state-error.js";
-import { callSafely } from "../../../util/call-safely.js";
+import { callSafely } from "../../../util/callbacks.js";
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;

@@ -1,7 +1,7 @@
 /** Wraps a caller's `authProvider` for the SDK's login, so that the rules of Toolport's own OAuth apply to it too. */
 
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
-import { canParseUrl } from "../../../util/can-parse-url.js";
+import { canParseUrl } from "../../../util/text.js";
 import { checkLoginPage, checkPkce } from "./login-page.js";
 
 /** The MCP server, and where to read what it says about its authorization server. */

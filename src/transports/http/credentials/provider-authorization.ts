@@ -2,7 +2,7 @@
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
-import { processWide } from "../../../util/process-wide.js";
+import { processWide } from "../../../util/version.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../server-transport.js";
 import { toHeaderRecord } from "../network/fetch-response.js";
 import { finishedScopes, logInByProvider } from "./provider-login.js";

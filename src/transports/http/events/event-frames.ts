@@ -1,5 +1,5 @@
 /** Splits a server-sent event stream into whole events without decoding it. Buffers one event at most, and skips large ones. */
-import { ChunkList } from "../../../util/chunk-list.js";
+import { ChunkList } from "../../../util/collections.js";
 import { findMessageId } from "../../find-message-id.js";
 import type { ServerTransport } from "../../server-transport.js";
 import { tooLarge } from "../network/http-errors.js";

@@ -1,8 +1,8 @@
 /** A network client over `fetch`: for Workers, browsers, or a `fetch` that the user configured. */
 
-import { onSharedAbort } from "../../../util/shared-abort.js";
+import { onSharedAbort } from "../../../util/timers.js";
+import { USER_AGENT } from "../../../util/version.js";
 import type { HttpClient } from "../../server-transport.js";
-import { USER_AGENT } from "../../user-agent.js";
 import { toNetworkError } from "./http-errors.js";
 import type { ResponseBody, WireClient, WireRequest, WireResponse } from "./wire-client.js";
 

@@ -1,6 +1,6 @@
 /** A fetch for URLs learned from the network: refuses private addresses, large bodies and slow servers. */
 import { ConnectionError } from "../../../errors/connection-error.js";
-import { LightAbort, onSharedAbort } from "../../../util/shared-abort.js";
+import { LightAbort, onSharedAbort } from "../../../util/timers.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
 import { openWith } from "./fetch-client.js";

@@ -2,7 +2,7 @@
 import { type AgentOptions, Agent as HttpAgent } from "node:http";
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
-import { type AbortSource, onSharedAbort } from "../../../util/shared-abort.js";
+import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
 import { clientClosed } from "./http-errors.js";
 import type { PendingTunnels } from "./proxy/open-tunnel.js";
 import type { ProxyServer } from "./proxy/proxy-server.js";

@@ -1,5 +1,5 @@
 /** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
-import type { AbortSource } from "../../../util/shared-abort.js";
+import type { AbortSource } from "../../../util/timers.js";
 import type { HttpClient } from "../../server-transport.js";
 
 /** Checks an address that a host name resolved to; returns the error to fail with, or undefined. */

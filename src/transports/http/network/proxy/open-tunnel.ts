@@ -1,7 +1,7 @@
 /** Opens connections through a proxy with the CONNECT method, for one socket or for all sockets of a pool. */
 import { type Agent, request as httpRequest, type RequestOptions } from "node:http";
 import type { LookupFunction, Socket } from "node:net";
-import { USER_AGENT } from "../../../user-agent.js";
+import { USER_AGENT } from "../../../../util/version.js";
 import { clientClosed } from "../http-errors.js";
 import type { ProxyServer } from "./proxy-server.js";
 

@@ -3,7 +3,7 @@
 import { ConfigError } from "../../../../errors/config-error.js";
 import { ConnectionError } from "../../../../errors/connection-error.js";
 import { ToolportError } from "../../../../errors/toolport-error.js";
-import { canParseUrl } from "../../../../util/can-parse-url.js";
+import { canParseUrl } from "../../../../util/text.js";
 import { toNetworkError } from "../http-errors.js";
 
 /** Statuses that do not change with a retry: the proxy's rules or the credentials have to change first. */
