@@ -21,13 +21,11 @@ const FILES = {
   "src/util/callbacks.ts": ["src/util/emitter.test.ts"],
   "src/execution/retry.ts": ["src/execution/retry.test.ts", "src/execution/retry-limits.test.ts"],
   "src/execution/breaker.ts": ["src/execution/breaker.test.ts"],
-  "src/transports/resends.ts": ["src/transports/resends.test.ts"],
-  "src/errors/from-http-status.ts": [
+  "src/transports/server-transport.ts": ["src/transports/resends.test.ts"],
+  "src/errors/foreign-error.ts": [
     "src/errors/from-http-status.test.ts",
-    "src/errors/to-toolport-error.test.ts",
-  ],
-  "src/errors/from-rpc-error.ts": [
     "src/errors/from-rpc-error.test.ts",
+    "src/errors/from-system-error.test.ts",
     "src/errors/to-toolport-error.test.ts",
   ],
   "src/catalog/names/assign-names.ts": ["src/catalog/names/"],

@@ -6,7 +6,7 @@ import type { ServerEntry } from "./config/server-entry.js";
 import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
 import type { ToolInfo } from "./model/tool-info.js";
-import { isForModel } from "./model/tool-ui.js";
+import { isForModel } from "./model/tool-info.js";
 import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";

@@ -45,8 +45,6 @@ export type {
 } from "./content/content-block.js";
 export { type ContentPart, toContentParts } from "./content/content-part.js";
 export { createToolport } from "./create-toolport.js";
-export { AuthError, type AuthErrorCode } from "./errors/auth-error.js";
-export { CatalogError, type CatalogErrorCode } from "./errors/catalog-error.js";
 export {
   classifyError,
   type ErrorClassification,
@@ -55,20 +53,28 @@ export {
   isUnauthorized,
   shouldRetry,
 } from "./errors/classify-error.js";
-export { ConfigError, type ConfigErrorCode, type ConfigIssue } from "./errors/config-error.js";
 export {
+  AuthError,
+  type AuthErrorCode,
+  CatalogError,
+  type CatalogErrorCode,
+  ConfigError,
+  type ConfigErrorCode,
+  type ConfigIssue,
   ConnectionError,
   type ConnectionErrorCode,
   type ConnectionErrorDetails,
-} from "./errors/connection-error.js";
-export { StateError, type StateErrorCode } from "./errors/state-error.js";
-export { SuspensionError, type SuspensionErrorCode } from "./errors/suspension-error.js";
-export {
+  type Outcome,
+  StateError,
+  type StateErrorCode,
+  SuspensionError,
+  type SuspensionErrorCode,
   ToolCallError,
   type ToolCallErrorCode,
   type ToolCallErrorDetails,
-} from "./errors/tool-call-error.js";
-export { type Outcome, ToolportError, type ToolportErrorInit } from "./errors/toolport-error.js";
+  ToolportError,
+  type ToolportErrorInit,
+} from "./errors/toolport-error.js";
 export type { ApprovalRequest, ApproveFunction, ApproveOption } from "./execution/approve.js";
 export type { BreakerOptions, BreakerSnapshot } from "./execution/breaker.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
@@ -115,7 +121,6 @@ export type {
   StructuredBlock,
   ToolResult,
 } from "./execution/tool-result.js";
-export type { JsonSchema, ListedTool, ServerRef, ToolAnnotations, ToolFilter } from "./model/listed-tool.js";
 export type { LogLevel } from "./model/log-levels.js";
 export type {
   PromptInfo,
@@ -123,8 +128,16 @@ export type {
   ResourceInfo,
   ResourceTemplateInfo,
 } from "./model/resource-info.js";
-export type { ToolInfo, WithheldTool } from "./model/tool-info.js";
-export type { ToolUi } from "./model/tool-ui.js";
+export type {
+  JsonSchema,
+  ListedTool,
+  ServerRef,
+  ToolAnnotations,
+  ToolFilter,
+  ToolInfo,
+  ToolUi,
+  WithheldTool,
+} from "./model/tool-info.js";
 export type { Completion, CompletionArgument, CompletionReference } from "./port/complete.js";
 export type {
   AuthRequest,

@@ -7,11 +7,8 @@ import {
   runOpenAIToolCalls,
   toOpenAITools,
 } from "../adapters/openai/index.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { fromSystemError } from "../errors/from-system-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { fromSystemError } from "../errors/foreign-error.js";
+import { AuthError, ConfigError, ConnectionError, ToolportError } from "../errors/toolport-error.js";
 import { systemFetch } from "../transports/create-transport.js";
 import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { redactText } from "../util/redact-text.js";

@@ -3,10 +3,9 @@
  * control it, and some servers echo what they received.
  */
 
-import { AuthError, type AuthErrorCode } from "../errors/auth-error.js";
 import { readField } from "../errors/foreign-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, type AuthErrorCode, ToolportError } from "../errors/toolport-error.js";
 
 interface Details {
   readonly code?: AuthErrorCode;

@@ -1,5 +1,5 @@
 /** The records of OAuth credentials in the store: their keys and their deletion. */
-import { identifyUrl } from "../config/config-identity.js";
+import { identifyUrl } from "../config/server-config.js";
 import { userPrefix } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 

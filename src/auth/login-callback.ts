@@ -1,5 +1,5 @@
 /** The callback of a login: its parameters, which are never quoted because an attacker may control them, and its pages. */
-import type { AuthError } from "../errors/auth-error.js";
+import type { AuthError } from "../errors/toolport-error.js";
 import { authFailed } from "./auth-errors.js";
 
 /** The value of a parameter that is present exactly once and not empty. */

@@ -1,5 +1,5 @@
 /** A catalog as plain JSON, for a process that has not connected its servers yet. */
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
 
 /** The lists of one server, as it sent them. */

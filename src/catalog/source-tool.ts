@@ -1,5 +1,5 @@
 /** Reads a tool as its server lists it. An invalid tool does not affect the others. */
-import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
+import type { JsonSchema, ListedTool } from "../model/tool-info.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import { toolProblem } from "../schema/check-schema.js";
 import { isNestedDeeper, isRecord, toRecord } from "../util/json.js";

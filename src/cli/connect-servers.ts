@@ -2,11 +2,15 @@
 import { withheldError } from "../catalog/safety/examine-lists.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
-import { AuthError } from "../errors/auth-error.js";
-import type { CatalogError } from "../errors/catalog-error.js";
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import type { CatalogError } from "../errors/toolport-error.js";
+import {
+  AuthError,
+  ConfigError,
+  type ConfigIssue,
+  ConnectionError,
+  type ConnectionErrorCode,
+  ToolCallError,
+} from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";

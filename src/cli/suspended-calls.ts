@@ -1,7 +1,6 @@
 /** Calls that wait for a person: the options that make them, how they are read, shown and answered. */
 import { createToolport } from "../create-toolport.js";
-import { SuspensionError } from "../errors/suspension-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { SuspensionError, ToolportError } from "../errors/toolport-error.js";
 import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../execution/tool-call.js";
 import type { ToolportOptions } from "../port/options.js";

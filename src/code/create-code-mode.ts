@@ -1,8 +1,7 @@
 /** Creates a code mode: programs of a model that call the tools of one user's port. */
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
+import { ConfigError, type ConfigIssue, ConnectionError } from "../errors/toolport-error.js";
 import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
-import { isForModel } from "../model/tool-ui.js";
+import { isForModel } from "../model/tool-info.js";
 import { artifactsOf, giveArtifacts } from "../port/toolport-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";

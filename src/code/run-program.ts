@@ -1,5 +1,5 @@
 /** One run of a program: connects the executor to the calls of the user's port, ends both within the limits, and lets the console watch. */
-import { SuspensionError } from "../errors/suspension-error.js";
+import { SuspensionError } from "../errors/toolport-error.js";
 import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import type { Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../execution/tool-call.js";

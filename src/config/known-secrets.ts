@@ -1,10 +1,85 @@
-/** The secrets of one server, and the redaction of its messages in errors and logs. */
-
+/** Secrets: values that never show up in logs, the secrets of one server, and the redaction of its messages in errors and logs. */
 import { ToolportError } from "../errors/toolport-error.js";
 import { type NamedSecret, redactValues } from "../util/redact-text.js";
 import { canParseUrl } from "../util/text.js";
-import { SecretRecord } from "./secret-record.js";
 import type { ServerConfig } from "./server-config.js";
+
+const inspect = Symbol.for("nodejs.util.inspect.custom");
+
+/**
+ * A map of headers or environment variables whose values never show up in logs, JSON or `util.inspect`.
+ *
+ * @example
+ * ```ts
+ * const headers = new SecretRecord({ Authorization: "Bearer abc" });
+ * String(headers); // "[redacted: Authorization]"
+ * headers.reveal(); // { Authorization: "Bearer abc" }
+ * ```
+ */
+export class SecretRecord {
+  readonly #values: Readonly<Record<string, string>>;
+
+  constructor(values: Readonly<Record<string, string>> = {}) {
+    this.#values = Object.freeze({ ...values });
+    Object.freeze(this);
+  }
+
+  get names(): string[] {
+    return Object.keys(this.#values);
+  }
+
+  /** The values, for the code that sends them. */
+  reveal(): Readonly<Record<string, string>> {
+    return this.#values;
+  }
+
+  toString(): string {
+    return `[redacted: ${this.names.join(", ")}]`;
+  }
+
+  toJSON(): Record<string, string> {
+    return Object.fromEntries(this.names.map((name) => [name, "[redacted]"]));
+  }
+
+  [inspect](): string {
+    return this.toString();
+  }
+}
+
+/**
+ * Holds a value that never shows up in logs, JSON or `util.inspect`.
+ *
+ * @example
+ * ```ts
+ * const secret = new SecretValue({ clientSecret: "abc" });
+ * JSON.stringify(secret); // "\"[redacted]\""
+ * secret.reveal(); // { clientSecret: "abc" }
+ * ```
+ */
+export class SecretValue<Value> {
+  readonly #value: Value;
+
+  constructor(value: Value) {
+    this.#value = value;
+    Object.freeze(this);
+  }
+
+  reveal(): Value {
+    return this.#value;
+  }
+
+  toString(): string {
+    return "[redacted]";
+  }
+
+  toJSON(): string {
+    return "[redacted]";
+  }
+
+  [inspect](): string {
+    return "[redacted]";
+  }
+}
 
 /** Header fields of the protocol, the network and tracing. They contain no secrets, and often arguments of the caller. */
 const NO_SECRETS =

@@ -1,9 +1,7 @@
 /** Errors of a connection that has no session. */
 import type { ServerConfig } from "../config/server-config.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { ConfigError, ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import { slowStart } from "../protocol/handshake.js";
 
 /** The server was disconnected by the program, or is disabled. */

@@ -2,8 +2,8 @@
 
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { InvalidMessageSource } from "../protocol/channel-errors.js";
 import type { Era } from "../protocol/era.js";

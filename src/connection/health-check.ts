@@ -1,7 +1,8 @@
 /** Checks whether the server of a silent session is still alive. */
-import { ConnectionError } from "../errors/connection-error.js";
+
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import { pause } from "../util/timers.js";
 import { isLost } from "./run-on-session.js";

@@ -1,8 +1,7 @@
 /** Decides when to reconnect and when to stop. */
 import type { ReconnectConfig, ServerConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError } from "../errors/toolport-error.js";
 import { fullJitterMs } from "../util/timers.js";
 
 /** Starts of a process within the window before Toolport gives up. */

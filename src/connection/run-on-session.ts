@@ -1,10 +1,13 @@
 /** Runs an operation on the session of a server, and once more on a new session if that is safe. */
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { afterUnknown, type ToolportError } from "../errors/toolport-error.js";
+import {
+  AuthError,
+  afterUnknown,
+  ConnectionError,
+  ToolCallError,
+  type ToolportError,
+} from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { Resends } from "../transports/resends.js";
 import { pause } from "../util/timers.js";

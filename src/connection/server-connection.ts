@@ -1,8 +1,8 @@
 /** The state machine of one connection: it connects, reconnects and closes. All state changes happen here. */
 import type { ServerConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import { onSharedAbort, pause, withDeadline } from "../util/timers.js";
 import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";

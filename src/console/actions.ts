@@ -1,7 +1,7 @@
 /** Actions that the page can request, by name. Each calls a method of the port. */
 
 import { randomUUID } from "node:crypto";
-import { CatalogError } from "../errors/catalog-error.js";
+import { CatalogError } from "../errors/toolport-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { ServerReport } from "../port/report.js";

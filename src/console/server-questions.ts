@@ -1,6 +1,6 @@
 /** Requests of servers that the user answers in the page: forms, web pages, model completions; and the roots. */
 
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { ToolportOptions } from "../port/options.js";
 import { completeForm } from "../protocol/server-requests/complete-form.js";
 import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";

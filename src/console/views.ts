@@ -1,6 +1,6 @@
 /** Converts the snapshot of a port to redacted views for the page. */
 import { definitionBytes } from "../catalog/search/deferred-tools.js";
-import { isForModel } from "../model/tool-ui.js";
+import { isForModel } from "../model/tool-info.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
 import { TASKS_EXTENSION } from "../protocol/era.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";

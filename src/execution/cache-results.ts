@@ -1,6 +1,6 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { BoundedMap } from "../util/collections.js";
 import { compileNames } from "../util/glob.js";
 import { isRecord } from "../util/json.js";

@@ -1,9 +1,7 @@
 /** Retries failed calls on the same server if that is safe and can help. */
 import type { FailurePredicate } from "../config/server-entry.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import type { ToolCallError } from "../errors/tool-call-error.js";
-import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
+import type { ToolCallError } from "../errors/toolport-error.js";
+import { AuthError, afterUnknown, ConnectionError, ToolportError } from "../errors/toolport-error.js";
 import { Resends } from "../transports/resends.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { sleep as sleepInCall } from "../util/timers.js";

@@ -2,8 +2,7 @@
 
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { JsonSchema } from "../model/listed-tool.js";
-import type { ToolInfo } from "../model/tool-info.js";
+import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";

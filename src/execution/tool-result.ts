@@ -1,7 +1,7 @@
 /** The result of a tool call. */
 import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
 import { isNestedDeeper, toRecord } from "../util/json.js";
 

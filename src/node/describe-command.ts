@@ -1,6 +1,7 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
+
+import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { isRecord } from "../util/json.js";

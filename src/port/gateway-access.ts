@@ -1,6 +1,6 @@
 /** Gives a gateway access to the ports behind the public methods. Not part of the public API. */
 
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import type { Emitter } from "../util/callbacks.js";
 import type { ToolportEvents } from "./events.js";
 import { createLeanParts, type LeanParts } from "./lean/lean-parts.js";

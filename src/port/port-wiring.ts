@@ -12,7 +12,7 @@ import { createPipeline, type Pipeline, type PipelineParts } from "../execution/
 import type { MalformedContent } from "../execution/tool-result.js";
 import { EraMemory } from "../protocol/era-memory.js";
 import { serverIdentity } from "../state/server-keys.js";
-import { createWireLog } from "../telemetry/wire-log.js";
+import { createWireLog } from "../telemetry/logger.js";
 import type { PortCore } from "./port-core.js";
 import { messageEvents, stderrEvents } from "./wire-events.js";
 

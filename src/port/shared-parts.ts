@@ -2,7 +2,7 @@
 import { createFilterSet, type FilterSet } from "../catalog/filters/filters.js";
 import { InternedLists } from "../catalog/interned-lists.js";
 import { PublicLists } from "../catalog/public-lists.js";
-import type { NetworkConfig } from "../config/read-network.js";
+import type { NetworkConfig } from "../config/entry-options.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { StateChange } from "../connection/connection-state.js";
 import { ArtifactStore } from "../execution/artifacts/artifact-store.js";
@@ -12,8 +12,7 @@ import type { Progress } from "../protocol/pending-request.js";
 import { logToLogger } from "../protocol/server-requests/server-request-options.js";
 import { createServerRequests, type ServerRequests } from "../protocol/server-requests/server-requests.js";
 import { createSchemaValidator, type SchemaValidator } from "../schema/create-validator.js";
-import { debugChannel } from "../telemetry/debug-channel.js";
-import { guardLogger } from "../telemetry/logger.js";
+import { debugChannel, guardLogger } from "../telemetry/logger.js";
 import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js";
 import { createHttpClient } from "../transports/create-transport.js";
 import type { HttpClient, HttpClientSettings } from "../transports/server-transport.js";

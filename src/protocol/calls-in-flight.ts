@@ -1,6 +1,6 @@
 /** The requests of callers in flight on one connection: which of them a message of the server belongs to. */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import { callSafely } from "../util/callbacks.js";

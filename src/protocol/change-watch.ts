@@ -1,8 +1,7 @@
 /** Reports changes of a server's lists and resources: by notifications of legacy servers, by a subscription to modern ones. */
 import type { Client, ServerCapabilities } from "@modelcontextprotocol/client";
-import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import type { StreamState } from "../transports/server-transport.js";
 import { withDeadline } from "../util/timers.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";

@@ -1,6 +1,7 @@
 /** Errors of requests that get no response because of their connection. */
-import { ConnectionError } from "../errors/connection-error.js";
+
 import type { Outcome, ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError } from "../errors/toolport-error.js";
 
 /** Codes that only say that the connection is lost. */
 const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);

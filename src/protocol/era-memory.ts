@@ -1,6 +1,7 @@
 /** Remembers the era of servers, so that the next connection skips the negotiation. */
-import { configIdentity } from "../config/config-identity.js";
+
 import type { ServerConfig } from "../config/server-config.js";
+import { configIdentity } from "../config/server-config.js";
 import { serverKey } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 import { isPublic } from "./era.js";

@@ -1,7 +1,7 @@
 /** The handshake in either era, and what the server says about itself. */
 import type { Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { ServerConfig } from "../config/server-config.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { toRecord } from "../util/json.js";
 import { withDeadline } from "../util/timers.js";
 import {

@@ -4,8 +4,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { afterUnknown } from "../errors/toolport-error.js";
+import { afterUnknown, ToolCallError } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
 import { onSharedAbort, pause, timerMs } from "../util/timers.js";
 import { type InputPause, type SuspendableRequest, toPausedRaw } from "./input-pause.js";

@@ -6,9 +6,9 @@
  * ignores unknown methods costs two seconds, not a whole timeout. Over HTTP a missing response means an outage, and an error
  * status counts like an error response.
  */
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+
 import type { ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import {
   type ClientIdentity,
   createEnvelope,

@@ -3,10 +3,9 @@
 import type { JSONRPCMessage, ServerCapabilities } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import { createTransport } from "../transports/create-transport.js";

@@ -1,7 +1,7 @@
 /** Timeouts, progress and abort of one request with fake time, and the table of open requests. */
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ToolCallError } from "../errors/tool-call-error.js";
+import type { ToolCallError } from "../errors/toolport-error.js";
 import { DeadlineClock } from "./deadline-clock.js";
 import { IdTable, PendingRequest, type RequestLimits } from "./pending-request.js";
 

@@ -1,7 +1,7 @@
 /** An open request (timeouts, progress, abort) and the table that finds open requests by id. */
 import type { ProgressReport } from "../config/server-entry.js";
-import { traitsOfRpcError } from "../errors/from-rpc-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { traitsOfRpcError } from "../errors/foreign-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
 import { redactText } from "../util/redact-text.js";
 import { onSharedAbort } from "../util/timers.js";

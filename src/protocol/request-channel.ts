@@ -7,9 +7,9 @@
  */
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError } from "../errors/toolport-error.js";
 import type { Resends } from "../transports/resends.js";
 import type {
   GiveUpReason,

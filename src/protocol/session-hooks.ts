@@ -1,6 +1,6 @@
 /** The callers of a session: what each declares to servers, and who answers the questions of servers and gets their log messages. */
 
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { Fields } from "../util/json.js";
 

@@ -1,5 +1,5 @@
 /** Reads the results of requests: their type, and whether they depend on input of the user. */
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
 
 const inputResults = new WeakSet<object>();

@@ -1,8 +1,8 @@
 /** One live MCP session with one server: requests of both eras. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import { SuspensionError } from "../errors/suspension-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
+import { SuspensionError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";

@@ -4,9 +4,8 @@
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
 import type * as SkillsModule from "@modelcontextprotocol/client/ext/skills";
-import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import { timerMs } from "../util/timers.js";
 import type { Session } from "./session.js";
 

@@ -4,7 +4,7 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  * @see https://github.com/modelcontextprotocol/ext-tasks
  */
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { type Fields, isRecord } from "../util/json.js";
 import { TASKS_EXTENSION } from "./era.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";

@@ -1,7 +1,5 @@
 /** A read-only client for MCP registries. */
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ConfigError, ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import { checkStore } from "../state/custom-store.js";
 import { systemFetch } from "../transports/create-transport.js";
 import { callSafely } from "../util/callbacks.js";

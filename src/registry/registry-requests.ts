@@ -1,8 +1,7 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
 import type { HeadersOption } from "../config/server-entry.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { isRecord, parseJson } from "../util/json.js";
 import { canParseUrl, hashText } from "../util/text.js";

@@ -3,7 +3,7 @@ import type { Context, Histogram, MeterProvider, Span, SpanKind } from "@opentel
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import { canParseUrl } from "../util/text.js";
-import { describeMessage } from "./wire-log.js";
+import { describeMessage } from "./logger.js";
 
 type Api = typeof import("@opentelemetry/api");
 

@@ -8,8 +8,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ProxyOption } from "../config/server-entry.js";
-import type { ConnectionError } from "../errors/connection-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import type { ConnectionError, ToolportError } from "../errors/toolport-error.js";
 import type { AbortSource } from "../util/timers.js";
 import type { Resends } from "./resends.js";
 

@@ -2,8 +2,8 @@
 
 import type { ToolSet } from "ai";
 import { createToolport } from "../../create-toolport.js";
-import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";

@@ -2,7 +2,7 @@
  * Approvals of the AI SDK that are bound to suspended calls. The AI SDK keeps an approval in messages, which a client may send twice
  * or change. Here the call is saved when approval is requested, and the messages can only release that call, once.
  */
-import { SuspensionError } from "../../errors/suspension-error.js";
+import { SuspensionError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";

@@ -1,8 +1,5 @@
 /** Calls of tools in a LangGraph graph that interrupt it while they wait for a person. */
-import { AuthError } from "../../errors/auth-error.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { SuspensionError } from "../../errors/suspension-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { AuthError, ConfigError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
 import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";

@@ -1,9 +1,9 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { resolveCommand } from "../../config/entry-options.js";
 import { parseJsonConfig } from "../../config/parse-json-config.js";
-import { resolveCommand } from "../../config/resolve-path.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { surroundingsOf } from "../../node/config-locations.js";
 import { detectDialect } from "../../node/detect-dialect.js";
 import { checkWritten } from "../../node/expand-server.js";

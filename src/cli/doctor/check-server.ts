@@ -15,8 +15,7 @@ import type {
   StdioConfig,
   WebSocketConfig,
 } from "../../config/server-config.js";
-import { readField } from "../../errors/foreign-error.js";
-import { fromSystemError } from "../../errors/from-system-error.js";
+import { fromSystemError, readField } from "../../errors/foreign-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { serverIdentity } from "../../state/server-keys.js";

@@ -2,7 +2,7 @@
  * Suspended programs in the store, sealed, for one user. A record is changed by compare-and-set only, so that one process continues a
  * program and all others notice it.
  */
-import { StateError } from "../../errors/state-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import {
   type FoundHeld,
   HeldRecord,

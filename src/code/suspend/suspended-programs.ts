@@ -6,9 +6,7 @@
  */
 
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
-import { CatalogError } from "../../errors/catalog-error.js";
-import { SuspensionError } from "../../errors/suspension-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { CatalogError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
 import {
   isSuspended,
   type ResumeInput,

@@ -1,5 +1,5 @@
 /** A dialect: the configuration format of one program, and its translation to Toolport's entries. */
-import type { ConfigPath } from "../../config/config-issues.js";
+import type { ConfigPath } from "../../config/option-table.js";
 import { isRecord } from "../../util/json.js";
 import { canParseUrl } from "../../util/text.js";
 

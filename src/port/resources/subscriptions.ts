@@ -1,7 +1,7 @@
 /** Subscriptions to resources: one request for all listeners of a resource, sent again after every reconnect. */
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import type { Session } from "../../protocol/session.js";
 import { callSafely } from "../../util/callbacks.js";
 import { holdHost, withDeadline } from "../../util/timers.js";

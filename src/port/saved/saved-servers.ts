@@ -1,9 +1,8 @@
 /** Stores servers that were added at run time, for the next process. */
 
-import { configIdentity } from "../../config/config-identity.js";
-import { freezeConfig } from "../../config/config-view.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import type { ServerConfig } from "../../config/server-config.js";
+import { configIdentity, freezeConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";

@@ -1,10 +1,9 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { canonicalJson, definitionHash } from "../../catalog/safety/canonical-json.js";
-import type { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { afterUnknown, ToolportError } from "../../errors/toolport-error.js";
+import type { AuthError } from "../../errors/toolport-error.js";
+import { afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { readElicitation } from "./elicitation-request.js";
 
 const origin = { server: "shop", tool: "buy", signal: new AbortController().signal };

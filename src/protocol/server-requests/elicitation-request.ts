@@ -1,6 +1,6 @@
 /** Reads and validates the parameters of `elicitation/create`. */
 import type { ElicitRequestFormParams } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { isRecord } from "../../util/json.js";
 import { redactText } from "../../util/redact-text.js";
 

@@ -1,6 +1,6 @@
 /** Elicitation: the option `onElicitation`, and handling `elicitation/create` with it. */
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { isRecord } from "../../util/json.js";
 import { completeForm, type FormValue } from "./complete-form.js";
 import {

@@ -1,5 +1,5 @@
 /** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { onSharedAbort, withDeadline } from "../../util/timers.js";
 import type { RequestOrigin } from "./run-callback.js";

@@ -1,7 +1,7 @@
 /** Roots: the option `roots`, and handling `roots/list` with it. */
 
 import type { ClientCapabilities } from "@modelcontextprotocol/client";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { canParseUrl } from "../../util/text.js";
 import { notServed, type RequestOrigin, runCallback, unusableCallbackResult } from "./run-callback.js";
 

@@ -1,6 +1,5 @@
 /** Runs a user's callback for a server request and turns its failures into errors that name the callback. */
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import { redactText } from "../../util/redact-text.js";
 
 /** Wraps what the callback throws in a `REFUSED` error; after an abort, throws the reason of the abort. */

@@ -5,7 +5,7 @@ import type {
   CreateMessageResult,
   CreateMessageResultWithTools,
 } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { notServed, type RequestOrigin, runCallback, unusableCallbackResult } from "./run-callback.js";
 
 /** The completion that a server requests. */

@@ -4,7 +4,7 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/timers.js";
 import { type SuspendableRequest, toPausedRaw } from "../input-pause.js";
 import type { ChannelRequestOptions, RequestChannel } from "../request-channel.js";

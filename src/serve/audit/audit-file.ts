@@ -1,6 +1,6 @@
 /** Appends lines to a file in batches, and says when too many wait. Keeps what could not be written, and tries again. */
 import type * as FileSystem from "node:fs";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { onSharedAbort, timerMs } from "../../util/timers.js";
 
 export interface AuditFileOptions {

@@ -1,7 +1,7 @@
 /** `tools/call`: resolves the public name, asks the policy, and passes the call on. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { AuthError } from "../../errors/toolport-error.js";
 import type { CallAnswer, CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
 import { missingTool } from "../../port/find-tool.js";

@@ -1,6 +1,6 @@
 /** Asks the policy whether a call may run, and the user if the policy wants an approval. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import type { CallerHooks } from "../../execution/tool-call.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { visibleLine } from "../../util/visible-text.js";

@@ -7,9 +7,7 @@ import {
   SEARCH_TOOLS_NAME,
 } from "../../catalog/search/deferred-tools.js";
 import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
-import { CatalogError } from "../../errors/catalog-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { CatalogError, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";

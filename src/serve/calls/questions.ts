@@ -1,5 +1,5 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
-import { StateError } from "../../errors/state-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import { TokenBucket } from "../../util/concurrency.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";

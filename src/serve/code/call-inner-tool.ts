@@ -1,7 +1,7 @@
 /** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
-import { AuthError } from "../../errors/auth-error.js";
+
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { withoutProgressToken } from "../../protocol/session-hooks.js";

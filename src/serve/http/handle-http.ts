@@ -1,5 +1,5 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
-import { StateError } from "../../errors/state-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import { DeadlineClock } from "../../protocol/deadline-clock.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { isRecord } from "../../util/json.js";

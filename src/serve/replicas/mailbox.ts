@@ -1,6 +1,6 @@
 /** Requests from one replica to another through the store: an answer that reaches the wrong replica is handed to the one that waits. */
 
-import { StateError } from "../../errors/state-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import type { Store } from "../../state/store.js";
 import { onSharedAbort, timerMs } from "../../util/timers.js";
 import { BEAT_TTL_MS, createIncomingLetters, type LetterHandler, unknownLetter } from "./incoming-letters.js";

@@ -1,6 +1,6 @@
 /** What stores in a database server share: loading the driver, time limits, and following the changes of others. */
 import { readField } from "../../errors/foreign-error.js";
-import { StateError, type StateErrorCode } from "../../errors/state-error.js";
+import { StateError, type StateErrorCode } from "../../errors/toolport-error.js";
 import { redactText } from "../../util/redact-text.js";
 import { backoffMs, pause, withDeadline } from "../../util/timers.js";
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../config/secret-record.js";
+import { SecretRecord } from "../../config/known-secrets.js";
 import {
   dockerRemoveCommands,
   dockerRunCommand,

@@ -1,6 +1,6 @@
 /** The commands that start and remove a container, for Docker and compatible engines. */
 import type { DockerConfig } from "../../config/server-config.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 
 export interface EngineCommand {
   readonly command: string;

@@ -1,5 +1,5 @@
 /** The event streams of one connection: reads responses, resumes broken ones, and opens the listening stream. */
-import type { ConnectionError } from "../../errors/connection-error.js";
+import type { ConnectionError } from "../../errors/toolport-error.js";
 import type { EndpointRequest, EndpointResponse } from "./endpoint.js";
 import { EventFrames, type EventFramesOptions } from "./events/event-frames.js";
 import { parseEvent, readMessage } from "./events/parse-event.js";

@@ -1,7 +1,7 @@
 /** The MCP endpoint of one connection: adds the user's headers and credentials, and follows redirects within the origin. */
 import type { KnownSecrets } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
-import { AuthError } from "../../errors/auth-error.js";
+import { AuthError } from "../../errors/toolport-error.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { LightAbort } from "../../util/timers.js";
 import type { Resends } from "../resends.js";

@@ -2,8 +2,8 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import { parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
 import { findResponse } from "../json-rpc-message.js";

@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../config/secret-record.js";
+import { SecretRecord } from "../../config/known-secrets.js";
 import { MessageHeaders } from "./message-headers.js";
 
 const request = (method: string, params: Record<string, unknown> = {}): JSONRPCMessage => ({

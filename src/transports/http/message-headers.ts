@@ -1,8 +1,7 @@
 /** The headers of a message: those that the transport sets, and those that the user configured. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import type { HeaderSource } from "../../config/server-config.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { encodeHeaderText } from "../../util/text.js";
 
 const PROTOCOL_VERSION_META = "io.modelcontextprotocol/protocolVersion";

@@ -1,6 +1,6 @@
 /** The requests of one Streamable HTTP connection that have no response yet. */
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { onSharedAbort } from "../../util/timers.js";
 import type { ServerSendOptions, StreamState } from "../server-transport.js";

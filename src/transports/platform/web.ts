@@ -1,6 +1,6 @@
 /** The counterpart of `node.ts` for Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import type {
   HttpClient,
   HttpClientSettings,

@@ -1,7 +1,7 @@
 /** Explains why a process could not be started, by system error code and by what is on disk. */
 import { stat } from "node:fs/promises";
 import { resolve } from "node:path";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 
 export interface SpawnAttempt {
   readonly server: string;

@@ -1,7 +1,6 @@
 /** Reads JSON-RPC messages, one per line, from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { ConfigError } from "../../errors/config-error.js";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConfigError, ConnectionError } from "../../errors/toolport-error.js";
 import { ChunkList } from "../../util/collections.js";
 import { parseJson } from "../../util/json.js";
 import { peekMessage } from "../find-message-id.js";

@@ -2,8 +2,8 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
 import type { Outcome } from "../../errors/toolport-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import { afterNextPoll } from "../../util/timers.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";

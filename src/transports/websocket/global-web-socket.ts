@@ -1,6 +1,6 @@
 /** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
 import type { WebSocketConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import { revealHeaders } from "../http/message-headers.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";

@@ -1,10 +1,8 @@
 /** Errors of a WebSocket connection, by close code, HTTP status or system error code, never by text. */
 import type { IncomingMessage } from "node:http";
-import { AuthError } from "../../errors/auth-error.js";
-import { ConnectionError } from "../../errors/connection-error.js";
-import { fromHttpStatus } from "../../errors/from-http-status.js";
-import { fromSystemError } from "../../errors/from-system-error.js";
+import { fromHttpStatus, fromSystemError } from "../../errors/foreign-error.js";
 import type { ToolportError } from "../../errors/toolport-error.js";
+import { AuthError, ConnectionError } from "../../errors/toolport-error.js";
 import { parseRetryAfter } from "../http/network/http-errors.js";
 import { redirectError } from "../http/network/redirect.js";
 

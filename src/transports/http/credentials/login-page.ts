@@ -1,6 +1,6 @@
 /** Checks the URL of a login page and the PKCE support of an authorization server before a browser opens it. */
 
-import { AuthError } from "../../../errors/auth-error.js";
+import { AuthError } from "../../../errors/toolport-error.js";
 import { canParseUrl } from "../../../util/text.js";
 import type { AddressRuleOptions } from "../network/address-rule.js";
 import { canonicalHost, isLoopbackHost } from "../network/local-host.js";

@@ -1,7 +1,7 @@
 /** Authorizes requests with the `authProvider` of a server's entry: adds its token, and renews it if the server rejects it. */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { AuthError } from "../../../errors/auth-error.js";
 import { toToolportError } from "../../../errors/to-toolport-error.js";
+import { AuthError } from "../../../errors/toolport-error.js";
 import { processWide } from "../../../util/version.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../../server-transport.js";
 import { toHeaderRecord } from "../network/fetch-response.js";

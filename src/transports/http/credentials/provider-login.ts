@@ -1,6 +1,6 @@
 /** Logins with a caller's `authProvider`: started after a rejected request, finished by `finishAuth`. */
 import type { AuthOptions, OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
-import { AuthError } from "../../../errors/auth-error.js";
+import { AuthError } from "../../../errors/toolport-error.js";
 import { processWide } from "../../../util/version.js";
 import { checkedProvider } from "./checked-provider.js";
 

@@ -1,6 +1,6 @@
 /** Parses a server-sent event and the JSON-RPC message in it. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { ConnectionError } from "../../../errors/connection-error.js";
+import { ConnectionError } from "../../../errors/toolport-error.js";
 import { parseMessage } from "../../json-rpc-message.js";
 import type { EndpointContext } from "../open-requests.js";
 

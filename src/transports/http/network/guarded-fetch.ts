@@ -1,5 +1,5 @@
 /** A fetch for URLs learned from the network: refuses private addresses, large bodies and slow servers. */
-import { ConnectionError } from "../../../errors/connection-error.js";
+import { ConnectionError } from "../../../errors/toolport-error.js";
 import { LightAbort, onSharedAbort } from "../../../util/timers.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";

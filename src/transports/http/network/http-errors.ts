@@ -1,8 +1,7 @@
 /** Errors of HTTP exchanges: unexpected responses, and network failures with whether the request may have been sent. */
-import { ConnectionError } from "../../../errors/connection-error.js";
-import { outcomeOfStatus } from "../../../errors/from-http-status.js";
-import { isBeforeConnection, isPermanentFailure } from "../../../errors/from-system-error.js";
-import { ToolportError } from "../../../errors/toolport-error.js";
+
+import { isBeforeConnection, isPermanentFailure, outcomeOfStatus } from "../../../errors/foreign-error.js";
+import { ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
 import { toPlainText } from "../../to-plain-text.js";
 import type { WireResponse } from "./wire-client.js";
 

@@ -9,7 +9,7 @@ import {
 import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
 import type { ProxyOption } from "../../../config/server-entry.js";
-import { ConnectionError } from "../../../errors/connection-error.js";
+import { ConnectionError } from "../../../errors/toolport-error.js";
 import { onSharedAbort } from "../../../util/timers.js";
 import { USER_AGENT } from "../../../util/version.js";
 import { toResponse, toWireRequest } from "./fetch-response.js";

@@ -2,8 +2,7 @@
 
 import type { KnownSecrets } from "../../../config/known-secrets.js";
 import type { HeaderSource } from "../../../config/server-config.js";
-import { AuthError } from "../../../errors/auth-error.js";
-import { ConnectionError } from "../../../errors/connection-error.js";
+import { AuthError, ConnectionError } from "../../../errors/toolport-error.js";
 import { canParseUrl } from "../../../util/text.js";
 import { onSharedAbort } from "../../../util/timers.js";
 import type { AuthorizedSend } from "../../server-transport.js";

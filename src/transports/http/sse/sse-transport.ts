@@ -10,8 +10,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../../config/known-secrets.js";
 import type { SseConfig } from "../../../config/server-config.js";
-import { ConnectionError } from "../../../errors/connection-error.js";
-import { ToolportError } from "../../../errors/toolport-error.js";
+import { ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
 import type { Resends } from "../../resends.js";
 import type {
   GiveUpReason,

@@ -1,8 +1,6 @@
 /** One proxy: its address, its credentials, and its errors. */
 
-import { ConfigError } from "../../../../errors/config-error.js";
-import { ConnectionError } from "../../../../errors/connection-error.js";
-import { ToolportError } from "../../../../errors/toolport-error.js";
+import { ConfigError, ConnectionError, ToolportError } from "../../../../errors/toolport-error.js";
 import { canParseUrl } from "../../../../util/text.js";
 import { toNetworkError } from "../http-errors.js";
 
