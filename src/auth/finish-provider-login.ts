@@ -1,14 +1,13 @@
 /** Finishes a login that was started by the caller's own `OAuthClientProvider`. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { checkedProvider } from "../transports/http/credentials/checked-provider.js";
+import { checkedProvider, dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
 import {
   noteFinished,
   type ProviderLogin,
   takeCode,
   takeLogin,
-} from "../transports/http/credentials/provider-login.js";
-import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
+} from "../transports/http/credentials/provider-authorization.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { issuerMismatch } from "./auth-errors.js";

@@ -1,7 +1,7 @@
 /** Starts a user's login: creates the URL to open, and the record with which any process can finish the login. */
 import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
 import type { Store, StoredRecord } from "../state/store.js";
-import { checkLoginPage, checkPkce } from "../transports/http/credentials/login-page.js";
+import { checkLoginPage, checkPkce } from "../transports/http/credentials/checked-provider.js";
 import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
 import { authFailed } from "./auth-errors.js";
 import { loginKey, loginLease, pendingKey } from "./credential-records.js";

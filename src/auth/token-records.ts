@@ -1,7 +1,7 @@
 /** The saved tokens of a server and a user, and their cache. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
 import type { Lease, Store } from "../state/store.js";
-import { readLifetimeMs } from "../transports/http/credentials/token-lifetime.js";
+import { readLifetimeMs } from "../transports/http/credentials/checked-provider.js";
 import { type AuthorizationServer, readAuthorizationServer } from "./discover-authorization.js";
 import { type OAuthClient, toSavedClient } from "./oauth-client.js";
 

@@ -7,7 +7,7 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/read-oauth.js";
 import { hasBrand, readField } from "../errors/foreign-error.js";
-import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
+import { dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
 import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import type { AuthorizationServer } from "./discover-authorization.js";

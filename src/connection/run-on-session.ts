@@ -9,7 +9,7 @@ import {
   type ToolportError,
 } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import type { Resends } from "../transports/resends.js";
+import type { Resends } from "../transports/server-transport.js";
 import { pause } from "../util/timers.js";
 import type { WaitOptions } from "./connection-state.js";
 

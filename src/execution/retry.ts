@@ -2,7 +2,7 @@
 import type { FailurePredicate } from "../config/server-entry.js";
 import type { ToolCallError } from "../errors/toolport-error.js";
 import { AuthError, afterUnknown, ConnectionError, ToolportError } from "../errors/toolport-error.js";
-import { Resends } from "../transports/resends.js";
+import { Resends } from "../transports/server-transport.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { sleep as sleepInCall } from "../util/timers.js";
 import { askPredicate } from "./ask-predicate.js";

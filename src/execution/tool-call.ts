@@ -6,7 +6,7 @@ import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
-import type { Resends } from "../transports/resends.js";
+import type { Resends } from "../transports/server-transport.js";
 import type { Fields } from "../util/json.js";
 import type { CallTarget } from "./call-target.js";
 import type { CallSuspension, Pause, SuspendReason } from "./suspend/call-suspension.js";

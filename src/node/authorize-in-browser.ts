@@ -6,7 +6,7 @@ import type { AddressInfo } from "node:net";
 import { failurePage, successPage } from "../auth/login-callback.js";
 import { readField } from "../errors/foreign-error.js";
 import { AuthError } from "../errors/toolport-error.js";
-import { checkLoginPage } from "../transports/http/credentials/login-page.js";
+import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
 
 export interface AuthorizeInBrowserOptions {
   /** The login page, or a function that returns it for the redirect URL. */

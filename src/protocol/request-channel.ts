@@ -10,10 +10,10 @@ import type { KnownSecrets } from "../config/known-secrets.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { ConnectionError } from "../errors/toolport-error.js";
-import type { Resends } from "../transports/resends.js";
 import type {
   GiveUpReason,
   MessageOrigin,
+  Resends,
   ServerSendOptions,
   ServerTransport,
 } from "../transports/server-transport.js";

@@ -5,7 +5,7 @@ import {
   dockerRunCommand,
   type EngineInput,
   toContainerName,
-} from "./docker-command.js";
+} from "./docker-transport.js";
 
 const input = (
   config: Partial<EngineInput["config"]> = {},

@@ -6,7 +6,6 @@ import type { ToolportError } from "../../errors/toolport-error.js";
 import { ConnectionError } from "../../errors/toolport-error.js";
 import { parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
-import { findResponse } from "../json-rpc-message.js";
 import type {
   AuthorizedSend,
   GiveUpReason,
@@ -14,21 +13,24 @@ import type {
   ServerTransport,
   TransportContext,
 } from "../server-transport.js";
-import { Endpoint, type EndpointRequest } from "./endpoint.js";
-import { EndpointStreams } from "./endpoint-streams.js";
-import { explainErrorResponse } from "./error-response.js";
-import { MessageHeaders, ownAuthorization, ownVersion } from "./message-headers.js";
-import { openWith } from "./network/fetch-client.js";
-import { badResponse, tooLarge } from "./network/http-errors.js";
-import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
+import { findResponse } from "../server-transport.js";
 import {
+  Endpoint,
   type EndpointContext,
+  type EndpointRequest,
   isResumable,
+  MessageHeaders,
   type OpenRequest,
   OpenRequests,
+  ownAuthorization,
+  ownVersion,
   streamCut,
-} from "./open-requests.js";
+} from "./endpoint.js";
+import { EndpointStreams } from "./endpoint-streams.js";
+import { explainErrorResponse } from "./error-response.js";
+import { badResponse, tooLarge } from "./network/http-errors.js";
+import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE, openWith, type WireResponse } from "./network/wire-client.js";
 
 const END_SESSION_MS = 1_000;
 

@@ -40,7 +40,7 @@ export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
   if (fetch === undefined) await rejectProxyAddress(proxy);
-  const { createFetchClient } = await import("../http/network/fetch-client.js");
+  const { createFetchClient } = await import("../http/network/wire-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }
 

@@ -4,8 +4,8 @@ import { ConfigError, ConnectionError } from "../../errors/toolport-error.js";
 import { ChunkList } from "../../util/collections.js";
 import { parseJson } from "../../util/json.js";
 import { peekMessage } from "../find-message-id.js";
-import { responseIds } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
+import { responseIds } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 
 export interface MessageReaderOptions {

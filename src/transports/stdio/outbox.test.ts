@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { Outbox } from "./outbox.js";
+import { Outbox } from "./process-transport.js";
 
 /** A pipe that accepts nothing until the test releases it. */
 function slowPipe(highWaterMark = 100) {

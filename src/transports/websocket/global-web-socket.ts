@@ -1,7 +1,7 @@
 /** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
 import type { WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/toolport-error.js";
-import { revealHeaders } from "../http/message-headers.js";
+import { revealHeaders } from "../http/endpoint.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";
 import {

@@ -6,9 +6,9 @@ import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
 import { afterNextPoll } from "../../util/timers.js";
 import { USER_AGENT } from "../../util/version.js";
-import { checkHeader, revealHeaders } from "../http/message-headers.js";
+import { checkHeader, revealHeaders } from "../http/endpoint.js";
 import { mayNeedProxy } from "../http/network/proxy/proxy-option.js";
-import type { ProxyServer } from "../http/network/proxy/proxy-server.js";
+import type { ProxyServer } from "../http/network/proxy/proxy-routes.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";
 import {
@@ -97,7 +97,7 @@ async function connectByProxy({ config, timings, proxy, signal }: Dialing): Prom
   if (!mayNeedProxy(proxy)) return {};
   const [{ createProxyRoutes }, { openTunnel }] = await Promise.all([
     import("../http/network/proxy/proxy-routes.js"),
-    import("../http/network/proxy/open-tunnel.js"),
+    import("../http/network/proxy/proxy-routes.js"),
   ]);
   const url = new URL(config.url);
   const via = createProxyRoutes(proxy)(url);

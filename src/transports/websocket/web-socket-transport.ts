@@ -2,8 +2,8 @@
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { withDeadline } from "../../util/timers.js";
-import { parseMessage } from "../json-rpc-message.js";
 import type { ServerTransport } from "../server-transport.js";
+import { parseMessage } from "../server-transport.js";
 import * as failure from "./web-socket-failure.js";
 
 /** An open connection. */

@@ -3,10 +3,9 @@ import { ConnectionError } from "../../../errors/toolport-error.js";
 import { LightAbort, onSharedAbort } from "../../../util/timers.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
-import { openWith } from "./fetch-client.js";
-import { toResponse, toWireRequest } from "./fetch-response.js";
 import { collectBody } from "./response-body.js";
 import type { AddressCheck, WireRequest } from "./wire-client.js";
+import { openWith, toResponse, toWireRequest } from "./wire-client.js";
 
 interface GuardOptions extends AddressRuleOptions {
   /** @default 256 KiB */
