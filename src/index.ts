@@ -177,26 +177,25 @@ export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/port-
 export type { CostOptions, CountTokens, ServerCost, ToolCost, ToolCosts } from "./port/tool-costs.js";
 export type { Era } from "./protocol/era.js";
 export type { Progress } from "./protocol/pending-request.js";
-export type { FormValue } from "./protocol/server-requests/complete-form.js";
 export type {
   ElicitationAnswer,
   ElicitationHandler,
   ElicitationOption,
-} from "./protocol/server-requests/elicitation.js";
-export type {
   ElicitationRequest,
   FormElicitation,
   FormSchema,
+  FormValue,
   UrlElicitation,
-} from "./protocol/server-requests/elicitation-request.js";
-export type { Root, RootsOption } from "./protocol/server-requests/roots.js";
-export type { RequestOrigin } from "./protocol/server-requests/run-callback.js";
+} from "./protocol/server-requests/elicitation.js";
 export type {
+  RequestOrigin,
+  Root,
+  RootsOption,
   SamplingAnswer,
   SamplingHandler,
   SamplingOption,
   SamplingRequest,
-} from "./protocol/server-requests/sampling.js";
+} from "./protocol/server-requests/sampling-and-roots.js";
 export type {
   ServerLogEntry,
   ServerLogListener,

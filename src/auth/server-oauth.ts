@@ -3,21 +3,29 @@ import { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
 import { withDeadline } from "../util/timers.js";
 import { AccessTokens } from "./access-tokens.js";
-import { authFailed, authRequired } from "./auth-errors.js";
 import {
   AuthorizationLimit,
   type AuthorizeParts,
   authorize,
   type Challenge,
   discoverFor,
+  findOpenLogin,
+  readStartedLogin,
   stepUp,
 } from "./authorize.js";
 import { bindingKey, loginKey, pendingKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
 import { clientAuthenticator, forgetRegistration, type OAuthClient, restoreClient } from "./oauth-client.js";
-import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
+import {
+  authFailed,
+  authRequired,
+  guardedFetchOf,
+  isInteractive,
+  nowOf,
+  type OAuthContext,
+  redirectUrlOf,
+} from "./oauth-context.js";
 import { singleFlight } from "./obtain-once.js";
-import { findOpenLogin, readStartedLogin } from "./start-authorization.js";
 import { type HeldTokens, isExpired, type TokenRecord } from "./token-records.js";
 
 export type { OAuthContext } from "./oauth-context.js";

@@ -9,10 +9,15 @@ import type { EnterpriseAuthorization, OAuthOptions } from "../config/read-oauth
 import { hasBrand, readField } from "../errors/foreign-error.js";
 import { dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
-import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import type { AuthorizationServer } from "./discover-authorization.js";
 import { clientAuthenticator, type OAuthClient } from "./oauth-client.js";
-import { type OAuthContext, observeFetch } from "./oauth-context.js";
+import {
+  authFailed,
+  authUnavailable,
+  issuerMismatch,
+  type OAuthContext,
+  observeFetch,
+} from "./oauth-context.js";
 
 export interface TokenRequest {
   readonly at: AuthorizationServer;

@@ -4,8 +4,11 @@ import { SuspensionError, ToolportError } from "../errors/toolport-error.js";
 import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../execution/tool-call.js";
 import type { ToolportOptions } from "../port/options.js";
-import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
-import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
+import type {
+  ElicitationAnswer,
+  ElicitationRequest,
+  FormElicitation,
+} from "../protocol/server-requests/elicitation.js";
 import type { Toolport } from "../toolport.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { CliError, EXIT, shellWord, usageError } from "./errors.js";

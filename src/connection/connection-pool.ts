@@ -3,7 +3,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { ConfigError } from "../errors/toolport-error.js";
-import type { RememberedEra } from "../protocol/era-memory.js";
+import type { RememberedEra } from "../protocol/era.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { didYouMean, suggest } from "../util/suggest.js";
 import { unrefTimer } from "../util/timers.js";

@@ -5,13 +5,17 @@ import type { ToolportError } from "../errors/toolport-error.js";
 import { AuthError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import { onSharedAbort, pause, withDeadline } from "../util/timers.js";
-import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";
 import {
   type ConnectionParts,
   type ConnectionState,
+  closedByServer,
   errorOf,
+  notReady,
   type ReadyState,
   type StateChange,
+  serverAway,
+  serverBlocked,
+  serverDown,
   stateAfter,
   TRANSITIONS,
   type WaitOptions,

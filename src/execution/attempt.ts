@@ -8,11 +8,10 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
-import { inputPauseOf } from "../protocol/input-pause.js";
+import { dependsOnInput, inputPauseOf } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
 import { debugChannel } from "../telemetry/logger.js";
 import { compileNames } from "../util/glob.js";

@@ -93,7 +93,7 @@ export class PortOAuth {
         what: "Its `authProvider` has only token(): there is no login to finish",
         next: "Give it an OAuthClientProvider, or set `oauth` on its entry instead",
       });
-    const { finishProviderLogin } = await import("../auth/finish-provider-login.js");
+    const { finishProviderLogin } = await import("../auth/finish-authorization.js");
     const http = () => this.#port.http(config);
     await finishProviderLogin({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }

@@ -2,8 +2,7 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
 import type { ToolCallError } from "../errors/toolport-error.js";
-import { DeadlineClock } from "./deadline-clock.js";
-import { IdTable, PendingRequest, type RequestLimits } from "./pending-request.js";
+import { DeadlineClock, IdTable, PendingRequest, type RequestLimits } from "./pending-request.js";
 
 let clock: DeadlineClock;
 beforeEach(() => {

@@ -8,8 +8,7 @@
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { ConnectionError } from "../errors/toolport-error.js";
+import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
 import type {
   GiveUpReason,
   MessageOrigin,
@@ -19,14 +18,12 @@ import type {
 } from "../transports/server-transport.js";
 import type { Fields } from "../util/json.js";
 import {
-  connectionClosed,
-  type InvalidMessageSource,
-  isInvalidMessage,
-  responseCut,
-  withAdvice,
-} from "./channel-errors.js";
-import { DeadlineClock } from "./deadline-clock.js";
-import { IdTable, PendingRequest, type RequestContext, type RequestLimits } from "./pending-request.js";
+  DeadlineClock,
+  IdTable,
+  PendingRequest,
+  type RequestContext,
+  type RequestLimits,
+} from "./pending-request.js";
 import { SdkTransport } from "./sdk-transport.js";
 
 /** Makes ids longer than the strings that V8's JSON parser interns: interned ids would pile up on the heap. */
@@ -403,4 +400,64 @@ class DroppedResponses {
     });
     this.#report(error);
   }
+}
+
+/** Codes that only say that the connection is lost. */
+const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
+
+/** What was invalid: something the transport read, or a response to no open request. */
+export type InvalidMessageSource = "transport" | "response";
+
+/** The server sent something that is not a message, or a message that is too large. */
+export const isInvalidMessage = (error: Error): error is ConnectionError =>
+  error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
+
+/** Replaces the advice of an error about a lost connection; the transport does not know whether Toolport reconnects. */
+export function withAdvice(
+  error: ToolportError | undefined,
+  next: string | undefined,
+): ToolportError | undefined {
+  return next === undefined || error === undefined || !LOSSES.has(error.code) ? error : error.withNext(next);
+}
+
+export interface ConnectionEnd {
+  readonly outcome: Outcome;
+  /** What to do next. @default call again */
+  readonly next: string | undefined;
+  readonly cause: ToolportError | undefined;
+}
+
+export function connectionClosed(
+  server: string,
+  { outcome, next = "Call again to use the new connection", cause }: ConnectionEnd,
+): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection is closed",
+    next,
+    retryable: true,
+    outcome,
+    cause,
+  });
+}
+
+export function responseCut(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "STREAM_CUT",
+    server,
+    what: "The response stream ended before the response arrived",
+    next: "Call again if the call may run twice",
+    retryable: true,
+  });
+}
+
+export function closedDuringInput(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection was closed while the server waited for input",
+    next: "Call again",
+    retryable: true,
+  });
 }

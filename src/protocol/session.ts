@@ -6,18 +6,26 @@ import { SuspensionError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
-import { closedDuringInput } from "./channel-errors.js";
+import type { ResumableSession } from "./era.js";
 import { type Era, envelopeFor, withElicitation } from "./era.js";
-import type { ResumableSession } from "./era-memory.js";
-import type { Handshake } from "./handshake.js";
-import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
-import { type InputRoundsParts, needsInput, readInput, runInputRounds } from "./input-rounds.js";
-import type { LazyClient } from "./lazy-client.js";
+import type { Handshake, LazyClient } from "./handshake.js";
+import {
+  completeResult,
+  hasResultType,
+  type InputRoundsParts,
+  inputPauseOf,
+  markDependsOnInput,
+  needsInput,
+  readInput,
+  runInputRounds,
+  type SuspendableRequest,
+  throwUnsentIfRefused,
+} from "./input-rounds.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import { closedDuringInput } from "./request-channel.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
 import { askAll, assertDeclared, type InputRound, type SessionHooks } from "./session-hooks.js";
-import { completeResult, hasResultType, markDependsOnInput, throwUnsentIfRefused } from "./session-result.js";
 
 interface SessionParts {
   server: string;

@@ -2,7 +2,7 @@
 import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
-import type { InputPause } from "../../protocol/input-pause.js";
+import type { InputPause } from "../../protocol/input-rounds.js";
 import { splitInput } from "../../protocol/input-rounds.js";
 import type { ServerRequest } from "../../protocol/server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "../../protocol/session.js";

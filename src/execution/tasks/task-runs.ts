@@ -2,8 +2,7 @@
 import { runOnSession } from "../../connection/run-on-session.js";
 import type { ServerConnection } from "../../connection/server-connection.js";
 import { ToolCallError } from "../../errors/toolport-error.js";
-import { toPausedRaw } from "../../protocol/input-pause.js";
-import { markDependsOnInput } from "../../protocol/session-result.js";
+import { markDependsOnInput, toPausedRaw } from "../../protocol/input-rounds.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
 import { onSharedAbort, timerMs } from "../../util/timers.js";
 import type { TaskProgress } from "../call-progress.js";

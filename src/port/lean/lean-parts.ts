@@ -7,7 +7,7 @@
 import { SharedSnapshots } from "../../catalog/build-snapshot.js";
 import type { InternedLists } from "../../catalog/interned-lists.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
-import type { RememberedEra } from "../../protocol/era-memory.js";
+import type { RememberedEra } from "../../protocol/era.js";
 import type { ListedPort } from "../list-reader.js";
 import { findForCall, type NeedingPort } from "./find-for-call.js";
 import { NeededLists } from "./needed-lists.js";

@@ -4,7 +4,7 @@ import { clientPrefixes, deleteCredentials } from "../../auth/credential-records
 import type { ServerConfig } from "../../config/server-config.js";
 import { configIdentity, identifyUrl } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { eraKey } from "../../protocol/era-memory.js";
+import { eraKey } from "../../protocol/era.js";
 import { serverIdentity, serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { PortCore } from "../port-core.js";

@@ -15,7 +15,7 @@ import type {
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isRefusedState } from "../../protocol/session-result.js";
+import { isRefusedState } from "../../protocol/input-rounds.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
 import type { Fields } from "../../util/json.js";

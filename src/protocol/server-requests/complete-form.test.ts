@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { completeForm } from "./complete-form.js";
-import type { FormSchema } from "./elicitation-request.js";
+import type { FormSchema } from "./elicitation.js";
+import { completeForm } from "./elicitation.js";
 
 const schema = (properties: Record<string, unknown>, required: string[] = []): FormSchema =>
   ({ type: "object", properties, required }) as FormSchema;

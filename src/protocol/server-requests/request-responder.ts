@@ -2,7 +2,7 @@
 import { ToolCallError } from "../../errors/toolport-error.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { onSharedAbort, withDeadline } from "../../util/timers.js";
-import type { RequestOrigin } from "./run-callback.js";
+import type { RequestOrigin } from "./sampling-and-roots.js";
 
 /** The requests that MCP allows a server to send. */
 export type RequestMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";

@@ -15,8 +15,13 @@ import {
   RequestResponder,
   relatedTask,
 } from "./request-responder.js";
-import { assertRoots, handleRoots, rootsCapability } from "./roots.js";
-import { handleSampling, samplingCapability } from "./sampling.js";
+import {
+  assertRoots,
+  handleRoots,
+  handleSampling,
+  rootsCapability,
+  samplingCapability,
+} from "./sampling-and-roots.js";
 import type { ServerLogListener, ServerRequestOptions } from "./server-request-options.js";
 
 export interface ServerRequestParts extends ServerRequestOptions {

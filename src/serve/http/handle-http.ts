@@ -1,6 +1,6 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
 import { StateError } from "../../errors/toolport-error.js";
-import { DeadlineClock } from "../../protocol/deadline-clock.js";
+import { DeadlineClock } from "../../protocol/pending-request.js";
 import { SlotList, type Slotted } from "../../util/collections.js";
 import { isRecord } from "../../util/json.js";
 import { decodeHeaderText } from "../../util/text.js";

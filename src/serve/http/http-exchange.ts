@@ -1,5 +1,5 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
-import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
+import type { DeadlineClock, TimedRequest } from "../../protocol/pending-request.js";
 import type { Fields } from "../../util/json.js";
 import type { Exchange, GatewayClient, OpenStream } from "../client.js";
 import { INTERNAL_ERROR } from "../faults.js";
