@@ -237,7 +237,7 @@ const PENDING_MS = 600_000;
 const REUSE_MS = PENDING_MS * 0.8;
 
 /** The URL of the login page. A started login is reused, also if another process started it. */
-export async function startAuthorization(parts: InteractiveParts): Promise<string> {
+async function startAuthorization(parts: InteractiveParts): Promise<string> {
   const { context, info } = parts;
   await checkAuthorizationServer(
     info.metadata,

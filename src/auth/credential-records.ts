@@ -4,7 +4,7 @@ import { userPrefix } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 
 /** A server and the user whose credentials for it are stored. */
-export interface CredentialOwner {
+interface CredentialOwner {
   readonly principal: string | undefined;
   /** The result of `serverIdentity`. */
   readonly identity: string;

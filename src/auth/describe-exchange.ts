@@ -3,7 +3,7 @@ import type { ObservedExchange } from "../transports/http/network/guarded-fetch.
 import { type Fields, parseJson, toRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 
-export interface DescribedExchange {
+interface DescribedExchange {
   /** What the request is for. */
   readonly step: string;
   readonly method: string;

@@ -17,7 +17,7 @@ export interface AuthorizationInfo {
   readonly scopesSupported: readonly string[] | undefined;
 }
 
-export interface DiscoverParts {
+interface DiscoverParts {
   readonly serverUrl: URL;
   readonly fetch: typeof globalThis.fetch;
   /** From the `WWW-Authenticate` challenge. */

@@ -29,7 +29,7 @@ export interface FinishedAuthorization {
   readonly principal: string | undefined;
 }
 
-export interface FinishParts {
+interface FinishParts {
   readonly store: Store;
   readonly http: (login: Pick<PendingAuthorization, "server" | "principal">) => Promise<HttpClient>;
   /** Path of the callback request; it has to match the redirect URL of the login. */

@@ -2,7 +2,7 @@
 import type { Lease, Store } from "../state/store.js";
 import { sleep, unrefTimer } from "../util/timers.js";
 
-export interface ObtainParts<T> {
+interface ObtainParts<T> {
   readonly store: Store;
   /** Name of the lease. */
   readonly lease: string;

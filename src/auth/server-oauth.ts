@@ -271,7 +271,7 @@ async function sendWithTokens(
 }
 
 /** The header for tokens that are not bound to a key. */
-export const bearer = ({ record }: HeldTokens): { readonly authorization: string } => ({
+const bearer = ({ record }: HeldTokens): { readonly authorization: string } => ({
   authorization: `Bearer ${record.accessToken}`,
 });
 

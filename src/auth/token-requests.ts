@@ -19,7 +19,7 @@ import {
   observeFetch,
 } from "./oauth-context.js";
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly at: AuthorizationServer;
   readonly client: OAuthClient;
   /** Parameters of the grant, without those of the client and the resource. */

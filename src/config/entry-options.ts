@@ -100,7 +100,7 @@ const RECONNECT_OPTIONS = {
 
 export type ReconnectConfig = SettingsOf<ReconnectOptions, typeof RECONNECT_OPTIONS>;
 
-export const readReconnect = readObject<ReconnectConfig>(RECONNECT_OPTIONS);
+const readReconnect = readObject<ReconnectConfig>(RECONNECT_OPTIONS);
 
 /** The servers to try next, in order, and the failures after which they are tried. */
 export interface FallbackConfig {
@@ -110,7 +110,7 @@ export interface FallbackConfig {
 }
 
 /** A list of names. A single string is a list of one. */
-export function readNames(reader: EntryReader, key: string): readonly string[] | undefined {
+function readNames(reader: EntryReader, key: string): readonly string[] | undefined {
   const value = reader.raw(key);
   return typeof value === "string" ? Object.freeze([value]) : reader.texts(key);
 }
@@ -128,7 +128,7 @@ const FALLBACK_OPTIONS = {
   when: { read: readWhen, default: "transient" },
 } as const satisfies OptionTable<FallbackConfig>;
 
-export function readFallback(reader: EntryReader, key: string): FallbackConfig | undefined {
+function readFallback(reader: EntryReader, key: string): FallbackConfig | undefined {
   const value = reader.raw(key);
   if (typeof value !== "string" && !Array.isArray(value))
     return readObject<FallbackConfig>(FALLBACK_OPTIONS)(reader, key);
@@ -158,7 +158,7 @@ export const readRateLimit = readObject<RateLimit>(RATE_LIMIT_OPTIONS);
 /** Calls at the same time. */
 export const readConcurrency = readNumber({ min: 1, integer: true });
 
-export const readToolTimeouts = readNumbers(TIME_LIMIT);
+const readToolTimeouts = readNumbers(TIME_LIMIT);
 
 const REVISION = "must be a protocol revision in the form YYYY-MM-DD";
 
@@ -173,25 +173,25 @@ function readRevision(reader: EntryReader, key: string): string | undefined {
 
 const PROTOCOL_OPTIONS = { pin: { read: readRevision, required: REVISION } };
 
-export const readProtocol = readObject<ProtocolChoice>(PROTOCOL_OPTIONS, {
+const readProtocol = readObject<ProtocolChoice>(PROTOCOL_OPTIONS, {
   or: (value) => value === "auto" || value === "legacy",
   shape: 'must be "auto", "legacy" or { "pin": "YYYY-MM-DD" }',
 });
 
 /** Wrapped, because a cache in the options may hold results. */
-export function readClientOptions(reader: EntryReader, key: string): SecretValue<ClientOptions> | undefined {
+function readClientOptions(reader: EntryReader, key: string): SecretValue<ClientOptions> | undefined {
   const given = reader.raw(key);
   if (given === undefined) return undefined;
   if (isRecord(given)) return new SecretValue<ClientOptions>({ ...given });
   return reader.report(key, "must be an object with options of the SDK's client");
 }
 
-export function readCommand(reader: EntryReader, key: string, baseDir?: string): string | undefined {
+function readCommand(reader: EntryReader, key: string, baseDir?: string): string | undefined {
   const command = reader.text(key);
   return command === undefined || baseDir === undefined ? command : resolveCommand(baseDir, command);
 }
 
-export function readDirectory(reader: EntryReader, key: string, baseDir?: string): string | undefined {
+function readDirectory(reader: EntryReader, key: string, baseDir?: string): string | undefined {
   const path = reader.text(key);
   return path === undefined || baseDir === undefined ? path : resolvePath(baseDir, path);
 }
@@ -208,7 +208,7 @@ export function readProcessEnv(reader: EntryReader): SecretRecord {
 /** Encodings in which a newline is not the single byte 0x0A, by which the transport splits lines. */
 const UNSPLITTABLE_ENCODINGS: readonly string[] = ["utf-16le", "utf-16be", "iso-2022-jp"];
 
-export function readEncoding(reader: EntryReader, key: string): string | undefined {
+function readEncoding(reader: EntryReader, key: string): string | undefined {
   const label = reader.text(key)?.trim().toLowerCase();
   if (label === undefined) return undefined;
   try {
@@ -224,13 +224,13 @@ export function readEncoding(reader: EntryReader, key: string): string | undefin
   );
 }
 
-export function readImage(reader: EntryReader, key: string): string | undefined {
+function readImage(reader: EntryReader, key: string): string | undefined {
   const image = reader.text(key);
   // The engine's command line would read it as an option.
   return image?.startsWith("-") ? reader.report(key, 'must not start with "-"') : image;
 }
 
-export function readMounts(reader: EntryReader, key: string): readonly string[] | undefined {
+function readMounts(reader: EntryReader, key: string): readonly string[] | undefined {
   const mounts = reader.texts(key);
   for (const [index, mount] of (mounts ?? []).entries()) {
     if (!/^[^:].*:./s.test(mount)) reader.report([key, index], 'must have the form "source:target"');
@@ -259,10 +259,7 @@ export function readHeaders(reader: EntryReader): HeaderSource {
   return new SecretRecord(values);
 }
 
-export function readAuthProvider(
-  reader: EntryReader,
-  key: string,
-): AuthProvider | OAuthClientProvider | undefined {
+function readAuthProvider(reader: EntryReader, key: string): AuthProvider | OAuthClientProvider | undefined {
   const provider = reader.raw(key) as Partial<AuthProvider & OAuthClientProvider> | null | undefined;
   if (provider === undefined) return undefined;
   if (typeof provider?.token === "function" || typeof provider?.tokens === "function") {
@@ -327,7 +324,7 @@ function joinEndpoint(reader: EntryReader, base: URL, kind: AddressedKind): URL 
 }
 
 /** The normalised address, or undefined after it reported a problem. */
-export function readUrl(reader: EntryReader, kind: AddressedKind): string | undefined {
+function readUrl(reader: EntryReader, kind: AddressedKind): string | undefined {
   const given = SPELLINGS.filter((key) => reader.has(key));
   const [key, other] = given;
   if (key === undefined) return reader.report("url", "is missing; give the address of the MCP endpoint");

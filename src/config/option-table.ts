@@ -57,7 +57,7 @@ export class ConfigIssues {
 /** The longest delay of a timer in Node; a longer one fires at once. */
 const MAX_TIMER_MS = 2_147_483_647;
 
-export interface NumberRule {
+interface NumberRule {
   min: number;
   /** Numbers must be greater than `min`, not equal to it. */
   above?: boolean;
@@ -209,7 +209,7 @@ export interface Option<Value> {
 }
 
 /** A row of an option that the reader of another option reads as well. */
-export interface PartOfOption {
+interface PartOfOption {
   readonly partOf: string;
 }
 

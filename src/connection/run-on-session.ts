@@ -51,7 +51,7 @@ interface SessionOwner {
   renegotiate(session: Session, error: ToolportError): Promise<void>;
 }
 
-export interface RunOptions {
+interface RunOptions {
   /** The operation may run twice: reads, and idempotent calls. */
   repeatable: boolean;
   /** How often the request may be sent again. @default no limit */

@@ -125,7 +125,7 @@ export function fromHttpStatus(status: number, cause: unknown, context: ErrorCon
 }
 
 /** What an error code says about its request. */
-export interface RpcErrorTraits {
+interface RpcErrorTraits {
   readonly outcome: Outcome;
   /** A retry can help. */
   readonly retryable: boolean;
@@ -152,7 +152,7 @@ export const RPC_ERRORS: ReadonlyMap<number, RpcErrorTraits> = new Map([
 export const traitsOfRpcError = (code: number | undefined): RpcErrorTraits =>
   (code === undefined ? undefined : RPC_ERRORS.get(code)) ?? UNKNOWN;
 
-export interface RpcError {
+interface RpcError {
   code: number;
   message: string;
   data?: unknown;

@@ -23,7 +23,7 @@ interface CallInFlight extends Slotted {
 }
 
 /** One request to run. */
-export interface CallerRequest {
+interface CallerRequest {
   readonly method: string;
   readonly taskId?: string | undefined;
   readonly hooks: SessionHooks;

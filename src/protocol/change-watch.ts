@@ -224,11 +224,11 @@ export type ListenFilter = SubscriptionFilter;
 const METHOD_NOT_FOUND = -32601;
 const ACKNOWLEDGE_MS = 15_000;
 /** Lists that are requested after the acknowledgement contain every earlier change. Beyond this time, they do not wait for it. */
-export const LISTEN_FIRST_MS = 500;
+const LISTEN_FIRST_MS = 500;
 /** A subscription that stayed open this long resets the backoff. */
 const STABLE_AFTER_MS = 30_000;
 
-export interface ServerSubscriptionParts {
+interface ServerSubscriptionParts {
   /** The SDK's client; called whenever a subscription is opened. */
   client: () => Promise<Client>;
   /** The filter that is currently needed. */

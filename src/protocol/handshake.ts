@@ -42,7 +42,7 @@ export interface Handshake {
   readonly isCertain: boolean;
 }
 
-export interface HandshakeOptions {
+interface HandshakeOptions {
   readonly config: ServerConfig;
   readonly identity: ClientIdentity;
   readonly remembered?: RememberedEra | undefined;
@@ -103,7 +103,7 @@ const isLegacyOnly = ({ kind, protocol }: ServerConfig): boolean =>
   kind === "sse" || protocol === "legacy" || (typeof protocol === "object" && !isModernPin(protocol));
 
 /** The revisions accepted in `initialize`; the first is offered to the server. */
-export function legacyVersions({ protocol, clientOptions }: ServerConfig): readonly string[] {
+function legacyVersions({ protocol, clientOptions }: ServerConfig): readonly string[] {
   if (typeof protocol === "object" && !isModernPin(protocol)) return [protocol.pin];
   const given = clientOptions?.reveal().supportedProtocolVersions?.filter((one) => !isModernVersion(one));
   return given !== undefined && given.length > 0 ? given : LEGACY_VERSIONS;
@@ -180,7 +180,7 @@ export function slowStart(config: ServerConfig): string {
 const SILENCE_MS = 2_000;
 const UNSUPPORTED_VERSION = -32022;
 
-export type Verdict =
+type Verdict =
   | { readonly era: "modern"; readonly discover: Record<string, unknown> }
   /** `isCertain` is false if the era was only inferred from a missing response: it is not remembered. */
   | { readonly era: "legacy"; readonly initializeResult: unknown; readonly isCertain: boolean };
@@ -333,7 +333,7 @@ async function firstSuccess(
   }
 }
 
-export function notModern(server: string, wanted: readonly string[], cause?: ToolportError): ConnectionError {
+function notModern(server: string, wanted: readonly string[], cause?: ToolportError): ConnectionError {
   const what = `The server does not support ${wanted.join(" or ")}`;
   return failed(server, what, 'Remove `protocol`, or set it to "auto"', cause);
 }

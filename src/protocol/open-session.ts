@@ -54,7 +54,7 @@ export interface OpenOptions {
   onDiscarded: (closing: Promise<void>) => void;
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   session: Session;
   /** The era, if it should be remembered. */
   verdict: EraVerdict | undefined;

@@ -409,25 +409,22 @@ const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LO
 export type InvalidMessageSource = "transport" | "response";
 
 /** The server sent something that is not a message, or a message that is too large. */
-export const isInvalidMessage = (error: Error): error is ConnectionError =>
+const isInvalidMessage = (error: Error): error is ConnectionError =>
   error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
 
 /** Replaces the advice of an error about a lost connection; the transport does not know whether Toolport reconnects. */
-export function withAdvice(
-  error: ToolportError | undefined,
-  next: string | undefined,
-): ToolportError | undefined {
+function withAdvice(error: ToolportError | undefined, next: string | undefined): ToolportError | undefined {
   return next === undefined || error === undefined || !LOSSES.has(error.code) ? error : error.withNext(next);
 }
 
-export interface ConnectionEnd {
+interface ConnectionEnd {
   readonly outcome: Outcome;
   /** What to do next. @default call again */
   readonly next: string | undefined;
   readonly cause: ToolportError | undefined;
 }
 
-export function connectionClosed(
+function connectionClosed(
   server: string,
   { outcome, next = "Call again to use the new connection", cause }: ConnectionEnd,
 ): ConnectionError {
@@ -442,7 +439,7 @@ export function connectionClosed(
   });
 }
 
-export function responseCut(server: string): ConnectionError {
+function responseCut(server: string): ConnectionError {
   return new ConnectionError({
     code: "STREAM_CUT",
     server,

@@ -10,8 +10,8 @@ import { timerMs } from "../util/timers.js";
 import type { Session } from "./session.js";
 
 export type SkillEntry = SkillsModule.Skill;
-export type SkillListing = SkillsModule.SkillListing;
-export type SkillFile = SkillsModule.SkillFile;
+type SkillListing = SkillsModule.SkillListing;
+type SkillFile = SkillsModule.SkillFile;
 
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 const NOT_FOUND: readonly number[] = [-32002, -32602];

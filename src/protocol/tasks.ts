@@ -15,7 +15,7 @@ import type { Session, SessionRequestOptions } from "./session.js";
  * - `optional`: it can; the client decides on the legacy wire, the server on the modern one.
  * - `required`: it runs only as a task.
  */
-export type TaskSupport = "never" | "optional" | "required";
+type TaskSupport = "never" | "optional" | "required";
 
 type Capable = Pick<Session, "era" | "capabilities">;
 

@@ -40,9 +40,9 @@ export function guardLogger(logger: Logger, drops?: DropObserver): Logger {
 }
 
 /** The channels of Toolport. */
-export type ChannelName = "connection" | "catalog" | "call" | "auth" | "wire";
+type ChannelName = "connection" | "catalog" | "call" | "auth" | "wire";
 
-export interface DebugChannel {
+interface DebugChannel {
   /** Check this before building an expensive message. */
   readonly enabled: boolean;
   (message: string): void;
@@ -103,7 +103,7 @@ export function describeMessage(message: unknown, redact: (text: string) => stri
   return shown.length > MAX_LOGGED ? `${shown.slice(0, MAX_LOGGED)}… (${text.length} characters)` : shown;
 }
 
-export interface WireLogOptions {
+interface WireLogOptions {
   server: string;
   logRequests: boolean;
   logResponses: boolean;

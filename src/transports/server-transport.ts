@@ -191,7 +191,7 @@ const isMessage = (value: unknown): value is Record<string, unknown> =>
   isRecord(value) && value.jsonrpc === "2.0";
 
 /** A JSON-RPC error response. */
-export interface RpcErrorMessage {
+interface RpcErrorMessage {
   readonly jsonrpc: "2.0";
   readonly id?: unknown;
   readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };

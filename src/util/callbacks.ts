@@ -79,7 +79,7 @@ export interface DropObserver {
   onCaughtUp(count: number): void;
 }
 
-export interface OrderedCallbackOptions extends Partial<DropObserver> {
+interface OrderedCallbackOptions extends Partial<DropObserver> {
   /** Receives errors and rejections of the callback. */
   report(error: unknown): void;
   /** Maximum number of asynchronous calls at a time. @default 1 */

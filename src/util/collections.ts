@@ -114,7 +114,7 @@ function joinBytes(pieces: readonly Uint8Array[], length: number): Uint8Array {
   return whole;
 }
 
-export interface QueueEntry<T> {
+interface QueueEntry<T> {
   readonly value: T;
 }
 

@@ -1,6 +1,6 @@
 /** Work shared by callers, and limits on how much runs at once. */
 
-export interface Loader<Loaded> {
+interface Loader<Loaded> {
   (): Promise<Loaded>;
   /** Undefined before the first load, and after one that failed. */
   current?: Promise<Loaded> | undefined;
@@ -36,7 +36,7 @@ export async function mapConcurrently<Item, Result>(
   return results;
 }
 
-export interface TokenBucketOptions {
+interface TokenBucketOptions {
   /** Maximum number of tokens; the bucket starts full. */
   capacity: number;
   /** Tokens added per second. @default 0 */

@@ -44,7 +44,7 @@ export function isNestedDeeper(value: unknown, levels: number, except?: Readonly
   return false;
 }
 
-export interface JsonLimits {
+interface JsonLimits {
   readonly levels: number;
   /** Objects and arrays. */
   readonly containers: number;

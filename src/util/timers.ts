@@ -131,7 +131,7 @@ function wait(ms: number, signal: AbortSource | undefined, onTimer: (timer: Time
   });
 }
 
-export interface DeadlineOptions {
+interface DeadlineOptions {
   signal?: AbortSource | undefined;
   /** `Infinity` or undefined: no limit. */
   timeoutMs?: number | undefined;
@@ -173,7 +173,7 @@ export function withDeadline<T>(
   });
 }
 
-export interface BackoffOptions {
+interface BackoffOptions {
   /** Delay before the second attempt. @default 1000 */
   baseMs?: number;
   /** Growth factor per attempt. @default 1.6 */
@@ -198,7 +198,7 @@ export function backoffMs(
   return Math.round(wait * (1 + jitter * (2 * random() - 1)));
 }
 
-export interface FullJitterOptions {
+interface FullJitterOptions {
   /** Longest delay before the first attempt; doubles with every attempt. @default 1000 */
   baseMs?: number;
   /** Longest delay. @default 60000 */

@@ -39,7 +39,7 @@ export interface UrlElicitation {
 export type ElicitationRequest = FormElicitation | UrlElicitation;
 
 /** A URL that Toolport does not show to the user. */
-export interface BlockedUrl {
+interface BlockedUrl {
   readonly mode: "blocked-url";
   readonly why: string;
 }
@@ -119,7 +119,7 @@ function readUrl(text: string): URL | string {
 export type FormValue = string | number | boolean | string[];
 
 /** A problem with one field. */
-export interface FormIssue {
+interface FormIssue {
   readonly path: string;
   readonly message: string;
 }

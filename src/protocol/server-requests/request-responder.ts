@@ -21,7 +21,7 @@ export interface ServerRequest {
 }
 
 /** A tool call in flight. */
-export interface TrackedCall extends Slotted {
+interface TrackedCall extends Slotted {
   readonly tool: string;
   /** The task that the call has become. */
   readonly taskId?: string | undefined;

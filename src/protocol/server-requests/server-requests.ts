@@ -24,7 +24,7 @@ import {
 } from "./sampling-and-roots.js";
 import type { ServerLogListener, ServerRequestOptions } from "./server-request-options.js";
 
-export interface ServerRequestParts extends ServerRequestOptions {
+interface ServerRequestParts extends ServerRequestOptions {
   /** Receives failures that no caller can see. */
   report(error: unknown): void;
   /** The user that the connections belong to. */
@@ -42,7 +42,7 @@ export interface ServerRequests {
 }
 
 /** Server requests of one connection. */
-export interface AttachedRequests {
+interface AttachedRequests {
   readonly responder: RequestResponder;
   /** False: no method is advertised, so no request of the server reaches the responder. */
   readonly isServing: boolean;

@@ -111,7 +111,7 @@ function explainEnd({ engine, image }: DockerConfig, { status, hasSentMessage }:
   };
 }
 
-export interface EngineCommand {
+interface EngineCommand {
   readonly command: string;
   readonly args: readonly string[];
   readonly env: Readonly<Record<string, string>>;

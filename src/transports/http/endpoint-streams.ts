@@ -202,7 +202,7 @@ const decoder = new TextDecoder();
 /** A server that restarts closes this stream for all clients: they reconnect at random times within this period. */
 const SPREAD_MS = 1_000;
 
-export class ListeningStream {
+class ListeningStream {
   readonly #context: EndpointContext;
   readonly #timers: ReconnectTimers;
   /** The stream has been open before, so the server supports it. */
@@ -437,10 +437,7 @@ export function parseEvent(bytes: Uint8Array): ServerEvent {
 }
 
 /** Undefined if the event contains no message: another type, no data, or not JSON-RPC (which is reported). */
-export function readMessage(
-  { type, data }: ServerEvent,
-  context: EndpointContext,
-): JSONRPCMessage | undefined {
+function readMessage({ type, data }: ServerEvent, context: EndpointContext): JSONRPCMessage | undefined {
   if (data === undefined || data === "" || (type !== "" && type !== "message")) return undefined;
   const parsed = parseMessage(data);
   if (parsed !== undefined && !(parsed instanceof Set)) return parsed as JSONRPCMessage;

@@ -14,7 +14,7 @@ import { MAX_REDIRECTS, redirectTarget } from "./network/redirect.js";
 import { bufferedBody, readShortBody } from "./network/response-body.js";
 import { lightResponse, toResponse, type WireClient, type WireResponse } from "./network/wire-client.js";
 
-export interface EndpointOptions {
+interface EndpointOptions {
   readonly url: URL;
   /** Only a function is called here, for every request; static headers are already in the request. */
   readonly headers: HeaderSource;

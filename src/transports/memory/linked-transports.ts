@@ -3,7 +3,7 @@ import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@mo
 import { ConnectionError } from "../../errors/toolport-error.js";
 import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../server-transport.js";
 
-export interface LinkedTransportsOptions {
+interface LinkedTransportsOptions {
   /** Largest message the client side accepts; a larger one is discarded and reported. @default 10485760 */
   maxMessageBytes?: number;
 }

@@ -8,7 +8,7 @@ import type { ServerTransport } from "../server-transport.js";
 import { responseIds } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 
-export interface MessageReaderOptions {
+interface MessageReaderOptions {
   readonly server: string;
   readonly maxMessageBytes: number;
   readonly decode: LineDecoder;

@@ -33,7 +33,7 @@ export interface ProcessEnd {
   readonly hasSentMessage: boolean;
 }
 
-export interface ProcessTransportOptions {
+interface ProcessTransportOptions {
   readonly kind: "stdio" | "docker";
   readonly server: string;
   readonly command: string;
@@ -407,7 +407,7 @@ export function createStdioTransport(
   });
 }
 
-export interface OutboxErrors {
+interface OutboxErrors {
   /** For a message that was not sent. */
   readonly unsent: () => Error;
   /** For a message that the server may have read. */

@@ -83,7 +83,7 @@ function taskkill(pid: number): Promise<void> {
   });
 }
 
-export interface ProcessEntry {
+interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;

@@ -249,7 +249,7 @@ const EXIT_WAIT_MS = 500;
  *
  * @public tests of a host without a shell load it from the built file
  */
-export class Guardian {
+class Guardian {
   readonly #groups = new Set<number>();
   readonly #shell: string | null;
   #child: ChildProcess | undefined;
@@ -357,4 +357,4 @@ export class Guardian {
 }
 
 /** The guardian of this process. */
-export const hostGuardian = new Guardian();
+const hostGuardian = new Guardian();

@@ -97,7 +97,7 @@ export function serveChain(env: NodeJS.ProcessEnv = process.env): Record<string,
   return chain === undefined ? {} : { [SERVE_CHAIN_VARIABLE]: chain };
 }
 
-export interface SpawnAttempt {
+interface SpawnAttempt {
   readonly server: string;
   readonly command: string;
   readonly cwd: string | undefined;

@@ -11,7 +11,7 @@ import {
 } from "./web-socket-transport.js";
 
 /** The part of the standard `WebSocket` that is used here. */
-export interface StandardWebSocket {
+interface StandardWebSocket {
   binaryType: string;
   readonly readyState: number;
   send(data: string): void;
@@ -23,7 +23,7 @@ export interface StandardWebSocket {
 
 export type StandardWebSocketConstructor = new (url: string, protocols?: string[]) => StandardWebSocket;
 
-export interface GlobalWebSocketOptions {
+interface GlobalWebSocketOptions {
   /** @default the runtime's own */
   readonly WebSocket?: StandardWebSocketConstructor;
   /** @default 10000 */

@@ -26,9 +26,9 @@ export interface WebSocketListener {
 }
 
 /** Opens a connection, unless the signal aborts first. After a rejection nothing is left open. */
-export type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
+type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
 
-export interface WebSocketTransportOptions {
+interface WebSocketTransportOptions {
   readonly server: string;
   readonly open: OpenWebSocket;
   /** Timeout for all steps: the headers function, the upgrade, and a second upgrade without a subprotocol. */

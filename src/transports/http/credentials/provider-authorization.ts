@@ -75,7 +75,7 @@ async function withProofs(
 
 export type Provider = AuthProvider | OAuthClientProvider;
 
-export interface AuthorizationParts {
+interface AuthorizationParts {
   readonly provider: Provider | undefined;
   readonly serverUrl: URL;
   /** For requests to the authorization server. */
@@ -124,7 +124,7 @@ export function renewAuthorization(
 const canShare = (provider: Provider): boolean =>
   isOAuth(provider) ? provider.dpop === undefined : provider.onUnauthorized !== undefined;
 
-export async function tokenOf(provider: Provider): Promise<string | undefined> {
+async function tokenOf(provider: Provider): Promise<string | undefined> {
   return isOAuth(provider) ? (await provider.tokens())?.access_token : provider.token();
 }
 
@@ -171,7 +171,7 @@ function refused(): AuthError {
 }
 
 /** From the challenge of the rejected request. */
-export type LoginChallenge = Pick<AuthOptions, "scope" | "resourceMetadataUrl" | "forceReauthorization">;
+type LoginChallenge = Pick<AuthOptions, "scope" | "resourceMetadataUrl" | "forceReauthorization">;
 
 /** What is needed to finish a login. The provider may not save any of it. */
 export interface ProviderLogin extends LoginChallenge {
@@ -204,7 +204,7 @@ const logins = processWide(
  * @param fetch for requests to the authorization server
  * @throws AuthError with `authUrl` if the user has to log in
  */
-export async function logInByProvider(
+async function logInByProvider(
   provider: OAuthClientProvider,
   serverUrl: URL,
   fetch: typeof globalThis.fetch,
@@ -260,7 +260,7 @@ export function noteFinished(
 }
 
 /** Scopes of recently finished logins; undefined if there were too many for another one. */
-export function finishedScopes(provider: OAuthClientProvider, serverUrl: URL): readonly string[] | undefined {
+function finishedScopes(provider: OAuthClientProvider, serverUrl: URL): readonly string[] | undefined {
   const since = Date.now() - WINDOW_MS;
   const recent = (knownLogin(provider, serverUrl).finished ?? []).filter(({ at }) => at > since);
   return recent.length < MAX_LOGINS ? recent.map(({ scope }) => scope) : undefined;

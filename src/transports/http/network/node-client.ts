@@ -446,9 +446,9 @@ function targetOf({ host, hostname, port, protocol, pathname, search }: URL) {
 }
 
 /** `kept`: kept alive. `background`: for long-lived streams, does not keep the process alive. `single`: one response only. */
-export type Purpose = "kept" | "background" | "single";
+type Purpose = "kept" | "background" | "single";
 
-export interface PoolOptions {
+interface PoolOptions {
   /** How long an idle socket is kept if the server does not set a time. */
   readonly keepAliveMs: number;
   readonly lookup: LookupFunction | undefined;
@@ -457,7 +457,7 @@ export interface PoolOptions {
 }
 
 /** Which pool is needed. */
-export interface PoolRequest {
+interface PoolRequest {
   readonly purpose: Purpose;
   /** For single pools only. @default that of the options */
   readonly lookup?: LookupFunction | undefined;
@@ -469,9 +469,9 @@ export interface PoolRequest {
 const MARGIN_MS = 1_000;
 const LONGEST_MS = 60_000;
 
-export type Pool = HttpAgent | HttpsAgent;
+type Pool = HttpAgent | HttpsAgent;
 
-export class SocketPools {
+class SocketPools {
   readonly #options: PoolOptions;
   readonly #pools = new Map<string, Pool | Promise<Pool>>();
   readonly #singles = new Set<Pool>();
@@ -611,7 +611,7 @@ function closeOlder(idle: IdleSocket[], mark: number): void {
 }
 
 /** Reads the `keep-alive` header of a response (`timeout=5`). */
-export function noteKeepAlive(socket: IdleSocket, hint: string): void {
+function noteKeepAlive(socket: IdleSocket, hint: string): void {
   if (socket[KEEP_ALIVE]?.hint === hint) return;
   const seconds = /\btimeout=(\d{1,6})/.exec(hint)?.[1];
   if (seconds === undefined) return;
@@ -633,7 +633,7 @@ function unrefSockets(pool: Pool): void {
 }
 
 /** Limits how many requests have a socket to one origin; the others wait in order of arrival. */
-export class OriginSlots {
+class OriginSlots {
   readonly #max: number;
   readonly #used = new Map<string, number>();
   readonly #waiting = new Map<string, Set<() => void>>();

@@ -232,7 +232,7 @@ function closed(outcome: "unsent" | "unknown", cause?: unknown): ConnectionError
   return new ConnectionError({ code: "CLOSED", what, retryable: true, outcome, cause });
 }
 
-export interface SseFetchContext {
+interface SseFetchContext {
   readonly url: URL;
   readonly headers: HeaderSource;
   readonly secrets: KnownSecrets;
@@ -265,7 +265,7 @@ const CONTROL_REQUEST = /^\{"jsonrpc":"2\.0","id":"[^"\\]{1,64}","method":"(?:in
 /** Statuses that mean an unknown session on the message endpoint, whose URL contains the session. */
 const SESSION_STATUSES: ReadonlySet<number> = new Set([400, 404, 410]);
 
-export function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
+function createSseFetch(context: SseFetchContext): typeof globalThis.fetch {
   let endpoint: string | undefined;
   const onEndpoint = (data: string) => {
     const url = canParseUrl(data, context.url.href) ? new URL(data, context.url) : undefined;

@@ -201,7 +201,7 @@ ownAddresses.addAddress("::", "ipv6");
 const familyOf = (address: string): "ipv4" | "ipv6" => (isIP(address) === 6 ? "ipv6" : "ipv4");
 
 /** Whether the target is this machine. */
-export function isLoopbackTarget(url: URL): boolean {
+function isLoopbackTarget(url: URL): boolean {
   const host = canonicalHost(url);
   return isLoopbackHost(host) || (isIP(host) !== 0 && ownAddresses.check(host, familyOf(host)));
 }
@@ -210,7 +210,7 @@ export function isLoopbackTarget(url: URL): boolean {
  * Reads `NO_PROXY`: names and their subdomains (`example.com`, `.example.com`, `*.example.com`), addresses, networks
  * (`10.0.0.0/8`), each with or without a port, or `*` for every target; separated by commas or spaces.
  */
-export function createNoProxy(list: string): (url: URL) => boolean {
+function createNoProxy(list: string): (url: URL) => boolean {
   const matchers = list
     .split(/[\s,]+/)
     .filter((entry) => entry !== "")
@@ -256,7 +256,7 @@ function toNetwork(address: string, bits: string | undefined): BlockList | undef
   return network;
 }
 
-export interface TunnelOptions {
+interface TunnelOptions {
   /** The target: a name, or an address without brackets. */
   readonly hostname: string;
   readonly port: number;
