@@ -3,8 +3,8 @@
 import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { runOnSession } from "../connection/run-on-session.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
+import { runOnSession } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import { CatalogError, ToolCallError } from "../errors/toolport-error.js";

@@ -1,6 +1,7 @@
 /** Polls a task until its result is there, answers its input requests, and survives reconnects. */
-import { runOnSession } from "../../connection/run-on-session.js";
+
 import type { ServerConnection } from "../../connection/server-connection.js";
+import { runOnSession } from "../../connection/server-connection.js";
 import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
 import type { InputPause } from "../../protocol/input-rounds.js";
 import { splitInput } from "../../protocol/input-rounds.js";
