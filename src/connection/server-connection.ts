@@ -430,9 +430,10 @@ export class Usage {
     this.#users += 1;
   }
 
+  /** Restarts the idle time. */
   end(): void {
     this.#users -= 1;
-    this.touch();
+    this.#idleSince = performance.now();
   }
 
   /** Restarts the idle time. */

@@ -63,6 +63,7 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
 export class PendingRequest implements TimedRequest {
   readonly promise: Promise<unknown>;
   readonly id: string;
+  readonly isBackground: boolean;
   slot = -1;
   readonly #method: string;
   readonly #limits: RequestLimits;
@@ -85,6 +86,7 @@ export class PendingRequest implements TimedRequest {
     context,
   }: { id: string; method: string; limits: RequestLimits; context: RequestContext }) {
     this.id = id;
+    this.isBackground = limits.background === true;
     this.#method = method;
     this.#limits = limits;
     this.#context = context;
@@ -119,10 +121,6 @@ export class PendingRequest implements TimedRequest {
 
   get quiet(): boolean {
     return this.#limits.quiet === true;
-  }
-
-  get isBackground(): boolean {
-    return this.#limits.background === true;
   }
 
   /** The abort signal of this request's own stream, for transports with a stream per request. */
@@ -317,14 +315,6 @@ export class IdTable<Member extends { readonly id: string }> {
 
 const emptySlots = (count: number): undefined[] => new Array(count).fill(undefined);
 
-/*
- * One timer for the deadlines of all requests of a connection.
- *
- * Nearly every request gets its response long before its deadline, so a timer per request would only be set and cleared.
- * The shared timer is set to the earliest deadline; when it fires, the clock checks which requests have expired. The timer
- * keeps the process alive while a foreground request is open, and only then.
- */
-
 export interface TimedRequest extends Slotted {
   /** Background requests do not keep the process alive. */
   readonly isBackground: boolean;
@@ -341,6 +331,13 @@ const LATE_MS = 20;
 /** Longest extension of a deadline because the event loop was blocked. */
 const MAX_EXTENSION_MS = 1_000;
 
+/**
+ * One timer for the deadlines of all requests of a connection.
+ *
+ * Nearly every request gets its response long before its deadline, so a timer per request would only be set and cleared.
+ * The shared timer is set to the earliest deadline; when it fires, the clock checks which requests have expired. The timer
+ * keeps the process alive while a foreground request is open, and only then.
+ */
 export class DeadlineClock {
   readonly #requests = new SlotList<TimedRequest>();
   #foregroundCount = 0;
@@ -367,7 +364,9 @@ export class DeadlineClock {
   }
 
   delete(request: TimedRequest): void {
-    if (this.#remove(request) && this.#foregroundCount === 0 && this.#keepsAlive) this.#setKeepAlive(false);
+    if (!this.#requests.delete(request) || request.isBackground) return;
+    this.#foregroundCount -= 1;
+    if (this.#foregroundCount === 0 && this.#keepsAlive) this.#setKeepAlive(false);
   }
 
   close(): void {
@@ -378,12 +377,6 @@ export class DeadlineClock {
     this.#requests.clear();
     this.#foregroundCount = 0;
     this.#keepsAlive = false;
-  }
-
-  #remove(request: TimedRequest): boolean {
-    const wasHeld = this.#requests.delete(request);
-    if (wasHeld && !request.isBackground) this.#foregroundCount -= 1;
-    return wasHeld;
   }
 
   #arm(due: number): void {
@@ -412,7 +405,10 @@ export class DeadlineClock {
       if (request.dueAt() <= now && !this.#extendAfterBlock(request)) expired.push(request);
       else next = Math.min(next, request.dueAt());
     }
-    for (const request of expired) this.#remove(request);
+    for (const request of expired) {
+      this.#requests.delete(request);
+      if (!request.isBackground) this.#foregroundCount -= 1;
+    }
     if (this.#requests.size > 0) this.#arm(next);
     else this.#keepsAlive = false;
     for (const request of expired) request.expire();

@@ -264,7 +264,10 @@ export class RequestChannel {
     this.liveTap?.()?.("received", message);
     if (!("method" in message)) {
       const { id } = message;
-      if (isOwnId(id)) return this.#settle(id, message);
+      if (isOwnId(id)) {
+        const pending = this.#take(id);
+        return pending === undefined ? this.#droppedResponses.drop(id) : pending.settle(message);
+      }
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
       if (isOwnId(token)) {
@@ -282,12 +285,6 @@ export class RequestChannel {
     const pending = this.#pending.take(id);
     if (this.#onDrained && this.#pending.size === 0) this.#onDrained();
     return pending;
-  }
-
-  #settle(id: string, response: { result?: unknown; error?: unknown }): void {
-    const pending = this.#take(id);
-    if (pending === undefined) this.#droppedResponses.drop(id);
-    else pending.settle(response);
   }
 
   /** Rejects one request of either side: its response will not arrive. */

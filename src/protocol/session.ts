@@ -269,11 +269,11 @@ export class Session {
 
   /** Sends the request again when the user has opened the web page that the server may demand first. */
   async #requestLegacy(method: string, params: Fields, request: ElicitingRequest): Promise<Fields> {
-    const send = () => this.#channel.request(method, params, request.options);
     let result: unknown;
     try {
-      result = await send();
+      result = await this.#channel.request(method, params, request.options);
     } catch (error) {
+      const send = () => this.#channel.request(method, params, request.options);
       result = await this.#parts.urlElicitations(error, send, request);
     }
     this.#proven = true;
@@ -284,20 +284,23 @@ export class Session {
   async #callLegacy(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     const { tracksCalls, asksUser, responder } = this.#parts;
     const { suspendable, tool = String(params["name"]) } = options;
-    const run = () => this.#requestLegacy(method, params, { tool, options, suspendable });
-    const runTracked = async () => {
-      const tracked = responder.beginCall(tool, params["taskId"] as string | undefined, options);
+    const isSuspendable = suspendable !== undefined && !asksUser;
+    if (!tracksCalls && !isSuspendable)
+      return this.#requestLegacy(method, params, { tool, options, suspendable });
+    const send = async () => {
+      const tracked = tracksCalls
+        ? responder.beginCall(tool, params["taskId"] as string | undefined, options)
+        : undefined;
       try {
-        const result = await run();
-        responder.endCall(tracked);
+        const result = await this.#requestLegacy(method, params, { tool, options, suspendable });
+        if (tracked) responder.endCall(tracked);
         return result;
       } catch (error) {
-        responder.endCall(tracked, error);
+        if (tracked) responder.endCall(tracked, error);
         throw error;
       }
     };
-    const send = tracksCalls ? runTracked : run;
-    if (suspendable === undefined || asksUser) return send();
+    if (!isSuspendable) return send();
     this.#cancelledQuestions ??= new CancelledQuestions(this.server, this.#channel);
     return this.#cancelledQuestions.during(tool, options, send);
   }

@@ -51,13 +51,6 @@ export interface Telemetry {
 /** The global registry of version 1 of the API. Reading it does not load the package. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
-function isRegistered(): boolean {
-  const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
-    REGISTRY
-  ];
-  return registry?.trace !== undefined || registry?.metrics !== undefined;
-}
-
 const W3C_FIELDS = ["traceparent", "tracestate", "baggage"] as const;
 const SCOPE = "toolport";
 const ignore = (): void => {};
@@ -93,7 +86,12 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
   let isMissing = false;
   let instruments: Instruments | undefined;
 
-  const isActive = (): boolean => !isMissing && isRegistered();
+  const isActive = (): boolean => {
+    const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
+      REGISTRY
+    ];
+    return !isMissing && (registry?.trace !== undefined || registry?.metrics !== undefined);
+  };
 
   async function load(): Promise<void> {
     try {

@@ -1,19 +1,18 @@
 /** Collections with one purpose each: slots, chunks, a queue, a bounded map, groups. */
 
-/*
- * An unordered list whose members store their index, so that adding and removing need no hashing.
- *
- * For what comes and goes with each request. A `Set` or `Map` reallocates its backing store every few dozen changes, each old store
- * keeps the next one alive, and entries survive until a full garbage collection. With them the rows "echo call → stdio" and "echo
- * call → HTTP" of the gateway take 30 µs more, a half and a quarter.
- */
-
 /** A member of at most one list at a time. */
 export interface Slotted {
   /** Index in the list; -1: in no list. */
   slot: number;
 }
 
+/**
+ * An unordered list whose members store their index, so that adding and removing need no hashing.
+ *
+ * For what comes and goes with each request. A `Set` or `Map` reallocates its backing store every few dozen changes, each old store
+ * keeps the next one alive, and entries survive until a full garbage collection. With them the rows "echo call → stdio" and "echo
+ * call → HTTP" of the gateway take 30 µs more, a half and a quarter.
+ */
 export class SlotList<Member extends Slotted> {
   readonly #members: Member[] = [];
 

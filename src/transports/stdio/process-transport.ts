@@ -160,7 +160,7 @@ export class ProcessTransport implements ServerTransport {
       maxMessageBytes,
       decode,
       redact: this.#options.redact,
-      onMessage: (message) => this.#receive(message),
+      onMessage: this.#receive,
       onDiscard: (discarded) => this.#isolate(() => this.ondiscard?.(discarded)),
       onWarning: (error) => this.#report(error),
     });
@@ -187,10 +187,14 @@ export class ProcessTransport implements ServerTransport {
     process.exited.then(lost);
   }
 
-  #receive(message: JSONRPCMessage): void {
+  readonly #receive = (message: JSONRPCMessage): void => {
     if (this.#closedByCaller) return;
-    this.#isolate(() => this.onmessage?.(message));
-  }
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#report(error);
+    }
+  };
 
   #isolate(callback: () => void): void {
     try {
@@ -421,45 +425,21 @@ const ATOMIC_CHARS = 4 * 1_024;
 const { setImmediate: afterPoll } = globalThis;
 
 /** Lines that are written together. */
-class Batch {
+interface Batch {
+  readonly lines: string[];
+  chars: number;
   readonly sent: Promise<void>;
-  #lines: string[] = [];
-  #chars = 0;
-  #resolve!: () => void;
-  #reject!: (error: Error) => void;
+  readonly settle: (error?: Error) => void;
+}
 
-  constructor() {
-    this.sent = new Promise((resolve, reject) => {
-      this.#resolve = resolve;
-      this.#reject = reject;
-    });
-    // Avoid an unhandled rejection when no caller awaits.
-    this.sent.catch(() => {});
-  }
-
-  add(line: string): void {
-    this.#lines.push(line);
-    this.#chars += line.length;
-  }
-
-  /** Whether one more line leaves the batch short enough. */
-  takes(line: string): boolean {
-    return this.#chars + line.length <= ATOMIC_CHARS;
-  }
-
-  get text(): string {
-    return this.#lines.length === 1 ? this.#lines[0]! : this.#lines.join("");
-  }
-
-  /** Whether a failed write delivered no complete line: a single line lacks its end, a short batch was not written. */
-  get allOrNothing(): boolean {
-    return this.#lines.length === 1 || this.#chars <= ATOMIC_CHARS;
-  }
-
-  settle(error?: Error): void {
-    if (error === undefined) this.#resolve();
-    else this.#reject(error);
-  }
+function createBatch(): Batch {
+  let settle!: Batch["settle"];
+  const sent = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  // Avoid an unhandled rejection when no caller awaits.
+  sent.catch(() => {});
+  return { lines: [], chars: 0, sent, settle };
 }
 
 /**
@@ -482,9 +462,11 @@ export class Outbox {
   /** Resolves when the pipe has accepted the line; rejects with the `unsent` or the `unknown` error otherwise. */
   send(line: string): Promise<void> {
     if (this.#closed) return Promise.reject(this.#errors.unsent());
-    if (this.#next !== undefined && this.#writing === undefined && !this.#next.takes(line)) this.#write();
-    this.#next ??= new Batch();
-    this.#next.add(line);
+    const isFull = this.#next !== undefined && this.#next.chars + line.length > ATOMIC_CHARS;
+    if (isFull && this.#writing === undefined) this.#write();
+    this.#next ??= createBatch();
+    this.#next.lines.push(line);
+    this.#next.chars += line.length;
     if (!this.#scheduled && this.#writing === undefined) {
       this.#scheduled = true;
       afterPoll(this.#flush);
@@ -520,11 +502,13 @@ export class Outbox {
     this.#next = undefined;
     if (!this.#stream.writable) return batch.settle(this.#errors.unsent());
     this.#writing = batch;
-    this.#stream.write(batch.text, (error) => this.#written(batch, error));
+    this.#stream.write(batch.lines.join(""), (error) => this.#written(batch, error));
   }
 
   #written(batch: Batch, error: Error | null | undefined): void {
-    if (error) batch.settle(batch.allOrNothing ? this.#errors.unsent() : this.#errors.unknown());
+    // A failed write delivered no complete line: a single line lacks its end, a short batch was not written.
+    const isUnsent = batch.lines.length === 1 || batch.chars <= ATOMIC_CHARS;
+    if (error) batch.settle(isUnsent ? this.#errors.unsent() : this.#errors.unknown());
     // Node reports no error if the stream was destroyed during the write.
     else batch.settle(this.#stream.destroyed ? this.#errors.unknown() : undefined);
     if (this.#writing !== batch) return;
