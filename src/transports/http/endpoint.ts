@@ -210,7 +210,15 @@ export class MessageHeaders {
     const fields = this.#fields("application/json, text/event-stream");
     fields["content-type"] = "application/json";
     if (method === "initialize") delete fields["mcp-session-id"];
-    else if (method !== undefined) addRequestFields(fields, method, message);
+    const version = method === undefined ? undefined : ownVersion(message);
+    // Servers of stateless revisions compare these headers with the message.
+    if (method !== undefined && version !== undefined) {
+      fields["mcp-protocol-version"] = version;
+      fields["mcp-method"] = method;
+      const source = NAMED_BY.get(method);
+      const name = source === undefined ? undefined : (message as { params: Params }).params[source];
+      if (typeof name === "string") fields["mcp-name"] = encodeHeaderText(name);
+    }
     return given === undefined ? fields : { ...fields, ...givenFields(given) };
   }
 
@@ -238,17 +246,6 @@ export class MessageHeaders {
   }
 }
 
-/** Servers of stateless revisions compare these headers with the message. */
-function addRequestFields(fields: Fields, method: string, message: object): void {
-  const version = ownVersion(message);
-  if (version === undefined) return;
-  const source = NAMED_BY.get(method);
-  const name = source === undefined ? undefined : (message as { params: Params }).params[source];
-  fields["mcp-protocol-version"] = version;
-  fields["mcp-method"] = method;
-  if (typeof name === "string") fields["mcp-name"] = encodeHeaderText(name);
-}
-
 /** The headers that the caller sets for this message. `Endpoint` adds the credentials. */
 function givenFields(given: Readonly<Fields>): Fields {
   const { authorization: _, dpop: __, ...allowed } = allowedFields(given);
@@ -256,8 +253,7 @@ function givenFields(given: Readonly<Fields>): Fields {
 }
 
 /** The `authorization` header that the caller sets for this message. */
-export function ownAuthorization(given: Readonly<Fields> | undefined): string | undefined {
-  if (given === undefined) return undefined;
+export function ownAuthorization(given: Readonly<Fields>): string | undefined {
   return Object.entries(given).find(([name]) => name.toLowerCase() === "authorization")?.[1];
 }
 
@@ -396,12 +392,6 @@ export class OpenRequests {
     return own;
   }
 
-  /** A response arrived; `likely` is the request in whose exchange it arrived. */
-  answered(id: RequestId, likely?: OpenRequest): void {
-    const own = likely?.id === id ? likely : this.#find(id);
-    if (own !== undefined) this.settle(own);
-  }
-
   /** Marks the request as done: nothing more is reported for it. */
   settle(own: OpenRequest): void {
     if (own.settled) return;
@@ -419,7 +409,7 @@ export class OpenRequests {
 
   /** The caller gave up; `reason` aborts the exchange. True if the request was never sent. */
   abandon(id: RequestId, reason: unknown): boolean {
-    const own = this.#find(id);
+    const own = this.find(id);
     return own !== undefined && this.#giveUp(own, reason);
   }
 
@@ -440,7 +430,7 @@ export class OpenRequests {
     for (const own of this.#open.toArray()) this.settle(own);
   }
 
-  #find(id: RequestId): OpenRequest | undefined {
+  find(id: RequestId): OpenRequest | undefined {
     return this.#open.find((own) => own.id === id);
   }
 

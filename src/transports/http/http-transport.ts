@@ -240,7 +240,11 @@ class HttpTransport implements ServerTransport {
 
   readonly #receive = (message: JSONRPCMessage, own?: OpenRequest): void => {
     const isResponse = !("method" in message);
-    if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id, own);
+    if (isResponse && message.id !== undefined) {
+      const { requests } = this.#context;
+      const answered = own?.id === message.id ? own : requests.find(message.id);
+      if (answered !== undefined) requests.settle(answered);
+    }
     try {
       // Requests and log messages of the server belong to the request whose stream they arrive on.
       if (isResponse || own === undefined) this.onmessage?.(message);
@@ -286,7 +290,7 @@ async function postRequest(
       body: JSON.stringify(message),
       exchange,
       background: message.method === LISTEN_METHOD || own.options?.background === true,
-      authorization: ownAuthorization(given),
+      authorization: given && ownAuthorization(given),
       resends: own.options?.resends,
       isControl: CONTROL_METHODS.has(message.method),
     };
@@ -357,7 +361,7 @@ async function postNotification(
       fields: messageHeaders.forMessage(message, headers),
       body: JSON.stringify(message),
       exchange,
-      authorization: ownAuthorization(headers),
+      authorization: headers && ownAuthorization(headers),
       // Calls that hold all sockets may be waiting for this message.
       isControl: true,
     };

@@ -11,6 +11,7 @@ import {
 import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ProxyOption } from "../../../config/server-entry.js";
 import { ConnectionError } from "../../../errors/toolport-error.js";
 import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
@@ -126,7 +127,11 @@ class NodeClient implements WireClient {
     via: ProxyServer | undefined,
   ): Promise<Pool> {
     if (checkAddress === undefined) {
-      if (this.#usedAt !== 0 && performance.now() - this.#usedAt > IDLE_MS) await this.#polled();
+      // Requests that begin meanwhile wait together.
+      if (this.#usedAt !== 0 && performance.now() - this.#usedAt > IDLE_MS) {
+        this.#polling ??= this.#poll();
+        await this.#polling;
+      }
       return this.#pools.open(isSecure, { purpose: background ? "background" : "kept", via });
     }
     // Use a separate socket: a pooled one may have been opened without this address check.
@@ -136,13 +141,17 @@ class NodeClient implements WireClient {
     return this.#pools.open(isSecure, { purpose: "single", lookup, via });
   }
 
-  /** Requests that begin meanwhile wait together. Those that follow closely need not wait again. */
-  #polled(): Promise<void> {
-    this.#polling ??= noticeClosedSockets().then(() => {
-      this.#polling = undefined;
-      this.#usedAt = performance.now();
-    });
-    return this.#polling;
+  /**
+   * If the server closed its sockets while the client was idle, Node notices it only when the event loop polls them. Without
+   * this wait the request would be written to a dead socket, and it would be unknown whether the server read it.
+   */
+  async #poll(): Promise<void> {
+    // Twice: the first one may run before the event loop polls its sockets.
+    await nextTurn();
+    await nextTurn();
+    this.#polling = undefined;
+    // Requests that follow closely need not wait again.
+    this.#usedAt = performance.now();
   }
 
   /**
@@ -208,7 +217,9 @@ class NodeClient implements WireClient {
       outgoing.on("upgrade", onUpgrade);
       outgoing.on("close", onClosed);
       outgoing.on("socket", (socket) => {
-        if (isOpen(socket)) onOpen();
+        // A TLS socket is open after its handshake.
+        const { secureConnecting } = socket as Socket & { secureConnecting?: boolean };
+        if (!socket.connecting && secureConnecting !== true) onOpen();
         else this.#awaitOpening(outgoing, socket, { target, onOpen });
       });
       outgoing.on("response", (incoming) => {
@@ -403,10 +414,6 @@ const peerOf = ({ target, via }: RoutedRequest): { hostname: string; port: numbe
     ? { hostname: target.hostname, port: Number(target.port) || (target.isSecure ? 443 : 80) }
     : via;
 
-/** Whether bytes can be written now, which requires the TLS handshake to be done. */
-const isOpen = (socket: Socket): boolean =>
-  !socket.connecting && (socket as Socket & { secureConnecting?: boolean }).secureConnecting !== true;
-
 /** Loads the proxy routes with the first request. */
 function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
   let routes: Promise<ProxyRoutes> | undefined;
@@ -419,15 +426,6 @@ function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
 
 /** Longer than the time between two consecutive calls. */
 const IDLE_MS = 0.2;
-
-/**
- * If the server closed its sockets while the client was idle, Node notices it only when the event loop polls them. Without
- * this wait the request would be written to a dead socket, and it would be unknown whether the server read it.
- */
-async function noticeClosedSockets(): Promise<void> {
-  // Twice: the first `setImmediate` may run before the event loop polls its sockets.
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 type Target = ReturnType<typeof targetOf>;
 
@@ -477,7 +475,8 @@ class SocketPools {
   readonly #singles = new Set<Pool>();
   /** Tunnels being opened, which are in no pool yet. */
   readonly #pendingTunnels: PendingTunnels = new Map();
-  #idleMark = 0;
+  /** Incremented with every socket that becomes idle: a larger mark means a later time. */
+  idleMark = 0;
 
   constructor(options: PoolOptions) {
     this.#options = options;
@@ -518,11 +517,6 @@ class SocketPools {
     return pool;
   }
 
-  /** Incremented with every socket that becomes idle: a larger mark means a later time. */
-  get idleMark(): number {
-    return this.#idleMark;
-  }
-
   /**
    * Closes the sockets to a server that have been idle since `mark`. One of them was dead, and a NAT router that dropped one
    * connection has most likely dropped all.
@@ -546,8 +540,8 @@ class SocketPools {
     pool.keepSocketAlive = (socket: IdleSocket) => {
       const ms = socket[KEEP_ALIVE]?.ms ?? this.#options.keepAliveMs;
       if (ms <= 0) return false;
-      this.#idleMark += 1;
-      socket[IDLE_SINCE] = this.#idleMark;
+      this.idleMark += 1;
+      socket[IDLE_SINCE] = this.idleMark;
       socket.unref();
       // Node applies the timeout to idle sockets only, so it can stay set while the socket is in use.
       if (socket.timeout !== ms) socket.setTimeout(ms);
