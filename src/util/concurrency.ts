@@ -1,6 +1,6 @@
 /** Work shared by callers, and limits on how much runs at once. */
 
-interface Loader<Loaded> {
+export interface Loader<Loaded> {
   (): Promise<Loaded>;
   /** Undefined before the first load, and after one that failed. */
   current?: Promise<Loaded> | undefined;

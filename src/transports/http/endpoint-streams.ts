@@ -3,7 +3,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { ConnectionError } from "../../errors/toolport-error.js";
 import { parseJson } from "../../util/json.js";
-import { backoffMs, fullJitterMs, pause, unrefTimer } from "../../util/timers.js";
+import { backoffMs, fullJitterMs, pause, sleep, unrefTimer } from "../../util/timers.js";
 import { asRpcError, parseMessage } from "../server-transport.js";
 import {
   type EndpointContext,
@@ -15,10 +15,10 @@ import {
   streamCut,
 } from "./endpoint.js";
 import { HttpErrorResponse } from "./error-response.js";
-import { EventFrames, type EventFramesOptions, readSharedEvents } from "./event-frames.js";
+import { EventFrames, readSharedEvents } from "./event-frames.js";
 import { badResponse, parseRetryAfter, sessionLost, statusError, tooLarge } from "./network/http-errors.js";
 import { isEventStream, readShortBody } from "./network/response-body.js";
-import { ABANDONED, type BodySink, type ResponseBody } from "./network/wire-client.js";
+import { ABANDONED, type ResponseBody } from "./network/wire-client.js";
 
 const OPENING_MS = 500;
 
@@ -38,23 +38,13 @@ export class EndpointStreams {
    *
    * @param sendAfter requests the stream when this promise resolves, and prepares its socket before
    */
-  listen(sendAfter?: Promise<void>): Promise<void> {
-    return new Promise((resolve) => {
-      let timer: ReturnType<typeof setTimeout> | undefined;
-      let isSettled = false;
-      const startTimer = () => {
-        // The connection may have been closed before the handshake was over.
-        if (!isSettled) timer = setTimeout(resolve, OPENING_MS);
-      };
-      if (sendAfter === undefined) startTimer();
-      else void sendAfter.then(startTimer);
-      const settle = () => {
-        isSettled = true;
-        clearTimeout(timer);
-        resolve();
-      };
-      this.#listening.restart(sendAfter).then(settle, settle);
-    });
+  async listen(sendAfter?: Promise<void>): Promise<void> {
+    const settled = new AbortController();
+    const opening = this.#listening.restart(sendAfter).finally(() => settled.abort());
+    const patience = Promise.resolve(sendAfter)
+      .then(() => sleep(OPENING_MS, settled.signal))
+      .catch(() => {});
+    await Promise.race([opening, patience]);
   }
 
   /** Closes the listening stream. */
@@ -62,9 +52,53 @@ export class EndpointStreams {
     this.#listening.stop();
   }
 
-  /** Reads the response to a request. */
+  /** Passes on every message of one response. An event over the size limit ends the stream and fails the request. */
   read(own: OpenRequest, body: ResponseBody): void {
-    new ResponseStream({ context: this.#context, own, body, onRetry: this.#onRetry, onEnd: this.#onEnd });
+    const { endpoint, requests, maxMessageBytes: maxBytes } = this.#context;
+    let isOpen = true;
+    const close = () => {
+      isOpen = false;
+      endpoint.release(own.exchange);
+      requests.ended(own);
+    };
+    const finish = (cause?: unknown) => {
+      if (!isOpen) return;
+      own.cause = cause;
+      close();
+      this.#afterEnd(own);
+    };
+    const frames = new EventFrames({
+      maxBytes,
+      onEvent: (bytes) => this.#receive(own, bytes),
+      onOversized: () => {
+        body.cancel();
+        close();
+        requests.cut(own, tooLarge(maxBytes));
+        return "stop";
+      },
+    });
+    body.pipe({
+      chunk(bytes) {
+        frames.push(bytes);
+        return true;
+      },
+      end: () => finish(),
+      fail: finish,
+    });
+  }
+
+  #receive(own: OpenRequest, bytes: Uint8Array): void {
+    const event = parseEvent(bytes);
+    if (event.retryMs !== undefined) this.#timers.retryMs = event.retryMs;
+    if (event.id) {
+      own.token = event.id;
+      own.options?.onresumptiontoken?.(event.id);
+    }
+    const message = readMessage(event, this.#context);
+    if (message === undefined) return;
+    // A resumed request has a new id; replayed messages contain the old one.
+    const replayed = own.options?.resumptionToken !== undefined && !("method" in message);
+    this.#context.onMessage(replayed ? { ...message, id: own.id } : message, own);
   }
 
   /** Requests the rest of a response. Never rejects. */
@@ -94,11 +128,8 @@ export class EndpointStreams {
     this.#timers.clear();
   }
 
-  readonly #onRetry = (delayMs: number): void => {
-    this.#timers.retryMs = delayMs;
-  };
-
-  readonly #onEnd = (own: OpenRequest): void => {
+  /** The stream of a response has ended; the request may still be open. */
+  #afterEnd(own: OpenRequest): void {
     const { endpoint, requests } = this.#context;
     if (own.exchange.aborted) return;
     if (own.settled) return own.options?.onRequestStreamEnd?.();
@@ -109,7 +140,7 @@ export class EndpointStreams {
       own.exchange = endpoint.begin();
       void this.resume(own);
     });
-  };
+  }
 
   async #refused(response: EndpointResponse): Promise<ConnectionError> {
     const bytes = await readShortBody(response);
@@ -122,78 +153,6 @@ export class EndpointStreams {
     const { redact } = this.#context;
     if (response.status >= 400) return streamCut(statusError(response, bytes, redact));
     return streamCut(badResponse({ response, why: "is not an event stream", bytes, redact }));
-  }
-}
-
-interface ResponseStreamOptions {
-  readonly context: EndpointContext;
-  readonly own: OpenRequest;
-  readonly body: ResponseBody;
-  readonly onRetry: (delayMs: number) => void;
-  /** Called when the stream ends; the request may still be open. */
-  readonly onEnd: (own: OpenRequest) => void;
-}
-
-/** Passes on every message of one response. An event over the size limit ends the stream and fails the request. */
-class ResponseStream implements BodySink, EventFramesOptions {
-  readonly maxBytes: number;
-  readonly #init: ResponseStreamOptions;
-  readonly #frames: EventFrames;
-  #open = true;
-
-  constructor(init: ResponseStreamOptions) {
-    this.#init = init;
-    this.maxBytes = init.context.maxMessageBytes;
-    this.#frames = new EventFrames(this);
-    init.body.pipe(this);
-  }
-
-  chunk(bytes: Uint8Array): boolean {
-    this.#frames.push(bytes);
-    return true;
-  }
-
-  end(): void {
-    this.#finish();
-  }
-
-  fail(error: unknown): void {
-    this.#finish(error);
-  }
-
-  onEvent(bytes: Uint8Array): void {
-    const { context, own, onRetry } = this.#init;
-    const event = parseEvent(bytes);
-    if (event.retryMs !== undefined) onRetry(event.retryMs);
-    if (event.id) {
-      own.token = event.id;
-      own.options?.onresumptiontoken?.(event.id);
-    }
-    const message = readMessage(event, context);
-    if (message === undefined) return;
-    // A resumed request has a new id; replayed messages contain the old one.
-    const replayed = own.options?.resumptionToken !== undefined && !("method" in message);
-    context.onMessage(replayed ? { ...message, id: own.id } : message, own);
-  }
-
-  onOversized(): "stop" {
-    const { context, own, body } = this.#init;
-    this.#open = false;
-    body.cancel();
-    context.endpoint.release(own.exchange);
-    context.requests.ended(own);
-    context.requests.cut(own, tooLarge(this.maxBytes));
-    return "stop";
-  }
-
-  #finish(cause?: unknown): void {
-    if (!this.#open) return;
-    this.#open = false;
-    const { context, own, onEnd } = this.#init;
-    own.cause = cause;
-    context.endpoint.release(own.exchange);
-    context.requests.ended(own);
-    onEnd(own);
   }
 }
 
@@ -399,11 +358,9 @@ export interface ServerEvent {
   readonly retryMs: number | undefined;
 }
 
-const eventDecoder = new TextDecoder();
-
 /** @param bytes one event, with its empty line */
 export function parseEvent(bytes: Uint8Array): ServerEvent {
-  let text = eventDecoder.decode(bytes);
+  let text = decoder.decode(bytes);
   if (text.includes("\r")) text = text.replace(/\r\n?/g, "\n");
   let type = "";
   let data: string | undefined;

@@ -15,7 +15,7 @@ export interface OversizedEvent {
   readonly tail: Uint8Array;
 }
 
-export interface EventFramesOptions {
+interface EventFramesOptions {
   /** Maximum size of one event, in bytes. */
   readonly maxBytes: number;
   /** Called with one whole event, including its empty line. The bytes are not copied if they are in one chunk. */

@@ -165,10 +165,7 @@ export class ProcessTransport implements ServerTransport {
       onWarning: (error) => this.#report(error),
     });
     this.#reader = reader;
-    this.#outbox = new Outbox(process.stdin, {
-      unsent: () => this.#closed("unsent"),
-      unknown: () => this.#closed("unknown"),
-    });
+    this.#outbox = new Outbox(process.stdin, (outcome) => this.#closed(outcome));
     process.stdout.on("data", (chunk: Buffer) => {
       this.#resolveFirstSign();
       reader.push(chunk);
@@ -411,13 +408,6 @@ export function createStdioTransport(
   });
 }
 
-interface OutboxErrors {
-  /** For a message that was not sent. */
-  readonly unsent: () => Error;
-  /** For a message that the server may have read. */
-  readonly unknown: () => Error;
-}
-
 /** A socket writes this much completely or not at all, so a failed write of it delivered nothing. */
 const ATOMIC_CHARS = 4 * 1_024;
 
@@ -448,20 +438,21 @@ function createBatch(): Batch {
  */
 export class Outbox {
   readonly #stream: Writable;
-  readonly #errors: OutboxErrors;
+  /** The error of a line: it was not sent, or the server may have read it. */
+  readonly #errorOf: (outcome: Outcome) => Error;
   #next: Batch | undefined;
   #writing: Batch | undefined;
   #scheduled = false;
   #closed = false;
 
-  constructor(stream: Writable, errors: OutboxErrors) {
+  constructor(stream: Writable, errorOf: (outcome: Outcome) => Error) {
     this.#stream = stream;
-    this.#errors = errors;
+    this.#errorOf = errorOf;
   }
 
-  /** Resolves when the pipe has accepted the line; rejects with the `unsent` or the `unknown` error otherwise. */
+  /** Resolves when the pipe has accepted the line; rejects otherwise. */
   send(line: string): Promise<void> {
-    if (this.#closed) return Promise.reject(this.#errors.unsent());
+    if (this.#closed) return Promise.reject(this.#errorOf("unsent"));
     const isFull = this.#next !== undefined && this.#next.chars + line.length > ATOMIC_CHARS;
     if (isFull && this.#writing === undefined) this.#write();
     this.#next ??= createBatch();
@@ -480,14 +471,14 @@ export class Outbox {
     // Lines that were accepted in this turn are still written.
     if (this.#writing === undefined) this.#write();
     this.#closed = true;
-    this.#next?.settle(this.#errors.unsent());
+    this.#next?.settle(this.#errorOf("unsent"));
     this.#next = undefined;
   }
 
   /** The stream is closed: the current write has failed too. */
   abandon(): void {
     this.close();
-    this.#writing?.settle(this.#errors.unknown());
+    this.#writing?.settle(this.#errorOf("unknown"));
     this.#writing = undefined;
   }
 
@@ -500,7 +491,7 @@ export class Outbox {
     const batch = this.#next;
     if (batch === undefined || this.#closed) return;
     this.#next = undefined;
-    if (!this.#stream.writable) return batch.settle(this.#errors.unsent());
+    if (!this.#stream.writable) return batch.settle(this.#errorOf("unsent"));
     this.#writing = batch;
     this.#stream.write(batch.lines.join(""), (error) => this.#written(batch, error));
   }
@@ -508,9 +499,9 @@ export class Outbox {
   #written(batch: Batch, error: Error | null | undefined): void {
     // A failed write delivered no complete line: a single line lacks its end, a short batch was not written.
     const isUnsent = batch.lines.length === 1 || batch.chars <= ATOMIC_CHARS;
-    if (error) batch.settle(isUnsent ? this.#errors.unsent() : this.#errors.unknown());
+    if (error) batch.settle(this.#errorOf(isUnsent ? "unsent" : "unknown"));
     // Node reports no error if the stream was destroyed during the write.
-    else batch.settle(this.#stream.destroyed ? this.#errors.unknown() : undefined);
+    else batch.settle(this.#stream.destroyed ? this.#errorOf("unknown") : undefined);
     if (this.#writing !== batch) return;
     this.#writing = undefined;
     if (this.#next !== undefined && !this.#scheduled) this.#write();
