@@ -80,16 +80,6 @@ export class AccessTokens {
     }
   }
 
-  /** Like {@link usable}, if that needs no wait: null if there are none to send. Undefined: ask `usable`. */
-  usableNow(): HeldTokens | null | undefined {
-    if (!this.cache.isRead) return undefined;
-    const held = this.cache.currentNow();
-    if (held === undefined) return null;
-    const now = nowOf(this.#context);
-    const isPlain = !this.isRefused(held) && !isExpired(held.record, now) && !isExpiring(held.record, now);
-    return isPlain ? held : undefined;
-  }
-
   /** Whether new tokens can be obtained without a user. */
   canRenew(held: HeldTokens): boolean {
     const { accessToken, refreshToken, client } = held.record;

@@ -137,11 +137,7 @@ export class PendingRequest implements TimedRequest {
   settle({ result, error }: { result?: unknown; error?: unknown }): void {
     this.#limits.onResponse?.();
     // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
-    if (error === undefined || error === null) this.resolve(result);
-    else this.rejectWithRpcError(error);
-  }
-
-  resolve(result: unknown): void {
+    if (error !== undefined && error !== null) return this.rejectWithRpcError(error);
     this.#finish();
     this.#resolve(result);
   }

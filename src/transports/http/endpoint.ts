@@ -129,8 +129,7 @@ export class Endpoint {
       isControl,
       sendAfter,
     };
-    const { status, statusText, headers: answered, body: content } = await this.#options.open(sending);
-    return { status, statusText, headers: answered, body: content, sent: headers, url };
+    return { ...(await this.#options.open(sending)), sent: headers, url };
   }
 
   async #openAuthorized(
@@ -199,6 +198,8 @@ export class MessageHeaders {
   sessionId: string | undefined;
   protocolVersion: string | undefined;
   readonly #source: HeaderSource;
+  /** Those of the user, checked. Empty for a function, which `Endpoint.send()` calls for every request. */
+  #own: Readonly<Fields> | undefined;
 
   constructor(source: HeaderSource) {
     this.#source = source;
@@ -236,10 +237,8 @@ export class MessageHeaders {
 
   #fields(accept: string): Fields {
     const source = this.#source;
-    // A function is called by `Endpoint.send()` for every request.
-    const fields = typeof source === "function" ? {} : allowedFields(source.reveal());
-    fields["accept"] = accept;
-    fields["accept-encoding"] = "identity";
+    this.#own ??= typeof source === "function" ? {} : allowedFields(source.reveal());
+    const fields: Fields = { ...this.#own, accept, "accept-encoding": "identity" };
     if (this.sessionId !== undefined) fields["mcp-session-id"] = this.sessionId;
     if (this.protocolVersion !== undefined) fields["mcp-protocol-version"] = this.protocolVersion;
     return fields;

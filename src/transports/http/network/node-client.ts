@@ -225,8 +225,11 @@ class NodeClient implements WireClient {
       outgoing.on("response", (incoming) => {
         // Already aborted: an unread response would hold its socket forever.
         if (isOver) return void incoming.resume();
-        const refusal = refusalOf(routed, incoming);
-        if (refusal !== undefined) return void outgoing.destroy(refusal);
+        const { statusCode } = incoming;
+        if (statusCode === SWITCHING_PROTOCOLS) return void outgoing.destroy(switchedProtocols());
+        // Only a proxy asks for proxy credentials.
+        if (via !== undefined && statusCode === PROXY_AUTHENTICATION)
+          return void outgoing.destroy(via.refused(target.host, statusCode));
         const hint = incoming.headers["keep-alive"];
         if (hint !== undefined) noteKeepAlive(incoming.socket, hint as string);
         // Background streams have their own sockets, so they say nothing about the others.
@@ -361,14 +364,6 @@ async function toWireResponse(incoming: IncomingMessage, body: ResponseBody): Pr
   if (headers["content-encoding"] === undefined) return response;
   const { decompress } = await import("./decompress.js");
   return decompress(response);
-}
-
-/** An error for a response that does not come from the server, or belongs to another protocol. */
-function refusalOf({ target, via }: RoutedRequest, { statusCode }: IncomingMessage): Error | undefined {
-  if (statusCode === SWITCHING_PROTOCOLS) return switchedProtocols();
-  // Only a proxy asks for proxy credentials.
-  const isOfProxy = via !== undefined && statusCode === PROXY_AUTHENTICATION;
-  return isOfProxy ? via.refused(target.host, statusCode) : undefined;
 }
 
 const SWITCHING_PROTOCOLS = 101;
