@@ -6,8 +6,7 @@ import { CatalogError, SuspensionError, ToolCallError, ToolportError } from "../
 import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { isForModel } from "../model/tool-info.js";
+import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { isRecord } from "../util/json.js";
 import { sha256 } from "../util/text.js";

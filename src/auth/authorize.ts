@@ -4,8 +4,7 @@ import type { AuthorizationServerMetadata } from "@modelcontextprotocol/client";
 import type { Store, StoredRecord } from "../state/store.js";
 import { checkLoginPage, checkPkce } from "../transports/http/credentials/checked-provider.js";
 import type { AddressRuleOptions } from "../transports/http/network/address-rule.js";
-import type { AccessTokens } from "./access-tokens.js";
-import { base64Url, sha256 } from "./access-tokens.js";
+import { type AccessTokens, base64Url, sha256 } from "./access-tokens.js";
 import { loginKey, loginLease, pendingKey } from "./credential-records.js";
 import {
   type AuthorizationInfo,

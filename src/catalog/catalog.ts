@@ -2,8 +2,7 @@
 import type { ServerConfig } from "../config/server-config.js";
 import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { isForModel, isUiResource } from "../model/tool-info.js";
+import { isForModel, isUiResource, type ToolInfo } from "../model/tool-info.js";
 import { LIST_KEYS } from "../protocol/change-watch.js";
 import { debugChannel } from "../telemetry/logger.js";
 import {

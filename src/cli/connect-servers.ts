@@ -2,9 +2,9 @@
 import { withheldError } from "../catalog/safety/examine-lists.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
-import type { CatalogError } from "../errors/toolport-error.js";
 import {
   AuthError,
+  type CatalogError,
   ConfigError,
   type ConfigIssue,
   ConnectionError,

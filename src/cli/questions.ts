@@ -2,8 +2,13 @@
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { ToolportOptions } from "../port/options.js";
-import type { FormElicitation, FormSchema, UrlElicitation } from "../protocol/server-requests/elicitation.js";
-import { completeForm, type FormValue } from "../protocol/server-requests/elicitation.js";
+import {
+  completeForm,
+  type FormElicitation,
+  type FormSchema,
+  type FormValue,
+  type UrlElicitation,
+} from "../protocol/server-requests/elicitation.js";
 import type { CommandContext, Streams } from "./command.js";
 import { plainBlock } from "./plain-text.js";
 

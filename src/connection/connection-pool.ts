@@ -1,8 +1,7 @@
 /** All connections of a port. */
 import type { ServerConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { ConfigError } from "../errors/toolport-error.js";
+import { ConfigError, type ToolportError } from "../errors/toolport-error.js";
 import type { RememberedEra } from "../protocol/era.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { didYouMean, suggest } from "../util/suggest.js";

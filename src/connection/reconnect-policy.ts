@@ -1,7 +1,6 @@
 /** Decides when to reconnect and when to stop. */
 import type { ReconnectConfig, ServerConfig } from "../config/server-config.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { AuthError, ConnectionError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import { fullJitterMs, onSharedAbort, pause } from "../util/timers.js";
 
 /** Starts of a process within the window before Toolport gives up. */

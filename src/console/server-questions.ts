@@ -2,8 +2,11 @@
 
 import { ToolCallError } from "../errors/toolport-error.js";
 import type { ToolportOptions } from "../port/options.js";
-import type { ElicitationAnswer, ElicitationRequest } from "../protocol/server-requests/elicitation.js";
-import { completeForm } from "../protocol/server-requests/elicitation.js";
+import {
+  completeForm,
+  type ElicitationAnswer,
+  type ElicitationRequest,
+} from "../protocol/server-requests/elicitation.js";
 import type {
   RequestOrigin,
   Root,

@@ -3,11 +3,9 @@
 import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
-import { runOnSession } from "../connection/server-connection.js";
+import { runOnSession, type ServerConnection, type WaitOptions } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
+import { CatalogError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import { dependsOnInput, inputPauseOf } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";

@@ -8,8 +8,7 @@ import {
   timedOut,
   unreachable,
 } from "../../test/support/tool-call.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { AuthError, ConnectionError, ToolCallError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import { Breaker, breakerStep, judge } from "./breaker.js";
 import type { CallHandler, ResolvedCall } from "./tool-call.js";
 

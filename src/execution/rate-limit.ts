@@ -1,7 +1,11 @@
 /** Limits the concurrency and the rate of calls to one server with a bounded first-in, first-out queue. */
 
-import type { ToolportError } from "../errors/toolport-error.js";
-import { ConfigError, type ConfigIssue, ToolCallError } from "../errors/toolport-error.js";
+import {
+  ConfigError,
+  type ConfigIssue,
+  ToolCallError,
+  type ToolportError,
+} from "../errors/toolport-error.js";
 import { LinkedQueue } from "../util/collections.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { onSharedAbort, timerMs } from "../util/timers.js";

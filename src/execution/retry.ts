@@ -1,7 +1,12 @@
 /** Retries failed calls on the same server if that is safe and can help. */
 import type { FailurePredicate } from "../config/server-entry.js";
-import type { ToolCallError } from "../errors/toolport-error.js";
-import { AuthError, afterUnknown, ConnectionError, ToolportError } from "../errors/toolport-error.js";
+import {
+  AuthError,
+  afterUnknown,
+  ConnectionError,
+  type ToolCallError,
+  ToolportError,
+} from "../errors/toolport-error.js";
 import { Resends } from "../transports/server-transport.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { sleep as sleepInCall } from "../util/timers.js";

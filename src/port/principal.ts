@@ -3,8 +3,7 @@ import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/cl
 import { readHeaders, readProcessEnv } from "../config/entry-options.js";
 import { SecretRecord } from "../config/known-secrets.js";
 import { ConfigIssues, EntryReader } from "../config/option-table.js";
-import type { HeaderSource, ServerConfig } from "../config/server-config.js";
-import { freezeConfig } from "../config/server-config.js";
+import { freezeConfig, type HeaderSource, type ServerConfig } from "../config/server-config.js";
 import type { HeadersOption } from "../config/server-entry.js";
 
 /** Options of `as()`. */

@@ -2,8 +2,7 @@
 import { definitionBytes, definitionText } from "../catalog/search/deferred-tools.js";
 import type { WaitOptions } from "../connection/server-connection.js";
 import { ConfigError } from "../errors/toolport-error.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { isForModel } from "../model/tool-info.js";
+import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import { pushTo } from "../util/collections.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { tokensOfBytes } from "../util/text.js";

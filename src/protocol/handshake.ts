@@ -16,7 +16,6 @@ import {
 import { loadOnce } from "../util/concurrency.js";
 import { toRecord } from "../util/json.js";
 import { withDeadline } from "../util/timers.js";
-import type { RememberedEra } from "./era.js";
 import {
   type ClientIdentity,
   createEnvelope,
@@ -24,6 +23,7 @@ import {
   isModernVersion,
   LEGACY_VERSIONS,
   MODERN_VERSIONS,
+  type RememberedEra,
   SERVER_INFO_META_KEY,
   TASKS_VERSION,
   withoutTasks,

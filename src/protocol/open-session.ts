@@ -4,19 +4,24 @@ import type { JSONRPCMessage, ServerCapabilities } from "@modelcontextprotocol/c
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { AuthError, ConnectionError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
 import { pause, withDeadline } from "../util/timers.js";
 import { ChangeWatch } from "./change-watch.js";
-import type { EraVerdict, RememberedEra, SsePath } from "./era.js";
-import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
+import {
+  type ClientIdentity,
+  createEnvelope,
+  type Era,
+  type EraVerdict,
+  LOG_LEVEL_META_KEY,
+  type RememberedEra,
+  type SsePath,
+} from "./era.js";
 import { createLazyClient, handshake, isModernPin } from "./handshake.js";
-import type { InvalidMessageSource } from "./request-channel.js";
-import { RequestChannel } from "./request-channel.js";
+import { type InvalidMessageSource, RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { Session } from "./session.js";

@@ -1,13 +1,11 @@
 /** One live MCP session with one server: requests of both eras. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { SuspensionError } from "../errors/toolport-error.js";
+import { SuspensionError, type ToolportError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
-import type { ResumableSession } from "./era.js";
-import { type Era, envelopeFor, withElicitation } from "./era.js";
+import { type Era, envelopeFor, type ResumableSession, withElicitation } from "./era.js";
 import type { Handshake, LazyClient } from "./handshake.js";
 import {
   completeResult,
@@ -21,8 +19,7 @@ import {
   type SuspendableRequest,
   throwUnsentIfRefused,
 } from "./input-rounds.js";
-import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
-import { closedDuringInput } from "./request-channel.js";
+import { type ChannelRequestOptions, closedDuringInput, type RequestChannel } from "./request-channel.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
 import { askAll, assertDeclared, type InputRound, type SessionHooks } from "./session-hooks.js";

@@ -2,8 +2,7 @@
 import type { ToolSet } from "ai";
 import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { ConfigError } from "../../errors/toolport-error.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-info.js";
+import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import { ownToolsOf } from "../../port/toolport-access.js";
 import type { Toolport } from "../../toolport.js";

@@ -1,8 +1,7 @@
 /** Retries servers that failed slowly in the background, so that later calls do not wait for them. */
 
 import type { ReconnectOptions } from "../../config/server-entry.js";
-import type { ToolportError } from "../../errors/toolport-error.js";
-import { AuthError } from "../../errors/toolport-error.js";
+import { AuthError, type ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
 import { fullJitterMs, pause } from "../../util/timers.js";

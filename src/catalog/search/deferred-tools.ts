@@ -1,7 +1,6 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. Also decides which tools are deferred, so that models do not see them before. */
 import type { ServerConfig } from "../../config/server-config.js";
-import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-info.js";
+import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
 import { isRecord, jsonBytes, parseJson } from "../../util/json.js";
 import { tokensOfBytes } from "../../util/text.js";
 

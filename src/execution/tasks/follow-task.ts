@@ -1,10 +1,8 @@
 /** Polls a task until its result is there, answers its input requests, and survives reconnects. */
 
-import type { ServerConnection } from "../../connection/server-connection.js";
-import { runOnSession } from "../../connection/server-connection.js";
+import { runOnSession, type ServerConnection } from "../../connection/server-connection.js";
 import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
-import type { InputPause } from "../../protocol/input-rounds.js";
-import { splitInput } from "../../protocol/input-rounds.js";
+import { type InputPause, splitInput } from "../../protocol/input-rounds.js";
 import type { ServerRequest } from "../../protocol/server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "../../protocol/session.js";
 import { getTask, getTaskResult, isFinal, type TaskState, updateTask } from "../../protocol/tasks.js";

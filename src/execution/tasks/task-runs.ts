@@ -1,7 +1,6 @@
 /** Calls that became tasks: records them, waits for their results, and cancels them when the caller gives up. */
 
-import type { ServerConnection } from "../../connection/server-connection.js";
-import { runOnSession } from "../../connection/server-connection.js";
+import { runOnSession, type ServerConnection } from "../../connection/server-connection.js";
 import { ToolCallError } from "../../errors/toolport-error.js";
 import { markDependsOnInput, toPausedRaw } from "../../protocol/input-rounds.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";

@@ -1,8 +1,7 @@
 /** Removes and changes servers at run time, for the program and for other processes that share the store. */
 
 import { clientPrefixes, deleteCredentials } from "../../auth/credential-records.js";
-import type { ServerConfig } from "../../config/server-config.js";
-import { configIdentity, identifyUrl } from "../../config/server-config.js";
+import { configIdentity, identifyUrl, type ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { eraKey } from "../../protocol/era.js";
 import { serverIdentity, serverKey } from "../../state/server-keys.js";

@@ -2,8 +2,7 @@
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { PublicList, PublicLists } from "../../catalog/public-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
-import type { ServerConfig } from "../../config/server-config.js";
-import { configIdentity } from "../../config/server-config.js";
+import { configIdentity, type ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";

@@ -1,8 +1,7 @@
 /** Stores servers that were added at run time, for the next process. */
 
 import { parseServerEntry } from "../../config/parse-servers.js";
-import type { ServerConfig } from "../../config/server-config.js";
-import { configIdentity, freezeConfig } from "../../config/server-config.js";
+import { configIdentity, freezeConfig, type ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";

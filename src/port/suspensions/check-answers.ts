@@ -4,8 +4,7 @@ import { ToolCallError } from "../../errors/toolport-error.js";
 import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { ResumeInput } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
-import type { ElicitationRequest } from "../../protocol/server-requests/elicitation.js";
-import { completeForm } from "../../protocol/server-requests/elicitation.js";
+import { completeForm, type ElicitationRequest } from "../../protocol/server-requests/elicitation.js";
 import { isRecord } from "../../util/json.js";
 
 interface Issue {

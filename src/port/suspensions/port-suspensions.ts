@@ -2,8 +2,7 @@
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { canonicalJson, definitionHash } from "../../catalog/safety/canonical-json.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import type { AuthError } from "../../errors/toolport-error.js";
-import { afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
+import { type AuthError, afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {

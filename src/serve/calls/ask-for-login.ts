@@ -1,6 +1,5 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
-import type { AuthError } from "../../errors/toolport-error.js";
-import { ToolCallError } from "../../errors/toolport-error.js";
+import { type AuthError, ToolCallError } from "../../errors/toolport-error.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
 import type { RequestContext } from "../request-context.js";

@@ -1,7 +1,6 @@
 /** The entries of the lists of a port, ready to be sent. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-info.js";
+import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
 import type { Port } from "../../port/port.js";
 import { type Fields, isRecord } from "../../util/json.js";
 import { withHops } from "../message.js";

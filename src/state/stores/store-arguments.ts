@@ -1,7 +1,6 @@
 /** Checks what a program passes to a function that creates a store. */
 
-import type { Option } from "../../config/option-table.js";
-import { ConfigIssues, EntryReader } from "../../config/option-table.js";
+import { ConfigIssues, EntryReader, type Option } from "../../config/option-table.js";
 import { isRecord } from "../../util/json.js";
 import { canParseUrl } from "../../util/text.js";
 import { createKeyRing, createSealer, keylessSealer, type Sealer, type StoreKey } from "../sealing.js";

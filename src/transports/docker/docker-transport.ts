@@ -12,8 +12,7 @@ import {
   type StdioTransportOptions,
 } from "../stdio/process-transport.js";
 import { DEFAULT_STOP_TIMEOUTS } from "../stdio/server-process.js";
-import type { Explanation } from "../stdio/spawn-environment.js";
-import { safeEnvironment } from "../stdio/spawn-environment.js";
+import { type Explanation, safeEnvironment } from "../stdio/spawn-environment.js";
 
 /** For all removals of one container, so that a hanging engine delays `close()` by at most 5 s. */
 const REMOVE_BUDGET_MS = 2_500;

@@ -6,8 +6,7 @@ import type { EndpointRequest, EndpointResponse, OpenRequest } from "./endpoint.
 import { badResponse, type Redact, sessionLost, statusError } from "./network/http-errors.js";
 import { redirectError } from "./network/redirect.js";
 import { decodeText, readShortBody } from "./network/response-body.js";
-import type { WireResponse } from "./network/wire-client.js";
-import { toResponse } from "./network/wire-client.js";
+import { toResponse, type WireResponse } from "./network/wire-client.js";
 
 /** JSON-RPC error codes that servers use for an unknown session, among other things. */
 const SESSION_CODES: ReadonlySet<number> = new Set([-32_000, -32_001, -32_600]);

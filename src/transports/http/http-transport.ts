@@ -2,18 +2,17 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
-import type { ToolportError } from "../../errors/toolport-error.js";
-import { ConnectionError } from "../../errors/toolport-error.js";
+import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
 import { parseJson } from "../../util/json.js";
 import { withDeadline } from "../../util/timers.js";
-import type {
-  AuthorizedSend,
-  GiveUpReason,
-  ServerSendOptions,
-  ServerTransport,
-  TransportContext,
+import {
+  type AuthorizedSend,
+  findResponse,
+  type GiveUpReason,
+  type ServerSendOptions,
+  type ServerTransport,
+  type TransportContext,
 } from "../server-transport.js";
-import { findResponse } from "../server-transport.js";
 import {
   Endpoint,
   type EndpointContext,

@@ -4,8 +4,7 @@ import { ConfigError, ConnectionError } from "../../errors/toolport-error.js";
 import { ChunkList } from "../../util/collections.js";
 import { parseJson } from "../../util/json.js";
 import { peekMessage } from "../find-message-id.js";
-import type { ServerTransport } from "../server-transport.js";
-import { responseIds } from "../server-transport.js";
+import { responseIds, type ServerTransport } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 
 interface MessageReaderOptions {

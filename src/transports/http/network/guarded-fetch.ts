@@ -4,8 +4,7 @@ import { LightAbort, onSharedAbort } from "../../../util/timers.js";
 import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
 import { collectBody } from "./response-body.js";
-import type { AddressCheck, WireRequest } from "./wire-client.js";
-import { openWith, toResponse, toWireRequest } from "./wire-client.js";
+import { type AddressCheck, openWith, toResponse, toWireRequest, type WireRequest } from "./wire-client.js";
 
 interface GuardOptions extends AddressRuleOptions {
   /** @default 256 KiB */

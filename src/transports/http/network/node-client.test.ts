@@ -4,8 +4,7 @@ import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createHttpClient } from "./node-client.js";
 import { collectBody } from "./response-body.js";
-import type { WireClient } from "./wire-client.js";
-import { createFetchClient } from "./wire-client.js";
+import { createFetchClient, type WireClient } from "./wire-client.js";
 
 let server: Server;
 let url: string;
