@@ -130,7 +130,8 @@ export class RequestChannel {
     };
     inner.onclose = () => this.#onInnerClose();
     inner.ondiscard = ({ id, error }) => {
-      this.#noteReceived();
+      this.#received += 1;
+      this.#receivedAt = performance.now();
       if (id === undefined) this.#failAll(error);
       else this.#fail(id, error);
     };
@@ -253,13 +254,9 @@ export class RequestChannel {
     await this.#inner.send(message, options);
   }
 
-  #noteReceived(): void {
+  readonly #receive = (message: JSONRPCMessage, origin?: MessageOrigin): void => {
     this.#received += 1;
     this.#receivedAt = performance.now();
-  }
-
-  readonly #receive = (message: JSONRPCMessage, origin?: MessageOrigin): void => {
-    this.#noteReceived();
     this.tap?.("received", message);
     this.liveTap?.()?.("received", message);
     if (!("method" in message)) {

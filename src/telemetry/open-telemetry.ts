@@ -86,13 +86,6 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
   let isMissing = false;
   let instruments: Instruments | undefined;
 
-  const isActive = (): boolean => {
-    const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
-      REGISTRY
-    ];
-    return !isMissing && (registry?.trace !== undefined || registry?.metrics !== undefined);
-  };
-
   async function load(): Promise<void> {
     try {
       api = await import("@opentelemetry/api");
@@ -106,7 +99,7 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
     traced: (api: Api) => Promise<Result>,
     plain: () => Promise<Result>,
   ): Promise<Result> {
-    if (!isActive()) return plain();
+    if (!telemetry.isActive) return plain();
     if (api !== undefined) return traced(api);
     loading ??= load();
     return loading.then(() => (api === undefined ? plain() : traced(api)));
@@ -169,9 +162,12 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
     }
   }
 
-  return {
+  const telemetry: Telemetry = {
     get isActive() {
-      return isActive();
+      const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
+        REGISTRY
+      ];
+      return !isMissing && (registry?.trace !== undefined || registry?.metrics !== undefined);
     },
 
     toolCall: ({ tool, end }, run) =>
@@ -239,8 +235,10 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
       );
     },
 
-    traceMeta: () => (api === undefined || !isActive() ? undefined : metaOf(api, api.context.active())),
+    traceMeta: () =>
+      api === undefined || !telemetry.isActive ? undefined : metaOf(api, api.context.active()),
   };
+  return telemetry;
 }
 
 function finish(
