@@ -216,12 +216,7 @@ class NodeClient implements WireClient {
       outgoing.on("error", onError);
       outgoing.on("upgrade", onUpgrade);
       outgoing.on("close", onClosed);
-      outgoing.on("socket", (socket) => {
-        // A TLS socket is open after its handshake.
-        const { secureConnecting } = socket as Socket & { secureConnecting?: boolean };
-        if (!socket.connecting && secureConnecting !== true) onOpen();
-        else this.#awaitOpening(outgoing, socket, { target, onOpen });
-      });
+      outgoing.on("socket", (socket) => this.#whenOpen(outgoing, socket, { target, onOpen }));
       outgoing.on("response", (incoming) => {
         // Already aborted: an unread response would hold its socket forever.
         if (isOver) return void incoming.resume();
@@ -243,12 +238,15 @@ class NodeClient implements WireClient {
     });
   }
 
-  /** Destroys a request whose socket does not open in time. */
-  #awaitOpening(
+  /** Calls `onOpen` when bytes can be written. Destroys a request whose socket does not open in time. */
+  #whenOpen(
     outgoing: ClientRequest,
     socket: Socket,
     { target: { host, protocol }, onOpen }: { readonly target: Target; readonly onOpen: () => void },
   ): void {
+    // A TLS socket is open after its handshake.
+    const { secureConnecting } = socket as Socket & { secureConnecting?: boolean };
+    if (!socket.connecting && secureConnecting !== true) return onOpen();
     const giveUp = () => outgoing.destroy(connectTimedOut(host, this.#connectTimeoutMs));
     const timer = setTimeout(giveUp, this.#connectTimeoutMs);
     socket.once("close", () => clearTimeout(timer));
