@@ -100,13 +100,6 @@ export function toPausedRaw(pause: InputPause): Record<string, unknown> {
 /** Undefined for a real result. A server cannot forge it. */
 export const inputPauseOf = (raw: object): InputPause | undefined => pauses.get(raw);
 
-/*
- * Requests that need several rounds: the server responds with `input_required`, the client collects the input and repeats the
- * request with it.
- *
- * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
- */
-
 /** Maximum number of rounds per request. */
 export const MAX_ROUNDS = 10;
 /** Pause before the next round if the server requested no input, only another attempt. */
