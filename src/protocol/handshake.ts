@@ -258,7 +258,7 @@ async function discover(
   }
 }
 
-export function initialize(channel: RequestChannel, options: NegotiationOptions): Promise<unknown> {
+function initialize(channel: RequestChannel, options: NegotiationOptions): Promise<unknown> {
   const { identity, legacyVersion = LEGACY_VERSIONS[0], timeoutMs, signal } = options;
   const params = {
     protocolVersion: legacyVersion,
@@ -338,7 +338,7 @@ function notModern(server: string, wanted: readonly string[], cause?: ToolportEr
   return failed(server, what, 'Remove `protocol`, or set it to "auto"', cause);
 }
 
-export const failed = (server: string, what: string, next: string, cause?: unknown): ConnectionError =>
+const failed = (server: string, what: string, next: string, cause?: unknown): ConnectionError =>
   new ConnectionError({ code: "HANDSHAKE_FAILED", server, what, next, cause });
 
 function noResponse(server: string): ConnectionError {
