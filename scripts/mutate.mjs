@@ -2,7 +2,7 @@
  * Mutation check: changes one place of a source file at a time and runs its tests, which have to fail.
  *
  *   npm run mutate                                   every file of the list below
- *   npm run mutate -- src/util/emitter.ts            one file of the list
+ *   npm run mutate -- src/util/callbacks.ts            one file of the list
  *   npm run mutate -- src/a.ts src/a.test.ts …       any file, with these tests
  *   --most <n>                                       mutations for each file, drawn with a fixed seed (default 40)
  *
@@ -18,16 +18,14 @@ import ts from "typescript";
 
 /** Files that matter, with the tests that have to notice a change. */
 const FILES = {
-  "src/util/emitter.ts": ["src/util/emitter.test.ts"],
+  "src/util/callbacks.ts": ["src/util/emitter.test.ts"],
   "src/execution/retry.ts": ["src/execution/retry.test.ts", "src/execution/retry-limits.test.ts"],
   "src/execution/breaker.ts": ["src/execution/breaker.test.ts"],
-  "src/transports/resends.ts": ["src/transports/resends.test.ts"],
-  "src/errors/from-http-status.ts": [
+  "src/transports/server-transport.ts": ["src/transports/resends.test.ts"],
+  "src/errors/foreign-error.ts": [
     "src/errors/from-http-status.test.ts",
-    "src/errors/to-toolport-error.test.ts",
-  ],
-  "src/errors/from-rpc-error.ts": [
     "src/errors/from-rpc-error.test.ts",
+    "src/errors/from-system-error.test.ts",
     "src/errors/to-toolport-error.test.ts",
   ],
   "src/catalog/names/assign-names.ts": ["src/catalog/names/"],

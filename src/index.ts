@@ -25,8 +25,6 @@ export type {
 } from "./content/content-block.js";
 export { type ContentPart, toContentParts } from "./content/content-part.js";
 export { createToolport } from "./create-toolport.js";
-export { AuthError } from "./errors/auth-error.js";
-export { CatalogError } from "./errors/catalog-error.js";
 export {
   classifyError,
   type ErrorClassification,
@@ -34,12 +32,17 @@ export {
   isUnauthorized,
   shouldRetry,
 } from "./errors/classify-error.js";
-export { ConfigError } from "./errors/config-error.js";
-export { ConnectionError } from "./errors/connection-error.js";
-export { StateError } from "./errors/state-error.js";
-export { SuspensionError } from "./errors/suspension-error.js";
-export { ToolCallError } from "./errors/tool-call-error.js";
-export { type Outcome, ToolportError } from "./errors/toolport-error.js";
+export {
+  AuthError,
+  CatalogError,
+  ConfigError,
+  ConnectionError,
+  type Outcome,
+  StateError,
+  SuspensionError,
+  ToolCallError,
+  ToolportError,
+} from "./errors/toolport-error.js";
 export type { ApprovalRequest } from "./execution/approve.js";
 export { type CacheResultsOptions, cacheResults } from "./execution/cache-results.js";
 export type { FallbackRequest } from "./execution/fallback.js";
@@ -62,14 +65,13 @@ export type {
   ToolCall,
 } from "./execution/tool-call.js";
 export type { ToolResult } from "./execution/tool-result.js";
-export type { ListedTool, ServerRef, ToolFilter } from "./model/listed-tool.js";
 export type {
   PromptInfo,
   ResourceContents,
   ResourceInfo,
   ResourceTemplateInfo,
 } from "./model/resource-info.js";
-export type { ToolInfo } from "./model/tool-info.js";
+export type { ListedTool, ServerRef, ToolFilter, ToolInfo } from "./model/tool-info.js";
 export type { Completion, CompletionReference } from "./port/complete.js";
 export type { ToolportEvents } from "./port/events.js";
 export type { PromptResult } from "./port/get-prompt.js";
@@ -86,10 +88,16 @@ export type { ServerSnapshot, ToolportSnapshot } from "./port/snapshot.js";
 export type { TaskHandle, TaskInfo, TaskResultOptions } from "./port/tasks/port-tasks.js";
 export type { CostOptions, ToolCosts } from "./port/tool-costs.js";
 export type { Progress } from "./protocol/pending-request.js";
-export type { ElicitationAnswer, ElicitationOption } from "./protocol/server-requests/elicitation.js";
-export type { ElicitationRequest } from "./protocol/server-requests/elicitation-request.js";
-export type { RequestOrigin } from "./protocol/server-requests/run-callback.js";
-export type { SamplingAnswer, SamplingRequest } from "./protocol/server-requests/sampling.js";
+export type {
+  ElicitationAnswer,
+  ElicitationOption,
+  ElicitationRequest,
+} from "./protocol/server-requests/elicitation.js";
+export type {
+  RequestOrigin,
+  SamplingAnswer,
+  SamplingRequest,
+} from "./protocol/server-requests/sampling-and-roots.js";
 export type { ServerLogEntry, ServerLogListener } from "./protocol/server-requests/server-request-options.js";
 export type { SchemaValidatorFactory } from "./schema/create-validator.js";
 export { memoryStore } from "./state/memory-store.js";

@@ -1,7 +1,7 @@
 /** How adapters treat content that a provider does not support. */
 import { type ContentPart, leftOutNote, partNote } from "../content/content-part.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { debugChannel } from "../telemetry/debug-channel.js";
+import { ToolCallError } from "../errors/toolport-error.js";
+import { debugChannel } from "../telemetry/logger.js";
 
 export interface ContentOptions {
   /**

@@ -1,9 +1,9 @@
 /** Makes the result of a tool fit into the context of a model: cuts what is too large, and keeps the rest where the model can read it. */
 import { compileFilter } from "../catalog/filters/filters.js";
 import { CALL_TOOL_NAME } from "../catalog/search/deferred-tools.js";
-import { ConfigIssues } from "../config/config-issues.js";
-import { EntryReader } from "../config/entry-reader.js";
 import {
+  ConfigIssues,
+  EntryReader,
   type OptionTable,
   readFunction,
   readNumbers,
@@ -22,9 +22,9 @@ import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { readArtifactInfo } from "../port/own-tools/artifact-tool.js";
 import { portOf } from "../port/port-access.js";
-import { debugChannel } from "../telemetry/debug-channel.js";
+import { debugChannel } from "../telemetry/logger.js";
 import { parseJson } from "../util/json.js";
-import { utf8Length } from "../util/utf8-length.js";
+import { utf8Length } from "../util/text.js";
 import { textPart } from "./result-parts.js";
 import type { ToolSource } from "./tool-source.js";
 

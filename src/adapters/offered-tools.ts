@@ -6,9 +6,8 @@ import {
   searchDefinition,
   type ToolDefinition,
 } from "../catalog/search/deferred-tools.js";
-import { ConfigError } from "../errors/config-error.js";
-import type { JsonSchema } from "../model/listed-tool.js";
-import type { ToolInfo } from "../model/tool-info.js";
+import { ConfigError } from "../errors/toolport-error.js";
+import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import {
   type CompactOption,
   type CompactOptions,

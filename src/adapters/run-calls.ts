@@ -2,18 +2,14 @@
 
 import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import type { ContentPart } from "../content/content-part.js";
-import { CatalogError } from "../errors/catalog-error.js";
-import { SuspensionError } from "../errors/suspension-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { CatalogError, SuspensionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { isForModel } from "../model/tool-ui.js";
+import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
-import { isRecord } from "../util/is-record.js";
-import { sha256 } from "../util/sha256.js";
+import { isRecord } from "../util/json.js";
+import { sha256 } from "../util/text.js";
 import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
 import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";

@@ -3,7 +3,7 @@ import { toAsciiName } from "../catalog/safety/look-alikes.js";
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { pushTo } from "../util/push-to.js";
+import { pushTo } from "../util/collections.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Some tools of one server. */

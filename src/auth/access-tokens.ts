@@ -1,14 +1,23 @@
 /** Supplies the access token for the next request, and renews it shortly before it expires. */
 
-import type { DpopSession } from "@modelcontextprotocol/client";
-import type { Lease } from "../state/store.js";
-import { BoundedMap } from "../util/bounded-map.js";
-import { loadOnce } from "../util/load-once.js";
-import { authUnavailable, isClientError, tokenRefused } from "./auth-errors.js";
+import type { webcrypto } from "node:crypto";
+import type { DpopKeyPair, DpopSession } from "@modelcontextprotocol/client";
+import type { Lease, Store } from "../state/store.js";
+import { BoundedMap } from "../util/collections.js";
+import { loadOnce } from "../util/concurrency.js";
 import { proofKeyKey, refreshLease, tokensKey } from "./credential-records.js";
-import { openDpopSession } from "./dpop-session.js";
 import { forgetRegistration, restoreClient } from "./oauth-client.js";
-import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
+import {
+  authFailed,
+  authUnavailable,
+  guardedFetchOf,
+  isClientError,
+  isInteractive,
+  nowOf,
+  type OAuthContext,
+  redirectUrlOf,
+  tokenRefused,
+} from "./oauth-context.js";
 import { obtainOnce, singleFlight } from "./obtain-once.js";
 import {
   type HeldTokens,
@@ -69,16 +78,6 @@ export class AccessTokens {
       this.#notBefore = now + RETRY_MS;
       return held;
     }
-  }
-
-  /** Like {@link usable}, if that needs no wait: null if there are none to send. Undefined: ask `usable`. */
-  usableNow(): HeldTokens | null | undefined {
-    if (!this.cache.isRead) return undefined;
-    const held = this.cache.currentNow();
-    if (held === undefined) return null;
-    const now = nowOf(this.#context);
-    const isPlain = !this.isRefused(held) && !isExpired(held.record, now) && !isExpiring(held.record, now);
-    return isPlain ? held : undefined;
   }
 
   /** Whether new tokens can be obtained without a user. */
@@ -211,3 +210,49 @@ export class AccessTokens {
     return undefined;
   }
 }
+
+const ALGORITHM = { name: "ECDSA", namedCurve: "P-256" };
+
+/** Opens the SDK's DPoP session with the key saved under `storeKey`. Creates the key if it is missing. */
+export async function openDpopSession(store: Store, storeKey: string): Promise<DpopSession> {
+  const { DpopSession } = await import("@modelcontextprotocol/client");
+  const saved = (await readKey(store, storeKey)) ?? (await makeKey(store, storeKey));
+  return DpopSession.create({ keyPair: await toKeyPair(saved) });
+}
+
+async function readKey(store: Store, storeKey: string): Promise<webcrypto.JsonWebKey | undefined> {
+  const found = await store.get(storeKey);
+  return found?.sealed === true ? (found.value as webcrypto.JsonWebKey) : undefined;
+}
+
+async function makeKey(store: Store, storeKey: string): Promise<webcrypto.JsonWebKey> {
+  const pair = await crypto.subtle.generateKey(ALGORITHM, true, ["sign", "verify"]);
+  const made = await crypto.subtle.exportKey("jwk", pair.privateKey);
+  await store.put(storeKey, made, { ifVersion: 0, secret: true });
+  // Another process may have saved a key first; use that one.
+  const kept = await readKey(store, storeKey);
+  if (kept === undefined) throw authFailed("The DPoP key could not be saved", "Check the store");
+  return kept;
+}
+
+async function toKeyPair(jwk: webcrypto.JsonWebKey): Promise<DpopKeyPair> {
+  const { kty, crv, x, y } = jwk;
+  const publicJwk = { kty, crv, x, y } as DpopKeyPair["publicJwk"];
+  const [privateKey, publicKey] = await Promise.all([
+    crypto.subtle.importKey("jwk", jwk, ALGORITHM, false, ["sign"]),
+    crypto.subtle.importKey("jwk", { kty, crv, x, y }, ALGORITHM, true, ["verify"]),
+  ]);
+  // RFC 7638: the members sorted by name.
+  const thumbprint = base64Url(await sha256(JSON.stringify({ crv, kty, x, y })));
+  return { privateKey, publicKey, publicJwk, thumbprint, alg: "ES256" };
+}
+
+export async function sha256(text: string): Promise<Uint8Array> {
+  return new Uint8Array(await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text)));
+}
+
+export const base64Url = (bytes: Uint8Array): string =>
+  btoa(String.fromCharCode(...bytes))
+    .replaceAll("+", "-")
+    .replaceAll("/", "_")
+    .replaceAll("=", "");

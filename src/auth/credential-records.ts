@@ -1,10 +1,10 @@
 /** The records of OAuth credentials in the store: their keys and their deletion. */
-import { identifyUrl } from "../config/config-identity.js";
+import { identifyUrl } from "../config/server-config.js";
 import { userPrefix } from "../state/server-keys.js";
 import type { Store } from "../state/store.js";
 
 /** A server and the user whose credentials for it are stored. */
-export interface CredentialOwner {
+interface CredentialOwner {
   readonly principal: string | undefined;
   /** The result of `serverIdentity`. */
   readonly identity: string;

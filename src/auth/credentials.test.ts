@@ -5,7 +5,7 @@ import {
   startFakeAuthorizationServer,
 } from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
-import { StateError } from "../errors/state-error.js";
+import { StateError } from "../errors/toolport-error.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 

@@ -1,10 +1,9 @@
 /** Describes a request to an authorization server for people who debug a login. Secrets are redacted. */
 import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import { type Fields, toRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
+import { type Fields, parseJson, toRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 
-export interface DescribedExchange {
+interface DescribedExchange {
   /** What the request is for. */
   readonly step: string;
   readonly method: string;

@@ -4,8 +4,7 @@ import type {
   OAuthProtectedResourceMetadata,
 } from "@modelcontextprotocol/client";
 import { readField } from "../errors/foreign-error.js";
-import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
-import { observeFetch } from "./oauth-context.js";
+import { authFailed, authUnavailable, issuerMismatch, observeFetch } from "./oauth-context.js";
 
 /** The authorization server and the resource to request tokens for. */
 export interface AuthorizationInfo {
@@ -18,7 +17,7 @@ export interface AuthorizationInfo {
   readonly scopesSupported: readonly string[] | undefined;
 }
 
-export interface DiscoverParts {
+interface DiscoverParts {
   readonly serverUrl: URL;
   readonly fetch: typeof globalThis.fetch;
   /** From the `WWW-Authenticate` challenge. */

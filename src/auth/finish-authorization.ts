@@ -1,19 +1,24 @@
 /** Finishes a user's login in any process that shares the store. The pending record contains everything needed. */
+
+import type { OAuthClientProvider } from "@modelcontextprotocol/client";
+import { toToolportError } from "../errors/to-toolport-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
+import { checkedProvider, dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
+import {
+  noteFinished,
+  type ProviderLogin,
+  takeCode,
+  takeLogin,
+} from "../transports/http/credentials/provider-authorization.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
-import { authFailed, isClientError, issuerMismatch } from "./auth-errors.js";
+import { openDpopSession } from "./access-tokens.js";
+import { findPending, hashState, type PendingAuthorization, readStartedLogin } from "./authorize.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";
-import { openDpopSession } from "./dpop-session.js";
 import { readCode, singleParameter, unknownLogin } from "./login-callback.js";
 import { forgetRegistration } from "./oauth-client.js";
-import {
-  findPending,
-  hashState,
-  type PendingAuthorization,
-  readStartedLogin,
-} from "./start-authorization.js";
+import { authFailed, isClientError, issuerMismatch } from "./oauth-context.js";
 import { type TokenRecord, toTokenRecord } from "./token-records.js";
 import { requestTokens } from "./token-requests.js";
 
@@ -24,7 +29,7 @@ export interface FinishedAuthorization {
   readonly principal: string | undefined;
 }
 
-export interface FinishParts {
+interface FinishParts {
   readonly store: Store;
   readonly http: (login: Pick<PendingAuthorization, "server" | "principal">) => Promise<HttpClient>;
   /** Path of the callback request; it has to match the redirect URL of the login. */
@@ -144,4 +149,60 @@ async function deleteStartedLogin(
   const found = await store.get(key);
   if (found !== undefined && readStartedLogin(found)?.stateHash === stateHash)
     await store.delete(key, { ifVersion: found.version });
+}
+
+interface ProviderLoginParts {
+  readonly server: string;
+  readonly provider: OAuthClientProvider;
+  readonly serverUrl: URL;
+  readonly http: () => Promise<HttpClient>;
+  /** Called once the login can no longer be used, also if it then fails. */
+  readonly onSpent?: (() => void) | undefined;
+}
+
+/**
+ * Exchanges the code for tokens, which the provider saves. Compares the `state` if the login was started in this process;
+ * otherwise the provider, which created the `state`, has to compare it.
+ *
+ * @throws AuthError, which contains nothing from the callback
+ */
+export async function finishProviderLogin(
+  { server, provider, serverUrl, http, onSpent }: ProviderLoginParts,
+  params: URLSearchParams,
+): Promise<void> {
+  try {
+    const login = takeLogin(provider, serverUrl, (waiting) => checkState(waiting, params));
+    onSpent?.();
+    const code = readCode(params);
+    if (!takeCode(provider, serverUrl, code) && login === undefined) throw unknownLogin();
+    const issuers = params.getAll("iss");
+    if (issuers.length > 1) throw issuerMismatch("The login callback names several authorization servers");
+    const { auth } = await import("@modelcontextprotocol/client");
+    await auth(providerFor(provider, serverUrl, login), {
+      serverUrl,
+      authorizationCode: code,
+      fetchFn: dropUnknownLifetimes(createGuardedFetch(await http(), { serverUrl })),
+      ...(issuers[0] !== undefined && { iss: issuers[0] }),
+      ...(login?.scope !== undefined && { scope: login.scope }),
+      ...(login?.resourceMetadataUrl !== undefined && { resourceMetadataUrl: login.resourceMetadataUrl }),
+    });
+    if (login !== undefined) noteFinished(provider, serverUrl, login);
+  } catch (error) {
+    throw toToolportError(error, { server }).withContext({ server });
+  }
+}
+
+function checkState(login: ProviderLogin | undefined, params: URLSearchParams): void {
+  const state = login?.authUrl.searchParams.get("state") ?? undefined;
+  if (state !== undefined && singleParameter(params, "state") !== state) throw unknownLogin();
+}
+
+function providerFor(
+  provider: OAuthClientProvider,
+  serverUrl: URL,
+  login: ProviderLogin | undefined,
+): OAuthClientProvider {
+  // Neither this process nor the provider has the discovery state: let the SDK discover again.
+  if (login === undefined && provider.discoveryState === undefined) return provider;
+  return checkedProvider(provider, { serverUrl, discovery: login?.discovery });
 }

@@ -7,8 +7,8 @@ import {
 } from "../../test/support/fake-authorization-server.js";
 import { createOAuthRig } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
-import { checkLoginPage } from "../transports/http/credentials/login-page.js";
-import { createFetchClient } from "../transports/http/network/fetch-client.js";
+import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
+import { createFetchClient } from "../transports/http/network/wire-client.js";
 import { finishAuthorization } from "./finish-authorization.js";
 
 let fake: FakeAuthorizationServer;

@@ -1,6 +1,6 @@
 /** The callback of a login: its parameters, which are never quoted because an attacker may control them, and its pages. */
-import type { AuthError } from "../errors/auth-error.js";
-import { authFailed } from "./auth-errors.js";
+import type { AuthError } from "../errors/toolport-error.js";
+import { authFailed } from "./oauth-context.js";
 
 /** The value of a parameter that is present exactly once and not empty. */
 export function singleParameter(params: URLSearchParams, name: string): string | undefined {

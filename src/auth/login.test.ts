@@ -6,7 +6,7 @@ import {
 } from "../../test/support/fake-authorization-server.js";
 import { CALLBACK, createOAuthRig } from "../../test/support/oauth-rig.js";
 import { memoryStore } from "../state/memory-store.js";
-import { createFetchClient } from "../transports/http/network/fetch-client.js";
+import { createFetchClient } from "../transports/http/network/wire-client.js";
 import { finishAuthorization } from "./finish-authorization.js";
 
 let fake: FakeAuthorizationServer;

@@ -3,10 +3,17 @@ import type { AddClientAuthentication, OAuthClientMetadata } from "@modelcontext
 import type { OAuthOptions, PrivateKeySource } from "../config/read-oauth.js";
 import { hasBrand } from "../errors/foreign-error.js";
 import { canonicalHost, isLoopbackHost } from "../transports/http/network/local-host.js";
-import { authFailed, authRequired, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import { bindingKey, registrationKey, registrationLease } from "./credential-records.js";
 import type { AuthorizationInfo } from "./discover-authorization.js";
-import { nowOf, type OAuthContext, observeFetch } from "./oauth-context.js";
+import {
+  authFailed,
+  authRequired,
+  authUnavailable,
+  issuerMismatch,
+  nowOf,
+  type OAuthContext,
+  observeFetch,
+} from "./oauth-context.js";
 import { obtainOnce } from "./obtain-once.js";
 
 interface IdentityParts {

@@ -1,5 +1,8 @@
 /** What the OAuth flow of one server and one user needs. */
 import type { OAuthOptions } from "../config/read-oauth.js";
+import { readField } from "../errors/foreign-error.js";
+import { toToolportError } from "../errors/to-toolport-error.js";
+import { AuthError, type AuthErrorCode, ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 import type { HttpClient } from "../transports/server-transport.js";
@@ -57,3 +60,89 @@ export function observeFetch(send: typeof globalThis.fetch) {
   /** `status()`: undefined if there was no response. */
   return { fetch, status: () => status };
 }
+
+/*
+ * Errors of the OAuth flow. They never quote or wrap text from an authorization server or a callback: an attacker may
+ * control it, and some servers echo what they received.
+ */
+
+interface Details {
+  readonly code?: AuthErrorCode;
+  readonly authUrl?: string | undefined;
+  readonly status?: number | undefined;
+  readonly retryable?: boolean;
+  readonly cause?: unknown;
+}
+
+/** The outcome is always `unsent`: the MCP server has not processed the request. */
+export function authFailed(what: string, next?: string, details: Details = {}): AuthError {
+  return new AuthError({ code: "AUTH_FAILED", what, next, outcome: "unsent", ...details });
+}
+
+export function authRequired(authUrl: string | undefined, details: Details = {}): AuthError {
+  const next =
+    authUrl === undefined
+      ? "Set `callbackUrl` on the port or `oauth.redirectUrl` on the server for a login, or send a token in `headers`"
+      : "Open the URL in `authUrl`, log in, then connect again";
+  return authFailed("The server requires authorization", next, {
+    code: "AUTH_REQUIRED",
+    status: 401,
+    authUrl,
+    ...details,
+  });
+}
+
+export function issuerMismatch(what: string, next?: string): AuthError {
+  const caution = "Do not log in until you know why; the response may come from an attacker";
+  return authFailed(what, next ?? caution, { code: "ISSUER_MISMATCH" });
+}
+
+/** The authorization server could not be reached or sent an invalid response. A retry may help. */
+export function authUnavailable(what: string, error?: unknown): ToolportError {
+  if (error !== undefined && isFinalError(error)) return error;
+  // Only a ToolportError becomes the cause: other errors may contain text from the response.
+  const cause = ToolportError.isInstance(error) ? error : undefined;
+  return authFailed(what, "Try again later; if the problem persists, ask the server's operator", {
+    retryable: cause?.code !== "MESSAGE_TOO_LARGE",
+    cause: cause ?? networkCause(error),
+  });
+}
+
+/** Errors that already say what to do: a refused address, a failed store, or another AuthError. */
+function isFinalError(error: unknown): error is ToolportError {
+  if (!ToolportError.isInstance(error)) return false;
+  return error.code === "ADDRESS_REFUSED" || error.name === "StateError" || error.name === "AuthError";
+}
+
+/** System errors contain a host and a port, and no text from the response. */
+function networkCause(error: unknown): ToolportError | undefined {
+  const code = readField(error, "code") ?? readField(readField(error, "cause"), "code");
+  if (typeof code !== "string") return undefined;
+  const known = toToolportError(error);
+  return known.name === "ConnectionError" ? known : undefined;
+}
+
+/** Advice by OAuth error code. Other codes are not quoted: they may be text from an attacker. */
+const KNOWN: Readonly<Record<string, string>> = {
+  invalid_client: "Check `oauth.clientId` and its secret or key",
+  unauthorized_client: "Ask its operator to allow this client the grant",
+  invalid_grant: "Check the audience and the expiry of the assertion",
+  invalid_scope: "Check `oauth.scopes`",
+  invalid_target: "Ask its operator to allow this server as a resource",
+  unsupported_grant_type: "Choose another `oauth.grant`",
+  invalid_dpop_proof: "Check the clock of this machine",
+};
+
+/** The authorization server rejected a token request for good. */
+export function tokenRefused(reason: string): AuthError {
+  const next = Object.hasOwn(KNOWN, reason) ? KNOWN[reason] : undefined;
+  const quoted = next === undefined ? "" : ` (${reason})`;
+  return authFailed(
+    `The authorization server refused to issue a token${quoted}`,
+    next ?? "Ask its operator why",
+  );
+}
+
+/** The authorization server rejected the client itself, not its tokens. */
+export const isClientError = (reason: string): boolean =>
+  reason === "invalid_client" || reason === "unauthorized_client";

@@ -1,9 +1,8 @@
 /** Single flight: one caller obtains something, all concurrent callers get its result, within a process or across processes. */
 import type { Lease, Store } from "../state/store.js";
-import { sleep } from "../util/sleep.js";
-import { unrefTimer } from "../util/timers.js";
+import { sleep, unrefTimer } from "../util/timers.js";
 
-export interface ObtainParts<T> {
+interface ObtainParts<T> {
   readonly store: Store;
   /** Name of the lease. */
   readonly lease: string;

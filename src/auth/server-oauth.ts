@@ -1,23 +1,31 @@
 /** OAuth for one server and one user: adds tokens to requests, renews them, starts and finishes logins, logs out. */
 import { ToolportError } from "../errors/toolport-error.js";
 import type { AuthorizedSend, RequestToAuthorize, SendWithFields } from "../transports/server-transport.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import { AccessTokens } from "./access-tokens.js";
-import { authFailed, authRequired } from "./auth-errors.js";
 import {
   AuthorizationLimit,
   type AuthorizeParts,
   authorize,
   type Challenge,
   discoverFor,
+  findOpenLogin,
+  readStartedLogin,
   stepUp,
 } from "./authorize.js";
 import { bindingKey, loginKey, pendingKey, proofKeyKey, tokensKey } from "./credential-records.js";
 import { type FinishedAuthorization, finishAuthorization } from "./finish-authorization.js";
 import { clientAuthenticator, forgetRegistration, type OAuthClient, restoreClient } from "./oauth-client.js";
-import { guardedFetchOf, isInteractive, nowOf, type OAuthContext, redirectUrlOf } from "./oauth-context.js";
+import {
+  authFailed,
+  authRequired,
+  guardedFetchOf,
+  isInteractive,
+  nowOf,
+  type OAuthContext,
+  redirectUrlOf,
+} from "./oauth-context.js";
 import { singleFlight } from "./obtain-once.js";
-import { findOpenLogin, readStartedLogin } from "./start-authorization.js";
 import { type HeldTokens, isExpired, type TokenRecord } from "./token-records.js";
 
 export type { OAuthContext } from "./oauth-context.js";
@@ -60,41 +68,8 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
   const recover = (used: HeldTokens | undefined, challenge: Challenge): Promise<HeldTokens> =>
     singleFlight(recoveries, used?.record.accessToken ?? "", () => recoverTokens(parts, used, challenge));
 
-  /** Fast path: the tokens are in memory, and the server accepts them. */
-  const send = (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
-    if (!isOwnUrl(request.url)) return sendWith({});
-    const now = tokens.usableNow();
-    if (now === undefined || now?.record.isBound) return converse(request, sendWith);
-    const held = now ?? undefined;
-    const startedAt = performance.now();
-    const sending = sendWith(held === undefined ? {} : bearer(held));
-    return sending.then((response) => {
-      if (isChallenge(response)) return converse(request, sendWith, { response, held, startedAt });
-      if (response.ok && held !== undefined) succeeded(held);
-      return response;
-    });
-  };
-
-  const ownUrls = new WeakSet<URL>();
-  /** The origin of a URL is computed each time it is read. */
-  const isOwnUrl = (url: URL): boolean => {
-    if (ownUrls.has(url)) return true;
-    const isOwn = isServerOrigin(context.serverUrl, url);
-    if (isOwn) ownUrls.add(url);
-    return isOwn;
-  };
-
-  const succeeded = (held: HeldTokens): void => {
-    tokens.accept(held);
-    limit.succeeded();
-  };
-
-  /** @param first what the server has answered already, to these tokens */
-  const converse = async (
-    request: RequestToAuthorize,
-    sendWith: SendWithFields,
-    first?: Answered,
-  ): Promise<Response> => {
+  const send = async (request: RequestToAuthorize, sendWith: SendWithFields): Promise<Response> => {
+    if (!isServerOrigin(context.serverUrl, request.url)) return sendWith({});
     const within = <T>(run: Promise<T>) =>
       withDeadline(named(run), {
         signal: request.signal ?? undefined,
@@ -108,16 +83,15 @@ export function createServerOAuth(context: OAuthContext): ServerOAuth {
         trouble = error;
         return undefined;
       });
-    let held = first === undefined ? await usable() : first.held;
-    let answered = first?.response;
-    let startedAt = first?.startedAt ?? performance.now();
+    let held = await usable();
     let stepUps = 0;
     for (let sends = 1; ; sends++) {
-      if (answered === undefined) startedAt = performance.now();
-      const response: Response =
-        answered ?? (await sendWithTokens(tokens, held, { request, send: sendWith }));
-      answered = undefined;
-      if (response.ok && held !== undefined) succeeded(held);
+      const startedAt = performance.now();
+      const response: Response = await sendWithTokens(tokens, held, { request, send: sendWith });
+      if (response.ok && held !== undefined) {
+        tokens.accept(held);
+        limit.succeeded();
+      }
       // The response to DELETE does not matter, so it starts no login.
       const challenge = request.method === "DELETE" ? undefined : await readChallenge(response);
       if (challenge === undefined) return response;
@@ -263,7 +237,7 @@ async function sendWithTokens(
 }
 
 /** The header for tokens that are not bound to a key. */
-export const bearer = ({ record }: HeldTokens): { readonly authorization: string } => ({
+const bearer = ({ record }: HeldTokens): { readonly authorization: string } => ({
   authorization: `Bearer ${record.accessToken}`,
 });
 

@@ -1,7 +1,7 @@
 /** The saved tokens of a server and a user, and their cache. */
 import type { OAuthTokens } from "@modelcontextprotocol/client";
 import type { Lease, Store } from "../state/store.js";
-import { readLifetimeMs } from "../transports/http/credentials/token-lifetime.js";
+import { readLifetimeMs } from "../transports/http/credentials/checked-provider.js";
 import { type AuthorizationServer, readAuthorizationServer } from "./discover-authorization.js";
 import { type OAuthClient, toSavedClient } from "./oauth-client.js";
 
@@ -125,16 +125,7 @@ export class TokenCache {
    * 401, and the store is read again.
    */
   async current(): Promise<HeldTokens | undefined> {
-    return this.isRead ? this.currentNow() : this.read();
-  }
-
-  /** The store was read, or asked to be. */
-  get isRead(): boolean {
-    return this.#readAt !== Number.NEGATIVE_INFINITY;
-  }
-
-  /** Like {@link current}, once the store was read. */
-  currentNow(): HeldTokens | undefined {
+    if (this.#readAt === Number.NEGATIVE_INFINITY) return this.read();
     const isOld = this.#parts.now() - this.#readAt >= FRESH_MS;
     if (isOld || this.#isUnsaved) this.#refreshInBackground();
     return this.#held;

@@ -7,14 +7,19 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { EnterpriseAuthorization, OAuthOptions } from "../config/read-oauth.js";
 import { hasBrand, readField } from "../errors/foreign-error.js";
-import { dropUnknownLifetimes } from "../transports/http/credentials/token-lifetime.js";
+import { dropUnknownLifetimes } from "../transports/http/credentials/checked-provider.js";
 import { createGuardedFetch } from "../transports/http/network/guarded-fetch.js";
-import { authFailed, authUnavailable, issuerMismatch } from "./auth-errors.js";
 import type { AuthorizationServer } from "./discover-authorization.js";
 import { clientAuthenticator, type OAuthClient } from "./oauth-client.js";
-import { type OAuthContext, observeFetch } from "./oauth-context.js";
+import {
+  authFailed,
+  authUnavailable,
+  issuerMismatch,
+  type OAuthContext,
+  observeFetch,
+} from "./oauth-context.js";
 
-export interface TokenRequest {
+interface TokenRequest {
   readonly at: AuthorizationServer;
   readonly client: OAuthClient;
   /** Parameters of the grant, without those of the client and the resource. */

@@ -1,8 +1,12 @@
 /** Builds a catalog snapshot from the lists of the servers: filters, maps and names the tools. Run after every change. Users with the same lists share snapshots. */
 import type { ServerConfig } from "../config/server-config.js";
-import type { ListedTool, ServerRef } from "../model/listed-tool.js";
-import type { ToolInfo, WithheldTool } from "../model/tool-info.js";
-import { readToolUi } from "../model/tool-ui.js";
+import {
+  type ListedTool,
+  readToolUi,
+  type ServerRef,
+  type ToolInfo,
+  type WithheldTool,
+} from "../model/tool-info.js";
 import {
   type CompiledFilter,
   compileFilter,

@@ -1,12 +1,10 @@
 /** The catalog of all servers under public names. Snapshots are immutable; every change creates a new one. */
 import type { ServerConfig } from "../config/server-config.js";
-import { CatalogError } from "../errors/catalog-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import type { PromptInfo, ResourceInfo, ResourceTemplateInfo } from "../model/resource-info.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { isForModel, isUiResource } from "../model/tool-ui.js";
+import { isForModel, isUiResource, type ToolInfo } from "../model/tool-info.js";
 import { LIST_KEYS } from "../protocol/change-watch.js";
-import { debugChannel } from "../telemetry/debug-channel.js";
+import { debugChannel } from "../telemetry/logger.js";
 import {
   buildSnapshot,
   type CatalogEntry,

@@ -1,7 +1,7 @@
 /** A catalog as plain JSON, for a process that has not connected its servers yet. */
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import type { Kept } from "./kept-lists.js";
 import { NOT_EXAMINED } from "./safety/examine-lists.js";
 import { type ListKey, type ServerLists, usable } from "./server-lists.js";

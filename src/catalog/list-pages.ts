@@ -1,5 +1,5 @@
 /** Reads all pages of a list. */
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { ListKey } from "../protocol/change-watch.js";
 import { isPublic } from "../protocol/era.js";
 import type { Session } from "../protocol/session.js";

@@ -1,6 +1,6 @@
 /** Lists that servers mark as public: read for one user and shared with all others. */
-import { configIdentity } from "../config/config-identity.js";
-import type { ServerConfig } from "../config/server-config.js";
+
+import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import type { CacheOption } from "../config/server-entry.js";
 import type { ListName } from "../protocol/change-watch.js";
 import { isSameJson } from "../util/json.js";

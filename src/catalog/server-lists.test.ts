@@ -1,6 +1,6 @@
 /** Reading a tool list: pages, endless lists, invalid entries. */
 import { describe, expect, test } from "vitest";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { ChannelRequestOptions } from "../protocol/request-channel.js";
 import type { Session } from "../protocol/session.js";
 import { readList } from "./server-lists.js";

@@ -1,10 +1,9 @@
 /** Reads tools as their server lists them. An invalid tool does not affect the others. */
-import type { JsonSchema, ListedTool } from "../model/listed-tool.js";
+import type { JsonSchema, ListedTool } from "../model/tool-info.js";
 import { PARAM_HEADER_KEY, type ParamHeader, readParamHeaders } from "../protocol/param-headers.js";
 import type { Session } from "../protocol/session.js";
 import { toolProblem } from "../schema/check-schema.js";
-import { isRecord, toRecord } from "../util/is-record.js";
-import { isNestedDeeper } from "../util/json.js";
+import { isNestedDeeper, isRecord, toRecord } from "../util/json.js";
 import { sanitiseTexts } from "./safety/sanitise.js";
 
 /** A listed tool before it gets its public name. */

@@ -1,7 +1,6 @@
 /** Parses the arguments of a call: `key=value` and `--key value`, typed by the tool's schema, `key:=json`, and the form of a function. */
 import { type JsonSchema, resolveLocalRef } from "../schema/json-schema.js";
-import { isRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
+import { isRecord, parseJson } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, NamedArgument } from "./command.js";
 import { type CliError, usageError } from "./errors.js";

@@ -1,7 +1,7 @@
 /** A command: its row in the table of `commands.ts`, its parsed command line, and what it works with when it runs. */
 import type { Readable, Writable } from "node:stream";
 import type { ServerEntry } from "../config/server-entry.js";
-import type { ConfigIssue } from "../errors/config-error.js";
+import type { ConfigIssue } from "../errors/toolport-error.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ConfigSource } from "../node/config-locations.js";
 import type { LoadedConfig } from "../node/load-config.js";

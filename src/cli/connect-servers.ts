@@ -2,18 +2,22 @@
 import { withheldError } from "../catalog/safety/examine-lists.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
 import { createToolport } from "../create-toolport.js";
-import { AuthError } from "../errors/auth-error.js";
-import type { CatalogError } from "../errors/catalog-error.js";
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { ConnectionError, type ConnectionErrorCode } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import {
+  AuthError,
+  type CatalogError,
+  ConfigError,
+  type ConfigIssue,
+  ConnectionError,
+  type ConnectionErrorCode,
+  ToolCallError,
+} from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
 import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
-import { isRecord } from "../util/is-record.js";
-import { mapConcurrently } from "../util/map-concurrently.js";
+import { mapConcurrently } from "../util/concurrency.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
 import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";

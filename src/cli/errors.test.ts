@@ -1,11 +1,13 @@
 import { describe, expect, test } from "vitest";
-import { AuthError } from "../errors/auth-error.js";
-import { CatalogError } from "../errors/catalog-error.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { StateError } from "../errors/state-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import {
+  AuthError,
+  CatalogError,
+  ConfigError,
+  ConnectionError,
+  StateError,
+  ToolCallError,
+  ToolportError,
+} from "../errors/toolport-error.js";
 import { CliError, errorDocument, formatError } from "./errors.js";
 
 const plain = { isVerbose: false, paint: (_colour: string, text: string) => text };

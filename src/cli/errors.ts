@@ -1,11 +1,15 @@
 /** Errors of the command line: their exit codes, their text and JSON, and the command to try next. */
-import { AuthError } from "../errors/auth-error.js";
-import { CatalogError } from "../errors/catalog-error.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { SuspensionError } from "../errors/suspension-error.js";
-import { ToolCallError, type ToolCallErrorCode } from "../errors/tool-call-error.js";
-import { ToolportError, toSentence } from "../errors/toolport-error.js";
+import {
+  AuthError,
+  CatalogError,
+  ConfigError,
+  ConnectionError,
+  SuspensionError,
+  ToolCallError,
+  type ToolCallErrorCode,
+  ToolportError,
+  toSentence,
+} from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
 import { replaceHidden } from "../util/visible-text.js";
 import { indented, plainBlock, plainJson, plainLine, plainText } from "./plain-text.js";

@@ -5,10 +5,9 @@
 import { createHash } from "node:crypto";
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { valueAt } from "../config/config-document.js";
-import { parseJsonConfig } from "../config/parse-json-config.js";
+import { parseJsonConfig, valueAt } from "../config/parse-json-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
+import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import type { ConfigInput } from "../node/config-inputs.js";
 import { findConfigs, ownConfigFile, surroundingsOf } from "../node/config-locations.js";
 import { type CommandDescription, describeCommand, describeWritten } from "../node/describe-command.js";
@@ -25,7 +24,7 @@ import { readDocument } from "../node/read-document.js";
 import { readServers, type WrittenServer } from "../node/read-servers.js";
 import { type ConfiguredServer, type Trust, TrustRecords } from "../node/trust-records.js";
 import type { Store } from "../state/store.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { suggest } from "../util/suggest.js";
 import {

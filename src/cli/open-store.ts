@@ -2,7 +2,7 @@
 import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { join, resolve } from "node:path";
-import { StateError } from "../errors/state-error.js";
+import { StateError } from "../errors/toolport-error.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { fileStore } from "../state/stores/file/file-store.js";

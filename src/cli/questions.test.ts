@@ -1,9 +1,5 @@
 import { expect, test } from "vitest";
-import type {
-  FormElicitation,
-  FormSchema,
-  UrlElicitation,
-} from "../protocol/server-requests/elicitation-request.js";
+import type { FormElicitation, FormSchema, UrlElicitation } from "../protocol/server-requests/elicitation.js";
 import type { CommandContext } from "./command.js";
 import { askForm, elicitOnTerminal } from "./questions.js";
 

@@ -2,12 +2,13 @@
 import { createInterface, type Interface } from "node:readline";
 import { Writable } from "node:stream";
 import type { ToolportOptions } from "../port/options.js";
-import { completeForm, type FormValue } from "../protocol/server-requests/complete-form.js";
-import type {
-  FormElicitation,
-  FormSchema,
-  UrlElicitation,
-} from "../protocol/server-requests/elicitation-request.js";
+import {
+  completeForm,
+  type FormElicitation,
+  type FormSchema,
+  type FormValue,
+  type UrlElicitation,
+} from "../protocol/server-requests/elicitation.js";
 import type { CommandContext, Streams } from "./command.js";
 import { plainBlock } from "./plain-text.js";
 

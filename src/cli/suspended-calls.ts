@@ -1,12 +1,14 @@
 /** Calls that wait for a person: the options that make them, how they are read, shown and answered. */
 import { createToolport } from "../create-toolport.js";
-import { SuspensionError } from "../errors/suspension-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { SuspensionError, ToolportError } from "../errors/toolport-error.js";
 import type { ResumeInput, Suspended, SuspendedForLogin } from "../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../execution/tool-call.js";
 import type { ToolportOptions } from "../port/options.js";
-import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
-import type { ElicitationRequest, FormElicitation } from "../protocol/server-requests/elicitation-request.js";
+import type {
+  ElicitationAnswer,
+  ElicitationRequest,
+  FormElicitation,
+} from "../protocol/server-requests/elicitation.js";
 import type { Toolport } from "../toolport.js";
 import { type CommandContext, type Invocation, locationOptions, type OpenedStore } from "./command.js";
 import { CliError, EXIT, shellWord, usageError } from "./errors.js";

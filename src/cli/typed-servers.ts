@@ -1,7 +1,7 @@
 /** Servers that the user types instead of naming a configured one: a URL, `--stdio "command"` or `-- command`. */
 import { resolve } from "node:path";
 import { suggestServerName } from "../registry/to-server-config.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import { type Invocation, isAddress, type TypedServers, textOption, textsOption } from "./command.js";
 import { CliError, shellWord, usageError } from "./errors.js";
 

@@ -1,12 +1,11 @@
 /** Creates a code mode: programs of a model that call the tools of one user's port. */
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
+import { ConfigError, type ConfigIssue, ConnectionError } from "../errors/toolport-error.js";
 import type { ResumeInput, ResumeOptions } from "../execution/suspend/suspension.js";
-import { isForModel } from "../model/tool-ui.js";
+import { isForModel } from "../model/tool-info.js";
 import { givePort, portOf } from "../port/port-access.js";
 import { createTelemetry, type ToolSpanFacts } from "../telemetry/open-telemetry.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import { suggest } from "../util/suggest.js";
 import { VERSION } from "../util/version.js";
 import type { CodeExecutor } from "./code-executor.js";

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import { checkSnippets } from "../../test/docs/check-snippets.js";
 import { collectedTools } from "../../test/support/definitions.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { estimateTokens } from "../util/estimate-tokens.js";
+import { estimateTokens } from "../util/text.js";
 import { declareTools } from "./declarations.js";
 import { createProgramApi } from "./program-api.js";
 

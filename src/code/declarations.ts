@@ -1,9 +1,8 @@
 /** Declares tools for a model in as few tokens as possible: TypeScript with one line a tool. */
 import { sanitiseText } from "../catalog/safety/sanitise.js";
-import type { JsonSchema } from "../model/listed-tool.js";
-import type { ToolInfo } from "../model/tool-info.js";
+import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import { createTypeWriter, NameSet, type TypeStyle, wordsOf } from "../schema/typescript.js";
-import { cutText } from "../util/shorten-text.js";
+import { cutText } from "../util/text.js";
 import type { ProgramApi, ProgramServer, ProgramTool } from "./program-api.js";
 
 interface DeclarationOptions {

@@ -1,5 +1,5 @@
 /** Runtimes without worker threads. Chosen by the package's `#code-executor` conditions. */
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import type { CodeExecutor } from "./code-executor.js";
 import type { WorkerExecutorOptions } from "./worker-executor.js";
 

@@ -1,7 +1,7 @@
 /** The names of the tools in programs, `tools.<server>.<tool>`, and the way back to the tools. */
 import type { ToolInfo } from "../model/tool-info.js";
 import { memberName, NameSet } from "../schema/typescript.js";
-import { pushTo } from "../util/push-to.js";
+import { pushTo } from "../util/collections.js";
 
 /** A tool and its name in programs. */
 export interface ProgramTool {

@@ -7,8 +7,7 @@ import { isSuspended, type Suspended } from "../execution/suspend/suspension.js"
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { toRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
+import { parseJson, toRecord } from "../util/json.js";
 import type { ProgramAnswer, ProgramCall } from "./code-executor.js";
 import type { CodeCall } from "./code-mode.js";
 

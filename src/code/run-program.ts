@@ -1,12 +1,11 @@
 /** One run of a program: connects the executor to the calls of the user's port, ends both within the limits, and lets the console watch. */
-import { SuspensionError } from "../errors/suspension-error.js";
+import { SuspensionError } from "../errors/toolport-error.js";
 import type { Artifacts } from "../execution/artifacts/artifact-store.js";
 import type { Suspended } from "../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../execution/tool-call.js";
 import type { Toolport } from "../toolport.js";
-import { OrderedCallback } from "../util/ordered-callback.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { timerMs } from "../util/timers.js";
+import { OrderedCallback } from "../util/callbacks.js";
+import { onSharedAbort, timerMs } from "../util/timers.js";
 import type { CodeExecutor, ProgramCall, ProgramEnd } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode, CodeLimits, CodeOutcome } from "./code-mode.js";
 import { describeFailure, type Failure, realPosition } from "./describe-failure.js";

@@ -7,7 +7,7 @@ import { createHash } from "node:crypto";
 import { readFile } from "node:fs/promises";
 import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import { timerMs } from "../util/timers.js";
 import type { CodeExecutor, CodeProgram, ProgramHost, ProgramRun } from "./code-executor.js";
 import type { CodeCapacity } from "./code-mode.js";

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { configIdentity } from "./config-identity.js";
 import { parseServerEntry } from "./parse-servers.js";
+import { configIdentity } from "./server-config.js";
 
 const identify = (entry: unknown, name = "s") => configIdentity(parseServerEntry(name, entry));
 const transport = () => ({ start: async () => {}, send: async () => {}, close: async () => {} });

@@ -1,7 +1,7 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
+import type { SecretRecord } from "./known-secrets.js";
 import { parseServerEntry, parseServers } from "./parse-servers.js";
-import type { SecretRecord } from "./secret-record.js";
 import type { HttpConfig, StdioConfig } from "./server-config.js";
 
 const url = "https://example.com/mcp";

@@ -1,51 +1,342 @@
-/** The tables of options that a server entry takes, one for each kind of server. `server-entry.ts` says what they mean. */
-import type { ClientOptions } from "@modelcontextprotocol/client";
+/** The options of a server entry, and how each is read. */
+
+import type { AuthProvider, ClientOptions, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { LOG_LEVELS } from "../model/log-levels.js";
+import { isRecord } from "../util/json.js";
+import { canParseUrl } from "../util/text.js";
+import { SecretRecord, SecretValue } from "./known-secrets.js";
 import {
-  type FallbackConfig,
-  type HeaderSource,
-  type ReconnectConfig,
-  readAuthProvider,
-  readCache,
-  readClientOptions,
-  readCommand,
-  readConcurrency,
-  readDirectory,
-  readEncoding,
-  readFallback,
-  readHeaders,
-  readImage,
-  readMounts,
-  readNames,
-  readProcessEnv,
-  readProtocol,
-  readRateLimit,
-  readReconnect,
-  readToolTimeouts,
-  readUrl,
-} from "./entry-readers.js";
-import {
+  type EntryReader,
   type OptionTable,
   readChoice,
   readFlag,
   readFunction,
+  readNumber,
+  readNumbers,
+  readObject,
+  readSize,
   readText,
   readTexts,
   readTimeLimit,
+  type SettingsOf,
+  TIME_LIMIT,
 } from "./option-table.js";
-import { type ProxyConfig, readMaxSockets, readProxy } from "./read-network.js";
 import { type OAuthConfig, readOAuth } from "./read-oauth.js";
-import { SecretRecord, type SecretValue } from "./secret-record.js";
 import type {
   BaseUrlServerEntry,
+  CacheOption,
   CommonServerEntry,
   CustomServerEntry,
   DockerServerEntry,
+  FailurePredicate,
+  HeadersOption,
   HttpServerEntry,
+  ProtocolChoice,
+  ProxyOption,
+  ReconnectOptions,
   SseUrlServerEntry,
   StdioServerEntry,
   WebSocketServerEntry,
 } from "./server-entry.js";
+
+/** Wrapped, because the address of a proxy may contain a password. */
+export type ProxyConfig = SecretValue<ProxyOption>;
+
+/** The network options of a port or a server; undefined if an option is not set. */
+export interface NetworkConfig {
+  readonly proxy?: ProxyConfig | undefined;
+  readonly maxSockets?: number | undefined;
+}
+
+const SHAPE = '"env", false, or the address of a proxy such as http://proxy.example:3128';
+
+export function readProxy(reader: EntryReader): ProxyConfig | undefined {
+  const value = reader.raw("proxy");
+  if (value === undefined) return undefined;
+  if (value === false || value === "env") return new SecretValue<ProxyOption>(value);
+  const text = value instanceof URL ? value.href : value;
+  // The message does not show the value: it may contain a password.
+  if (typeof text !== "string" || !canParseUrl(text)) return reader.report("proxy", `must be ${SHAPE}`);
+  const { protocol } = new URL(text);
+  if (protocol.startsWith("socks"))
+    return reader.report("proxy", "is a SOCKS proxy, which is not supported; use an HTTP proxy (http://…)");
+  if (protocol !== "http:" && protocol !== "https:") return reader.report("proxy", `must be ${SHAPE}`);
+  return new SecretValue<ProxyOption>(text);
+}
+
+export const readMaxSockets = readSize;
+
+const ABSOLUTE = /^(?:[a-z]:)?[\\/]|^[a-z]:$/i;
+
+/** `path` relative to `baseDir`; absolute paths stay as they are. */
+export function resolvePath(baseDir: string, path: string): string {
+  if (ABSOLUTE.test(path)) return path;
+  const windows = /^[a-z]:|\\/i.test(baseDir);
+  const separators = windows ? /[\\/]+/ : /\/+/;
+  const parts: string[] = [];
+  for (const part of [...baseDir.split(separators), ...path.split(separators)]) {
+    if (part === "..") parts.pop();
+    else if (part !== "." && part !== "") parts.push(part);
+  }
+  const joined = parts.join(windows ? "\\" : "/");
+  return windows && /^[a-z]:$/i.test(parts[0] ?? "") ? joined : `${windows ? "\\" : "/"}${joined}`;
+}
+
+/** A program is looked up on the `PATH` unless it is written as a path that starts with a dot. */
+export function resolveCommand(baseDir: string, command: string): string {
+  return /^\.{1,2}[\\/]/.test(command) ? resolvePath(baseDir, command) : command;
+}
+
+/** Header values; a function returns new ones before every request. It may reject, but never throws. */
+export type HeaderSource =
+  | SecretRecord
+  | (() => Readonly<Record<string, string>> | Promise<Readonly<Record<string, string>>>);
+
+const RECONNECT_OPTIONS = {
+  enabled: { read: readFlag, default: true },
+  maxAttempts: { read: readNumber({ min: 0, integer: true }) },
+  delayMs: { read: readNumber({ min: 0 }) },
+} as const satisfies OptionTable<ReconnectOptions>;
+
+export type ReconnectConfig = SettingsOf<ReconnectOptions, typeof RECONNECT_OPTIONS>;
+
+const readReconnect = readObject<ReconnectConfig>(RECONNECT_OPTIONS);
+
+/** The servers to try next, in order, and the failures after which they are tried. */
+export interface FallbackConfig {
+  readonly servers: readonly string[];
+  readonly tools: Readonly<Record<string, string>>;
+  readonly when: "transient" | "unsent" | FailurePredicate;
+}
+
+/** A list of names. A single string is a list of one. */
+function readNames(reader: EntryReader, key: string): readonly string[] | undefined {
+  const value = reader.raw(key);
+  return typeof value === "string" ? Object.freeze([value]) : reader.texts(key);
+}
+
+const CACHE_OPTIONS = { ttlMs: { read: readNumber({ min: 0 }), required: "is missing" } };
+
+export const readCache = readObject<CacheOption>(CACHE_OPTIONS, {
+  or: (value) => typeof value === "boolean",
+  shape: 'must be true, false or { "ttlMs": 60000 }',
+});
+
+const FALLBACK_OPTIONS = {
+  servers: { read: readNames, required: "is missing" },
+  tools: { read: (reader, key) => Object.freeze(reader.textMap(key, () => undefined)) },
+  when: { read: readWhen, default: "transient" },
+} as const satisfies OptionTable<FallbackConfig>;
+
+function readFallback(reader: EntryReader, key: string): FallbackConfig | undefined {
+  const value = reader.raw(key);
+  if (typeof value !== "string" && !Array.isArray(value))
+    return readObject<FallbackConfig>(FALLBACK_OPTIONS)(reader, key);
+  return Object.freeze({
+    servers: readNames(reader, key) ?? [],
+    tools: Object.freeze({}),
+    when: "transient",
+  });
+}
+
+function readWhen(reader: EntryReader, key: string): FallbackConfig["when"] | undefined {
+  const value = reader.raw(key);
+  if (value === undefined || value === "transient" || value === "unsent") return value;
+  if (typeof value === "function") return value as FailurePredicate;
+  return reader.report(key, 'must be "transient", "unsent" or a function');
+}
+
+type RateLimit = NonNullable<CommonServerEntry["rateLimit"]>;
+
+const RATE_LIMIT_OPTIONS = {
+  perSecond: { read: readNumber({ min: 0, above: true }), required: "is missing" },
+  burst: { read: readNumber({ min: 1, integer: true }) },
+} as const satisfies OptionTable<RateLimit>;
+
+export const readRateLimit = readObject<RateLimit>(RATE_LIMIT_OPTIONS);
+
+/** Calls at the same time. */
+export const readConcurrency = readNumber({ min: 1, integer: true });
+
+const readToolTimeouts = readNumbers(TIME_LIMIT);
+
+const REVISION = "must be a protocol revision in the form YYYY-MM-DD";
+
+/** Revisions of MCP are dates. */
+function readRevision(reader: EntryReader, key: string): string | undefined {
+  const text = reader.raw(key);
+  if (text === undefined) return undefined;
+  const isDate =
+    typeof text === "string" && /^\d{4}-\d{2}-\d{2}$/.test(text) && !Number.isNaN(Date.parse(text));
+  return isDate ? text : reader.report(key, REVISION);
+}
+
+const PROTOCOL_OPTIONS = { pin: { read: readRevision, required: REVISION } };
+
+const readProtocol = readObject<ProtocolChoice>(PROTOCOL_OPTIONS, {
+  or: (value) => value === "auto" || value === "legacy",
+  shape: 'must be "auto", "legacy" or { "pin": "YYYY-MM-DD" }',
+});
+
+/** Wrapped, because a cache in the options may hold results. */
+function readClientOptions(reader: EntryReader, key: string): SecretValue<ClientOptions> | undefined {
+  const given = reader.raw(key);
+  if (given === undefined) return undefined;
+  if (isRecord(given)) return new SecretValue<ClientOptions>({ ...given });
+  return reader.report(key, "must be an object with options of the SDK's client");
+}
+
+function readCommand(reader: EntryReader, key: string, baseDir?: string): string | undefined {
+  const command = reader.text(key);
+  return command === undefined || baseDir === undefined ? command : resolveCommand(baseDir, command);
+}
+
+function readDirectory(reader: EntryReader, key: string, baseDir?: string): string | undefined {
+  const path = reader.text(key);
+  return path === undefined || baseDir === undefined ? path : resolvePath(baseDir, path);
+}
+
+/** Environment variables of a process or container. */
+export function readProcessEnv(reader: EntryReader): SecretRecord {
+  const values = reader.textMap("env", (name, value) => {
+    if (name === "" || /[=\0]/.test(name)) return 'the name of a variable must not be empty or contain "="';
+    return value.includes("\0") ? "its value must not contain a NUL character" : undefined;
+  });
+  return new SecretRecord(values);
+}
+
+/** Encodings in which a newline is not the single byte 0x0A, by which the transport splits lines. */
+const UNSPLITTABLE_ENCODINGS: readonly string[] = ["utf-16le", "utf-16be", "iso-2022-jp"];
+
+function readEncoding(reader: EntryReader, key: string): string | undefined {
+  const label = reader.text(key)?.trim().toLowerCase();
+  if (label === undefined) return undefined;
+  try {
+    const { encoding } = new TextDecoder(label);
+    if (encoding === "utf-8") return "utf8";
+    if (!UNSPLITTABLE_ENCODINGS.includes(encoding)) return label;
+  } catch {
+    // TextDecoder does not know the label; it is reported below.
+  }
+  return reader.report(
+    key,
+    'is not an encoding for lines of text; use "utf8" or, for old programs, "latin1"',
+  );
+}
+
+function readImage(reader: EntryReader, key: string): string | undefined {
+  const image = reader.text(key);
+  // The engine's command line would read it as an option.
+  return image?.startsWith("-") ? reader.report(key, 'must not start with "-"') : image;
+}
+
+function readMounts(reader: EntryReader, key: string): readonly string[] | undefined {
+  const mounts = reader.texts(key);
+  for (const [index, mount] of (mounts ?? []).entries()) {
+    if (!/^[^:].*:./s.test(mount)) reader.report([key, index], 'must have the form "source:target"');
+  }
+  return mounts;
+}
+
+function headerProblem(name: string, value: string): string | undefined {
+  if (!/^[!#$%&'*+.^_`|~\w-]+$/.test(name)) return "is not a valid name of an HTTP header";
+  return /[\r\n\0]/.test(value) ? "its value must not contain line breaks or NUL characters" : undefined;
+}
+
+export function readHeaders(reader: EntryReader): HeaderSource {
+  const given = reader.raw("headers");
+  if (typeof given === "function") {
+    const getHeaders = given as Extract<HeadersOption, () => unknown>;
+    return async () => getHeaders();
+  }
+  const spellings = new Map<string, string>();
+  const values = reader.textMap("headers", (name, value) => {
+    const earlier = spellings.get(name.toLowerCase());
+    spellings.set(name.toLowerCase(), name);
+    // HTTP joins the values of equal names with a comma, which no server expects here.
+    return earlier === undefined ? headerProblem(name, value) : `is given twice (also as "${earlier}")`;
+  });
+  return new SecretRecord(values);
+}
+
+function readAuthProvider(reader: EntryReader, key: string): AuthProvider | OAuthClientProvider | undefined {
+  const provider = reader.raw(key) as Partial<AuthProvider & OAuthClientProvider> | null | undefined;
+  if (provider === undefined) return undefined;
+  if (typeof provider?.token === "function" || typeof provider?.tokens === "function") {
+    return provider as AuthProvider | OAuthClientProvider;
+  }
+  return reader.report(key, "must be an AuthProvider or OAuthClientProvider of the MCP SDK");
+}
+
+const SPELLINGS = ["url", "sseUrl", "base_url"] as const;
+
+/** Appended to a bare `base_url` without `endpoint`: the default paths of langchain_mcp's servers. */
+const DEFAULT_ENDPOINT = { http: "/mcp", sse: "/sse", websocket: "/mcp" } as const;
+
+const SCHEMES = {
+  http: ["http:", "https:"],
+  sse: ["http:", "https:"],
+  websocket: ["ws:", "wss:"],
+} as const;
+
+/** Kinds of servers that have an address. */
+type AddressedKind = keyof typeof SCHEMES;
+
+function parseAddress(reader: EntryReader, key: string, kind: AddressedKind): URL | undefined {
+  const value = reader.raw(key);
+  if (typeof value !== "string" && !(value instanceof URL)) return reader.report(key, "must be a URL");
+  const [plain, secure] = SCHEMES[kind];
+  const shape = `${secure}//host/path or ${plain}//host/path`;
+  const text = String(value).trim();
+  if (!canParseUrl(text)) return reader.report(key, `is not an absolute URL; write ${shape}`);
+  const url = new URL(text);
+  if (url.protocol !== plain && url.protocol !== secure) {
+    return reader.report(key, `must start with ${secure}// or ${plain}//; write ${shape}`);
+  }
+  if (url.username !== "" || url.password !== "") {
+    return reader.report(
+      key,
+      'must not contain a user name or password; use "headers"' +
+        (kind === "websocket" ? "" : ' or "authProvider"') +
+        " instead",
+    );
+  }
+  url.hash = "";
+  return url;
+}
+
+function joinEndpoint(reader: EntryReader, base: URL, kind: AddressedKind): URL | undefined {
+  const given = reader.text("endpoint");
+  if (reader.has("endpoint") && given === undefined) return undefined;
+  // A base with a path and no endpoint is a complete address, as in mcporter's files.
+  if (given === undefined && base.pathname !== "/") return base;
+  const endpoint = given ?? DEFAULT_ENDPOINT[kind];
+  if (canParseUrl(endpoint) || endpoint.startsWith("//")) {
+    return reader.report("endpoint", "must be a path on the server of base_url, such as /mcp");
+  }
+  const mark = endpoint.search(/[?#]/);
+  const path = mark < 0 ? endpoint : endpoint.slice(0, mark);
+  const query = mark < 0 ? "" : endpoint.slice(mark).replace(/#.*$/s, "");
+  const joined = new URL(base);
+  joined.pathname = `${base.pathname.replace(/\/+$/, "")}/${path.replace(/^\/+/, "")}`;
+  if (query !== "") joined.search = query;
+  return joined;
+}
+
+/** The normalised address, or undefined after it reported a problem. */
+function readUrl(reader: EntryReader, kind: AddressedKind): string | undefined {
+  const given = SPELLINGS.filter((key) => reader.has(key));
+  const [key, other] = given;
+  if (key === undefined) return reader.report("url", "is missing; give the address of the MCP endpoint");
+  if (other !== undefined)
+    return reader.report(other, `has the same meaning as "${key}"; give only one of them`);
+  if (key !== "base_url" && reader.has("endpoint")) {
+    return reader.report("endpoint", 'belongs to "base_url"; write the whole address into "url"');
+  }
+  const url = parseAddress(reader, key, kind);
+  if (url === undefined) return undefined;
+  return (key === "base_url" ? joinEndpoint(reader, url, kind) : url)?.href;
+}
 
 /** The options whose type is another one in a `ServerConfig`: normalised, or wrapped because they hold secrets. */
 export interface ChangedOptions {

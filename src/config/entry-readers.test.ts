@@ -1,6 +1,6 @@
 /** Options of a server entry for its tools and calls. */
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import { parseServers } from "./parse-servers.js";
 
 const command = "npx";

@@ -1,7 +1,6 @@
 import { inspect } from "node:util";
 import { describe, expect, test } from "vitest";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import { secretsOf, shareSecrets } from "./known-secrets.js";
 import { parseServerEntry } from "./parse-servers.js";
 import type { ServerEntry } from "./server-entry.js";

@@ -1,10 +1,84 @@
-/** The secrets of one server, and the redaction of its messages in errors and logs. */
-
+/** Secrets: values that never show up in logs, the secrets of one server, and the redaction of its messages in errors and logs. */
 import { ToolportError } from "../errors/toolport-error.js";
-import { canParseUrl } from "../util/can-parse-url.js";
 import { type NamedSecret, redactValues } from "../util/redact-text.js";
-import { SecretRecord } from "./secret-record.js";
-import type { ServerConfig } from "./server-config.js";
+import { canParseUrl } from "../util/text.js";
+
+const inspect = Symbol.for("nodejs.util.inspect.custom");
+
+/**
+ * A map of headers or environment variables whose values never show up in logs, JSON or `util.inspect`.
+ *
+ * @example
+ * ```ts
+ * const headers = new SecretRecord({ Authorization: "Bearer abc" });
+ * String(headers); // "[redacted: Authorization]"
+ * headers.reveal(); // { Authorization: "Bearer abc" }
+ * ```
+ */
+export class SecretRecord {
+  readonly #values: Readonly<Record<string, string>>;
+
+  constructor(values: Readonly<Record<string, string>> = {}) {
+    this.#values = Object.freeze({ ...values });
+    Object.freeze(this);
+  }
+
+  get names(): string[] {
+    return Object.keys(this.#values);
+  }
+
+  /** The values, for the code that sends them. */
+  reveal(): Readonly<Record<string, string>> {
+    return this.#values;
+  }
+
+  toString(): string {
+    return `[redacted: ${this.names.join(", ")}]`;
+  }
+
+  toJSON(): Record<string, string> {
+    return Object.fromEntries(this.names.map((name) => [name, "[redacted]"]));
+  }
+
+  [inspect](): string {
+    return this.toString();
+  }
+}
+
+/**
+ * Holds a value that never shows up in logs, JSON or `util.inspect`.
+ *
+ * @example
+ * ```ts
+ * const secret = new SecretValue({ clientSecret: "abc" });
+ * JSON.stringify(secret); // "\"[redacted]\""
+ * secret.reveal(); // { clientSecret: "abc" }
+ * ```
+ */
+export class SecretValue<Value> {
+  readonly #value: Value;
+
+  constructor(value: Value) {
+    this.#value = value;
+    Object.freeze(this);
+  }
+
+  reveal(): Value {
+    return this.#value;
+  }
+
+  toString(): string {
+    return "[redacted]";
+  }
+
+  toJSON(): string {
+    return "[redacted]";
+  }
+
+  [inspect](): string {
+    return "[redacted]";
+  }
+}
 
 /** Header fields of the protocol, the network and tracing. They contain no secrets, and often arguments of the caller. */
 const NO_SECRETS =
@@ -26,7 +100,7 @@ export class KnownSecrets implements ErrorRedaction {
   #lastNoted: object | undefined;
   #redactors: ErrorRedaction | undefined;
 
-  constructor(config: ServerConfig) {
+  constructor(config: SecretSource) {
     this.#fixed = [...fixedSecrets(config)];
   }
 
@@ -87,10 +161,22 @@ export class KnownSecrets implements ErrorRedaction {
   }
 }
 
-const known = new WeakMap<ServerConfig, KnownSecrets>();
+/** The parts of a `ServerConfig` that may contain secrets. */
+interface SecretSource {
+  readonly name: string;
+  readonly env?: SecretRecord;
+  readonly headers?: SecretRecord | (() => unknown);
+  readonly url?: string;
+  readonly proxy?: SecretValue<string | false> | undefined;
+  readonly oauth?: SecretValue<unknown> | false;
+  readonly args?: readonly string[];
+  readonly runArgs?: readonly string[];
+}
+
+const known = new WeakMap<SecretSource, KnownSecrets>();
 
 /** The secrets of a server: one object for each configuration. */
-export function secretsOf(config: ServerConfig): KnownSecrets {
+export function secretsOf(config: SecretSource): KnownSecrets {
   let secrets = known.get(config);
   if (secrets === undefined) {
     secrets = new KnownSecrets(config);
@@ -100,7 +186,7 @@ export function secretsOf(config: ServerConfig): KnownSecrets {
 }
 
 /** Shares the secrets with another configuration of the same server, such as one with another transport. */
-export function shareSecrets<Config extends ServerConfig>(from: ServerConfig, to: Config): Config {
+export function shareSecrets<Config extends SecretSource>(from: SecretSource, to: Config): Config {
   known.set(to, secretsOf(from));
   return to;
 }
@@ -110,15 +196,23 @@ function makeRedactors(secrets: readonly NamedSecret[]): ErrorRedaction {
   return { foreign: redactValues(secrets), own: redactValues(telling) };
 }
 
-function* fixedSecrets(config: ServerConfig): Iterable<NamedSecret> {
-  if ("env" in config) yield* Object.entries(config.env.reveal());
-  if ("headers" in config && config.headers instanceof SecretRecord)
-    for (const [name, value] of Object.entries(config.headers.reveal())) yield* headerSecrets(name, value);
-  if ("url" in config) yield* addressSecrets(config.url);
-  if ("proxy" in config && config.proxy !== undefined) yield* proxySecrets(config.proxy.reveal());
-  if ("oauth" in config && config.oauth) yield* textsIn("oauth", config.oauth.reveal());
-  if ("args" in config) yield* argumentSecrets(config.args);
-  if ("runArgs" in config) yield* argumentSecrets(config.runArgs);
+function* fixedSecrets({
+  env,
+  headers,
+  url,
+  proxy,
+  oauth,
+  args,
+  runArgs,
+}: SecretSource): Iterable<NamedSecret> {
+  if (env !== undefined) yield* Object.entries(env.reveal());
+  if (headers instanceof SecretRecord)
+    for (const [name, value] of Object.entries(headers.reveal())) yield* headerSecrets(name, value);
+  if (url !== undefined) yield* addressSecrets(url);
+  if (proxy !== undefined) yield* proxySecrets(proxy.reveal());
+  if (oauth) yield* textsIn("oauth", oauth.reveal());
+  yield* argumentSecrets(args ?? []);
+  yield* argumentSecrets(runArgs ?? []);
 }
 
 /** A server may also print parts of a header: the token after "Bearer", the password of Basic credentials, the values of cookies. */

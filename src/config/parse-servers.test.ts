@@ -1,7 +1,7 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
+import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
+import { SecretRecord } from "./known-secrets.js";
 import { type ParseServersOptions, parseServerEntry, parseServers } from "./parse-servers.js";
-import { SecretRecord } from "./secret-record.js";
 import type { HttpConfig, StdioConfig } from "./server-config.js";
 
 const one = (entry: unknown, options?: ParseServersOptions) => parseServerEntry("s", entry, options);

@@ -1,12 +1,9 @@
 /** Turns the entries of `mcpServers` into checked, frozen configurations, or throws one error with every problem. */
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
-import { ConfigIssues, type Locate } from "./config-issues.js";
-import { freezeConfig } from "./config-view.js";
 import { ENTRY_OPTIONS } from "./entry-options.js";
-import { EntryReader } from "./entry-reader.js";
-import { readTable } from "./option-table.js";
-import { CONNECTION_TAP, type ServerConfig, type TransportKind } from "./server-config.js";
+import { ConfigIssues, EntryReader, type Locate, readTable } from "./option-table.js";
+import { CONNECTION_TAP, freezeConfig, type ServerConfig, type TransportKind } from "./server-config.js";
 
 const MAX_NAME_LENGTH = 128;
 

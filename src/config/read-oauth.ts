@@ -1,8 +1,15 @@
 /** The OAuth options of a server entry, and their reader. All are optional: most servers publish what they need. */
-import { canParseUrl } from "../util/can-parse-url.js";
-import type { EntryReader } from "./entry-reader.js";
-import { type OptionTable, readChoice, readFlag, readObject, readText, readTexts } from "./option-table.js";
-import { SecretValue } from "./secret-record.js";
+import { canParseUrl } from "../util/text.js";
+import { SecretValue } from "./known-secrets.js";
+import {
+  type EntryReader,
+  type OptionTable,
+  readChoice,
+  readFlag,
+  readObject,
+  readText,
+  readTexts,
+} from "./option-table.js";
 
 /** A text, or a function that is called each time the text is needed. Its result is never saved. */
 type TextSource = string | (() => string | Promise<string>);

@@ -6,8 +6,8 @@ import type {
   Transport,
 } from "@modelcontextprotocol/client";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { ServerRef, ToolFilter } from "../model/listed-tool.js";
 import type { LogLevel } from "../model/log-levels.js";
+import type { ServerRef, ToolFilter } from "../model/tool-info.js";
 import type { OAuthOptions } from "./read-oauth.js";
 
 /** A call that has failed on one server. */

@@ -1,10 +1,9 @@
 /** All connections of a port. */
 import type { ServerConfig } from "../config/server-config.js";
-import { ConfigError } from "../errors/config-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import type { RememberedEra } from "../protocol/era-memory.js";
-import { mapConcurrently } from "../util/map-concurrently.js";
+import { ConfigError, type ToolportError } from "../errors/toolport-error.js";
+import type { RememberedEra } from "../protocol/era.js";
+import { mapConcurrently } from "../util/concurrency.js";
 import { didYouMean, suggest } from "../util/suggest.js";
 import { unrefTimer } from "../util/timers.js";
 import type { ConnectionParts } from "./connection-state.js";

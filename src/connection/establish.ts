@@ -1,8 +1,7 @@
 /** One attempt to open a session: tries the remembered era first, reads the lists, and discards a remembered era that is wrong. */
 import type { MessageTap, ServerConfig } from "../config/server-config.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { RememberedEra, SsePath } from "../protocol/era-memory.js";
+import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
+import type { RememberedEra, SsePath } from "../protocol/era.js";
 import { type OpenOptions, openSession } from "../protocol/open-session.js";
 import type { Session } from "../protocol/session.js";
 import type { ConnectionParts } from "./connection-state.js";

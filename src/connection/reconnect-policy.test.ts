@@ -1,9 +1,7 @@
 /** When Toolport reconnects a lost server, and when it gives up. */
 import { describe, expect, test } from "vitest";
 import type { ReconnectConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import { MAX_STARTS, RestartBudget, reconnectWaits, START_WINDOW_MS } from "./reconnect-policy.js";
 
 const policy = (more: Partial<ReconnectConfig> = {}): ReconnectConfig => ({

@@ -1,9 +1,7 @@
 /** Decides when to reconnect and when to stop. */
 import type { ReconnectConfig, ServerConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { fullJitterMs } from "../util/backoff.js";
+import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
+import { fullJitterMs, onSharedAbort, pause } from "../util/timers.js";
 
 /** Starts of a process within the window before Toolport gives up. */
 export const MAX_STARTS = 5;
@@ -40,6 +38,51 @@ export function reconnectWaits(
     backgroundMs: delayMs ?? fullJitterMs(attempt, { random }),
     callPauseMs: Math.min(CALL_PAUSE_MS * 2 ** (attempt - 2), MAX_CALL_PAUSE_MS),
   };
+}
+
+/** The delay before the next attempt, which the program or a waiting call may end. */
+export class ReconnectWait {
+  /** Ends the current delay and clears its timers. */
+  #cut: AbortController | undefined;
+  /** When the last delay ended and an attempt began (`performance.now()`). */
+  #endedAt = Number.NEGATIVE_INFINITY;
+  /** When a waiting call may end the delay (`performance.now()`). */
+  #callAt = 0;
+
+  /** Resolves when the next attempt is due; rejects with the reason of the signal. */
+  async start({ backgroundMs, callPauseMs }: ReconnectWaits, signal: AbortSignal): Promise<void> {
+    signal.throwIfAborted();
+    const cut = new AbortController();
+    const stopListening = onSharedAbort(signal, () => cut.abort());
+    this.#cut = cut;
+    this.#callAt = this.#endedAt + callPauseMs;
+    if (backgroundMs > 0) await pause(backgroundMs, cut.signal).catch(() => {});
+    stopListening();
+    cut.abort();
+    if (this.#cut === cut) this.#cut = undefined;
+    this.#endedAt = performance.now();
+    signal.throwIfAborted();
+  }
+
+  /** The program asked for this server: the next attempt is due now. */
+  end(): void {
+    this.#cut?.abort();
+  }
+
+  /** A call waits for the server: the next attempt is due as soon as the policy allows. */
+  needed(): void {
+    const cut = this.#cut;
+    if (cut === undefined) return;
+    const leftMs = this.#callAt - performance.now();
+    if (leftMs <= 0) return cut.abort();
+    // One timer is enough for all waiting calls.
+    if (leftMs === Number.POSITIVE_INFINITY) return;
+    this.#callAt = Number.POSITIVE_INFINITY;
+    pause(leftMs, cut.signal).then(
+      () => cut.abort(),
+      () => {},
+    );
+  }
 }
 
 /** Only processes are limited by time: connections over the network cost the host nothing. */

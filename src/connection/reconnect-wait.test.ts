@@ -1,7 +1,6 @@
 /** What ends the delay before a reconnect, and when. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { reconnectWaits } from "./reconnect-policy.js";
-import { ReconnectWait } from "./server-connection.js";
+import { ReconnectWait, reconnectWaits } from "./reconnect-policy.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

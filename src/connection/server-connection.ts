@@ -1,27 +1,40 @@
-/** The state machine of one connection: it connects, reconnects and closes. All state changes happen here. */
+/** The state machine of one connection: it connects, reconnects and closes. All state changes happen here. Runs operations on its session. */
+import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, afterUnknown, type ToolportError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { pause } from "../util/sleep.js";
-import { withDeadline } from "../util/with-deadline.js";
-import { closedByServer, notReady, serverAway, serverBlocked, serverDown } from "./connection-errors.js";
+import type { Resends } from "../transports/server-transport.js";
+import { pause, withDeadline } from "../util/timers.js";
 import {
   type ConnectionParts,
   type ConnectionState,
+  closedByServer,
   errorOf,
+  notReady,
   type ReadyState,
   type StateChange,
+  serverAway,
+  serverBlocked,
+  serverDown,
   stateAfter,
   TRANSITIONS,
   type WaitOptions,
 } from "./connection-state.js";
 import { type Established, establish } from "./establish.js";
-import { findLoss, mayBeReplacedAtOnce, PING_LIMIT_MS, waitForSign } from "./health-check.js";
-import { type ReconnectWaits, RestartBudget, reconnectWaits } from "./reconnect-policy.js";
-import { Usage } from "./run-on-session.js";
+import { ReconnectWait, RestartBudget, reconnectWaits } from "./reconnect-policy.js";
+import {
+  findLoss,
+  isClosing,
+  isLost,
+  isRefusedEra,
+  isSessionLost,
+  isWayError,
+  mayBeReplacedAtOnce,
+  PING_LIMIT_MS,
+  retryableIfLost,
+  waitForSign,
+} from "./session-loss.js";
 
 export type { WaitOptions };
 
@@ -403,46 +416,100 @@ class ClosingSessions {
   }
 }
 
-export class ReconnectWait {
-  /** Ends the current delay and clears its timers. */
-  #cut: AbortController | undefined;
-  /** When the last delay ended and an attempt began (`performance.now()`). */
-  #endedAt = Number.NEGATIVE_INFINITY;
-  /** When a waiting call may end the delay (`performance.now()`). */
-  #callAt = 0;
+/** Whether a connection is in use, and how long it has been idle. */
+export class Usage {
+  #users = 0;
+  #idleSince = 0;
 
-  /** Resolves when the next attempt is due; rejects with the reason of the signal. */
-  async start({ backgroundMs, callPauseMs }: ReconnectWaits, signal: AbortSignal): Promise<void> {
-    signal.throwIfAborted();
-    const cut = new AbortController();
-    const stopListening = onSharedAbort(signal, () => cut.abort());
-    this.#cut = cut;
-    this.#callAt = this.#endedAt + callPauseMs;
-    if (backgroundMs > 0) await pause(backgroundMs, cut.signal).catch(() => {});
-    stopListening();
-    cut.abort();
-    if (this.#cut === cut) this.#cut = undefined;
-    this.#endedAt = performance.now();
-    signal.throwIfAborted();
+  /** 0 while the connection is in use. */
+  get idleMs(): number {
+    return this.#users === 0 ? performance.now() - this.#idleSince : 0;
   }
 
-  /** The program asked for this server: the next attempt is due now. */
+  /** Marks the connection as used until `end()` is called. */
+  begin(): void {
+    this.#users += 1;
+  }
+
+  /** Restarts the idle time. */
   end(): void {
-    this.#cut?.abort();
+    this.#users -= 1;
+    this.#idleSince = performance.now();
   }
 
-  /** A call waits for the server: the next attempt is due as soon as the policy allows. */
-  needed(): void {
-    const cut = this.#cut;
-    if (cut === undefined) return;
-    const leftMs = this.#callAt - performance.now();
-    if (leftMs <= 0) return cut.abort();
-    // One timer is enough for all waiting calls.
-    if (leftMs === Number.POSITIVE_INFINITY) return;
-    this.#callAt = Number.POSITIVE_INFINITY;
-    pause(leftMs, cut.signal).then(
-      () => cut.abort(),
-      () => {},
-    );
+  /** Restarts the idle time. */
+  touch(): void {
+    this.#idleSince = performance.now();
   }
+}
+
+interface RunOptions {
+  /** The operation may run twice: reads, and idempotent calls. */
+  repeatable: boolean;
+  /** How often the request may be sent again. @default no limit */
+  resends?: Resends | undefined;
+  /** How long to wait for a server that is reconnecting. */
+  waitMs: number;
+  /** False to fail at once if the server is reconnecting, because a fallback server is left. @default true */
+  patient?: boolean | undefined;
+  signal?: AbortSignal | undefined;
+}
+
+const CLOSING_MS = 500;
+
+/**
+ * Runs `operation`. If the session is lost, opens a new one (shared by all waiting callers) and runs the operation again,
+ * provided that the server cannot have run it, or that it may run twice.
+ */
+export async function runOnSession<Result>(
+  connection: ServerConnection,
+  operation: (session: Session) => Promise<Result>,
+  options: RunOptions,
+): Promise<Result> {
+  const { waitMs, signal, patient } = options;
+  const deadline = performance.now() + waitMs;
+  const acquire = () =>
+    connection.acquire({ signal, patient, timeoutMs: Math.max(0, deadline - performance.now()) });
+  connection.usage.begin();
+  try {
+    const session = connection.session ?? (await acquire());
+    try {
+      return await operation(session);
+    } catch (error) {
+      // After an abort, the caller gets the reason of its own signal.
+      if (signal?.aborted) throw error;
+      const failure = error as ToolportError;
+      await heal(connection, failure, session, options);
+      try {
+        return await operation(await acquire());
+      } catch (later) {
+        // The first run may have had an effect, whatever the second one says.
+        throw failure.outcome === "unsent" ? later : afterUnknown(later);
+      }
+    }
+  } catch (failure) {
+    // Errors about invalid responses are created above the transport, so they are redacted here.
+    throw secretsOf(connection.config).redactError(failure);
+  } finally {
+    connection.usage.end();
+  }
+}
+
+/** Throws the error, unless the operation may run once more on another session. */
+async function heal(
+  connection: ServerConnection,
+  failure: ToolportError,
+  session: Session,
+  options: RunOptions,
+): Promise<void> {
+  // The transport closes slightly before the session does, and only the session knows the cause: wait for it briefly.
+  if (isClosing(failure)) await Promise.race([session.closed, pause(CLOSING_MS)]);
+  const isOtherEra = session.unproven && isRefusedEra(failure);
+  if (isOtherEra) await connection.renegotiate(session, failure);
+  else if (isLost(failure, session)) connection.renew(session, failure);
+  const isSafe = failure.outcome === "unsent" || options.repeatable;
+  const isWorthIt = isSafe && (isOtherEra || isWayError(failure, session));
+  const { resends } = options;
+  const take = () => (isSessionLost(failure, session) ? resends?.takeHealing() : resends?.take());
+  if (!isWorthIt || take() === false) throw retryableIfLost(failure, session);
 }

@@ -1,7 +1,7 @@
 /** Actions that the page can request, by name. Each calls a method of the port. */
 
 import { randomUUID } from "node:crypto";
-import { CatalogError } from "../errors/catalog-error.js";
+import { CatalogError } from "../errors/toolport-error.js";
 import type { ResumeInput } from "../execution/suspend/suspension.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { ServerReport } from "../port/report.js";
@@ -9,10 +9,10 @@ import type { TemplateReference } from "../port/resources/read-resource.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { Store } from "../state/store.js";
 import type { Toolport } from "../toolport.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import { hideCredentials } from "../util/redact-text.js";
 import { didYouMean, suggest } from "../util/suggest.js";
+import { canParseUrl } from "../util/text.js";
 import { toProgressView } from "./call-log.js";
 import type { ConsoleApps } from "./console-apps.js";
 import type { LoginCallbacks } from "./login-callbacks.js";

@@ -8,7 +8,7 @@ import {
 } from "../node/authorize-in-browser.js";
 import type { ServerReport } from "../port/report.js";
 import type { Toolport } from "../toolport.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 
 /** How long the user may take. */
 const LOGIN_MS = 300_000;

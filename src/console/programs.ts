@@ -7,7 +7,7 @@ import {
   type StartedProgram,
   watchPrograms,
 } from "../code/run-program.js";
-import { BoundedMap } from "../util/bounded-map.js";
+import { BoundedMap } from "../util/collections.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
 import { ConsoleRun } from "./call-log.js";

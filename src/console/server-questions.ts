@@ -1,15 +1,20 @@
 /** Requests of servers that the user answers in the page: forms, web pages, model completions; and the roots. */
 
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { ToolportOptions } from "../port/options.js";
-import { completeForm } from "../protocol/server-requests/complete-form.js";
-import type { ElicitationAnswer } from "../protocol/server-requests/elicitation.js";
-import type { ElicitationRequest } from "../protocol/server-requests/elicitation-request.js";
-import type { Root } from "../protocol/server-requests/roots.js";
-import type { RequestOrigin } from "../protocol/server-requests/run-callback.js";
-import type { SamplingAnswer, SamplingRequest } from "../protocol/server-requests/sampling.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import type { Fields } from "../util/is-record.js";
+import {
+  completeForm,
+  type ElicitationAnswer,
+  type ElicitationRequest,
+} from "../protocol/server-requests/elicitation.js";
+import type {
+  RequestOrigin,
+  Root,
+  SamplingAnswer,
+  SamplingRequest,
+} from "../protocol/server-requests/sampling-and-roots.js";
+import type { Fields } from "../util/json.js";
+import { canParseUrl } from "../util/text.js";
 import { BadRequest, fieldsOf, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";
 

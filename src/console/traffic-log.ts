@@ -1,8 +1,8 @@
 /** The last messages between the port and its servers, lines of stderr, and requests to authorization servers. */
 
 import type { AuthRequest, ServerMessage } from "../port/events.js";
-import { BoundedMap } from "../util/bounded-map.js";
-import type { Fields } from "../util/is-record.js";
+import { BoundedMap } from "../util/collections.js";
+import type { Fields } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
 import { redactJson, weigh } from "./redact-json.js";
 

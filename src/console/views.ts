@@ -1,10 +1,10 @@
 /** Converts the snapshot of a port to redacted views for the page. */
 import { definitionBytes } from "../catalog/search/deferred-tools.js";
-import { isForModel } from "../model/tool-ui.js";
+import { isForModel } from "../model/tool-info.js";
 import type { ServerSnapshot, ToolportSnapshot } from "../port/snapshot.js";
 import { TASKS_EXTENSION } from "../protocol/era.js";
-import { tokensOfBytes } from "../util/estimate-tokens.js";
 import { hideCredentials, redactText } from "../util/redact-text.js";
+import { tokensOfBytes } from "../util/text.js";
 import { redactJson } from "./redact-json.js";
 
 const MAX_DESCRIPTION = 4_000;

@@ -8,8 +8,6 @@ import {
 import { UnauthorizedError as OldUnauthorizedError } from "@modelcontextprotocol/sdk/client/auth.js";
 import { StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamableHttp.js";
 import { describe, expect, test } from "vitest";
-import { AuthError } from "./auth-error.js";
-import { CatalogError } from "./catalog-error.js";
 import {
   classifyError,
   type ErrorType,
@@ -17,10 +15,14 @@ import {
   isUnauthorized,
   shouldRetry,
 } from "./classify-error.js";
-import { ConfigError } from "./config-error.js";
-import { ConnectionError } from "./connection-error.js";
-import { ToolCallError } from "./tool-call-error.js";
-import { ToolportError } from "./toolport-error.js";
+import {
+  AuthError,
+  CatalogError,
+  ConfigError,
+  ConnectionError,
+  ToolCallError,
+  ToolportError,
+} from "./toolport-error.js";
 
 const http = (status: number) =>
   new SdkHttpError(SdkErrorCode.ClientHttpNotImplemented, "Error POSTing to endpoint", { status });

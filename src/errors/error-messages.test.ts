@@ -1,9 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { AuthError } from "./auth-error.js";
-import { ConfigError } from "./config-error.js";
-import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
-import { ToolportError } from "./toolport-error.js";
+import { AuthError, ConfigError, ConnectionError, ToolportError } from "./toolport-error.js";
 
 describe("a ToolportError", () => {
   const original = new ConnectionError({

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fromHttpStatus, outcomeOfStatus } from "./from-http-status.js";
+import { fromHttpStatus, outcomeOfStatus } from "./foreign-error.js";
 
 const call = { server: "weather", tool: "forecast", phase: "call" };
 const convert = (status: number, context = call) => fromHttpStatus(status, undefined, context);

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { fromRpcError, traitsOfRpcError } from "./from-rpc-error.js";
+import { fromRpcError, traitsOfRpcError } from "./foreign-error.js";
 
 const convert = (code: number, message = "No", phase = "call") =>
   fromRpcError({ code, message, data: { hint: 1 } }, undefined, { server: "weather", phase });

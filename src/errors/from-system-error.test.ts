@@ -2,8 +2,8 @@ import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { createServer } from "node:net";
 import { expect, test } from "vitest";
-import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
+import { ConnectionError } from "./toolport-error.js";
 
 const system = (errno: string, syscall?: string) =>
   Object.assign(new Error(`${syscall} ${errno}`), { code: errno, syscall });

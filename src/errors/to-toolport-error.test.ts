@@ -20,11 +20,8 @@ import { StreamableHTTPError } from "@modelcontextprotocol/sdk/client/streamable
 import { McpError } from "@modelcontextprotocol/sdk/types.js";
 import { ProtocolError as ServerProtocolError } from "@modelcontextprotocol/server";
 import { describe, expect, test } from "vitest";
-import { AuthError } from "./auth-error.js";
-import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
-import { ToolCallError } from "./tool-call-error.js";
-import { ToolportError } from "./toolport-error.js";
+import { AuthError, ConnectionError, ToolCallError, ToolportError } from "./toolport-error.js";
 
 const context = { server: "weather", tool: "forecast", phase: "call" };
 const code = SdkErrorCode;

@@ -1,13 +1,23 @@
 /** Converts anything thrown to a `ToolportError`, by brands, codes and statuses, never by message text. */
 import { redactText } from "../util/redact-text.js";
-import { AuthError, type AuthErrorCode } from "./auth-error.js";
-import { ConnectionError, type ConnectionErrorCode } from "./connection-error.js";
-import { hasBrand, httpStatusOf, isNamed, readField } from "./foreign-error.js";
-import { fromHttpStatus } from "./from-http-status.js";
-import { fromRpcError } from "./from-rpc-error.js";
-import { fromSystemError } from "./from-system-error.js";
-import { ToolCallError } from "./tool-call-error.js";
-import { type ErrorContext, ToolportError } from "./toolport-error.js";
+import {
+  fromHttpStatus,
+  fromRpcError,
+  fromSystemError,
+  hasBrand,
+  httpStatusOf,
+  isNamed,
+  readField,
+} from "./foreign-error.js";
+import {
+  AuthError,
+  type AuthErrorCode,
+  ConnectionError,
+  type ConnectionErrorCode,
+  type ErrorContext,
+  ToolCallError,
+  ToolportError,
+} from "./toolport-error.js";
 
 const MAX_DEPTH = 8;
 

@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { ConnectionError } from "./connection-error.js";
 import { toToolportError } from "./to-toolport-error.js";
+import { ConnectionError } from "./toolport-error.js";
 
 test("a ToolportError in the phase connect keeps its class and gets the outcome unsent", () => {
   const ended = new ConnectionError({ code: "SPAWN_FAILED", what: "It exited", exitCode: 1, server: "a" });

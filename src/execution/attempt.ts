@@ -3,19 +3,15 @@
 import type { SourceTool } from "../catalog/source-tool.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ServerConfig } from "../config/server-config.js";
-import { runOnSession } from "../connection/run-on-session.js";
-import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
-import { CatalogError } from "../errors/catalog-error.js";
+import { runOnSession, type ServerConnection, type WaitOptions } from "../connection/server-connection.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { inputPauseOf } from "../protocol/input-pause.js";
+import { CatalogError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
+import { dependsOnInput, inputPauseOf } from "../protocol/input-rounds.js";
 import { paramHeaders } from "../protocol/param-headers.js";
 import type { Session, SessionRequestOptions } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { dependsOnInput } from "../protocol/session-result.js";
 import { readCreatedTask, taskSupport } from "../protocol/tasks.js";
-import { debugChannel } from "../telemetry/debug-channel.js";
+import { debugChannel } from "../telemetry/logger.js";
 import { compileNames } from "../util/glob.js";
 import {
   CallProgress,

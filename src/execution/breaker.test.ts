@@ -8,10 +8,7 @@ import {
   timedOut,
   unreachable,
 } from "../../test/support/tool-call.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import { Breaker, breakerStep, judge } from "./breaker.js";
 import type { CallHandler, ResolvedCall } from "./tool-call.js";
 

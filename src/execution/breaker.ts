@@ -1,8 +1,5 @@
 /** Circuit breaker: after several failures in a row, calls to a server fail at once for a while. */
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 import type { ToolResult } from "./tool-result.js";
 
 /** When calls to a failing server are rejected without being sent; `false`: never. */

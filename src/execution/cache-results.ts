@@ -1,10 +1,10 @@
 /** An interceptor that caches the results of tools that always return the same. Also an example of an interceptor. */
 
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { BoundedMap } from "../util/bounded-map.js";
+import { ToolCallError } from "../errors/toolport-error.js";
+import { BoundedMap } from "../util/collections.js";
 import { compileNames } from "../util/glob.js";
-import { isRecord } from "../util/is-record.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { isRecord } from "../util/json.js";
+import { withDeadline } from "../util/timers.js";
 import { withAdded } from "./check-arguments.js";
 import { TRUNCATED_META_KEY } from "./result-size.js";
 import { type CallHandler, type CallInterceptor, continuesRound, type ToolCall } from "./tool-call.js";

@@ -4,12 +4,11 @@ import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { SourceTool } from "../catalog/source-tool.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { ServerConnection } from "../connection/server-connection.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Session } from "../protocol/session.js";
 import { createSchemaValidator, fromSdkValidator, type SchemaValidator } from "../schema/create-validator.js";
-import type { TokenBucket } from "../util/token-bucket.js";
+import type { TokenBucket } from "../util/concurrency.js";
 import { Breaker, type BreakerOptions, type BreakerSnapshot } from "./breaker.js";
 import { hasLimits, Limiter, type LimitOptions } from "./rate-limit.js";
 

@@ -1,7 +1,7 @@
 /** Checks arguments against the tool's own schema before anything is sent. Invalid arguments are repaired or rejected. */
 
 import type { CheckArguments } from "../config/server-entry.js";
-import type { JsonSchema } from "../model/listed-tool.js";
+import type { JsonSchema } from "../model/tool-info.js";
 import { applyDefaults } from "../schema/apply-defaults.js";
 import { sayUnchecked, uncheckedParts } from "../schema/check-schema.js";
 import type { OnContradiction } from "./invalid-arguments.js";

@@ -1,7 +1,7 @@
 /** Checks the structured content of a result against the tool's output schema. */
 
 import { secretsOf } from "../config/known-secrets.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { OnContradiction } from "./invalid-arguments.js";
 import type { ServerStep } from "./tool-call.js";
 

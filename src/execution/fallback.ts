@@ -1,12 +1,9 @@
 /** Sends a call to the configured fallback servers, one after the other, when its own server cannot answer. */
 
 import type { FallbackConfig } from "../config/server-config.js";
-import { CatalogError } from "../errors/catalog-error.js";
 import { classifyError } from "../errors/classify-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { type Outcome, ToolportError } from "../errors/toolport-error.js";
-import type { ServerRef } from "../model/listed-tool.js";
-import type { ToolInfo } from "../model/tool-info.js";
+import { CatalogError, type Outcome, ToolCallError, ToolportError } from "../errors/toolport-error.js";
+import type { ServerRef, ToolInfo } from "../model/tool-info.js";
 import { askPredicate } from "./ask-predicate.js";
 import type { CallTarget } from "./call-target.js";
 import { withAdded } from "./check-arguments.js";

@@ -1,6 +1,6 @@
 import { expect, test, vi } from "vitest";
 import { asInterceptor, callOf, inTurn, resultOf, unreachable } from "../../test/support/tool-call.js";
-import { Emitter } from "../util/emitter.js";
+import { Emitter } from "../util/callbacks.js";
 import {
   type CallEndEvent,
   type CallListener,

@@ -1,7 +1,7 @@
 /** Notifies listeners before and after every tool call, prompt, resource access and completion. Listeners cannot change a call. */
 import type { Progress } from "../protocol/pending-request.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
-import { type DropObserver, OrderedCallback } from "../util/ordered-callback.js";
+import { type DropObserver, OrderedCallback } from "../util/callbacks.js";
 import type { WatchedCall } from "./run-watched.js";
 import type { CallAnswer, CallAttempt, CallStep, ToolCall } from "./tool-call.js";
 

@@ -1,11 +1,14 @@
 /** Limits the concurrency and the rate of calls to one server with a bounded first-in, first-out queue. */
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import { LinkedQueue } from "../util/linked-queue.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { timerMs } from "../util/timers.js";
-import { TokenBucket } from "../util/token-bucket.js";
+
+import {
+  ConfigError,
+  type ConfigIssue,
+  ToolCallError,
+  type ToolportError,
+} from "../errors/toolport-error.js";
+import { LinkedQueue } from "../util/collections.js";
+import { TokenBucket } from "../util/concurrency.js";
+import { onSharedAbort, timerMs } from "../util/timers.js";
 import type { ToolResult } from "./tool-result.js";
 
 /** Limits for the calls to one server. */

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from "vitest";
 import { asInterceptor, callOf, inTurn } from "../../test/support/tool-call.js";
-import { utf8Length } from "../util/utf8-length.js";
+import { utf8Length } from "../util/text.js";
 import { ArtifactStore } from "./artifacts/artifact-store.js";
 import {
   type ResultSizeOption,

@@ -1,9 +1,8 @@
 import { describe, expect, test } from "vitest";
 import { idempotent, ok, setup } from "../../test/support/retry-setup.js";
 import { asInterceptor, callOf, inTurn, unreachable } from "../../test/support/tool-call.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { TokenBucket } from "../util/token-bucket.js";
+import { ConnectionError, ToolCallError } from "../errors/toolport-error.js";
+import type { TokenBucket } from "../util/concurrency.js";
 import { type RetryParts, retryStep } from "./retry.js";
 import type { CallHandler } from "./tool-call.js";
 

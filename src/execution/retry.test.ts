@@ -10,13 +10,9 @@ import {
   timedOut,
   unreachable,
 } from "../../test/support/tool-call.js";
+import { AuthError, ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
-
-import { TokenBucket } from "../util/token-bucket.js";
+import { TokenBucket } from "../util/concurrency.js";
 import { retryStep } from "./retry.js";
 import type { CallHandler } from "./tool-call.js";
 

@@ -1,12 +1,15 @@
 /** Retries failed calls on the same server if that is safe and can help. */
 import type { FailurePredicate } from "../config/server-entry.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import type { ToolCallError } from "../errors/tool-call-error.js";
-import { afterUnknown, ToolportError } from "../errors/toolport-error.js";
-import { Resends } from "../transports/resends.js";
-import { sleep as sleepInCall } from "../util/sleep.js";
-import { TokenBucket } from "../util/token-bucket.js";
+import {
+  AuthError,
+  afterUnknown,
+  ConnectionError,
+  type ToolCallError,
+  ToolportError,
+} from "../errors/toolport-error.js";
+import { Resends } from "../transports/server-transport.js";
+import { TokenBucket } from "../util/concurrency.js";
+import { sleep as sleepInCall } from "../util/timers.js";
 import { askPredicate } from "./ask-predicate.js";
 import { continuesRound, type ResolvedCall, type ServerStep, type ToolCall } from "./tool-call.js";
 

@@ -1,7 +1,7 @@
 /** Runs a call whose progress has listeners, such as the console. Loaded with the first one. */
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { Progress } from "../protocol/pending-request.js";
-import { onSharedAbort } from "../util/shared-abort.js";
+import { onSharedAbort } from "../util/timers.js";
 import type { CallAnswer, ToolCall } from "./tool-call.js";
 
 /** A call whose progress has listeners. */

@@ -2,13 +2,12 @@
 
 import type { CheckArguments } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
-import type { JsonSchema } from "../model/listed-tool.js";
-import type { ToolInfo } from "../model/tool-info.js";
+import type { JsonSchema, ToolInfo } from "../model/tool-info.js";
 import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
-import type { Resends } from "../transports/resends.js";
-import type { Fields } from "../util/is-record.js";
+import type { Resends } from "../transports/server-transport.js";
+import type { Fields } from "../util/json.js";
 import type { CallTarget } from "./call-target.js";
 import type { CallSuspension, Pause, SuspendReason } from "./suspend/call-suspension.js";
 import type { TaskRecord } from "./tasks/task-record.js";

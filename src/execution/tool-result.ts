@@ -1,10 +1,9 @@
 /** The result of a tool call. */
 import type { ContentBlock, OtherContent } from "../content/content-block.js";
 import { MALFORMED_TYPE, toContentPart } from "../content/content-part.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { ArgumentRepair } from "../schema/schema-validator.js";
-import { toRecord } from "../util/is-record.js";
-import { isNestedDeeper } from "../util/json.js";
+import { isNestedDeeper, toRecord } from "../util/json.js";
 
 export type { ContentBlock };
 

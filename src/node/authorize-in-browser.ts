@@ -4,9 +4,9 @@ import { spawn } from "node:child_process";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { failurePage, successPage } from "../auth/login-callback.js";
-import { AuthError } from "../errors/auth-error.js";
 import { readField } from "../errors/foreign-error.js";
-import { checkLoginPage } from "../transports/http/credentials/login-page.js";
+import { AuthError } from "../errors/toolport-error.js";
+import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
 
 /** Options of `authorizeInBrowser()`. */
 export interface AuthorizeInBrowserOptions {

@@ -1,5 +1,5 @@
 /** Resolves the `inputs` of VS Code files, which ask the user for values. */
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import type { VariableValue } from "./expand-variables.js";
 
 /** An input as the file declares it. */

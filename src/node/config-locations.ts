@@ -2,8 +2,8 @@
 import { stat } from "node:fs/promises";
 import { homedir } from "node:os";
 import { dirname, join, resolve, sep } from "node:path";
-import { type ConfigDocument, valueAt } from "../config/config-document.js";
-import type { ConfigIssue } from "../errors/config-error.js";
+import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
+import type { ConfigIssue } from "../errors/toolport-error.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import type { Environment } from "./expand-variables.js";
 

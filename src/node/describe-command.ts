@@ -1,11 +1,12 @@
 /** Describes for consent what a server entry runs or calls, unabridged, with its risks. */
+
+import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, HeaderSource, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { redactUrl } from "../util/redact-text.js";
+import { canParseUrl } from "../util/text.js";
 import {
   addressWarnings,
   type CommandRisk,

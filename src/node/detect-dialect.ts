@@ -1,8 +1,8 @@
 /** Detects the dialect of a file from its content, and finds the servers in it. */
 
-import { type ConfigDocument, valueAt } from "../config/config-document.js";
-import type { ConfigPath } from "../config/config-issues.js";
-import { isRecord } from "../util/is-record.js";
+import type { ConfigPath } from "../config/option-table.js";
+import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
+import { isRecord } from "../util/json.js";
 import type { Dialect, DialectKind, RawFields } from "./dialects/dialect.js";
 import { DIALECT_KINDS, dialectOf, findClaudeProject } from "./dialects/dialects.js";
 

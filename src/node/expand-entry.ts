@@ -1,9 +1,9 @@
 /** Expands the variables of one entry and makes its paths absolute. */
 import { basename, sep } from "node:path";
 import util, { inspect } from "node:util";
-import type { ConfigPath } from "../config/config-issues.js";
-import { resolveCommand, resolvePath } from "../config/resolve-path.js";
-import { isRecord } from "../util/is-record.js";
+import { resolveCommand, resolvePath } from "../config/entry-options.js";
+import type { ConfigPath } from "../config/option-table.js";
+import { isRecord } from "../util/json.js";
 import { redactUrl } from "../util/redact-text.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import {

@@ -1,6 +1,7 @@
 /** Converts servers to the configuration format of another program. */
+
+import { SecretRecord } from "../config/known-secrets.js";
 import { parseServerEntry } from "../config/parse-servers.js";
-import { SecretRecord } from "../config/secret-record.js";
 import type { DockerConfig, ServerConfig, StdioConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { dockerArguments } from "./describe-command.js";

@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { parseServers } from "../config/parse-servers.js";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import { loadConfig } from "./index.js";
 
 let directory: string;

@@ -1,10 +1,10 @@
 /** Loads servers from configuration files of Toolport and other programs. */
 import { stat } from "node:fs/promises";
 import { join, resolve } from "node:path";
-import { ConfigIssues } from "../config/config-issues.js";
+import { ConfigIssues } from "../config/option-table.js";
 import { checkFallback } from "../config/parse-servers.js";
 import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
-import { ConfigError, type ConfigIssue } from "../errors/config-error.js";
+import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import type { InputAnswers } from "./config-inputs.js";
 import {
   type ConfigLocation,

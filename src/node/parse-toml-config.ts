@@ -1,8 +1,8 @@
 /** Parses TOML and finds the lines of tables and keys, which the parser does not report. */
 import { parse, TomlError } from "smol-toml";
-import { type ConfigDocument, unreadable } from "../config/config-document.js";
-import type { ConfigPath } from "../config/config-issues.js";
-import { isRecord } from "../util/is-record.js";
+import type { ConfigPath } from "../config/option-table.js";
+import { type ConfigDocument, unreadable } from "../config/parse-json-config.js";
+import { isRecord } from "../util/json.js";
 
 const MAX_DEPTH = 64;
 

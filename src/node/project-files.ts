@@ -1,7 +1,7 @@
 /** Reads the project files that an entry refers to. Their contents are part of the user's consent. */
 import { realpath, stat } from "node:fs/promises";
 import { dirname, isAbsolute, join, relative, sep } from "node:path";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import type { DialectEntry } from "./dialects/dialect.js";
 import { type EntrySurroundings, resolveFrom, variableSource } from "./expand-entry.js";
 import { expandVariables, referencesIn } from "./expand-variables.js";

@@ -1,9 +1,8 @@
 /** Reads a configuration file: a regular file of limited size with UTF-8 text, in JSON or TOML. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { extname } from "node:path";
-import { type ConfigDocument, unreadable } from "../config/config-document.js";
-import { parseJsonConfig } from "../config/parse-json-config.js";
-import { ConfigError } from "../errors/config-error.js";
+import { type ConfigDocument, parseJsonConfig, unreadable } from "../config/parse-json-config.js";
+import { ConfigError } from "../errors/toolport-error.js";
 
 /** Larger than any realistic file, even if a program stores other settings in it. */
 const MAX_CONFIG_BYTES = 8 * 1024 * 1024;

@@ -1,11 +1,11 @@
 /** Reads the servers of one file without expanding them. `expand-server.ts` does that after consent. */
 
 import { readFile, stat } from "node:fs/promises";
-import { type ConfigDocument, valueAt } from "../config/config-document.js";
-import { type ConfigPath, formatPath } from "../config/config-issues.js";
-import { resolveCommand, resolvePath } from "../config/resolve-path.js";
-import type { ConfigIssue } from "../errors/config-error.js";
-import { isRecord } from "../util/is-record.js";
+import { resolveCommand, resolvePath } from "../config/entry-options.js";
+import { type ConfigPath, formatPath } from "../config/option-table.js";
+import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
+import type { ConfigIssue } from "../errors/toolport-error.js";
+import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import { createInputs, type InputAnswers } from "./config-inputs.js";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";

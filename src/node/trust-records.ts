@@ -2,7 +2,7 @@
 import { createHash } from "node:crypto";
 import { resolve } from "node:path";
 import type { Store } from "../state/store.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 
 /** A server in a configuration file. */
 export interface ConfiguredServer {

@@ -1,7 +1,7 @@
 /** Calls a tool by its name: a tool of a server, or one of the port itself, as a task, with suspension, or plainly. */
 import type { SuspendedForApproval } from "../execution/suspend/suspension.js";
 import type { AnyCallOptions } from "../execution/tool-call.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import type { Port } from "./port.js";
 import type { SuspendableCall } from "./suspensions/port-suspensions.js";
 

@@ -2,7 +2,7 @@
 import type { CatalogEntry } from "../catalog/build-snapshot.js";
 import type { WaitOptions } from "../connection/server-connection.js";
 import type { ListKey } from "../protocol/change-watch.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import { ownerNames, throwMissing } from "./find-tool.js";
 import type { ListedPort } from "./list-reader.js";
 import type { NeedOptions } from "./need-lists.js";

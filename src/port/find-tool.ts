@@ -5,9 +5,9 @@ import { withheldError } from "../catalog/safety/examine-lists.js";
 import { lookOf } from "../catalog/safety/look-alikes.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
-import { CatalogError } from "../errors/catalog-error.js";
-import { onSharedAbort } from "../util/shared-abort.js";
+import { CatalogError } from "../errors/toolport-error.js";
 import { didYouMean, suggest } from "../util/suggest.js";
+import { onSharedAbort } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";
 import type { PortCore } from "./port-core.js";
 

@@ -1,7 +1,6 @@
 /** Renders one prompt of one server. */
 
-import { CatalogError } from "../errors/catalog-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import type { ContentBlock } from "../execution/tool-result.js";
 import type { PromptInfo } from "../model/resource-info.js";
 import { didYouMean, suggest } from "../util/suggest.js";

@@ -1,6 +1,6 @@
 /** How long a caller waits for lists: briefly for those that are known already, longer for the first list of a server. */
 import type { ListKey } from "../protocol/change-watch.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";
 import { LATE, type NeededLists } from "./needed-lists.js";
 

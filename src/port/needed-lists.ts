@@ -3,9 +3,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { ServerConnection, WaitOptions } from "../connection/server-connection.js";
 import { LIST_KEYS, type ListKey, listNameOf } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
-import { fullJitterMs } from "../util/backoff.js";
-import { unrefTimer } from "../util/timers.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { fullJitterMs, unrefTimer, withDeadline } from "../util/timers.js";
 import type { ListedPort } from "./list-reader.js";
 
 /** A list that is being provided. */

@@ -1,10 +1,10 @@
 /** The OAuth credentials of one port: one `ServerOAuth` for each server, created on first use. */
 
 import type { OAuthStatus, ServerOAuth } from "../auth/server-oauth.js";
+import type { NetworkConfig } from "../config/entry-options.js";
 import { secretsOf } from "../config/known-secrets.js";
-import type { NetworkConfig } from "../config/read-network.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import { serverIdentity } from "../state/server-keys.js";
 import type { AuthorizedSend, HttpClient } from "../transports/server-transport.js";
 import type { SharedParts } from "./shared-parts.js";
@@ -93,7 +93,7 @@ export class PortOAuth {
         what: "Its `authProvider` has only token(): there is no login to finish",
         next: "Give it an OAuthClientProvider, or set `oauth` on its entry instead",
       });
-    const { finishProviderLogin } = await import("../auth/finish-provider-login.js");
+    const { finishProviderLogin } = await import("../auth/finish-authorization.js");
     const http = () => this.#port.http(config);
     await finishProviderLogin({ server, provider, serverUrl: new URL(config.url), http, onSpent }, params);
   }

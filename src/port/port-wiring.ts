@@ -10,9 +10,9 @@ import type { ServerConnection, WaitOptions } from "../connection/server-connect
 import { classifyError } from "../errors/classify-error.js";
 import { createPipeline, type Pipeline, type PipelineParts } from "../execution/pipeline.js";
 import type { MalformedContent } from "../execution/tool-result.js";
-import { EraMemory, type RememberedEra } from "../protocol/era-memory.js";
+import { EraMemory, type RememberedEra } from "../protocol/era.js";
 import { serverIdentity } from "../state/server-keys.js";
-import { createWireLog } from "../telemetry/wire-log.js";
+import { createWireLog } from "../telemetry/logger.js";
 import type { PortCore } from "./port-core.js";
 import { messageEvents, stderrEvents } from "./wire-events.js";
 

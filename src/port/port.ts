@@ -10,7 +10,7 @@ import type { Pipeline } from "../execution/pipeline.js";
 import type { AnyCallOptions, CallAnswer, CallAttempt } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import { bringUp, findTool } from "./find-tool.js";
 import { ListReader } from "./list-reader.js";
 import type { NeedOptions } from "./need-lists.js";

@@ -1,11 +1,9 @@
 /** One user of a port, who reaches the same servers with other credentials. */
 import type { AuthProvider, OAuthClientProvider } from "@modelcontextprotocol/client";
-import { ConfigIssues } from "../config/config-issues.js";
-import { freezeConfig } from "../config/config-view.js";
-import { EntryReader } from "../config/entry-reader.js";
-import { readHeaders, readProcessEnv } from "../config/entry-readers.js";
-import { SecretRecord } from "../config/secret-record.js";
-import type { HeaderSource, ServerConfig } from "../config/server-config.js";
+import { readHeaders, readProcessEnv } from "../config/entry-options.js";
+import { SecretRecord } from "../config/known-secrets.js";
+import { ConfigIssues, EntryReader } from "../config/option-table.js";
+import { freezeConfig, type HeaderSource, type ServerConfig } from "../config/server-config.js";
 import type { HeadersOption } from "../config/server-entry.js";
 
 /** Options of `as()`. */

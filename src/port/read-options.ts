@@ -1,10 +1,17 @@
 /** The table of options of `createToolport`, and the function that reads them. `options.ts` documents them. */
 
 import { type CatalogExport, readCatalogExport } from "../catalog/exported-catalog.js";
-import { ConfigIssues } from "../config/config-issues.js";
-import { EntryReader } from "../config/entry-reader.js";
-import { readCache, readConcurrency, readRateLimit } from "../config/entry-readers.js";
 import {
+  type ProxyConfig,
+  readCache,
+  readConcurrency,
+  readMaxSockets,
+  readProxy,
+  readRateLimit,
+} from "../config/entry-options.js";
+import {
+  ConfigIssues,
+  EntryReader,
   type OptionTable,
   readChoice,
   readFlag,
@@ -22,11 +29,10 @@ import {
   SIZE,
 } from "../config/option-table.js";
 import { parseServers } from "../config/parse-servers.js";
-import { type ProxyConfig, readMaxSockets, readProxy } from "../config/read-network.js";
 import { readWebAddress } from "../config/read-oauth.js";
 import type { ServerConfig } from "../config/server-config.js";
 import type { FailurePredicate } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import type { ResultSizeOptions } from "../execution/result-size.js";
 import type { RetryOptions } from "../execution/retry.js";
 import { LOG_LEVELS } from "../model/log-levels.js";
@@ -35,7 +41,7 @@ import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { type Logger, silentLogger } from "../telemetry/logger.js";
 import { DEFAULT_MAX_MESSAGE_BYTES } from "../transports/server-transport.js";
-import { isRecord } from "../util/is-record.js";
+import { isRecord } from "../util/json.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { DeferToolsOptions, ServerErrorPolicy, ToolportOptions } from "./options.js";
 import type { PromptToolsOptions, ResourceToolsOptions } from "./own-tools/own-tools.js";

@@ -2,9 +2,8 @@
 import type { Catalog } from "../catalog/catalog.js";
 import type { ConnectOutcome } from "../connection/connection-pool.js";
 import type { ConnectionStatus } from "../connection/connection-state.js";
-import { CatalogError } from "../errors/catalog-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import { callSafely } from "../util/call-safely.js";
+import { CatalogError, ToolportError } from "../errors/toolport-error.js";
+import { callSafely } from "../util/callbacks.js";
 import type { ServerErrorPolicy } from "./options.js";
 
 /** The outcome for one server. */

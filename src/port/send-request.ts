@@ -1,7 +1,7 @@
 /** Sends a request other than `tools/call` to one server and returns the result as the server sent it. */
 import type { Progress } from "../protocol/pending-request.js";
 import type { InputRound, SessionHooks } from "../protocol/session-hooks.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import { promptWithheld } from "./get-prompt.js";
 import type { Port } from "./port.js";
 import { resourceWithheld } from "./resources/read-resource.js";

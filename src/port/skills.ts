@@ -1,11 +1,10 @@
 /** The skills of one server: lists them without reading files, and verifies the files that it reads. */
 
-import { CatalogError } from "../errors/catalog-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import type { Session } from "../protocol/session.js";
 import type { SkillEntry, SkillLimits } from "../protocol/skills.js";
-import { canParseUrl } from "../util/can-parse-url.js";
 import { didYouMean, suggest } from "../util/suggest.js";
+import { canParseUrl } from "../util/text.js";
 import type { Port } from "./port.js";
 import type { AccessOptions } from "./server-access.js";
 

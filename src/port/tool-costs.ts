@@ -1,12 +1,11 @@
 /** What the definitions of the tools cost a model in tokens. */
 import { definitionBytes, definitionText } from "../catalog/search/deferred-tools.js";
 import type { WaitOptions } from "../connection/server-connection.js";
-import { ConfigError } from "../errors/config-error.js";
-import type { ToolInfo } from "../model/tool-info.js";
-import { isForModel } from "../model/tool-ui.js";
-import { tokensOfBytes } from "../util/estimate-tokens.js";
-import { mapConcurrently } from "../util/map-concurrently.js";
-import { pushTo } from "../util/push-to.js";
+import { ConfigError } from "../errors/toolport-error.js";
+import { isForModel, type ToolInfo } from "../model/tool-info.js";
+import { pushTo } from "../util/collections.js";
+import { mapConcurrently } from "../util/concurrency.js";
+import { tokensOfBytes } from "../util/text.js";
 import type { Port } from "./port.js";
 
 /**

@@ -1,6 +1,6 @@
 /** The users of one `createToolport`: the plain port, and a port for each principal. */
 import type { FilterSet } from "../catalog/filters/filters.js";
-import type { Emitter } from "../util/emitter.js";
+import type { Emitter } from "../util/callbacks.js";
 import { unrefTimer } from "../util/timers.js";
 import type { ToolportEvents } from "./events.js";
 import { Port } from "./port.js";

@@ -5,7 +5,7 @@ import type { ServerConfig } from "../config/server-config.js";
 import { startUpkeep } from "../connection/connection-pool.js";
 import type { ConnectionParts } from "../connection/connection-state.js";
 import { ServerConnection, type WaitOptions } from "../connection/server-connection.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { type CallerState, CallsInFlight } from "../protocol/calls-in-flight.js";
 import { type Era, withoutTasks } from "../protocol/era.js";
 import type { RequestChannel } from "../protocol/request-channel.js";

@@ -1,12 +1,12 @@
 /** The requests of callers in flight on one connection: which of them a message of the server belongs to. */
 import type { JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import { LOG_LEVELS, type LogLevel } from "../model/log-levels.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
-import { callSafely } from "../util/call-safely.js";
-import type { Fields } from "../util/is-record.js";
-import { SlotList, type Slotted } from "../util/slot-list.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { callSafely } from "../util/callbacks.js";
+import { SlotList, type Slotted } from "../util/collections.js";
+import type { Fields } from "../util/json.js";
+import { withDeadline } from "../util/timers.js";
 import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 import { RELATED_TASK_META_KEY, relatedTask } from "./server-requests/request-responder.js";
 import { askCaller, progressTokenOf, type ServerQuestion, type SessionHooks } from "./session-hooks.js";
@@ -23,7 +23,7 @@ interface CallInFlight extends Slotted {
 }
 
 /** One request to run. */
-export interface CallerRequest {
+interface CallerRequest {
   readonly method: string;
   readonly taskId?: string | undefined;
   readonly hooks: SessionHooks;

@@ -1,6 +1,6 @@
 /** One timer for many requests, with fake time. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { DeadlineClock, type TimedRequest } from "./deadline-clock.js";
+import { DeadlineClock, type TimedRequest } from "./pending-request.js";
 
 let clock: DeadlineClock;
 let over: string[];

@@ -3,7 +3,7 @@ import { describe, expect, test } from "vitest";
 import { parseServerEntry } from "../config/parse-servers.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
-import { EraMemory } from "./era-memory.js";
+import { EraMemory } from "./era.js";
 
 const server = (name: string) => parseServerEntry(name, { url: `https://${name}.example.com/mcp` });
 const X = server("x");

@@ -1,20 +1,104 @@
 /**
- * Requests that need several rounds: the server responds with `input_required`, the client collects the input and repeats the
- * request with it.
+ * The results of requests: complete, a task, or rounds of input. In such rounds the server responds with `input_required`, and the
+ * client collects the input and repeats the request with it, or suspends the request.
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/patterns/mrtr
  */
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { afterUnknown } from "../errors/toolport-error.js";
-import { isRecord } from "../util/is-record.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { pause } from "../util/sleep.js";
-import { timerMs } from "../util/timers.js";
-import { type InputPause, type SuspendableRequest, toPausedRaw } from "./input-pause.js";
+import { afterUnknown, ToolCallError } from "../errors/toolport-error.js";
+import { isRecord } from "../util/json.js";
+import { onSharedAbort, pause, timerMs } from "../util/timers.js";
 import type { ChannelRequestOptions } from "./request-channel.js";
-import { declinedUrl } from "./server-requests/elicitation.js";
-import { type ElicitationRequest, readElicitation } from "./server-requests/elicitation-request.js";
+import { declinedUrl, type ElicitationRequest, readElicitation } from "./server-requests/elicitation.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
+
+const inputResults = new WeakSet<object>();
+
+/** True for a result that depends on input of the user. It must never be cached. */
+export const dependsOnInput = (result: object): boolean => inputResults.has(result);
+
+/** Makes {@link dependsOnInput} true for the result. */
+export function markDependsOnInput<Result extends object>(result: Result): Result {
+  inputResults.add(result);
+  return result;
+}
+
+export const hasResultType = (result: unknown): boolean =>
+  (result as { resultType?: unknown } | null | undefined)?.resultType !== undefined;
+
+/** Checks the type of a result and removes `resultType`. Without the field a result is complete: only modern servers send it. */
+export function completeResult(server: string, method: string, result: unknown): Record<string, unknown> {
+  if (!isRecord(result)) throw unusable({ server, what: `The result of ${method} is not an object`, result });
+  if (result["resultType"] === undefined) return result;
+  const { resultType, ...rest } = result;
+  if (resultType === "complete") return rest;
+  // The caller needs the field to tell a task from a result.
+  if (resultType === "task" && method === "tools/call") return result;
+  const type = JSON.stringify(resultType);
+  throw unusable({ server, what: `The result of ${method} has the unsupported type ${type}`, result });
+}
+
+const unusable = (init: { server: string; what: string; result: unknown }): ToolCallError =>
+  new ToolCallError({ code: "PROTOCOL", next: "Report this to the author of the server", ...init });
+
+const INVALID_PARAMS = -32602;
+
+/** The state has expired, or the key of the server has changed. */
+export function isRefusedState(error: unknown): error is ToolCallError {
+  if (!(error instanceof ToolCallError) || error.rpcCode !== INVALID_PARAMS) return false;
+  return (error.data as { reason?: unknown } | null | undefined)?.reason === "invalid_request_state";
+}
+
+/** A server checks the state before it runs anything. */
+export function throwUnsentIfRefused(error: unknown): never {
+  throw isRefusedState(error) ? error.withOutcome("unsent") : error;
+}
+
+/** The state of a request that waits for input. Plain JSON, so that it can be saved. */
+export interface InputPause {
+  /** What the user is asked, by the key of the answer. */
+  readonly requests: Readonly<Record<string, ElicitationRequest>>;
+  /** Answers that need no person (sampling, roots), to be sent with those of the user. */
+  readonly responses: Readonly<Record<string, unknown>>;
+  /** Opaque state of the server, to be returned unchanged. */
+  readonly requestState?: string | undefined;
+  /** Number of this round, from 1. */
+  readonly round: number;
+  /**
+   * How the answers reach the server: as `inputResponses` of the next request, by repeating the request after the user has
+   * visited the pages (revision 2025-11-25), or as input of a task.
+   */
+  readonly by: "responses" | "repetition" | "task";
+  /** The task that waits; only with `by: "task"`. */
+  readonly taskId?: string | undefined;
+}
+
+/** The next round of a request. */
+export interface ResumedInput {
+  readonly round: number;
+  readonly by: InputPause["by"];
+  readonly inputResponses: Readonly<Record<string, unknown>>;
+  readonly requestState?: string | undefined;
+}
+
+/** Set for a request that may be suspended. */
+export interface SuspendableRequest {
+  /** Continue with this round instead of beginning anew. */
+  readonly resumed?: ResumedInput | undefined;
+  /** Receives refused questions, which the user never sees. */
+  readonly report: (error: unknown) => void;
+}
+
+const pauses = new WeakMap<object, InputPause>();
+
+/** Takes the place of the result of a request that waits for input. */
+export function toPausedRaw(pause: InputPause): Record<string, unknown> {
+  const raw = {};
+  pauses.set(raw, pause);
+  return raw;
+}
+
+/** Undefined for a real result. A server cannot forge it. */
+export const inputPauseOf = (raw: object): InputPause | undefined => pauses.get(raw);
 
 /** Maximum number of rounds per request. */
 export const MAX_ROUNDS = 10;

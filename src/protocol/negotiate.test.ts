@@ -2,7 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, test } from "vitest";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { type NegotiationOptions, negotiate } from "./negotiate.js";
+import { type NegotiationOptions, negotiate } from "./handshake.js";
 import { RequestChannel } from "./request-channel.js";
 
 interface Request {

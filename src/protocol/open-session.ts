@@ -3,23 +3,25 @@
 import type { JSONRPCMessage, ServerCapabilities } from "@modelcontextprotocol/client";
 import { secretsOf, shareSecrets } from "../config/known-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { AuthError, ConnectionError, type ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { SchemaValidator } from "../schema/create-validator.js";
 import { createTransport } from "../transports/create-transport.js";
 import type { ServerTransport, TransportContext } from "../transports/server-transport.js";
-import { pause } from "../util/sleep.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { pause, withDeadline } from "../util/timers.js";
 import { ChangeWatch } from "./change-watch.js";
-import type { InvalidMessageSource } from "./channel-errors.js";
-import { type ClientIdentity, createEnvelope, type Era, LOG_LEVEL_META_KEY } from "./era.js";
-import type { EraVerdict, RememberedEra, SsePath } from "./era-memory.js";
-import { handshake, isModernPin } from "./handshake.js";
-import { createLazyClient } from "./lazy-client.js";
-import { RequestChannel } from "./request-channel.js";
+import {
+  type ClientIdentity,
+  createEnvelope,
+  type Era,
+  type EraVerdict,
+  LOG_LEVEL_META_KEY,
+  type RememberedEra,
+  type SsePath,
+} from "./era.js";
+import { createLazyClient, handshake, isModernPin } from "./handshake.js";
+import { type InvalidMessageSource, RequestChannel } from "./request-channel.js";
 import { createServerRequests, type ServerRequests } from "./server-requests/server-requests.js";
 import { createUrlElicitations } from "./server-requests/url-elicitations.js";
 import { Session } from "./session.js";
@@ -57,7 +59,7 @@ export interface OpenOptions {
   onDiscarded: (closing: Promise<void>) => void;
 }
 
-export interface OpenedSession {
+interface OpenedSession {
   session: Session;
   /** The era, if it should be remembered. */
   verdict: EraVerdict | undefined;

@@ -3,8 +3,9 @@
  *
  * @see https://modelcontextprotocol.io/specification/2026-07-28/basic/transports/streamable-http
  */
-import { encodeHeaderText } from "../util/header-text.js";
-import { isRecord } from "../util/is-record.js";
+
+import { isRecord } from "../util/json.js";
+import { encodeHeaderText } from "../util/text.js";
 
 /** An argument that is sent as a header. */
 export interface ParamHeader {

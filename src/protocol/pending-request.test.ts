@@ -1,9 +1,8 @@
 /** Timeouts, progress and abort of one request with fake time, and the table of open requests. */
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import type { ToolCallError } from "../errors/tool-call-error.js";
-import { DeadlineClock } from "./deadline-clock.js";
-import { IdTable, PendingRequest, type RequestLimits } from "./pending-request.js";
+import type { ToolCallError } from "../errors/toolport-error.js";
+import { DeadlineClock, IdTable, PendingRequest, type RequestLimits } from "./pending-request.js";
 
 let clock: DeadlineClock;
 beforeEach(() => {
@@ -127,7 +126,7 @@ describe("the idle timeout", () => {
     expect(request.extend(300)).toBe(true);
     expect(request.dueAt() - performance.now()).toBe(300);
     expect(request.extend(300)).toBe(false);
-    request.resolve({});
+    request.settle({ result: {} });
   });
 
   test("of 0 ms rejects in a later task, not in the constructor", async () => {
@@ -146,7 +145,7 @@ describe("the idle timeout", () => {
     expect(clock.keepsAlive).toBe(true);
     vi.advanceTimersByTime(100 * 86_400_000);
     expect(clock.keepsAlive).toBe(true);
-    request.resolve("at last");
+    request.settle({ result: "at last" });
     await settled;
     expect(end.value).toBe("at last");
   });
@@ -165,7 +164,7 @@ describe("the idle timeout", () => {
 
 test("a response removes the request from the clock", async () => {
   const { request, cancels, end, settled } = start({});
-  request.resolve({ ok: true });
+  request.settle({ result: { ok: true } });
   await settled;
   vi.advanceTimersByTime(60_000);
   expect({ end, cancels }).toEqual({ end: { value: { ok: true } }, cancels: [] });
@@ -199,7 +198,8 @@ describe("the caller's signal", () => {
     const abort = new AbortController();
     const { request, cancels, settled } = start({ signal: abort.signal });
     expect(getEventListeners(abort.signal, "abort")).toHaveLength(1);
-    request[how]("over");
+    if (how === "resolve") request.settle({ result: "over" });
+    else request.reject("over");
     await settled;
     expect(getEventListeners(abort.signal, "abort")).toEqual([]);
     abort.abort();
@@ -225,7 +225,7 @@ test("progress without a number restarts the timeout but is not reported", async
   await Promise.resolve();
   expect(end).toEqual({});
   expect(seen).toEqual([{ progress: 1 }]);
-  request.resolve(undefined);
+  request.settle({ result: undefined });
   await settled;
 });
 
@@ -236,7 +236,7 @@ test("openStream() returns one signal, and closeStream() aborts it", async () =>
   expect(request.openStream()).toBe(signal);
   request.closeStream();
   expect(signal.aborted).toBe(true);
-  request.resolve(undefined);
+  request.settle({ result: undefined });
   await settled;
 });
 
@@ -250,7 +250,7 @@ test("a flood of progress is throttled, and all of it restarts the timeout", asy
     request.progress({ progress: 5_000 + report });
   }
   expect(seen).toHaveLength(1_100);
-  request.resolve({});
+  request.settle({ result: {} });
   await settled;
 });
 

@@ -1,11 +1,11 @@
 /** An open request (timeouts, progress, abort) and the table that finds open requests by id. */
 import type { ProgressReport } from "../config/server-entry.js";
-import { traitsOfRpcError } from "../errors/from-rpc-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { traitsOfRpcError } from "../errors/foreign-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { GiveUpReason } from "../transports/server-transport.js";
+import { SlotList, type Slotted } from "../util/collections.js";
 import { redactText } from "../util/redact-text.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import type { DeadlineClock, TimedRequest } from "./deadline-clock.js";
+import { afterNextPoll, onSharedAbort, timerMs } from "../util/timers.js";
 
 /** Progress that a server reports while it works on a request. */
 export type Progress = ProgressReport;
@@ -63,6 +63,7 @@ function readRpcError(error: unknown): { code: number | undefined; message: stri
 export class PendingRequest implements TimedRequest {
   readonly promise: Promise<unknown>;
   readonly id: string;
+  readonly isBackground: boolean;
   slot = -1;
   readonly #method: string;
   readonly #limits: RequestLimits;
@@ -85,6 +86,7 @@ export class PendingRequest implements TimedRequest {
     context,
   }: { id: string; method: string; limits: RequestLimits; context: RequestContext }) {
     this.id = id;
+    this.isBackground = limits.background === true;
     this.#method = method;
     this.#limits = limits;
     this.#context = context;
@@ -121,10 +123,6 @@ export class PendingRequest implements TimedRequest {
     return this.#limits.quiet === true;
   }
 
-  get isBackground(): boolean {
-    return this.#limits.background === true;
-  }
-
   /** The abort signal of this request's own stream, for transports with a stream per request. */
   openStream(): AbortSignal {
     this.#stream ??= new AbortController();
@@ -139,11 +137,7 @@ export class PendingRequest implements TimedRequest {
   settle({ result, error }: { result?: unknown; error?: unknown }): void {
     this.#limits.onResponse?.();
     // Some servers send `"error": null` beside a result, as JSON-RPC 1.0 did.
-    if (error === undefined || error === null) this.resolve(result);
-    else this.rejectWithRpcError(error);
-  }
-
-  resolve(result: unknown): void {
+    if (error !== undefined && error !== null) return this.rejectWithRpcError(error);
     this.#finish();
     this.#resolve(result);
   }
@@ -316,3 +310,119 @@ export class IdTable<Member extends { readonly id: string }> {
 }
 
 const emptySlots = (count: number): undefined[] => new Array(count).fill(undefined);
+
+export interface TimedRequest extends Slotted {
+  /** Background requests do not keep the process alive. */
+  readonly isBackground: boolean;
+  /** The deadline (`performance.now()`). `Infinity`: none. */
+  dueAt(): number;
+  /** Extends the deadline, at most once; false if it was extended before. */
+  extend(ms: number): boolean;
+  /** Called after the deadline; the clock no longer holds the request. */
+  expire(): void;
+}
+
+/** A timer that fires later than this shows that the event loop was blocked. */
+const LATE_MS = 20;
+/** Longest extension of a deadline because the event loop was blocked. */
+const MAX_EXTENSION_MS = 1_000;
+
+/**
+ * One timer for the deadlines of all requests of a connection.
+ *
+ * Nearly every request gets its response long before its deadline, so a timer per request would only be set and cleared.
+ * The shared timer is set to the earliest deadline; when it fires, the clock checks which requests have expired. The timer
+ * keeps the process alive while a foreground request is open, and only then.
+ */
+export class DeadlineClock {
+  readonly #requests = new SlotList<TimedRequest>();
+  #foregroundCount = 0;
+  #timer: ReturnType<typeof setTimeout> | undefined;
+  /** When the timer fires (`performance.now()`). */
+  #due = Number.POSITIVE_INFINITY;
+  #keepsAlive = false;
+  /** How late the timer fired. */
+  #lateMs = 0;
+  #cancelCheck: (() => void) | undefined;
+
+  /** Whether the timer keeps the process alive. */
+  get keepsAlive(): boolean {
+    return this.#keepsAlive;
+  }
+
+  /** A request whose deadline has passed expires by the timer as well, never synchronously. */
+  add(request: TimedRequest): void {
+    this.#requests.add(request);
+    if (!request.isBackground) this.#foregroundCount += 1;
+    const due = request.dueAt();
+    if (this.#timer === undefined || due < this.#due) this.#arm(due);
+    else if (!this.#keepsAlive && this.#foregroundCount > 0) this.#setKeepAlive(true);
+  }
+
+  delete(request: TimedRequest): void {
+    if (!this.#requests.delete(request) || request.isBackground) return;
+    this.#foregroundCount -= 1;
+    if (this.#foregroundCount === 0 && this.#keepsAlive) this.#setKeepAlive(false);
+  }
+
+  close(): void {
+    clearTimeout(this.#timer);
+    this.#cancelCheck?.();
+    this.#timer = undefined;
+    this.#due = Number.POSITIVE_INFINITY;
+    this.#requests.clear();
+    this.#foregroundCount = 0;
+    this.#keepsAlive = false;
+  }
+
+  #arm(due: number): void {
+    clearTimeout(this.#timer);
+    this.#due = due;
+    // A deadline beyond the range of timers is checked again when the longest possible timer fires.
+    this.#timer = setTimeout(this.#onTimer, timerMs(due - performance.now()));
+    this.#keepsAlive = true;
+    if (this.#foregroundCount === 0) this.#setKeepAlive(false);
+  }
+
+  readonly #onTimer = (): void => {
+    this.#lateMs = performance.now() - this.#due;
+    this.#timer = undefined;
+    this.#due = Number.POSITIVE_INFINITY;
+    this.#cancelCheck?.();
+    this.#cancelCheck = afterNextPoll(this.#checkDeadlines);
+  };
+
+  readonly #checkDeadlines = (): void => {
+    this.#cancelCheck = undefined;
+    const expired: TimedRequest[] = [];
+    const now = performance.now();
+    let next = Number.POSITIVE_INFINITY;
+    for (const request of this.#requests.toArray()) {
+      if (request.dueAt() <= now && !this.#extendAfterBlock(request)) expired.push(request);
+      else next = Math.min(next, request.dueAt());
+    }
+    for (const request of expired) {
+      this.#requests.delete(request);
+      if (!request.isBackground) this.#foregroundCount -= 1;
+    }
+    if (this.#requests.size > 0) this.#arm(next);
+    else this.#keepsAlive = false;
+    for (const request of expired) request.expire();
+  };
+
+  /**
+   * The server is not to blame for time in which our event loop was blocked: its response may wait unread, and the request
+   * may have just been written. So the request gets that time again, once and within limits.
+   */
+  #extendAfterBlock(request: TimedRequest): boolean {
+    return this.#lateMs > LATE_MS && request.extend(Math.min(this.#lateMs, MAX_EXTENSION_MS));
+  }
+
+  /** Outside Node a timer is a number and keeps no process alive. */
+  #setKeepAlive(on: boolean): void {
+    this.#keepsAlive = on;
+    if (typeof this.#timer !== "object") return;
+    if (on) this.#timer.ref();
+    else this.#timer.unref();
+  }
+}

@@ -8,7 +8,7 @@ import {
   openChannelRig,
 } from "../../test/support/channel-rig.js";
 import { failure } from "../../test/support/failure.js";
-import { ConnectionError } from "../errors/connection-error.js";
+import { ConnectionError } from "../errors/toolport-error.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
 import { type ChannelRequestOptions, RequestChannel } from "./request-channel.js";
 

@@ -7,26 +7,23 @@
  */
 import type { JSONRPCMessage, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import type { KnownSecrets } from "../config/known-secrets.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import type { Resends } from "../transports/resends.js";
+import { ConnectionError, type Outcome, type ToolportError } from "../errors/toolport-error.js";
 import type {
   GiveUpReason,
   MessageOrigin,
+  Resends,
   ServerSendOptions,
   ServerTransport,
 } from "../transports/server-transport.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import {
-  connectionClosed,
-  type InvalidMessageSource,
-  isInvalidMessage,
-  responseCut,
-  withAdvice,
-} from "./channel-errors.js";
-import { DeadlineClock } from "./deadline-clock.js";
-import { IdTable, PendingRequest, type RequestContext, type RequestLimits } from "./pending-request.js";
+  DeadlineClock,
+  IdTable,
+  PendingRequest,
+  type RequestContext,
+  type RequestLimits,
+} from "./pending-request.js";
 import { SdkTransport } from "./sdk-transport.js";
 
 /** Makes ids longer than the strings that V8's JSON parser interns: interned ids would pile up on the heap. */
@@ -133,7 +130,8 @@ export class RequestChannel {
     };
     inner.onclose = () => this.#onInnerClose();
     inner.ondiscard = ({ id, error }) => {
-      this.#noteReceived();
+      this.#received += 1;
+      this.#receivedAt = performance.now();
       if (id === undefined) this.#failAll(error);
       else this.#fail(id, error);
     };
@@ -256,18 +254,17 @@ export class RequestChannel {
     await this.#inner.send(message, options);
   }
 
-  #noteReceived(): void {
+  readonly #receive = (message: JSONRPCMessage, origin?: MessageOrigin): void => {
     this.#received += 1;
     this.#receivedAt = performance.now();
-  }
-
-  readonly #receive = (message: JSONRPCMessage, origin?: MessageOrigin): void => {
-    this.#noteReceived();
     this.tap?.("received", message);
     this.liveTap?.()?.("received", message);
     if (!("method" in message)) {
       const { id } = message;
-      if (isOwnId(id)) return this.#settle(id, message);
+      if (isOwnId(id)) {
+        const pending = this.#take(id);
+        return pending === undefined ? this.#droppedResponses.drop(id) : pending.settle(message);
+      }
     } else if (message.method === "notifications/progress") {
       const token = (message.params as { progressToken?: unknown } | undefined)?.progressToken;
       if (isOwnId(token)) {
@@ -285,12 +282,6 @@ export class RequestChannel {
     const pending = this.#pending.take(id);
     if (this.#onDrained && this.#pending.size === 0) this.#onDrained();
     return pending;
-  }
-
-  #settle(id: string, response: { result?: unknown; error?: unknown }): void {
-    const pending = this.#take(id);
-    if (pending === undefined) this.#droppedResponses.drop(id);
-    else pending.settle(response);
   }
 
   /** Rejects one request of either side: its response will not arrive. */
@@ -403,4 +394,61 @@ class DroppedResponses {
     });
     this.#report(error);
   }
+}
+
+/** Codes that only say that the connection is lost. */
+const LOSSES: ReadonlySet<string> = new Set(["CLOSED", "STREAM_CUT", "SESSION_LOST"]);
+
+/** What was invalid: something the transport read, or a response to no open request. */
+export type InvalidMessageSource = "transport" | "response";
+
+/** The server sent something that is not a message, or a message that is too large. */
+const isInvalidMessage = (error: Error): error is ConnectionError =>
+  error instanceof ConnectionError && (error.code === "BAD_RESPONSE" || error.code === "MESSAGE_TOO_LARGE");
+
+/** Replaces the advice of an error about a lost connection; the transport does not know whether Toolport reconnects. */
+function withAdvice(error: ToolportError | undefined, next: string | undefined): ToolportError | undefined {
+  return next === undefined || error === undefined || !LOSSES.has(error.code) ? error : error.withNext(next);
+}
+
+interface ConnectionEnd {
+  readonly outcome: Outcome;
+  /** What to do next. @default call again */
+  readonly next: string | undefined;
+  readonly cause: ToolportError | undefined;
+}
+
+function connectionClosed(
+  server: string,
+  { outcome, next = "Call again to use the new connection", cause }: ConnectionEnd,
+): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection is closed",
+    next,
+    retryable: true,
+    outcome,
+    cause,
+  });
+}
+
+function responseCut(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "STREAM_CUT",
+    server,
+    what: "The response stream ended before the response arrived",
+    next: "Call again if the call may run twice",
+    retryable: true,
+  });
+}
+
+export function closedDuringInput(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    server,
+    what: "The connection was closed while the server waited for input",
+    next: "Call again",
+    retryable: true,
+  });
 }

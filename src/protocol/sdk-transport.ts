@@ -17,7 +17,7 @@ import type { MessageOrigin, ServerTransport } from "../transports/server-transp
 /** Maximum number of messages buffered while the client is being loaded. */
 const MAX_BUFFERED = 10_000;
 
-export interface SdkTransportHost {
+interface SdkTransportHost {
   start(): Promise<void>;
   send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void>;
   /** The client gave up this request; its response may still arrive. */

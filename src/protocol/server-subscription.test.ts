@@ -1,7 +1,7 @@
 /** A subscription that is replaced by one with another filter. */
 import type { Client } from "@modelcontextprotocol/client";
 import { expect, onTestFinished, test, vi } from "vitest";
-import { type ListenFilter, ServerSubscription } from "./server-subscription.js";
+import { type ListenFilter, ServerSubscription } from "./change-watch.js";
 
 /** A subscription to lists, whose server accepts the first request and answers all others with the error. */
 async function setup(error: Error) {

@@ -1,8 +1,8 @@
 /** The callers of a session: what each declares to servers, and who answers the questions of servers and gets their log messages. */
 
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ToolCallError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 
 /** A question of a server: `elicitation/create`, `sampling/createMessage` or `roots/list`. */
 export interface ServerQuestion {

@@ -1,23 +1,28 @@
 /** One live MCP session with one server: requests of both eras. */
 import type { Client, Implementation, ServerCapabilities } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import { SuspensionError } from "../errors/suspension-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
+import { SuspensionError, type ToolportError } from "../errors/toolport-error.js";
 import type { MessageOrigin } from "../transports/server-transport.js";
 import type { CallsInFlight } from "./calls-in-flight.js";
 import { type ChangeWatch, type ListKey, type ListName, notOffered } from "./change-watch.js";
-import { closedDuringInput } from "./channel-errors.js";
-import { type Era, envelopeFor, withElicitation } from "./era.js";
-import type { ResumableSession } from "./era-memory.js";
-import type { Handshake } from "./handshake.js";
-import { inputPauseOf, type SuspendableRequest } from "./input-pause.js";
-import { type InputRoundsParts, needsInput, readInput, runInputRounds } from "./input-rounds.js";
-import type { LazyClient } from "./lazy-client.js";
-import type { ChannelRequestOptions, RequestChannel } from "./request-channel.js";
+import { type Era, envelopeFor, type ResumableSession, withElicitation } from "./era.js";
+import type { Handshake, LazyClient } from "./handshake.js";
+import {
+  completeResult,
+  hasResultType,
+  type InputRoundsParts,
+  inputPauseOf,
+  markDependsOnInput,
+  needsInput,
+  readInput,
+  runInputRounds,
+  type SuspendableRequest,
+  throwUnsentIfRefused,
+} from "./input-rounds.js";
+import { type ChannelRequestOptions, closedDuringInput, type RequestChannel } from "./request-channel.js";
 import type { RequestResponder, ServerRequest } from "./server-requests/request-responder.js";
 import type { ElicitingRequest, UrlElicitations } from "./server-requests/url-elicitations.js";
 import { askAll, assertDeclared, type InputRound, type SessionHooks } from "./session-hooks.js";
-import { completeResult, hasResultType, markDependsOnInput, throwUnsentIfRefused } from "./session-result.js";
 
 interface SessionParts {
   server: string;
@@ -261,11 +266,11 @@ export class Session {
 
   /** Sends the request again when the user has opened the web page that the server may demand first. */
   async #requestLegacy(method: string, params: Fields, request: ElicitingRequest): Promise<Fields> {
-    const send = () => this.#channel.request(method, params, request.options);
     let result: unknown;
     try {
-      result = await send();
+      result = await this.#channel.request(method, params, request.options);
     } catch (error) {
+      const send = () => this.#channel.request(method, params, request.options);
       result = await this.#parts.urlElicitations(error, send, request);
     }
     this.#proven = true;
@@ -276,20 +281,23 @@ export class Session {
   async #callLegacy(method: string, params: Fields, options: SessionRequestOptions): Promise<Fields> {
     const { tracksCalls, asksUser, responder } = this.#parts;
     const { suspendable, tool = String(params["name"]) } = options;
-    const run = () => this.#requestLegacy(method, params, { tool, options, suspendable });
-    const runTracked = async () => {
-      const tracked = responder.beginCall(tool, params["taskId"] as string | undefined, options);
+    const isSuspendable = suspendable !== undefined && !asksUser;
+    if (!tracksCalls && !isSuspendable)
+      return this.#requestLegacy(method, params, { tool, options, suspendable });
+    const send = async () => {
+      const tracked = tracksCalls
+        ? responder.beginCall(tool, params["taskId"] as string | undefined, options)
+        : undefined;
       try {
-        const result = await run();
-        responder.endCall(tracked);
+        const result = await this.#requestLegacy(method, params, { tool, options, suspendable });
+        if (tracked) responder.endCall(tracked);
         return result;
       } catch (error) {
-        responder.endCall(tracked, error);
+        if (tracked) responder.endCall(tracked, error);
         throw error;
       }
     };
-    const send = tracksCalls ? runTracked : run;
-    if (suspendable === undefined || asksUser) return send();
+    if (!isSuspendable) return send();
     this.#cancelledQuestions ??= new CancelledQuestions(this.server, this.#channel);
     return this.#cancelledQuestions.during(tool, options, send);
   }

@@ -4,15 +4,14 @@
  * @see https://modelcontextprotocol.io/seps/2640-skills-extension
  */
 import type * as SkillsModule from "@modelcontextprotocol/client/ext/skills";
-import { CatalogError } from "../errors/catalog-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { CatalogError, ToolCallError } from "../errors/toolport-error.js";
 import { timerMs } from "../util/timers.js";
 import type { Session } from "./session.js";
 
 export type SkillEntry = SkillsModule.Skill;
-export type SkillListing = SkillsModule.SkillListing;
-export type SkillFile = SkillsModule.SkillFile;
+type SkillListing = SkillsModule.SkillListing;
+type SkillFile = SkillsModule.SkillFile;
 
 const SKILLS_EXTENSION = "io.modelcontextprotocol/skills";
 const NOT_FOUND: readonly number[] = [-32002, -32602];

@@ -4,8 +4,8 @@
  * @see https://modelcontextprotocol.io/specification/2025-11-25/basic/utilities/tasks
  * @see https://github.com/modelcontextprotocol/ext-tasks
  */
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { ToolCallError } from "../errors/toolport-error.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { TASKS_EXTENSION } from "./era.js";
 import type { ServerRequest } from "./server-requests/request-responder.js";
 import type { Session, SessionRequestOptions } from "./session.js";
@@ -15,7 +15,7 @@ import type { Session, SessionRequestOptions } from "./session.js";
  * - `optional`: it can; the client decides on the legacy wire, the server on the modern one.
  * - `required`: it runs only as a task.
  */
-export type TaskSupport = "never" | "optional" | "required";
+type TaskSupport = "never" | "optional" | "required";
 
 type Capable = Pick<Session, "era" | "capabilities">;
 

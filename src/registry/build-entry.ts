@@ -6,7 +6,7 @@ import {
   isLocalName,
   isLoopbackHost,
 } from "../transports/http/network/local-host.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import { toBundleEntry, type UnpackedMcpb } from "./bundle-command.js";
 import { InvalidValue } from "./fields.js";
 import type { InputPlace, InputResolver } from "./input-resolver.js";

@@ -1,8 +1,7 @@
 /** Builds the start command of an unpacked bundle from its manifest. */
 import type { StdioServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { ConfigError, ConnectionError } from "../errors/toolport-error.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { fieldOf, flagOf, InvalidValue, textOf, textsOf } from "./fields.js";
 import type { InputPlace, InputResolver } from "./input-resolver.js";
 import type { ResolvedPackage } from "./package-command.js";

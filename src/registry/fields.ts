@@ -1,5 +1,5 @@
 /** Reads fields of unvalidated JSON. */
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 
 /** The result of a failed read, with the problem. */
 export class InvalidValue {

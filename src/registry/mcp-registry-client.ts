@@ -1,12 +1,10 @@
 /** A read-only client for MCP registries. */
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ConfigError, ConnectionError, ToolCallError } from "../errors/toolport-error.js";
 import { checkStore } from "../state/custom-store.js";
 import { systemFetch } from "../transports/create-transport.js";
-import { USER_AGENT } from "../transports/user-agent.js";
-import { callSafely } from "../util/call-safely.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { callSafely } from "../util/callbacks.js";
+import { type Fields, isRecord } from "../util/json.js";
+import { USER_AGENT } from "../util/version.js";
 import { InvalidValue } from "./fields.js";
 import {
   type AllServersOptions,

@@ -1,7 +1,7 @@
 /** Builds the start command of a package. Never uses the publisher's choice of runtime, never a shell. */
 
 import type { DockerServerEntry, StdioServerEntry } from "../config/server-entry.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import { InvalidValue } from "./fields.js";
 import type { ServerPackage } from "./server-json.js";
 

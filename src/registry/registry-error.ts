@@ -1,12 +1,9 @@
 /** Converts failures of a registry to Toolport errors. `server` is the registry's host. */
-import { ConnectionError } from "../errors/connection-error.js";
-import { fromHttpStatus } from "../errors/from-http-status.js";
-import { fromSystemError } from "../errors/from-system-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+
+import { fromHttpStatus, fromSystemError } from "../errors/foreign-error.js";
+import { ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 import { parseRetryAfter } from "../transports/http/network/http-errors.js";
-import { isRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
+import { isRecord, parseJson } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
 import { fieldOf, textOf } from "./fields.js";
 

@@ -1,9 +1,8 @@
 /** Options of the registry client and its methods. */
 import type { HeadersOption } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
+import { ConfigError, ToolCallError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { canParseUrl } from "../util/text.js";
 import type { SkippedServer, StaleAnswer } from "./registry-server.js";
 
 /** Retries of a request; `false` disables them. */

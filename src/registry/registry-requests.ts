@@ -1,16 +1,11 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
 import type { HeadersOption } from "../config/server-entry.js";
-import { ConnectionError } from "../errors/connection-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
-import { backoffMs } from "../util/backoff.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import { hashText } from "../util/hash-text.js";
-import { isRecord } from "../util/is-record.js";
-import { parseJson } from "../util/json.js";
-import { sleep } from "../util/sleep.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { isRecord, parseJson } from "../util/json.js";
+import { canParseUrl, hashText } from "../util/text.js";
+import { backoffMs, sleep, withDeadline } from "../util/timers.js";
 import { fieldOf, InvalidValue, textOf } from "./fields.js";
 import {
   type RegistryResponse,

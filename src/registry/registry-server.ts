@@ -1,6 +1,6 @@
 /** Types and validation of registry responses: servers with metadata, and pages of servers. */
 import type { ToolportError } from "../errors/toolport-error.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { fieldOf, flagOf, InvalidValue, textOf } from "./fields.js";
 import { readServerJson, type ServerJson } from "./server-json.js";
 

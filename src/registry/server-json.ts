@@ -1,5 +1,5 @@
 /** `server.json` of the registry: its types, and how untrusted documents are read. */
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { fieldOf, flagOf, InvalidValue, readEach, textOf, textsOf } from "./fields.js";
 
 /** An input: fixed by the publisher, with a default, or set by the user. */

@@ -1,8 +1,8 @@
 /** Converts a registry entry to an entry for `mcpServers`, or reports which inputs are missing. */
 import { parseServerEntry } from "../config/parse-servers.js";
 import type { DockerServerEntry, ServerEntry, StdioServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
-import { isRecord } from "../util/is-record.js";
+import { ConfigError } from "../errors/toolport-error.js";
+import { isRecord } from "../util/json.js";
 import {
   buildEntry,
   findSources,

@@ -5,7 +5,7 @@ import type {
   JsonSchemaValidatorResult,
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
-import { isPlainObject } from "../util/is-record.js";
+import { isPlainObject } from "../util/json.js";
 import { isRecord, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
 import {

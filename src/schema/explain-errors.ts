@@ -1,6 +1,6 @@
 /** Converts the validator's flat list of errors, which includes parents and all alternatives, into issues for the caller, and writes their messages. */
 import type { OutputUnit } from "@cfworker/json-schema";
-import { pushTo } from "../util/push-to.js";
+import { pushTo } from "../util/collections.js";
 import { suggest } from "../util/suggest.js";
 import { type CompiledSchema, NEVER, type SchemaNode } from "./compile-schema.js";
 import { unescapeToken } from "./json-schema.js";

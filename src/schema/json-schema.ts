@@ -1,6 +1,6 @@
 /** The structure of JSON Schema: which keywords contain subschemas, what makes their value valid, and where references inside one document lead. Nothing is ever fetched. */
-import type { JsonSchema } from "../model/listed-tool.js";
-import { isRecord } from "../util/is-record.js";
+import type { JsonSchema } from "../model/tool-info.js";
+import { isRecord } from "../util/json.js";
 
 export { isRecord, type JsonSchema };
 

@@ -1,5 +1,5 @@
 /** Converts JSON Schema to a TypeScript type that is never narrower than the schema, and any text to unique, valid identifiers. */
-import type { JsonSchema } from "../model/listed-tool.js";
+import type { JsonSchema } from "../model/tool-info.js";
 import { visibleText } from "../util/visible-text.js";
 import { isRecord, resolveLocalRef } from "./json-schema.js";
 

@@ -2,7 +2,7 @@
 import { isLogLevel } from "../model/log-levels.js";
 import type { Port } from "../port/port.js";
 import { type Era, MODERN_VERSIONS } from "../protocol/era.js";
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { unrefTimer } from "../util/timers.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import { callTool } from "./calls/call-tool.js";

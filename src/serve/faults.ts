@@ -1,8 +1,7 @@
 /** Errors of the gateway as clients see them: JSON-RPC codes, HTTP statuses, and what may be said about a failed server. */
-import { CatalogError } from "../errors/catalog-error.js";
+
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ToolCallError } from "../errors/tool-call-error.js";
-import type { Outcome, ToolportError } from "../errors/toolport-error.js";
+import { CatalogError, type Outcome, ToolCallError, type ToolportError } from "../errors/toolport-error.js";
 import type { Era } from "../protocol/era.js";
 
 export const PARSE_ERROR = -32700;

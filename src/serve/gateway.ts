@@ -3,7 +3,7 @@ import type { IncomingMessage, ServerResponse } from "node:http";
 import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import type { Users } from "../port/users.js";
 import type { Toolport } from "../toolport.js";
-import { loadOnce } from "../util/load-once.js";
+import { loadOnce } from "../util/concurrency.js";
 import { timerMs } from "../util/timers.js";
 import { type Authenticator, createAuthenticator } from "./auth/authenticator.js";
 import { type Connect, checkConnectOptions } from "./auth/connect.js";

@@ -1,6 +1,6 @@
 /** Serves one client over a connection of messages: stdio, or a transport in memory. */
 
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { resultOf } from "./calls/parked-calls.js";
 import { OpenRequests, recordUnserved, serveRequest } from "./dispatch.js";
 import { Fault, toFault } from "./faults.js";

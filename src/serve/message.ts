@@ -3,8 +3,7 @@ import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import { isLogLevel, type LogLevel } from "../model/log-levels.js";
 import { type Era, isModernVersion, LEGACY_VERSIONS, MODERN_VERSIONS } from "../protocol/era.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
-import { type Fields, isRecord } from "../util/is-record.js";
-import { countContainers } from "../util/json.js";
+import { countContainers, type Fields, isRecord } from "../util/json.js";
 import { Fault, HEADER_MISMATCH, INVALID_PARAMS, INVALID_REQUEST, PARSE_ERROR } from "./faults.js";
 
 export type RequestId = string | number;

@@ -2,7 +2,7 @@
 import type { CodeMode } from "../code/code-mode.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import type { Store } from "../state/store.js";
-import type { Fields } from "../util/is-record.js";
+import type { Fields } from "../util/json.js";
 import type { AuditEntry } from "./audit/audit-event.js";
 import type { Audit } from "./audit/open-audit.js";
 import type { Connect } from "./auth/connect.js";

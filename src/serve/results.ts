@@ -1,5 +1,5 @@
 /** Results as clients of each era expect them. */
-import { type Fields, isRecord } from "../util/is-record.js";
+import { type Fields, isRecord } from "../util/json.js";
 import { CLIENT_INFO } from "../util/version.js";
 import { type GatewayClient, META, RESERVED_META } from "./message.js";
 

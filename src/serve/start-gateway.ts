@@ -6,7 +6,7 @@ import type { ToolInfo } from "../model/tool-info.js";
 import { givePort } from "../port/port-access.js";
 import type { Users } from "../port/users.js";
 import type { Toolport, ToolsOptions } from "../toolport.js";
-import { withDeadline } from "../util/with-deadline.js";
+import { withDeadline } from "../util/timers.js";
 import { openAudit } from "./audit/open-audit.js";
 import type { Authenticator } from "./auth/authenticator.js";
 import { createConnect, createUpstreamLogins } from "./auth/connect.js";

@@ -1,12 +1,10 @@
 /** The users of a gateway: one port for each, limits on what a user may do at once, and the end of idle users. */
-import { ConfigError } from "../errors/config-error.js";
+import { ConfigError } from "../errors/toolport-error.js";
 import type { Port } from "../port/port.js";
 import { portOf } from "../port/port-access.js";
 import type { Users } from "../port/users.js";
-import { onSharedAbort } from "../util/shared-abort.js";
-import { sleep } from "../util/sleep.js";
-import { unrefTimer } from "../util/timers.js";
-import { TokenBucket } from "../util/token-bucket.js";
+import { TokenBucket } from "../util/concurrency.js";
+import { onSharedAbort, sleep, unrefTimer } from "../util/timers.js";
 import { Fault, INTERNAL_ERROR } from "./faults.js";
 
 /** One user, or the only one. */

@@ -1,6 +1,6 @@
 /** Creates a store on a backend: adds JSON, encryption, lease objects, watchers and `close()`. */
-import { StateError } from "../errors/state-error.js";
-import { callSafely } from "../util/call-safely.js";
+import { StateError } from "../errors/toolport-error.js";
+import { callSafely } from "../util/callbacks.js";
 import { keylessSealer, readRecordText, readSealedText, type Sealer, writeRecordText } from "./sealing.js";
 import type { Lease, Store } from "./store.js";
 import type { BackendRecord, StoreBackend } from "./store-backend.js";

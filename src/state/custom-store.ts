@@ -1,7 +1,7 @@
 /** Stores that a user passes as an option: their methods are checked, and their errors become `StateError`s. */
-import { ConfigError } from "../errors/config-error.js";
+
 import { readField } from "../errors/foreign-error.js";
-import { StateError } from "../errors/state-error.js";
+import { ConfigError, StateError } from "../errors/toolport-error.js";
 import { redactText } from "../util/redact-text.js";
 import type { Lease, Store } from "./store.js";
 

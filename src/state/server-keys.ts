@@ -1,6 +1,6 @@
 /** The keys of records of one user and one server in a store. */
-import { configIdentity } from "../config/config-identity.js";
-import type { ServerConfig } from "../config/server-config.js";
+
+import { configIdentity, type ServerConfig } from "../config/server-config.js";
 
 /**
  * The identity of a server: the name of its entry and its address or command. Two names for one address are two

@@ -1,5 +1,5 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
-import { StateError } from "../errors/state-error.js";
+import { StateError } from "../errors/toolport-error.js";
 import { keyAfterPrefix } from "./key-order.js";
 import { UNKEYED } from "./sealing.js";
 import type { BackendPut, BackendRecord } from "./store-backend.js";

@@ -1,7 +1,7 @@
 /** `DEBUG` patterns as in the `debug` package. */
 import { afterEach, expect, test, vi } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
-import { debugChannel, isChannelEnabled } from "./debug-channel.js";
+import { debugChannel, isChannelEnabled } from "./logger.js";
 
 afterEach(() => {
   vi.unstubAllEnvs();

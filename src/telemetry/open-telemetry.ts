@@ -2,8 +2,8 @@
 import type { Context, Histogram, MeterProvider, Span, SpanKind } from "@opentelemetry/api";
 import { readField } from "../errors/foreign-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import { describeMessage } from "./wire-log.js";
+import { canParseUrl } from "../util/text.js";
+import { describeMessage } from "./logger.js";
 
 type Api = typeof import("@opentelemetry/api");
 
@@ -51,13 +51,6 @@ export interface Telemetry {
 /** The global registry of version 1 of the API. Reading it does not load the package. */
 const REGISTRY = Symbol.for("opentelemetry.js.api.1");
 
-function isRegistered(): boolean {
-  const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
-    REGISTRY
-  ];
-  return registry?.trace !== undefined || registry?.metrics !== undefined;
-}
-
 const W3C_FIELDS = ["traceparent", "tracestate", "baggage"] as const;
 const SCOPE = "toolport";
 const ignore = (): void => {};
@@ -93,8 +86,6 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
   let isMissing = false;
   let instruments: Instruments | undefined;
 
-  const isActive = (): boolean => !isMissing && isRegistered();
-
   async function load(): Promise<void> {
     try {
       api = await import("@opentelemetry/api");
@@ -108,7 +99,7 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
     traced: (api: Api) => Promise<Result>,
     plain: () => Promise<Result>,
   ): Promise<Result> {
-    if (!isActive()) return plain();
+    if (!telemetry.isActive) return plain();
     if (api !== undefined) return traced(api);
     loading ??= load();
     return loading.then(() => (api === undefined ? plain() : traced(api)));
@@ -171,9 +162,12 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
     }
   }
 
-  return {
+  const telemetry: Telemetry = {
     get isActive() {
-      return isActive();
+      const registry = (globalThis as Record<symbol, { trace?: unknown; metrics?: unknown } | undefined>)[
+        REGISTRY
+      ];
+      return !isMissing && (registry?.trace !== undefined || registry?.metrics !== undefined);
     },
 
     toolCall: ({ tool, end }, run) =>
@@ -241,8 +235,10 @@ export function createTelemetry({ captureContent = false, version }: TelemetryOp
       );
     },
 
-    traceMeta: () => (api === undefined || !isActive() ? undefined : metaOf(api, api.context.active())),
+    traceMeta: () =>
+      api === undefined || !telemetry.isActive ? undefined : metaOf(api, api.context.active()),
   };
+  return telemetry;
 }
 
 function finish(

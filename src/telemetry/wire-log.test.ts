@@ -1,8 +1,7 @@
 /** Messages in the log: readable, short and without secrets. */
 import { describe, expect, test } from "vitest";
 import { cpuTimeMs } from "../../test/support/cpu-time.js";
-import { guardLogger, type Logger } from "./logger.js";
-import { createWireLog, describeMessage } from "./wire-log.js";
+import { createWireLog, describeMessage, guardLogger, type Logger } from "./logger.js";
 
 const CANARY = "CANARY-3f9a";
 

@@ -9,8 +9,8 @@ import type {
   ServerContext,
   Tool,
 } from "@modelcontextprotocol/server";
-import { ConfigError } from "../errors/config-error.js";
-import { loadOnce } from "../util/load-once.js";
+import { ConfigError } from "../errors/toolport-error.js";
+import { loadOnce } from "../util/concurrency.js";
 import type {
   RecordedCall,
   StandardToolSchema,

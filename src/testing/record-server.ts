@@ -5,7 +5,7 @@ import { fileURLToPath } from "node:url";
 import { parseServerEntry } from "../config/parse-servers.js";
 import { CONNECTION_TAP, type ConnectionTap, type TransportKind } from "../config/server-config.js";
 import type { HeadersOption, ServerEntry } from "../config/server-entry.js";
-import { callSafely } from "../util/call-safely.js";
+import { callSafely } from "../util/callbacks.js";
 import { type RpcMessage, recordingHeader, recordingLine, Secrets } from "./recording.js";
 
 /** Options of {@link recordServer}. */

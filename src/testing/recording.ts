@@ -3,11 +3,11 @@ import { readFile } from "node:fs/promises";
 import { fileURLToPath } from "node:url";
 import type { TransportKind } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
-import { ConfigError } from "../errors/config-error.js";
-import { isSecretName } from "../telemetry/wire-log.js";
-import { canParseUrl } from "../util/can-parse-url.js";
+import { ConfigError } from "../errors/toolport-error.js";
+import { isSecretName } from "../telemetry/logger.js";
 import { parseJson } from "../util/json.js";
 import { redactValues } from "../util/redact-text.js";
+import { canParseUrl } from "../util/text.js";
 
 const FORMAT = "toolport-recording";
 const VERSION = 1;

@@ -3,9 +3,9 @@ import type { JSONRPCMessage, Transport } from "@modelcontextprotocol/client";
 import { canonicalJson } from "../catalog/safety/canonical-json.js";
 import type { CustomServerEntry } from "../config/server-entry.js";
 import { createLinkedTransports } from "../transports/memory/linked-transports.js";
-import { loadOnce } from "../util/load-once.js";
-import { pushTo } from "../util/push-to.js";
-import { sleep } from "../util/sleep.js";
+import { pushTo } from "../util/collections.js";
+import { loadOnce } from "../util/concurrency.js";
+import { sleep } from "../util/timers.js";
 import {
   matchesRecorded,
   type RecordedMessage,

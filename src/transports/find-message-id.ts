@@ -2,7 +2,7 @@
 import type { RequestId } from "@modelcontextprotocol/client";
 
 /** What is certain about a discarded message. */
-export interface PeekedMessage {
+interface PeekedMessage {
   /** Its top-level `id`, if that is certain. */
   readonly id: RequestId | undefined;
   /** It has a top-level `method`: a request or notification of the server, not a response. */

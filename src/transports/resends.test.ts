@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { Resends } from "./resends.js";
+import { Resends } from "./server-transport.js";
 
 test("three sends allow two resends, one of them for a recovery", () => {
   const resends = new Resends(3);

@@ -1,4 +1,4 @@
-/** The interface of all transports: the SDK's `Transport`, plus what a connection needs to recover. */
+/** What all transports share: their interface, the messages they read, and the limit on sending a call again. */
 import type {
   JSONRPCMessage,
   MessageExtraInfo,
@@ -8,10 +8,9 @@ import type {
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
 import type { ProxyOption } from "../config/server-entry.js";
-import type { ConnectionError } from "../errors/connection-error.js";
-import type { ToolportError } from "../errors/toolport-error.js";
-import type { AbortSource } from "../util/shared-abort.js";
-import type { Resends } from "./resends.js";
+import type { ConnectionError, ToolportError } from "../errors/toolport-error.js";
+import { isRecord, parseJson } from "../util/json.js";
+import type { AbortSource } from "../util/timers.js";
 
 /** Default of `maxMessageBytes`. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -131,3 +130,100 @@ export interface RequestToAuthorize {
 
 /** The credentials of a server, if the port manages them. Undefined: use the entry's `authProvider`. */
 type AuthorizeRequests = (server: string) => AuthorizedSend | undefined;
+
+/**
+ * The resends left for one call on one server: retries, a new session, new credentials. All layers share one object, from
+ * the retry step down to the credentials of a request, so that their limits do not multiply.
+ */
+export class Resends {
+  #left: number;
+  #healed = false;
+
+  /** @param maxSends number of sends, including the first */
+  constructor(maxSends: number) {
+    this.#left = maxSends - 1;
+  }
+
+  /** Takes one resend; false if none is left. */
+  take(): boolean {
+    if (this.#left <= 0) return false;
+    this.#left -= 1;
+    return true;
+  }
+
+  /**
+   * Takes one resend for a new session or new credentials, at most once per call. A server that rejects every send, but runs
+   * the call each time, must not receive it more often.
+   */
+  takeHealing(): boolean {
+    if (this.#healed || !this.take()) return false;
+    this.#healed = true;
+    return true;
+  }
+}
+
+/** Ids of the responses in a rejected batch, so that their requests can fail at once. */
+export function responseIds(batch: readonly unknown[]): Set<RequestId> {
+  const ids = new Set<RequestId>();
+  for (const entry of batch) {
+    if (typeof entry !== "object" || entry === null || "method" in entry) continue;
+    const { id } = entry as { id?: unknown };
+    if (typeof id === "string" || typeof id === "number") ids.add(id);
+  }
+  return ids;
+}
+
+/**
+ * Parses one message; the SDK checks the rest of its structure. Returns the ids of the requests it answers for a batch
+ * (batches were removed from the protocol in 2025-06-18), and undefined for anything else.
+ */
+export function parseMessage(text: string): JSONRPCMessage | ReadonlySet<RequestId> | undefined {
+  const value = parseJson(text);
+  if (Array.isArray(value)) return responseIds(value);
+  if (typeof value !== "object" || value === null) return undefined;
+  return (value as { jsonrpc?: unknown }).jsonrpc === "2.0" ? (value as JSONRPCMessage) : undefined;
+}
+
+/** Maximum number of messages in a batch, which only servers of old revisions send. */
+const MAX_BATCH = 1_000;
+
+const isMessage = (value: unknown): value is Record<string, unknown> =>
+  isRecord(value) && value.jsonrpc === "2.0";
+
+/** A JSON-RPC error response. */
+interface RpcErrorMessage {
+  readonly jsonrpc: "2.0";
+  readonly id?: unknown;
+  readonly error: { readonly code: number; readonly message: string; readonly data?: unknown };
+}
+
+/** The value as a JSON-RPC error response, with or without an id; undefined if it is none. */
+export function asRpcError(value: unknown): RpcErrorMessage | undefined {
+  if (!isMessage(value) || "method" in value || !isRecord(value.error)) return undefined;
+  const { code, message } = value.error;
+  return typeof code === "number" && typeof message === "string"
+    ? (value as unknown as RpcErrorMessage)
+    : undefined;
+}
+
+/**
+ * Finds the response to request `id` in a JSON body. Any other message would be dropped silently, and the request would
+ * wait for its timeout. An error without an id (the server could not parse the request) gets this id. Returns undefined
+ * if there is no response.
+ */
+export function findResponse(
+  id: RequestId,
+  body: unknown,
+): JSONRPCMessage | readonly JSONRPCMessage[] | undefined {
+  if (Array.isArray(body)) {
+    const fits = body.length <= MAX_BATCH && body.every(isMessage);
+    const isAnswer = fits && body.some((message) => message.id === id && !("method" in message));
+    return isAnswer ? (body as unknown as JSONRPCMessage[]) : undefined;
+  }
+  if (!isMessage(body) || "method" in body) return undefined;
+  if (body.id === id) return body as unknown as JSONRPCMessage;
+  const error = asRpcError(body);
+  return error !== undefined && (error.id === null || error.id === undefined)
+    ? ({ ...error, id } as JSONRPCMessage)
+    : undefined;
+}

@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../config/secret-record.js";
-import { withUserHeaders } from "./http/message-headers.js";
+import { SecretRecord } from "../config/known-secrets.js";
+import { withUserHeaders } from "./http/endpoint.js";
 
 describe("withUserHeaders", () => {
   it("adds headers, but does not replace those of the transport or of an auth provider", async () => {

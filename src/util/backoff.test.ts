@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { backoffMs, fullJitterMs } from "./backoff.js";
+import { backoffMs, fullJitterMs } from "./timers.js";
 
 const random = () => 0.5;
 

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { callSafely } from "./call-safely.js";
+import { callSafely } from "./callbacks.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

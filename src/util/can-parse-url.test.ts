@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { canParseUrl } from "./can-parse-url.js";
+import { canParseUrl } from "./text.js";
 
 it("accepts characters outside ASCII, however often it is called", () => {
   let refused = 0;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { Emitter } from "./emitter.js";
+import { Emitter } from "./callbacks.js";
 
 interface Events {
   word: string;

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { hashText } from "./hash-text.js";
+import { hashText } from "./text.js";
 
 test("returns 16 hexadecimal digits, always the same", () => {
   for (const text of ["", "a", "🔥", "x".repeat(100_000)]) {

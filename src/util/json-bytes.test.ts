@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from "node:fs";
 import fc from "fast-check";
 import { describe, expect, test } from "vitest";
-import { jsonBytes } from "./json-bytes.js";
+import { jsonBytes } from "./json.js";
 
 const written = (value: unknown): number => Buffer.byteLength(JSON.stringify(value) ?? "");
 

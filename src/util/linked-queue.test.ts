@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { LinkedQueue } from "./linked-queue.js";
+import { LinkedQueue } from "./collections.js";
 
 function drain<T>(queue: LinkedQueue<T>): T[] {
   const values: T[] = [];

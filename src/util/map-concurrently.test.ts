@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { mapConcurrently } from "./map-concurrently.js";
+import { mapConcurrently } from "./concurrency.js";
 
 const turn = () => new Promise<void>((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,6 @@
 /** Order, concurrency and dropped calls of slow callbacks. */
 import { describe, expect, test, vi } from "vitest";
-import { MAX_WAITING_CALLS, OrderedCallback } from "./ordered-callback.js";
+import { MAX_WAITING_CALLS, OrderedCallback } from "./callbacks.js";
 
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 

@@ -1,6 +1,5 @@
 /** Repeats work that fails for a while, such as a call to a store that is restarting. */
-import { backoffMs } from "./backoff.js";
-import { pause } from "./sleep.js";
+import { backoffMs, pause } from "./timers.js";
 
 /**
  * Repeats `work`, with growing pauses, until it succeeds or fails after `ms` milliseconds: then it rejects with the last error. An

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { expect, it } from "vitest";
-import { onSharedAbort } from "./shared-abort.js";
+import { onSharedAbort } from "./timers.js";
 
 it("uses one listener for many callbacks, and none after they are removed", () => {
   const { signal } = new AbortController();

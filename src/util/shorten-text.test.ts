@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { cutText, tidyText } from "./shorten-text.js";
+import { cutText, tidyText } from "./text.js";
 
 test.each([
   ["as it is", "as it is"],

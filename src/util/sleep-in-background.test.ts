@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { pause } from "./sleep.js";
+import { pause } from "./timers.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { SlotList } from "./slot-list.js";
+import { SlotList } from "./collections.js";
 
 const named = (name: string) => ({ name, slot: -1 });
 const names = (list: SlotList<ReturnType<typeof named>>) =>

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { TokenBucket } from "./token-bucket.js";
+import { TokenBucket } from "./concurrency.js";
 
 describe("a budget", () => {
   test("take() takes nothing if there are too few tokens", () => {

@@ -1,5 +1,5 @@
 import { expect, test } from "vitest";
-import { utf8Length } from "./utf8-length.js";
+import { utf8Length } from "./text.js";
 
 test.each(["", "abc", "é", "€", "😀", "a😀b", "\ud83d", "\ude00\ud83d", "x\ud83dy", "日本語 text"])(
   "%j is as long as its encoding",

@@ -1,6 +1,6 @@
 import { getEventListeners } from "node:events";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { withDeadline } from "./with-deadline.js";
+import { withDeadline } from "./timers.js";
 
 beforeEach(() => {
   vi.useFakeTimers();

@@ -4,7 +4,7 @@ import { generateText, stepCountIs } from "ai";
 import { Agent, McpClientManager, type McpClientManagerOptions } from "toolport/agents";
 import { createTestServer, type TestTool } from "toolport/testing";
 import { expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/estimate-tokens.js";
+import { estimateTokens } from "../../src/util/text.js";
 import { ISSUES, openLargeResults } from "./large-results-scene.js";
 import { type LiveTurn, startModelDouble } from "./model-double.js";
 import { LOOPS } from "./model-loops.js";

@@ -3,7 +3,7 @@ import { createToolport } from "toolport";
 import { createCodeMode } from "toolport/code";
 import { createTestServer } from "toolport/testing";
 import { describe, expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/estimate-tokens.js";
+import { estimateTokens } from "../../src/util/text.js";
 import { type LiveTurn, startModelDouble } from "./model-double.js";
 import { LOOPS } from "./model-loops.js";
 

@@ -9,7 +9,7 @@ import type { Toolport } from "toolport";
 import { toAiSdkToolSearch, toAiSdkTools } from "toolport/ai-sdk";
 import { toLangChainTools } from "toolport/langchain";
 import { expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/estimate-tokens.js";
+import { estimateTokens } from "../../src/util/text.js";
 import { openLargeResults } from "./large-results-scene.js";
 import { createSearchDouble, type SearchDouble } from "./search-double.js";
 import type { Body, LiveSearchTurn } from "./search-turns.js";

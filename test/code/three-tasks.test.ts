@@ -4,7 +4,7 @@ import { createCodeMode } from "toolport/code";
 import { runOpenAIToolCalls, toOpenAITools } from "toolport/openai";
 import { createTestServer } from "toolport/testing";
 import { expect, test } from "vitest";
-import { estimateTokens } from "../../src/util/estimate-tokens.js";
+import { estimateTokens } from "../../src/util/text.js";
 
 interface Solved {
   readonly answer: number;

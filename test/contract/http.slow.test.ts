@@ -1,5 +1,5 @@
 /** The contract over Streamable HTTP and over legacy HTTP+SSE. */
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { HttpConfig, SseConfig } from "../../src/config/server-config.js";
 import { createHttpTransport } from "../../src/transports/http/http-transport.js";
 import { createHttpClient } from "../../src/transports/http/network/node-client.js";

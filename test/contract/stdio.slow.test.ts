@@ -1,5 +1,5 @@
 /** The contract over the pipes of a child process, and of a container engine's command line. */
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { DockerConfig, StdioConfig } from "../../src/config/server-config.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";

@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, readdirSync, readFileSync, rmSync, statSync, symlinkSync } from "node:fs";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { StateError } from "../../src/errors/state-error.js";
+import type { StateError } from "../../src/errors/toolport-error.js";
 import type { Store } from "../../src/state/store.js";
 import type { StoreWarning } from "../../src/state/stores/local/private-file.js";
 import { failure } from "../support/failure.js";

@@ -4,8 +4,8 @@ import type { IncomingMessage, Server } from "node:http";
 import type { AddressInfo, Server as TcpServer } from "node:net";
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { type WebSocket, WebSocketServer } from "ws";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import { parseServerEntry } from "../../src/config/parse-servers.js";
-import { SecretRecord } from "../../src/config/secret-record.js";
 import type { HeaderSource, WebSocketConfig } from "../../src/config/server-config.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
 

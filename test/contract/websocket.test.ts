@@ -1,6 +1,6 @@
 /** The contract over WebSocket: with `ws`, and with the standard interface other runtimes offer. */
 import { WebSocket } from "ws";
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { WebSocketConfig } from "../../src/config/server-config.js";
 import type { ServerTransport } from "../../src/transports/server-transport.js";
 import {

@@ -1,8 +1,12 @@
 /** The table of outcomes in docs/errors.md matches the code. */
 import { readFileSync } from "node:fs";
 import { expect, test } from "vitest";
-import { outcomeOfStatus, REFUSING_STATUSES } from "../../src/errors/from-http-status.js";
-import { RPC_ERRORS, traitsOfRpcError } from "../../src/errors/from-rpc-error.js";
+import {
+  outcomeOfStatus,
+  REFUSING_STATUSES,
+  RPC_ERRORS,
+  traitsOfRpcError,
+} from "../../src/errors/foreign-error.js";
 
 const page = readFileSync("docs/errors.md", "utf8");
 const table = /<!-- outcomes: begin -->\n([\s\S]*?)<!-- outcomes: end -->/.exec(page)?.[1] ?? "";

@@ -2,8 +2,7 @@
 import diagnostics from "node:diagnostics_channel";
 import type { ClientRequest } from "node:http";
 import { beforeAll, expect } from "vitest";
-import type { LoginAttempt } from "../support/oauth-hostile-addresses.js";
-import { ADDRESS_FIELDS, addressFields } from "../support/oauth-hostile-addresses.js";
+import { ADDRESS_FIELDS, addressFields, type LoginAttempt } from "../support/oauth-hostile-addresses.js";
 import { type HostileServer, type Lies, startCanary } from "../support/oauth-hostile-server.js";
 import { faultCase } from "./fault-case.js";
 import type { FaultHarness } from "./fault-harness.js";

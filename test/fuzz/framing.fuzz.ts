@@ -1,8 +1,7 @@
 /** Any split of a stream into chunks gives the same messages and events, within the memory limit. */
 import fc from "fast-check";
 import { expect } from "vitest";
-import { EventFrames } from "../../src/transports/http/events/event-frames.js";
-import { parseEvent, type ServerEvent } from "../../src/transports/http/events/parse-event.js";
+import { EventFrames, parseEvent, type ServerEvent } from "../../src/transports/http/event-frames.js";
 import { createLineDecoder, MessageReader } from "../../src/transports/stdio/message-reader.js";
 import { fuzzModel } from "./fuzz-model.js";
 

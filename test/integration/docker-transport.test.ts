@@ -6,7 +6,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";
 import { containerConfig, isAlive, ownChildren, pidFolder, StdioPeer } from "../fixtures/stdio-peer.js";

@@ -3,7 +3,7 @@ import { Client } from "@modelcontextprotocol/client";
 import { afterEach, describe, expect, it } from "vitest";
 import { RequestChannel } from "../../src/protocol/request-channel.js";
 import { createHttpTransport } from "../../src/transports/http/http-transport.js";
-import { createFetchClient } from "../../src/transports/http/network/fetch-client.js";
+import { createFetchClient } from "../../src/transports/http/network/wire-client.js";
 import { startMcpServer } from "../fixtures/servers/http-mcp.js";
 import { createSetup, httpConfig, type Setup } from "../fixtures/servers/http-setup.js";
 import { waitFor } from "../support/wait-for.js";

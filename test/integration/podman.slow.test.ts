@@ -1,6 +1,6 @@
 /** Servers in real containers, run by Podman. */
 import { afterAll, afterEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { DockerConfig } from "../../src/config/server-config.js";
 import { createToolport } from "../../src/create-toolport.js";
 import { createDockerTransport } from "../../src/transports/docker/docker-transport.js";

@@ -1,6 +1,6 @@
 /** A stdio server that exits, or stops reading, unexpectedly. */
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
 import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
 import {

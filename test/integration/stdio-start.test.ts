@@ -2,7 +2,7 @@
 import { chmodSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, describe, expect, it } from "vitest";
-import { SecretRecord } from "../../src/config/secret-record.js";
+import { SecretRecord } from "../../src/config/known-secrets.js";
 import type { StdioConfig } from "../../src/config/server-config.js";
 import { createStdioTransport } from "../../src/transports/stdio/process-transport.js";
 import {

@@ -24,17 +24,12 @@ const cjs = (code: string) => ["-e", `const { createToolport } = require("toolpo
 const PROGRAMS = [
   ["thrown in ESM", esm(BAD_SERVER), "mcpServers.files", "port/read-options.ts"],
   ["thrown in CommonJS", cjs(BAD_SERVER), "mcpServers.files", "port/read-options.ts"],
-  [
-    "a rejection in ESM",
-    esm(MISSING_PROGRAM),
-    '"no-such-mcp-server" was not found',
-    "explain-spawn-error.ts",
-  ],
+  ["a rejection in ESM", esm(MISSING_PROGRAM), '"no-such-mcp-server" was not found', "spawn-environment.ts"],
   [
     "a rejection in CommonJS",
     cjs(MISSING_PROGRAM),
     '"no-such-mcp-server" was not found',
-    "explain-spawn-error.ts",
+    "spawn-environment.ts",
   ],
 ] as const;
 

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, expect, test, vi } from "vitest";
 import type { Port } from "../../src/port/port.js";
 import { ProgramLimits } from "../../src/serve/code/call-inner-tool.js";
 import { type GatewayUser, GatewayUsers } from "../../src/serve/users.js";
-import type { Fields } from "../../src/util/is-record.js";
+import type { Fields } from "../../src/util/json.js";
 
 beforeEach(() => void vi.useFakeTimers({ toFake: ["setTimeout", "clearTimeout", "performance"] }));
 afterEach(() => void vi.useRealTimers());

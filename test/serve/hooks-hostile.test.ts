@@ -2,8 +2,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { createLinkedTransports } from "toolport";
 import { expect, test } from "vitest";
-import type { TestCaller } from "./hooks-rig.js";
-import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort } from "./hooks-rig.js";
+import { ALL_CAPABILITIES, callFor, createTestCaller, createTestPort, type TestCaller } from "./hooks-rig.js";
 
 type Message = {
   id?: string | number;

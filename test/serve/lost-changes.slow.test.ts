@@ -4,7 +4,7 @@ import { createLinkedTransports, createToolport } from "toolport";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Port } from "../../src/port/port.js";
 import { usersOf } from "../../src/serve/users.js";
-import { pause } from "../../src/util/sleep.js";
+import { pause } from "../../src/util/timers.js";
 import { followWire, lateServer, nextChange } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 import { PATIENT } from "./support/counting-server.js";

@@ -1,10 +1,10 @@
 /** OAuth of one server against the fake authorization server, used like a transport uses it. */
 import { createServerOAuth, type OAuthContext, type ServerOAuth } from "../../src/auth/server-oauth.js";
 import type { OAuthOptions } from "../../src/config/read-oauth.js";
-import { AuthError } from "../../src/errors/auth-error.js";
+import { AuthError } from "../../src/errors/toolport-error.js";
 import { memoryStore } from "../../src/state/memory-store.js";
 import type { Store } from "../../src/state/store.js";
-import { createFetchClient } from "../../src/transports/http/network/fetch-client.js";
+import { createFetchClient } from "../../src/transports/http/network/wire-client.js";
 import type { FakeAuthorizationServer } from "./fake-authorization-server.js";
 
 export interface OAuthRig {

@@ -1,6 +1,5 @@
 /** Calls, results and failures for tests of single pipeline steps. */
-import { ConnectionError } from "../../src/errors/connection-error.js";
-import { ToolCallError } from "../../src/errors/tool-call-error.js";
+import { ConnectionError, ToolCallError } from "../../src/errors/toolport-error.js";
 import type { CallTarget } from "../../src/execution/call-target.js";
 import type { CallHandler, CallStep, ResolvedCall, ToolCall } from "../../src/execution/tool-call.js";
 import type { ToolResult } from "../../src/execution/tool-result.js";

@@ -15,7 +15,6 @@ const STEPS = "steps";
 /** Every longer function, and why it is one. */
 const LONG: Readonly<Record<string, string>> = {
   "adapters/agents/with-mcp.ts mixMcp": FACTORY,
-  "auth/server-oauth.ts createServerOAuth": FACTORY,
   "cli/create-command-context.ts createCommandContext": FACTORY,
   "code/create-code-mode.ts createCodeMode": FACTORY,
   "code/run-program.ts runProgram": STEPS,

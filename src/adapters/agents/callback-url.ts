@@ -1,5 +1,5 @@
 /** The callback URL of a login: a path below the address of the agent. */
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 
 const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
 

@@ -2,12 +2,12 @@
 
 import type { ToolSet } from "ai";
 import { createToolport } from "../../create-toolport.js";
-import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 import type { ForModelOption } from "../for-model.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { ServerRecords } from "./server-records.js";

@@ -1,8 +1,9 @@
 /** What an agent saves about its servers in addition to the port, in the same store. */
-import { StateError } from "../../errors/state-error.js";
+
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
+import { hashText } from "../../util/text.js";
 import { normaliseUrl } from "./to-server-entry.js";
 
 export interface ServerRecord {

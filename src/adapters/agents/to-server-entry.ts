@@ -2,8 +2,7 @@
 
 import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { HttpServerEntry } from "../../config/server-entry.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
-import { hashText } from "../../util/hash-text.js";
+import { canParseUrl, hashText } from "../../util/text.js";
 
 /** Headers in any form that `new Headers()` accepts. */
 export type HeadersInput = NonNullable<ConstructorParameters<typeof Headers>[0]>;

@@ -1,9 +1,8 @@
 /** The currently known tools as a `ToolSet` of the AI SDK, synchronously. */
 import type { ToolSet } from "ai";
 import { CALL_TOOL_NAME, deferredTools, SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { ConfigError } from "../../errors/config-error.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-ui.js";
+import { ConfigError } from "../../errors/toolport-error.js";
+import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { toOwnInfo } from "../../port/own-tools/own-tools.js";
 import { portOf } from "../../port/port-access.js";
 import type { Toolport } from "../../toolport.js";

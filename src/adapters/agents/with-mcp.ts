@@ -6,7 +6,7 @@ import {
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/store-arguments.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
 import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
 import { McpClientManager } from "./mcp-client-manager.js";

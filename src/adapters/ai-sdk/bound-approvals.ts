@@ -2,11 +2,11 @@
  * Approvals of the AI SDK that are bound to suspended calls. The AI SDK keeps an approval in messages, which a client may send twice
  * or change. Here the call is saved when approval is requested, and the messages can only release that call, once.
  */
-import { SuspensionError } from "../../errors/suspension-error.js";
+import { SuspensionError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
 
 /** A call of a tool, as the AI SDK describes it to `needsApproval` and `execute`. */

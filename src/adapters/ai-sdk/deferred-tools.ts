@@ -1,6 +1,6 @@
 /** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
 import { SEARCH_TOOLS_NAME, type ToolDefinition } from "../../catalog/search/deferred-tools.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { callersOf, type DeferredOffer } from "../offered-tools.js";

@@ -1,5 +1,5 @@
 /** Runs a call of a model and returns its output. */
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";

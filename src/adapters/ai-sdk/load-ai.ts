@@ -1,5 +1,5 @@
 /** Loads the package `ai`, an optional peer dependency. */
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 
 /**
  * Inside `try`, because esbuild (and so wrangler) does not bundle an import that it cannot resolve unless the failure is handled.

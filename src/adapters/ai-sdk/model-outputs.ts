@@ -2,7 +2,7 @@
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import { calledTool, createFitter } from "../for-model.js";
 import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
 import type { ToolSetParts } from "./execute-tool.js";

@@ -2,9 +2,9 @@
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { Progress } from "../../protocol/pending-request.js";
-import { LinkedQueue } from "../../util/linked-queue.js";
-import { MAX_WAITING_CALLS } from "../../util/ordered-callback.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
+import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
+import { LinkedQueue } from "../../util/collections.js";
+import { onSharedAbort } from "../../util/timers.js";
 
 /** The output of an execution: the result of the tool or, before it, its progress. */
 export type AiSdkToolResult<Structured = unknown> = ToolResult<Structured> & {

@@ -4,7 +4,7 @@ import { searchDefinition } from "../../catalog/search/deferred-tools.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
-import { debugChannel } from "../../telemetry/debug-channel.js";
+import { debugChannel } from "../../telemetry/logger.js";
 import { parseJson } from "../../util/json.js";
 import {
   CALL_BY_NAME,

@@ -2,11 +2,11 @@
 
 import type { Schema, ToolSet } from "ai";
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
-import { CatalogError } from "../../errors/catalog-error.js";
+import { CatalogError } from "../../errors/toolport-error.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { setKey } from "../../schema/json-value.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { hasReader } from "../for-model.js";
 import {
   checkDeferred,

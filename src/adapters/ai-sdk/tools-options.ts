@@ -1,5 +1,5 @@
 /** The options of the tools for the AI SDK. */
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { WithCompact } from "../../schema/derive/compact-schema.js";

@@ -1,12 +1,10 @@
 /** Retries servers that failed slowly in the background, so that later calls do not wait for them. */
 
 import type { ReconnectOptions } from "../../config/server-entry.js";
-import { AuthError } from "../../errors/auth-error.js";
-import type { ToolportError } from "../../errors/toolport-error.js";
+import { AuthError, type ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
-import { fullJitterMs } from "../../util/backoff.js";
-import { pause } from "../../util/sleep.js";
+import { fullJitterMs, pause } from "../../util/timers.js";
 
 /** After a failure that took longer than this, callers do not wait for the server again. */
 const SLOW_MS = 1_000;

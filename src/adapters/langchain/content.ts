@@ -6,7 +6,7 @@ import {
   type ContentBlock as LangChainBlock,
 } from "@langchain/core/messages";
 import { type ContentPart, partNote, toContentPart, toContentParts } from "../../content/content-part.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { PromptResult } from "../../port/get-prompt.js";
 import {

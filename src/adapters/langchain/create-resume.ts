@@ -1,7 +1,7 @@
 /** The value of an interrupt that lists suspended calls, and the value that resumes it. */
-import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
+import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
 import type { ResumeInput, Suspended } from "../../execution/suspend/suspension.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 
 /** Marks an interrupt of Toolport. */
 export const INTERRUPT_TYPE = "toolport/suspended";

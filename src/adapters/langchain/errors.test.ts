@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
-import { formatPath } from "../../config/config-issues.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { formatPath } from "../../config/option-table.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { toZodError } from "./errors.js";
 
 test.each<[(string | number)[]]>([

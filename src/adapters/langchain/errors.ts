@@ -1,6 +1,6 @@
 /** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
 
-import type { ConfigError } from "../../errors/config-error.js";
+import type { ConfigError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 
 /** Details of the failure. */

@@ -1,6 +1,6 @@
 /** Converts the return value of `afterToolCall` to the result of the tool call. */
 import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
 
 /** Content and artifact, or a message or command instead of the content. */

@@ -1,14 +1,11 @@
 /** Calls of tools in a LangGraph graph that interrupt it while they wait for a person. */
-import { AuthError } from "../../errors/auth-error.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { SuspensionError } from "../../errors/suspension-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { AuthError, ConfigError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
 import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isRecord } from "../../util/is-record.js";
-import { sha256 } from "../../util/sha256.js";
+import { isRecord } from "../../util/json.js";
+import { sha256 } from "../../util/text.js";
 import { resumeOptions } from "../pending-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
 import type { InterruptOptions } from "./client-config.js";

@@ -2,8 +2,7 @@
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
 import { createToolport } from "../../create-toolport.js";
-import { ConnectionError } from "../../errors/connection-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
 import type { LoadMcpToolsOptions } from "./client-config.js";
 import { MCPClientError } from "./errors.js";
 import { toLangChainTools } from "./to-tools.js";

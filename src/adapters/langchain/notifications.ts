@@ -2,7 +2,7 @@
 import type { LoggingLevel, RequestId } from "@modelcontextprotocol/client";
 import type { ServerNotification } from "../../port/events.js";
 import type { Toolport } from "../../toolport.js";
-import { callSafely } from "../../util/call-safely.js";
+import { callSafely } from "../../util/callbacks.js";
 import type { ClientConfig, Notifications, ServerMessageSource } from "./client-config.js";
 
 const LIST_HOOKS = {

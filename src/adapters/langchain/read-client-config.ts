@@ -2,7 +2,7 @@
 import { ENTRY_KEYS } from "../../config/entry-options.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { SCHEMA_TARGETS } from "../../schema/derive/derived-schema.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type { ClientConfig, Connection } from "./client-config.js";
 import { ConfigZodError, MCPClientError, type ZodIssue } from "./errors.js";

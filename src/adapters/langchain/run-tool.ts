@@ -2,14 +2,13 @@
 import { ToolMessage } from "@langchain/core/messages";
 import { ToolInputParsingException } from "@langchain/core/tools";
 import { partNote } from "../../content/content-part.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { debugChannel } from "../../telemetry/debug-channel.js";
-import { isRecord } from "../../util/is-record.js";
-import { utf8Length } from "../../util/utf8-length.js";
+import { debugChannel } from "../../telemetry/logger.js";
+import { isRecord } from "../../util/json.js";
+import { utf8Length } from "../../util/text.js";
 import { calledTool, type FitFacts } from "../for-model.js";
 import { textPart } from "../result-parts.js";
 import type { ToolSource } from "../tool-source.js";

@@ -6,7 +6,7 @@
  * answers are matched by token instead: every value that does not belong to a waiting call is skipped.
  */
 import type { ResumeInput } from "../../execution/suspend/suspension.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { INTERRUPT_TYPE, type InterruptedCall, type InterruptValue, isAnswers } from "./create-resume.js";
 
 /** LangGraph's record of one run of a task. Only read here. */

@@ -2,9 +2,9 @@
 import { DynamicStructuredTool } from "@langchain/core/tools";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
-import { debugChannel } from "../../telemetry/debug-channel.js";
+import { debugChannel } from "../../telemetry/logger.js";
 import type { ToolsOptions } from "../../toolport.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { createFitter, hasReader, type WithForModel, withReader } from "../for-model.js";
 import {
   type AllowedCallers,

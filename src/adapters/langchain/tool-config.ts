@@ -1,7 +1,7 @@
 /** Reads the configuration that LangChain and LangGraph pass to a tool. */
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { HookState } from "./client-config.js";
 import type { Interrupt, Scratchpad } from "./task-questions.js";
 

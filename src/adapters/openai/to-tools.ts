@@ -1,5 +1,5 @@
 /** Converts tools to the format of OpenAI's APIs: plain JSON for `tools` of a request. */
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { WithCompact } from "../../schema/derive/compact-schema.js";
 import { deriveSchema } from "../../schema/derive/derive-schema.js";

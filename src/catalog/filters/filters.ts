@@ -1,9 +1,8 @@
 /** Decides which tools are offered: `only`, `except` and `filter`, for each server and for all. A tool must pass all of them. Filters can change while a port runs; each user has its own set. */
-import type { ListedTool, ServerRef, ToolFilter } from "../../model/listed-tool.js";
-import type { WithheldTool } from "../../model/tool-info.js";
+import type { ListedTool, ServerRef, ToolFilter, WithheldTool } from "../../model/tool-info.js";
 import { compileNames } from "../../util/glob.js";
 
-export type { ToolFilter } from "../../model/listed-tool.js";
+export type { ToolFilter } from "../../model/tool-info.js";
 
 /** Rules that a tool must pass. */
 export interface ToolFilters {

@@ -1,5 +1,5 @@
 /** Gives every tool and every prompt a public name: valid for every provider, unique, and stable over time. */
-import type { ServerRef } from "../../model/listed-tool.js";
+import type { ServerRef } from "../../model/tool-info.js";
 import { lookOf, lookOfAscii, mixesLookAlikes } from "../safety/look-alikes.js";
 import type { SourceTool } from "../source-tool.js";
 import { cleanName, isSafeName, joinName, markedNames, type NameParts } from "./safe-name.js";

@@ -1,5 +1,5 @@
 /** Canonical JSON (RFC 8785), in which equal values give equal text, and the hash of a tool over it, to detect changes by its server. */
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 
 /** A list or an object that is being written. */
 interface OpenContainer {

@@ -1,7 +1,7 @@
 /** Decides which listed tools, prompts and resources are offered: the user's scan runs first, then the pins are compared. */
 
-import { CatalogError } from "../../errors/catalog-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { CatalogError } from "../../errors/toolport-error.js";
 import type { WithheldTool } from "../../model/tool-info.js";
 import { type ListKey, NO_LISTS, type ServerLists } from "../server-lists.js";
 import type { ChangedTool, PinCheck, Pins } from "./pins.js";

@@ -1,6 +1,6 @@
 /** Removes invisible characters from titles and descriptions, and counts them everywhere else. */
 
-import type { ListedTool } from "../../model/listed-tool.js";
+import type { ListedTool } from "../../model/tool-info.js";
 import { escapeToken } from "../../schema/json-schema.js";
 import { isNeverShown, isPlainAscii, replaceHidden } from "../../util/visible-text.js";
 

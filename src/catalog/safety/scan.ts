@@ -1,5 +1,5 @@
 /** Calls the user's scan for every text of a server that a model may read. */
-import type { JsonSchema, ServerRef, ToolAnnotations } from "../../model/listed-tool.js";
+import type { JsonSchema, ServerRef, ToolAnnotations } from "../../model/tool-info.js";
 import { escapeToken } from "../../schema/json-schema.js";
 import type { ServerLists } from "../server-lists.js";
 import type { SourceTool } from "../source-tool.js";

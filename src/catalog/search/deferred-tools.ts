@@ -1,12 +1,8 @@
 /** Two tools in place of hundreds: the model searches for tools, then calls them by name. Also decides which tools are deferred, so that models do not see them before. */
 import type { ServerConfig } from "../../config/server-config.js";
-import type { JsonSchema } from "../../model/listed-tool.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-ui.js";
-import { tokensOfBytes } from "../../util/estimate-tokens.js";
-import { isRecord } from "../../util/is-record.js";
-import { parseJson } from "../../util/json.js";
-import { jsonBytes } from "../../util/json-bytes.js";
+import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
+import { isRecord, jsonBytes, parseJson } from "../../util/json.js";
+import { tokensOfBytes } from "../../util/text.js";
 
 /** The definition of a tool, as models see it. */
 export interface ToolDefinition {

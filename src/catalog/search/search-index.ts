@@ -1,8 +1,8 @@
 /** Full-text search for tools: BM25 over an inverted index, with different weights for the fields of a tool. Loaded with the first search: most programs show all tools. */
 import type { ToolInfo } from "../../model/tool-info.js";
 import { compactSchema } from "../../schema/derive/compact-schema.js";
-import { pushTo } from "../../util/push-to.js";
-import { cutText, tidyText } from "../../util/shorten-text.js";
+import { pushTo } from "../../util/collections.js";
+import { cutText, tidyText } from "../../util/text.js";
 
 /** A match. Scores are comparable within one search only. */
 export interface SearchMatch {

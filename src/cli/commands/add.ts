@@ -1,9 +1,9 @@
 /** `toolport add`: adds a server to one of Toolport's own files, from a URL, a command, JSON or a registry. */
 import { existsSync } from "node:fs";
 import { resolve } from "node:path";
+import { resolveCommand } from "../../config/entry-options.js";
 import { parseJsonConfig } from "../../config/parse-json-config.js";
-import { resolveCommand } from "../../config/resolve-path.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { surroundingsOf } from "../../node/config-locations.js";
 import { detectDialect } from "../../node/detect-dialect.js";
 import { checkWritten } from "../../node/expand-server.js";
@@ -14,7 +14,7 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { SourcePreference } from "../../registry/build-entry.js";
 import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
 import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
 import { CliError, EXIT, errorDocument, exitCodeOf, shellWord, usageError } from "../errors.js";

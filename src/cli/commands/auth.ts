@@ -1,5 +1,5 @@
 /** `toolport auth` and `logout`: log in to a server in the browser, and delete its tokens. */
-import { AuthError } from "../../errors/auth-error.js";
+import { AuthError } from "../../errors/toolport-error.js";
 import { authorizeInBrowser } from "../../node/authorize-in-browser.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";

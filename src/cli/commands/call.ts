@@ -1,8 +1,7 @@
 /** `toolport call`: calls a tool and prints the result. */
 import { resolve } from "node:path";
 import type { ServerEntry } from "../../config/server-entry.js";
-import { AuthError } from "../../errors/auth-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";

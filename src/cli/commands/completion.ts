@@ -3,7 +3,7 @@
 import { PublicLists } from "../../catalog/public-lists.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
 import { SavedCatalogs } from "../../port/saved/saved-catalogs.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { propertiesOf } from "../call-arguments.js";
 import type {
   CommandContext,

@@ -1,7 +1,6 @@
 /** `toolport doctor`: checks files, servers, logins and state, and prints what to do. */
 import { parseServerEntry } from "../../config/parse-servers.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenServers } from "../command.js";

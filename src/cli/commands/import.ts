@@ -1,7 +1,7 @@
 /** `toolport import`: copies servers of other programs into one of Toolport's own files. */
 import { resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
-import type { ConfigIssue } from "../../errors/config-error.js";
+import type { ConfigIssue } from "../../errors/toolport-error.js";
 import { findConfigs } from "../../node/config-locations.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";

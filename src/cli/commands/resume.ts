@@ -1,6 +1,6 @@
 /** `toolport resume`, `suspended` and `discard`: continue, list and give up calls that wait for a person. */
 
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { isSuspended, type ResumeInput, type Suspended } from "../../execution/suspend/suspension.js";
 import { readObject } from "../call-arguments.js";
 import { finishCall } from "../call-result.js";

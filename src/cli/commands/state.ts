@@ -6,7 +6,7 @@ import { checkWritten } from "../../node/expand-server.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
 import type { SealingStore } from "../../state/create-store.js";
 import type { Store } from "../../state/store.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { CommandContext, CommandSpec, OpenedStore, RunCommand } from "../command.js";
 import { flag } from "../command-options.js";
 import { CliError, EXIT } from "../errors.js";

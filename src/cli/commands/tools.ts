@@ -1,9 +1,8 @@
 /** `toolport tools` and `find`: list, describe and search for tools. */
-import type { JsonSchema } from "../../model/listed-tool.js";
-import type { ToolInfo } from "../../model/tool-info.js";
+import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
 import type { ToolCost, ToolCosts } from "../../port/tool-costs.js";
 import { formatTable, wrapWords } from "../../util/format-table.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";

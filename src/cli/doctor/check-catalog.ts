@@ -1,6 +1,6 @@
 /** Connects the servers and checks what they offer: names, schemas, withheld tools, and what their definitions cost. */
-import { ConnectionError } from "../../errors/connection-error.js";
-import type { ToolportError } from "../../errors/toolport-error.js";
+
+import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
 import type { ServerReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { ToolCosts } from "../../port/tool-costs.js";

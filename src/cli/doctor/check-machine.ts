@@ -1,8 +1,7 @@
 /** The result of a check, and the checks of this machine: Node, the state, the configuration files. */
 import { randomBytes } from "node:crypto";
-import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
-import { StateError } from "../../errors/state-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { ConfigError, type ConfigIssue, StateError } from "../../errors/toolport-error.js";
 import type { LoadedConfig } from "../../node/load-config.js";
 import type { Store } from "../../state/store.js";
 import type { CommandContext, WrittenServers } from "../command.js";

@@ -15,16 +15,14 @@ import type {
   StdioConfig,
   WebSocketConfig,
 } from "../../config/server-config.js";
-import { readField } from "../../errors/foreign-error.js";
-import { fromSystemError } from "../../errors/from-system-error.js";
+import { fromSystemError, readField } from "../../errors/foreign-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import { createHttpClient } from "../../transports/create-transport.js";
 import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
-import { createProxyRoutes } from "../../transports/http/network/proxy/proxy-routes.js";
-import type { ProxyServer } from "../../transports/http/network/proxy/proxy-server.js";
+import { createProxyRoutes, type ProxyServer } from "../../transports/http/network/proxy/proxy-routes.js";
 import { redirectError } from "../../transports/http/network/redirect.js";
 import { EXIT, shellWord } from "../errors.js";
 import { type Finding, findingsOf } from "./check-machine.js";

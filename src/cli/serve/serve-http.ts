@@ -9,7 +9,7 @@ import { gatewayAddresses } from "../../serve/auth/read-auth-options.js";
 import type { Gateway } from "../../serve/gateway.js";
 import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { LOOPBACK_HOSTS } from "../../serve/http/http-request.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
+import { canParseUrl } from "../../util/text.js";
 import type { CommandContext } from "../command.js";
 import { CliError, EXIT } from "../errors.js";
 import { statePathOf } from "../open-store.js";

@@ -5,7 +5,7 @@ import { realpathSync } from "node:fs";
 import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { textsIn } from "../../node/project-files.js";
 import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
 import type { CommandContext } from "../command.js";

@@ -2,7 +2,7 @@
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
 import type { LeasedRecord } from "../../port/suspensions/held-record.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { CodeCall, CodeSuspended } from "../code-mode.js";
 import type { RunLimits } from "../run-program.js";
 

@@ -2,7 +2,7 @@
  * Suspended programs in the store, sealed, for one user. A record is changed by compare-and-set only, so that one process continues a
  * program and all others notice it.
  */
-import { StateError } from "../../errors/state-error.js";
+import { StateError } from "../../errors/toolport-error.js";
 import type { PortState } from "../../port/port-access.js";
 import {
   type FoundHeld,
@@ -13,7 +13,7 @@ import {
 import { createToken } from "../../port/suspensions/suspension-records.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { StoredRecord } from "../../state/store.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import {
   isProgramPointer,
   isProgramRecord,

@@ -6,9 +6,7 @@
  */
 
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
-import { CatalogError } from "../../errors/catalog-error.js";
-import { SuspensionError } from "../../errors/suspension-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { CatalogError, SuspensionError, ToolportError } from "../../errors/toolport-error.js";
 import {
   isSuspended,
   type ResumeInput,
@@ -24,7 +22,7 @@ import { type FoundHeld, type HeldRecord, isAbandoned } from "../../port/suspens
 import { throwUnsent } from "../../port/suspensions/suspension-records.js";
 import { fromBase64, toBase64 } from "../../state/sealing.js";
 import type { Toolport } from "../../toolport.js";
-import { sha256 } from "../../util/sha256.js";
+import { sha256 } from "../../util/text.js";
 import type { CodeExecutor } from "../code-executor.js";
 import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";

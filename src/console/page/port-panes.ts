@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useEffect, useState } from "preact/hooks";
 
-import type { Root } from "../../protocol/server-requests/roots.js";
+import type { Root } from "../../protocol/server-requests/sampling-and-roots.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";
 import { showNotice } from "./page-state.js";

@@ -2,7 +2,7 @@
 import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import { resolveLocalRef } from "../../schema/json-schema.js";
-import type { Fields } from "../../util/is-record.js";
+import type { Fields } from "../../util/json.js";
 import type { ConsoleFailure } from "../console-api.js";
 import { html } from "./html.js";
 import { fieldsOf, json, type Option, Select, typed, useField } from "./widgets.js";

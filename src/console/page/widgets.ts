@@ -1,7 +1,7 @@
 /** Components, hooks and formats shared by the panes. */
 import type { VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import type { ActionName, ActionValue } from "../console-api.js";
 import { ask } from "./api.js";
 import { html } from "./html.js";

@@ -1,7 +1,6 @@
 /** Texts that were too large for a model, in memory, so that it can read them in parts. One store for all users, one part for each. */
-import { hashText } from "../../util/hash-text.js";
+import { hashText, utf8Length } from "../../util/text.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
-import { utf8Length } from "../../util/utf8-length.js";
 
 /** The tool that reads artifacts. */
 export const READ_ARTIFACT_NAME = "read_artifact";

@@ -1,5 +1,5 @@
 /** Makes a result smaller: moves its largest blocks to artifacts, or cuts its texts. Loaded with the first result that is too large. */
-import { utf8Length } from "../../util/utf8-length.js";
+import { utf8Length } from "../../util/text.js";
 import {
   type ContentBlock,
   type ResultArtifact,

@@ -1,5 +1,5 @@
 /** What the pipeline knows about a call that may be suspended, and why it suspends one. */
-import type { InputPause, ResumedInput } from "../../protocol/input-pause.js";
+import type { InputPause, ResumedInput } from "../../protocol/input-rounds.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 

@@ -1,6 +1,5 @@
 /** Calls that wait for a person: what the caller of a suspended call gets, and how it is resumed. */
-import type { ElicitationAnswer } from "../../protocol/server-requests/elicitation.js";
-import type { ElicitationRequest } from "../../protocol/server-requests/elicitation-request.js";
+import type { ElicitationAnswer, ElicitationRequest } from "../../protocol/server-requests/elicitation.js";
 import type { CallToolOptions } from "../tool-call.js";
 
 interface SuspendedCall {

@@ -1,12 +1,10 @@
 /** Calls that became tasks: records them, waits for their results, and cancels them when the caller gives up. */
-import { runOnSession } from "../../connection/run-on-session.js";
-import type { ServerConnection } from "../../connection/server-connection.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { toPausedRaw } from "../../protocol/input-pause.js";
-import { markDependsOnInput } from "../../protocol/session-result.js";
+
+import { runOnSession, type ServerConnection } from "../../connection/server-connection.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
+import { markDependsOnInput, toPausedRaw } from "../../protocol/input-rounds.js";
 import { canCancel, cancelTask, type TaskState } from "../../protocol/tasks.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { timerMs } from "../../util/timers.js";
+import { onSharedAbort, timerMs } from "../../util/timers.js";
 import type { TaskProgress } from "../call-progress.js";
 import { suspendsFor } from "../suspend/call-suspension.js";
 import type { CallAttempt, ToolCall } from "../tool-call.js";

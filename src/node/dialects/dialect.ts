@@ -1,7 +1,7 @@
 /** A dialect: the configuration format of one program, and its translation to Toolport's entries. */
-import type { ConfigPath } from "../../config/config-issues.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
-import { isRecord } from "../../util/is-record.js";
+import type { ConfigPath } from "../../config/option-table.js";
+import { isRecord } from "../../util/json.js";
+import { canParseUrl } from "../../util/text.js";
 
 /** The programs whose files are supported. `"generic"` is any other file with `mcpServers`. */
 export type DialectKind =

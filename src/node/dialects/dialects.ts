@@ -1,7 +1,7 @@
 /** All dialects, in the order of detection for files with an unknown name; simple dialects are defined here. */
 
 import { ENTRY_KEYS } from "../../config/entry-options.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import {
   type Dialect,
   type DialectKind,

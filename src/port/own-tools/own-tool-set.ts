@@ -11,13 +11,11 @@ import {
   readSearchArguments,
   SEARCH_TOOLS_NAME,
 } from "../../catalog/search/deferred-tools.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { resultSizeStep } from "../../execution/result-size.js";
 import type { CallToolOptions, ToolCall } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-ui.js";
+import { isForModel, type ToolInfo } from "../../model/tool-info.js";
 import { compileNames } from "../../util/glob.js";
 import type { DeferToolsOptions } from "../options.js";
 import type { PortCore } from "../port-core.js";

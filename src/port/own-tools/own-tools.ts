@@ -5,9 +5,8 @@ import type { ConnectionPool } from "../../connection/connection-pool.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
-import type { JsonSchema } from "../../model/listed-tool.js";
 import type { ResourceContents } from "../../model/resource-info.js";
-import type { ToolInfo } from "../../model/tool-info.js";
+import type { JsonSchema, ToolInfo } from "../../model/tool-info.js";
 import { didYouMean, suggest } from "../../util/suggest.js";
 import type { ReadResourceOptions } from "../server-access.js";
 

@@ -5,8 +5,8 @@ import { fitOutline, nameOfParts, placeOf, shownRange } from "../../execution/ar
 import { endOfText, ValueFinder } from "../../execution/artifacts/json-spans.js";
 import { type Outline, outlineText } from "../../execution/artifacts/outline-text.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import type { Fields } from "../../util/is-record.js";
-import { utf8Length } from "../../util/utf8-length.js";
+import type { Fields } from "../../util/json.js";
+import { utf8Length } from "../../util/text.js";
 import { textResult } from "./own-tools.js";
 
 /** Largest answer, in bytes. */

@@ -1,6 +1,6 @@
 /** Offers resources to models as two tools: one lists them, one reads them. */
 
-import { CatalogError } from "../../errors/catalog-error.js";
+import { CatalogError } from "../../errors/toolport-error.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import { didYouMean, suggest } from "../../util/suggest.js";
 import type { PortCore } from "../port-core.js";

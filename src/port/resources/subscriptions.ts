@@ -1,11 +1,10 @@
 /** Subscriptions to resources: one request for all listeners of a resource, sent again after every reconnect. */
 import type { ServerConnection, WaitOptions } from "../../connection/server-connection.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import type { Session } from "../../protocol/session.js";
-import { callSafely } from "../../util/call-safely.js";
-import { holdHost } from "../../util/timers.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { callSafely } from "../../util/callbacks.js";
+import { holdHost, withDeadline } from "../../util/timers.js";
 import type { PortCore } from "../port-core.js";
 import type { AccessOptions } from "../server-access.js";
 

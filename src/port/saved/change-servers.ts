@@ -1,10 +1,9 @@
 /** Removes and changes servers at run time, for the program and for other processes that share the store. */
 
 import { clientPrefixes, deleteCredentials } from "../../auth/credential-records.js";
-import { configIdentity, identifyUrl } from "../../config/config-identity.js";
-import type { ServerConfig } from "../../config/server-config.js";
+import { configIdentity, identifyUrl, type ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { eraKey } from "../../protocol/era-memory.js";
+import { eraKey } from "../../protocol/era.js";
 import { serverIdentity, serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
 import type { PortCore } from "../port-core.js";

@@ -2,12 +2,11 @@
 import type { ExportedServer } from "../../catalog/exported-catalog.js";
 import type { PublicList, PublicLists } from "../../catalog/public-lists.js";
 import type { ListKey } from "../../catalog/server-lists.js";
-import { configIdentity } from "../../config/config-identity.js";
-import type { ServerConfig } from "../../config/server-config.js";
+import { configIdentity, type ServerConfig } from "../../config/server-config.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { serverKey } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
+import { hashText } from "../../util/text.js";
 
 /** Older lists are ignored. */
 const MAX_AGE_MS = 30 * 24 * 60 * 60 * 1_000;

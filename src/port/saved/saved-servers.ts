@@ -1,15 +1,13 @@
 /** Stores servers that were added at run time, for the next process. */
 
-import { configIdentity } from "../../config/config-identity.js";
-import { freezeConfig } from "../../config/config-view.js";
 import { parseServerEntry } from "../../config/parse-servers.js";
-import type { ServerConfig } from "../../config/server-config.js";
+import { configIdentity, freezeConfig, type ServerConfig } from "../../config/server-config.js";
 import type { ServerEntry } from "../../config/server-entry.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
-import { isPlainObject } from "../../util/is-record.js";
+import { isPlainObject } from "../../util/json.js";
+import { hashText } from "../../util/text.js";
 
 interface SavedServer {
   /** The entry without fields that JSON cannot represent. */

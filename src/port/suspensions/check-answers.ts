@@ -1,12 +1,11 @@
 /** Checks the decision of a person before anything is sent. */
 import { canonicalJson } from "../../catalog/safety/canonical-json.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { ResumeInput } from "../../execution/suspend/suspension.js";
 import type { SuspendOptions } from "../../execution/tool-call.js";
-import { completeForm } from "../../protocol/server-requests/complete-form.js";
-import type { ElicitationRequest } from "../../protocol/server-requests/elicitation-request.js";
-import { isRecord } from "../../util/is-record.js";
+import { completeForm, type ElicitationRequest } from "../../protocol/server-requests/elicitation.js";
+import { isRecord } from "../../util/json.js";
 
 interface Issue {
   readonly path: string;

@@ -1,6 +1,5 @@
 /** Records in the store that one process works on, while the others wait: a lease that is renewed, and compare-and-set. */
-import { sleep } from "../../util/sleep.js";
-import { unrefTimer } from "../../util/timers.js";
+import { sleep, unrefTimer } from "../../util/timers.js";
 
 /** How long a process may be silent before others assume that it is gone. */
 const LEASE_MS = 10_000;

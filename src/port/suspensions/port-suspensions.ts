@@ -1,10 +1,8 @@
 /** The suspended calls of one port: suspends, resumes, lists and discards them, and sends every round at most once. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { canonicalJson, definitionHash } from "../../catalog/safety/canonical-json.js";
-import type { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { afterUnknown, ToolportError } from "../../errors/toolport-error.js";
+import { type AuthError, afterUnknown, ToolCallError, ToolportError } from "../../errors/toolport-error.js";
 import type { CallSuspension, Pause } from "../../execution/suspend/call-suspension.js";
 import { loginPause } from "../../execution/suspend/paused-result.js";
 import type {
@@ -16,10 +14,10 @@ import type {
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { SuspendCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isRefusedState } from "../../protocol/session-result.js";
+import { isRefusedState } from "../../protocol/input-rounds.js";
 import { serverIdentity } from "../../state/server-keys.js";
 import type { DurabilityRisk, Store } from "../../state/store.js";
-import type { Fields } from "../../util/is-record.js";
+import type { Fields } from "../../util/json.js";
 import type { SuspensionNews } from "../events.js";
 import type { PortCore } from "../port-core.js";
 import {

@@ -1,13 +1,11 @@
 /** The saved form of a suspended call, and of a call with a key; and the errors of those that cannot be suspended or resumed. */
-import { CatalogError } from "../../errors/catalog-error.js";
-import { SuspensionError } from "../../errors/suspension-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { CatalogError, SuspensionError, ToolCallError } from "../../errors/toolport-error.js";
 import type { Pause, SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { Suspended } from "../../execution/suspend/suspension.js";
 import type { TaskRecord } from "../../execution/tasks/task-record.js";
 import type { AnyCallOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 
 type Arguments = Readonly<Record<string, unknown>>;
 

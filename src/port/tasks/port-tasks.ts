@@ -2,9 +2,8 @@
 
 import type { ServerConfig } from "../../config/server-config.js";
 import type { WaitOptions } from "../../connection/server-connection.js";
-import { CatalogError } from "../../errors/catalog-error.js";
-import { ConnectionError } from "../../errors/connection-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { CatalogError, ConnectionError } from "../../errors/toolport-error.js";
 import { isUnknownTask, taskLost } from "../../execution/tasks/task-errors.js";
 import { receiptOf, type TaskRecord } from "../../execution/tasks/task-record.js";
 import { TaskRuns, type TaskRunsParts } from "../../execution/tasks/task-runs.js";
@@ -16,8 +15,8 @@ import type { Session } from "../../protocol/session.js";
 import { getTask, type TaskStatus } from "../../protocol/tasks.js";
 import { serverKey, userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
+import { hashText } from "../../util/text.js";
 import type { PortCore } from "../port-core.js";
 
 /** Options of `TaskHandle.result()`. */

@@ -1,6 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { completeForm } from "./complete-form.js";
-import type { FormSchema } from "./elicitation-request.js";
+import { completeForm, type FormSchema } from "./elicitation.js";
 
 const schema = (properties: Record<string, unknown>, required: string[] = []): FormSchema =>
   ({ type: "object", properties, required }) as FormSchema;

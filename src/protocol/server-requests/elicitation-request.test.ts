@@ -1,6 +1,6 @@
 import { describe, expect, test } from "vitest";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { readElicitation } from "./elicitation-request.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
+import { readElicitation } from "./elicitation.js";
 
 const origin = { server: "shop", tool: "buy", signal: new AbortController().signal };
 const read = (params: Record<string, unknown>) => readElicitation({ message: "Please", ...params }, origin);

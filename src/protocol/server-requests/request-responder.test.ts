@@ -1,6 +1,6 @@
 import { expect, test } from "vitest";
 import { MAX_WAITING, RequestResponder, SerialQueue } from "./request-responder.js";
-import type { RequestOrigin } from "./run-callback.js";
+import type { RequestOrigin } from "./sampling-and-roots.js";
 
 function openResponder() {
   const origins: RequestOrigin[] = [];

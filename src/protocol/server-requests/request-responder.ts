@@ -1,9 +1,8 @@
 /** Responds to the requests of one server: one at a time per method, with the tool call they belong to. */
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { SlotList, type Slotted } from "../../util/slot-list.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import type { RequestOrigin } from "./run-callback.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
+import { SlotList, type Slotted } from "../../util/collections.js";
+import { onSharedAbort, withDeadline } from "../../util/timers.js";
+import type { RequestOrigin } from "./sampling-and-roots.js";
 
 /** The requests that MCP allows a server to send. */
 export type RequestMethod = "elicitation/create" | "sampling/createMessage" | "roots/list";
@@ -22,7 +21,7 @@ export interface ServerRequest {
 }
 
 /** A tool call in flight. */
-export interface TrackedCall extends Slotted {
+interface TrackedCall extends Slotted {
   readonly tool: string;
   /** The task that the call has become. */
   readonly taskId?: string | undefined;

@@ -5,8 +5,7 @@ import type { LogLevel } from "../../model/log-levels.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { redactText } from "../../util/redact-text.js";
 import type { ElicitationOption } from "./elicitation.js";
-import type { RootsOption } from "./roots.js";
-import type { SamplingOption } from "./sampling.js";
+import type { RootsOption, SamplingOption } from "./sampling-and-roots.js";
 
 export interface ServerRequestOptions {
   /**

@@ -1,5 +1,5 @@
 import { describe, expect, test } from "vitest";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { logToLogger, type ServerRequestOptions } from "./server-request-options.js";
 import { createServerRequests } from "./server-requests.js";

@@ -2,8 +2,8 @@
 
 import type { Client, ClientCapabilities, JSONRPCRequest, RequestId } from "@modelcontextprotocol/client";
 import { isLogLevel } from "../../model/log-levels.js";
-import { BoundedMap } from "../../util/bounded-map.js";
-import { callSafely } from "../../util/call-safely.js";
+import { callSafely } from "../../util/callbacks.js";
+import { BoundedMap } from "../../util/collections.js";
 import type { CallsInFlight } from "../calls-in-flight.js";
 import type { RequestChannel } from "../request-channel.js";
 import { elicitationCapability, handleElicitation } from "./elicitation.js";
@@ -15,11 +15,16 @@ import {
   RequestResponder,
   relatedTask,
 } from "./request-responder.js";
-import { assertRoots, handleRoots, rootsCapability } from "./roots.js";
-import { handleSampling, samplingCapability } from "./sampling.js";
+import {
+  assertRoots,
+  handleRoots,
+  handleSampling,
+  rootsCapability,
+  samplingCapability,
+} from "./sampling-and-roots.js";
 import type { ServerLogListener, ServerRequestOptions } from "./server-request-options.js";
 
-export interface ServerRequestParts extends ServerRequestOptions {
+interface ServerRequestParts extends ServerRequestOptions {
   /** Receives failures that no caller can see. */
   report(error: unknown): void;
   /** The user that the connections belong to. */
@@ -37,7 +42,7 @@ export interface ServerRequests {
 }
 
 /** Server requests of one connection. */
-export interface AttachedRequests {
+interface AttachedRequests {
   readonly responder: RequestResponder;
   /** False: no method is advertised, so no request of the server reaches the responder. */
   readonly isServing: boolean;

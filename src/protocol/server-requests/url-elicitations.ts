@@ -4,12 +4,11 @@
  *
  * @see https://modelcontextprotocol.io/specification/2025-11-25/client/elicitation#url-elicitation-required-error
  */
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import { type SuspendableRequest, toPausedRaw } from "../input-pause.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
+import { withDeadline } from "../../util/timers.js";
+import { type SuspendableRequest, toPausedRaw } from "../input-rounds.js";
 import type { ChannelRequestOptions, RequestChannel } from "../request-channel.js";
-import { declinedUrl } from "./elicitation.js";
-import { type ElicitationRequest, readElicitation } from "./elicitation-request.js";
+import { declinedUrl, type ElicitationRequest, readElicitation } from "./elicitation.js";
 import type { RequestResponder } from "./request-responder.js";
 
 const URL_ELICITATION_REQUIRED = -32042;

@@ -1,6 +1,6 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
-import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
-import { cutText, tidyText } from "../../util/shorten-text.js";
+import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
+import { cutText, tidyText } from "../../util/text.js";
 import { escapeToken, isRecord, type JsonSchema, keywordKind, subschemas } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";

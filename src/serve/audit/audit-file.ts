@@ -1,8 +1,7 @@
 /** Appends lines to a file in batches, and says when too many wait. Keeps what could not be written, and tries again. */
 import type * as FileSystem from "node:fs";
-import { ConfigError } from "../../errors/config-error.js";
-import { onSharedAbort } from "../../util/shared-abort.js";
-import { timerMs } from "../../util/timers.js";
+import { ConfigError } from "../../errors/toolport-error.js";
+import { onSharedAbort, timerMs } from "../../util/timers.js";
 
 export interface AuditFileOptions {
   /** Lines wait at most this long before they are written. 0: each line is written before `append` returns. */

@@ -2,11 +2,10 @@
 
 import { hash, randomBytes } from "node:crypto";
 import { canonicalJson, definitionText } from "../../catalog/safety/canonical-json.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { callSafely } from "../../util/call-safely.js";
-import { isRecord } from "../../util/is-record.js";
-import { parseJson } from "../../util/json.js";
+import { callSafely } from "../../util/callbacks.js";
+import { isRecord, parseJson } from "../../util/json.js";
 import {
   ARGUMENTS_PURPOSE,
   type AuditEntry,

@@ -1,6 +1,5 @@
 /** Checks the lines of an audit log, and names the first that was changed, removed or moved. */
-import { isRecord } from "../../util/is-record.js";
-import { parseJson } from "../../util/json.js";
+import { isRecord, parseJson } from "../../util/json.js";
 import { type AuditEvent, type AuditMac, LINE_PURPOSE } from "./audit-event.js";
 
 /** What is wrong with a log. */

@@ -1,7 +1,6 @@
 /** The connect page: lets a user log in at an upstream server, after the browser has proven to belong to that user. */
 import { singleParameter } from "../../auth/login-callback.js";
-import { AuthError } from "../../errors/auth-error.js";
-import { ConfigError } from "../../errors/config-error.js";
+import { AuthError, ConfigError } from "../../errors/toolport-error.js";
 import type { Port } from "../../port/port.js";
 import type { Store } from "../../state/store.js";
 import type { Seal } from "../replicas/seal.js";

@@ -1,11 +1,10 @@
 /** The configured issuer: its metadata and its keys, read when they are needed. */
 import type { JSONWebKeySet } from "jose";
-import { createFetchClient } from "../../transports/http/network/fetch-client.js";
 import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
 import { canonicalHost, isLoopbackHost } from "../../transports/http/network/local-host.js";
+import { createFetchClient } from "../../transports/http/network/wire-client.js";
 import type { HttpClient } from "../../transports/server-transport.js";
-import { isRecord } from "../../util/is-record.js";
-import { parseJson } from "../../util/json.js";
+import { isRecord, parseJson } from "../../util/json.js";
 import { fixedKeys, type KeySource, type RemoteKeys, remoteKeys } from "./key-source.js";
 import type { AuthSettings } from "./read-auth-options.js";
 

@@ -1,6 +1,6 @@
 /** The public keys of the issuer: fetched when an unknown key is named, one request at a time, kept while the key server is away. */
 import type { CryptoKey, FlattenedJWSInput, JSONWebKeySet, JWSHeaderParameters } from "jose";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 
 /** Finds the key of a token. @throws KeysUnavailable, or an error of `jose` if the issuer has no such key */
 export type KeySource = (header: JWSHeaderParameters, token: FlattenedJWSInput) => Promise<CryptoKey>;

@@ -1,6 +1,6 @@
 /** The token of a gateway without users: made once, in a file that only this user can read, or given in a file such as a secret. */
 import { chmodSync, lstatSync, statSync } from "node:fs";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import { createKeyFile, readKeyLines } from "../../state/stores/local/local-keys.js";
 
 const USABLE = /^[!-~]{32,}$/;

@@ -1,6 +1,6 @@
 /** Wrong options of a gateway's users are reported at the start, all at once, without values. */
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { GatewayUserOptions } from "./auth-options.js";
 import { readAuthOptions } from "./read-auth-options.js";
 

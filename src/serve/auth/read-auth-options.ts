@@ -1,10 +1,15 @@
 /** Checks the options of a gateway that concern users, and reports every problem at once. */
 import type { JSONWebKeySet } from "jose";
-import { ConfigIssues } from "../../config/config-issues.js";
-import { EntryReader } from "../../config/entry-reader.js";
-import { type OptionTable, readFunction, readObject, readText } from "../../config/option-table.js";
+import {
+  ConfigIssues,
+  EntryReader,
+  type OptionTable,
+  readFunction,
+  readObject,
+  readText,
+} from "../../config/option-table.js";
 import { readWebAddress } from "../../config/read-oauth.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import {
   type ConnectClient,
   defaultPrincipal,

@@ -2,8 +2,8 @@
 
 import { hash } from "node:crypto";
 import { readCode, singleParameter } from "../../auth/login-callback.js";
-import { checkLoginPage } from "../../transports/http/credentials/login-page.js";
-import { isRecord } from "../../util/is-record.js";
+import { checkLoginPage } from "../../transports/http/credentials/checked-provider.js";
+import { isRecord } from "../../util/json.js";
 import type { ConnectClient } from "./auth-options.js";
 import type { Issuer, IssuerMetadata } from "./issuer.js";
 import type { AuthSettings } from "./read-auth-options.js";

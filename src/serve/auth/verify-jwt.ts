@@ -1,6 +1,6 @@
 /** Checks a signed token (JWT): signature, algorithm, issuer, audience and lifetime. */
 import type { CryptoKey, JWTPayload, JWTVerifyGetKey, JWTVerifyOptions } from "jose";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import type { TokenClaims } from "./auth-options.js";
 import { type KeySource, KeysUnavailable } from "./key-source.js";
 

@@ -1,7 +1,6 @@
 /** Tells a client that its user has to log in to a server first, in the way the client understands. */
-import type { AuthError } from "../../errors/auth-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type AuthError, ToolCallError } from "../../errors/toolport-error.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { FAILURE_META_KEY, Fault, failureData, URL_REQUIRED } from "../faults.js";
 import { FailedRequest, type Handled, type RequestContext, type RequestFacts } from "../request-context.js";
 import { resultText } from "../results.js";

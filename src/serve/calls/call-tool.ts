@@ -1,14 +1,14 @@
 /** `tools/call`: resolves the public name, asks the policy, and passes the call on. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
+import { AuthError } from "../../errors/toolport-error.js";
 import type { CallAnswer, CallToolOptions } from "../../execution/tool-call.js";
 import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
-import { decodeHeaderText } from "../../util/header-text.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
+import { decodeHeaderText } from "../../util/text.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
 import { MAX_HOPS, mismatch, nextHop } from "../message.js";

@@ -2,7 +2,7 @@
 import { LOG_LEVELS, type LogLevel } from "../../model/log-levels.js";
 import type { Progress } from "../../protocol/pending-request.js";
 import type { ServerQuestion, SessionHooks } from "../../protocol/session-hooks.js";
-import type { Fields } from "../../util/is-record.js";
+import type { Fields } from "../../util/json.js";
 import {
   type AskClient,
   HOPS_META_KEY,

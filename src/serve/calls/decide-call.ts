@@ -2,7 +2,7 @@
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
 import { ServerSkipped } from "../../execution/fallback.js";
 import type { ToolCall } from "../../execution/tool-call.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { visibleLine } from "../../util/visible-text.js";
 import { badState, FAILURE_META_KEY, Refusal } from "../faults.js";
 import type { PolicyDecision } from "../policy/policy.js";

@@ -7,14 +7,13 @@ import {
   SEARCH_TOOLS_NAME,
 } from "../../catalog/search/deferred-tools.js";
 import { firstMatches, searchAnswer } from "../../catalog/search/search-index.js";
-import { CatalogError } from "../../errors/catalog-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { CatalogError, ToolportError } from "../../errors/toolport-error.js";
 import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { missingTool } from "../../port/find-tool.js";
 import type { ItemRules, OwnToolItem } from "../../port/own-tools/own-tools.js";
-import type { Fields } from "../../util/is-record.js";
+import type { Fields } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { Refusal } from "../faults.js";
 import { resourceNames } from "../lists/list-entries.js";

@@ -2,9 +2,8 @@
  * Calls of modern clients to legacy servers that ask something: the call stays open at the server, while the client gets the
  * question as a result and answers with its next request.
  */
-import { type Fields, isRecord } from "../../util/is-record.js";
-import { pause } from "../../util/sleep.js";
-import { unrefTimer } from "../../util/timers.js";
+import { type Fields, isRecord } from "../../util/json.js";
+import { pause, unrefTimer } from "../../util/timers.js";
 import type { ClientResponse } from "../message.js";
 
 /** Key in `_meta` of a question: the name under which the client should answer it. */

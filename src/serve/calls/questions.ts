@@ -1,8 +1,8 @@
 /** Requests of servers that wait for the answer of a legacy client, which may reach another replica. */
-import { StateError } from "../../errors/state-error.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { StateError } from "../../errors/toolport-error.js";
+import { TokenBucket } from "../../util/concurrency.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
-import { TokenBucket } from "../../util/token-bucket.js";
 import { Fault, INTERNAL_ERROR, storeAway } from "../faults.js";
 import { type ClientResponse, RESERVED_META } from "../message.js";
 import type { Mailbox } from "../replicas/mailbox.js";

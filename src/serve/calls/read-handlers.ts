@@ -1,8 +1,8 @@
 /** `resources/read`, `prompts/get`, `completion/complete` and `tasks/*`: requests about one thing of one server. */
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { ToolCallError } from "../../errors/toolport-error.js";
 import { sendRequest } from "../../port/send-request.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
-import { mapConcurrently } from "../../util/map-concurrently.js";
+import { mapConcurrently } from "../../util/concurrency.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import {
   badCursor,
   badState,

@@ -14,7 +14,7 @@ import {
   withLease,
 } from "../../port/suspensions/held-record.js";
 import type { Store } from "../../state/store.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import type { AuditOutcome } from "../audit/audit-event.js";
 import { badState, Fault, type FaultInit, INTERNAL_ERROR, storeAway, toFault } from "../faults.js";
 import type { ClientRequest, GatewayClient } from "../message.js";

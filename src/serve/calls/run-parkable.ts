@@ -2,8 +2,8 @@
  * Runs a request that may be parked: if a legacy server asks a modern client something, the request ends with the question, and a
  * later request of the client brings the answer, on this replica or another one.
  */
-import { StateError } from "../../errors/state-error.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { StateError } from "../../errors/toolport-error.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { badState, Fault, storeAway, toFault } from "../faults.js";
 import type { AskClient } from "../message.js";
 import { MessageError } from "../replicas/mailbox.js";

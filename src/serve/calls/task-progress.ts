@@ -1,5 +1,5 @@
 /** Tasks as clients of the gateway see them: their ids, and the progress of tasks of legacy servers until the task ends. */
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { unknownTask } from "../faults.js";
 import { metaOf } from "../message.js";
 import type { CallOutcome, RequestContext } from "../request-context.js";

@@ -4,10 +4,10 @@
  */
 import { userPrefix } from "../../state/server-keys.js";
 import type { Store } from "../../state/store.js";
-import { hashText } from "../../util/hash-text.js";
-import { isRecord } from "../../util/is-record.js";
-import { mapConcurrently } from "../../util/map-concurrently.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { mapConcurrently } from "../../util/concurrency.js";
+import { isRecord } from "../../util/json.js";
+import { hashText } from "../../util/text.js";
+import { withDeadline } from "../../util/timers.js";
 import type { GatewayUser } from "../users.js";
 
 /** A task of one server. */

@@ -1,13 +1,12 @@
 /** A call that a program of a client makes: decided by the policy and written to the audit log like a call of that client. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import { AuthError } from "../../errors/auth-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolCallError } from "../../errors/tool-call-error.js";
+import { AuthError, ToolCallError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { withoutProgressToken } from "../../protocol/session-hooks.js";
-import type { Fields } from "../../util/is-record.js";
-import { sleep } from "../../util/sleep.js";
+import type { Fields } from "../../util/json.js";
+import { sleep } from "../../util/timers.js";
 import { askForLogin } from "../calls/ask-for-login.js";
 import { askOnStream, createHooks, passedRequestMeta } from "../calls/client-hooks.js";
 import { withClientNames } from "../calls/client-names.js";

@@ -1,10 +1,10 @@
 /** Serves the MCP endpoint over HTTP: guards, credentials, eras, sessions, and streams. */
-import { StateError } from "../../errors/state-error.js";
-import { DeadlineClock } from "../../protocol/deadline-clock.js";
-import { decodeHeaderText } from "../../util/header-text.js";
-import { isRecord } from "../../util/is-record.js";
-import { pause } from "../../util/sleep.js";
-import { SlotList, type Slotted } from "../../util/slot-list.js";
+import { StateError } from "../../errors/toolport-error.js";
+import { DeadlineClock } from "../../protocol/pending-request.js";
+import { SlotList, type Slotted } from "../../util/collections.js";
+import { isRecord } from "../../util/json.js";
+import { decodeHeaderText } from "../../util/text.js";
+import { pause } from "../../util/timers.js";
 import type { Authenticator } from "../auth/authenticator.js";
 import { OpenRequests, recordUnserved, type Served, serveRequest } from "../dispatch.js";
 import { Fault, INTERNAL_ERROR, INVALID_REQUEST } from "../faults.js";

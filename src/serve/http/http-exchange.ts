@@ -1,6 +1,6 @@
 /** The way back to a client that sent its request by HTTP: one JSON document, or an event stream as soon as there is more to say. */
-import type { DeadlineClock, TimedRequest } from "../../protocol/deadline-clock.js";
-import type { Fields } from "../../util/is-record.js";
+import type { DeadlineClock, TimedRequest } from "../../protocol/pending-request.js";
+import type { Fields } from "../../util/json.js";
 import { INTERNAL_ERROR } from "../faults.js";
 import type { ClientResponse, Exchange, GatewayClient, OpenStream, RequestId } from "../message.js";
 import { isPast, type Seal } from "../replicas/seal.js";

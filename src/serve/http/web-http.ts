@@ -1,6 +1,6 @@
 /** Serves web requests: `fetch(request)` for runtimes and frameworks that use `Request` and `Response`. */
 
-import { withDeadline } from "../../util/with-deadline.js";
+import { withDeadline } from "../../util/timers.js";
 import type { Json } from "../results.js";
 import {
   BodyBytes,

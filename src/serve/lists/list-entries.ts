@@ -1,10 +1,8 @@
 /** The entries of the lists of a port, ready to be sent. */
 import type { CatalogEntry } from "../../catalog/build-snapshot.js";
-import type { JsonSchema } from "../../model/listed-tool.js";
-import type { ToolInfo } from "../../model/tool-info.js";
-import { isForModel } from "../../model/tool-ui.js";
+import { isForModel, type JsonSchema, type ToolInfo } from "../../model/tool-info.js";
 import type { Port } from "../../port/port.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { withHops } from "../message.js";
 import { ResourceNames } from "./resource-names.js";
 

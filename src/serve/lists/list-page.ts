@@ -3,7 +3,7 @@
 import type { CacheOption } from "../../config/server-entry.js";
 import type { ConnectionState } from "../../connection/connection-state.js";
 import type { Port } from "../../port/port.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { offersOwnTool } from "../calls/own-tools.js";
 import { badCursor } from "../faults.js";
 import type { RequestContext } from "../request-context.js";

@@ -1,5 +1,5 @@
 /** One policy made of rules and outside engines: the strictest answer counts. */
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
 import { ALLOW, type Policy, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
 import { enginePolicy, type PolicyEngine, type PolicyHook } from "./policy-engine.js";

@@ -1,6 +1,6 @@
 /** An outside engine as a policy: OPA, Cedar or a function. It fails closed. */
-import { mapConcurrently } from "../../util/map-concurrently.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { mapConcurrently } from "../../util/concurrency.js";
+import { withDeadline } from "../../util/timers.js";
 import { ALLOW, type Policy, type PolicyDecision, type PolicyRequest, stricter } from "./policy.js";
 import type { PolicyEffect } from "./policy-document.js";
 import { readingsOf } from "./resource-uri.js";

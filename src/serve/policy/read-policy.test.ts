@@ -1,6 +1,6 @@
 /** Mistakes in a policy, and hostile arguments against its conditions. */
 import { describe, expect, it } from "vitest";
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { PolicyDecision } from "./policy.js";
 import type { ArgumentCondition, PolicyRule } from "./policy-document.js";
 import { readPolicy } from "./read-policy.js";

@@ -1,9 +1,8 @@
 /** Reads a policy: checks every field, and reports each problem with its file and line. */
 
-import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
-import { EntryReader } from "../../config/entry-reader.js";
-import { ConfigError } from "../../errors/config-error.js";
-import { isRecord } from "../../util/is-record.js";
+import { ConfigIssues, type ConfigPath, EntryReader } from "../../config/option-table.js";
+import { ConfigError } from "../../errors/toolport-error.js";
+import { isRecord } from "../../util/json.js";
 import { type RegexCompiler, readPointer } from "./argument-conditions.js";
 import { problemOfPathPattern } from "./argument-path.js";
 import { compileRules } from "./compile-rules.js";

@@ -1,8 +1,8 @@
 /** Finds rules of a policy that can never apply: unknown servers, public names, unknown tools and arguments, rules behind others. */
-import { ConfigIssues, type ConfigPath } from "../../config/config-issues.js";
-import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
+import { ConfigIssues, type ConfigPath } from "../../config/option-table.js";
+import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { isRecord } from "../../util/is-record.js";
+import { isRecord } from "../../util/json.js";
 import { suggest } from "../../util/suggest.js";
 import { compileText, readPointer } from "./argument-conditions.js";
 import type { PolicyOption } from "./create-policy.js";

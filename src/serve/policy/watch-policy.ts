@@ -1,7 +1,7 @@
 /** Reads a policy file and follows its changes. A broken change keeps the rules that were in use. */
-import { ConfigError } from "../../errors/config-error.js";
+import { ConfigError } from "../../errors/toolport-error.js";
 import type { Logger } from "../../telemetry/logger.js";
-import { Emitter } from "../../util/emitter.js";
+import { Emitter } from "../../util/callbacks.js";
 import { timerMs, unrefTimer } from "../../util/timers.js";
 import type { Policy } from "./policy.js";
 import { type CompiledPolicy, readRules } from "./read-policy.js";

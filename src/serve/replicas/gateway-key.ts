@@ -1,7 +1,6 @@
 /** The keys that all replicas of a gateway share: created once, saved encrypted in the store, rotated while replicas run. */
 import { randomBytes } from "node:crypto";
-import { ConfigError } from "../../errors/config-error.js";
-import { StateError } from "../../errors/state-error.js";
+import { ConfigError, StateError } from "../../errors/toolport-error.js";
 import type { Store } from "../../state/store.js";
 
 /** One secret of a gateway. */

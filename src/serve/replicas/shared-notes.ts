@@ -1,9 +1,8 @@
 /** Small facts that all replicas know from memory: ended sessions, log levels, subscriptions. Written to the store, followed by `watch`. */
 import type { Store } from "../../state/store.js";
-import { backoffMs } from "../../util/backoff.js";
-import { callSafely } from "../../util/call-safely.js";
+import { callSafely } from "../../util/callbacks.js";
 import { retryFor } from "../../util/retry-for.js";
-import { pause } from "../../util/sleep.js";
+import { backoffMs, pause } from "../../util/timers.js";
 
 /** A fact with a time of validity. */
 export interface Note {

@@ -2,7 +2,7 @@
 import { secretsOf } from "../../config/known-secrets.js";
 import type { Users } from "../../port/users.js";
 import type { ListName } from "../../protocol/change-watch.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { unrefTimer } from "../../util/timers.js";
 import { entriesOf, type ListEntry } from "../lists/list-entries.js";
 import { passedParams } from "../results.js";

@@ -1,6 +1,6 @@
 /** Streams on which clients receive news: `subscriptions/listen`, and the GET stream or the connection of a legacy client. */
 import type { ListName } from "../../protocol/change-watch.js";
-import { type Fields, isRecord } from "../../util/is-record.js";
+import { type Fields, isRecord } from "../../util/json.js";
 import { checkRead, locateResource, refusalOfRead } from "../calls/check-read.js";
 import { isAtLeast } from "../calls/client-hooks.js";
 import { renameTasks } from "../calls/client-names.js";

@@ -1,10 +1,8 @@
 /** What stores in a database server share: loading the driver, time limits, and following the changes of others. */
 import { readField } from "../../errors/foreign-error.js";
-import { StateError, type StateErrorCode } from "../../errors/state-error.js";
-import { backoffMs } from "../../util/backoff.js";
+import { StateError, type StateErrorCode } from "../../errors/toolport-error.js";
 import { redactText } from "../../util/redact-text.js";
-import { pause } from "../../util/sleep.js";
-import { withDeadline } from "../../util/with-deadline.js";
+import { backoffMs, pause, withDeadline } from "../../util/timers.js";
 
 /** Loads an optional package; the error for a missing one says how to install it. */
 export async function loadDriver<T>(name: string, load: () => Promise<T>): Promise<T> {

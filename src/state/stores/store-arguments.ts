@@ -1,9 +1,8 @@
 /** Checks what a program passes to a function that creates a store. */
-import { ConfigIssues } from "../../config/config-issues.js";
-import { EntryReader } from "../../config/entry-reader.js";
-import type { Option } from "../../config/option-table.js";
-import { canParseUrl } from "../../util/can-parse-url.js";
-import { isRecord } from "../../util/is-record.js";
+
+import { ConfigIssues, EntryReader, type Option } from "../../config/option-table.js";
+import { isRecord } from "../../util/json.js";
+import { canParseUrl } from "../../util/text.js";
 import { createKeyRing, createSealer, keylessSealer, type Sealer, type StoreKey } from "../sealing.js";
 
 interface StoreArguments {

@@ -6,9 +6,8 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { CustomConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
-import { ToolportError } from "../../errors/toolport-error.js";
+import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
 import type { ServerTransport } from "../server-transport.js";
 
 /** Calls the user's function, once for every connection, and wraps its result. */

@@ -1,11 +1,11 @@
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../config/secret-record.js";
+import { SecretRecord } from "../../config/known-secrets.js";
 import {
   dockerRemoveCommands,
   dockerRunCommand,
   type EngineInput,
   toContainerName,
-} from "./docker-command.js";
+} from "./docker-transport.js";
 
 const input = (
   config: Partial<EngineInput["config"]> = {},

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
+import type { EndpointContext } from "./endpoint.js";
 import { EndpointStreams } from "./endpoint-streams.js";
-import type { EndpointContext } from "./open-requests.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => void vi.useRealTimers());

@@ -2,33 +2,34 @@
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { HttpConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
-import type { ToolportError } from "../../errors/toolport-error.js";
+import { ConnectionError, type ToolportError } from "../../errors/toolport-error.js";
 import { parseJson } from "../../util/json.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import { findResponse } from "../json-rpc-message.js";
-import type {
-  AuthorizedSend,
-  GiveUpReason,
-  ServerSendOptions,
-  ServerTransport,
-  TransportContext,
-} from "../server-transport.js";
-import { Endpoint, type EndpointRequest } from "./endpoint.js";
-import { EndpointStreams } from "./endpoint-streams.js";
-import { explainErrorResponse } from "./error-response.js";
-import { MessageHeaders, ownAuthorization, ownVersion } from "./message-headers.js";
-import { openWith } from "./network/fetch-client.js";
-import { badResponse, tooLarge } from "./network/http-errors.js";
-import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
-import { ABANDONED, isAbandoned, NO_RESPONSE, type WireResponse } from "./network/wire-client.js";
+import { withDeadline } from "../../util/timers.js";
 import {
+  type AuthorizedSend,
+  findResponse,
+  type GiveUpReason,
+  type ServerSendOptions,
+  type ServerTransport,
+  type TransportContext,
+} from "../server-transport.js";
+import {
+  Endpoint,
   type EndpointContext,
+  type EndpointRequest,
   isResumable,
+  MessageHeaders,
   type OpenRequest,
   OpenRequests,
+  ownAuthorization,
+  ownVersion,
   streamCut,
-} from "./open-requests.js";
+} from "./endpoint.js";
+import { EndpointStreams } from "./endpoint-streams.js";
+import { explainErrorResponse } from "./error-response.js";
+import { badResponse, tooLarge } from "./network/http-errors.js";
+import { collectBody, decodeText, discardBody, mediaType, readShortBody } from "./network/response-body.js";
+import { ABANDONED, isAbandoned, NO_RESPONSE, openWith, type WireResponse } from "./network/wire-client.js";
 
 const END_SESSION_MS = 1_000;
 
@@ -238,7 +239,11 @@ class HttpTransport implements ServerTransport {
 
   readonly #receive = (message: JSONRPCMessage, own?: OpenRequest): void => {
     const isResponse = !("method" in message);
-    if (isResponse && message.id !== undefined) this.#context.requests.answered(message.id, own);
+    if (isResponse && message.id !== undefined) {
+      const { requests } = this.#context;
+      const answered = own?.id === message.id ? own : requests.find(message.id);
+      if (answered !== undefined) requests.settle(answered);
+    }
     try {
       // Requests and log messages of the server belong to the request whose stream they arrive on.
       if (isResponse || own === undefined) this.onmessage?.(message);
@@ -284,7 +289,7 @@ async function postRequest(
       body: JSON.stringify(message),
       exchange,
       background: message.method === LISTEN_METHOD || own.options?.background === true,
-      authorization: ownAuthorization(given),
+      authorization: given && ownAuthorization(given),
       resends: own.options?.resends,
       isControl: CONTROL_METHODS.has(message.method),
     };
@@ -355,7 +360,7 @@ async function postNotification(
       fields: messageHeaders.forMessage(message, headers),
       body: JSON.stringify(message),
       exchange,
-      authorization: ownAuthorization(headers),
+      authorization: headers && ownAuthorization(headers),
       // Calls that hold all sockets may be waiting for this message.
       isControl: true,
     };

@@ -1,7 +1,7 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import { SecretRecord } from "../../config/secret-record.js";
-import { MessageHeaders } from "./message-headers.js";
+import { SecretRecord } from "../../config/known-secrets.js";
+import { MessageHeaders } from "./endpoint.js";
 
 const request = (method: string, params: Record<string, unknown> = {}): JSONRPCMessage => ({
   jsonrpc: "2.0",

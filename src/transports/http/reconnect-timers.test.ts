@@ -1,6 +1,6 @@
 /** Delays before a broken stream is opened again. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { ReconnectTimers } from "./listening-stream.js";
+import { ReconnectTimers } from "./endpoint-streams.js";
 
 beforeEach(() => void vi.useFakeTimers());
 afterEach(() => {

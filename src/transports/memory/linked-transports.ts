@@ -1,9 +1,9 @@
 /** Two transports linked in memory, for servers in the same process. */
 import type { JSONRPCMessage, MessageExtraInfo, RequestId, Transport } from "@modelcontextprotocol/client";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import { DEFAULT_MAX_MESSAGE_BYTES, type ServerTransport } from "../server-transport.js";
 
-export interface LinkedTransportsOptions {
+interface LinkedTransportsOptions {
   /** Largest message the client side accepts; a larger one is discarded and reported. @default 10485760 */
   maxMessageBytes?: number;
 }

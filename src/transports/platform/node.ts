@@ -36,7 +36,7 @@ export async function httpClient(settings: HttpClientSettings = {}): Promise<Htt
   // Bun's own fetch works well, and its `node:http` differs from Node's.
   const proxy = fetch === undefined ? await remainingProxy(settings.proxy) : false;
   const own = fetch ?? (isBun ? globalThis.fetch : undefined);
-  if (own !== undefined) return (await import("../http/network/fetch-client.js")).createFetchClient(own);
+  if (own !== undefined) return (await import("../http/network/wire-client.js")).createFetchClient(own);
   const { createHttpClient } = await import("../http/network/node-client.js");
   return createHttpClient({ proxy, ...(maxSockets !== undefined && { maxSockets }) });
 }

@@ -1,6 +1,6 @@
 /** The counterpart of `node.ts` for Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import type {
   HttpClient,
   HttpClientSettings,
@@ -40,7 +40,7 @@ export const systemFetch: typeof globalThis.fetch = (input, init) => globalThis.
 
 export async function httpClient({ fetch, proxy }: HttpClientSettings = {}): Promise<HttpClient> {
   if (fetch === undefined) await rejectProxyAddress(proxy);
-  const { createFetchClient } = await import("../http/network/fetch-client.js");
+  const { createFetchClient } = await import("../http/network/wire-client.js");
   return createFetchClient(fetch ?? globalThis.fetch.bind(globalThis));
 }
 

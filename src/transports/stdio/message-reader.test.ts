@@ -1,6 +1,6 @@
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
 import { describe, expect, it } from "vitest";
-import type { ConnectionError } from "../../errors/connection-error.js";
+import type { ConnectionError } from "../../errors/toolport-error.js";
 import { createLineDecoder, MessageReader } from "./message-reader.js";
 
 function read(text: string | Buffer, maxMessageBytes = 100_000) {

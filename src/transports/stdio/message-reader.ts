@@ -1,15 +1,13 @@
 /** Reads JSON-RPC messages, one per line, from a server's standard output. Other lines are skipped, counted and reported once. */
 import type { JSONRPCMessage } from "@modelcontextprotocol/client";
-import { ConfigError } from "../../errors/config-error.js";
-import { ConnectionError } from "../../errors/connection-error.js";
-import { ChunkList } from "../../util/chunk-list.js";
+import { ConfigError, ConnectionError } from "../../errors/toolport-error.js";
+import { ChunkList } from "../../util/collections.js";
 import { parseJson } from "../../util/json.js";
 import { peekMessage } from "../find-message-id.js";
-import { responseIds } from "../json-rpc-message.js";
-import type { ServerTransport } from "../server-transport.js";
+import { responseIds, type ServerTransport } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 
-export interface MessageReaderOptions {
+interface MessageReaderOptions {
   readonly server: string;
   readonly maxMessageBytes: number;
   readonly decode: LineDecoder;
@@ -77,13 +75,13 @@ export class MessageReader {
   }
 
   #readLine(text: string): void {
-    if (isBlank(text)) return;
-    const value = parseLine(text);
-    if (isMessage(value)) {
+    const value = parseJson(text) ?? parseRepaired(text);
+    // The SDK checks the rest of the structure.
+    if ((value as { jsonrpc?: unknown } | null | undefined)?.jsonrpc === "2.0") {
       this.#messages += 1;
-      this.#options.onMessage(value);
-      return;
+      return this.#options.onMessage(value as JSONRPCMessage);
     }
+    if (value === undefined && isBlank(text)) return;
     this.#skippedLines += 1;
     if (Array.isArray(value)) this.#refuseBatch(value);
     else this.#warnOfLine(text);
@@ -137,17 +135,10 @@ function isBlank(text: string): boolean {
 }
 
 /** Handles a progress display that ends with a bare carriage return, and a byte order mark from a Windows shell. */
-function parseLine(text: string): unknown {
-  const value = parseJson(text);
-  if (value !== undefined) return value;
+function parseRepaired(text: string): unknown {
   const lastReturn = text.trimEnd().lastIndexOf("\r");
   if (lastReturn !== -1) return parseJson(text.slice(lastReturn + 1));
   return text.startsWith("\uFEFF") ? parseJson(text.slice(1)) : undefined;
-}
-
-/** The SDK checks the rest of the structure. */
-function isMessage(value: unknown): value is JSONRPCMessage {
-  return typeof value === "object" && value !== null && (value as { jsonrpc?: unknown }).jsonrpc === "2.0";
 }
 
 /** Keeps at least the last `keptBytes`, and at most twice that. */
@@ -226,8 +217,9 @@ export class LineFraming {
     const last = chunk.lastIndexOf(NEWLINE);
     while (start <= last) {
       // If several lines together are within the limit, each of them is, and one callback for all is cheaper.
-      const newline =
-        this.#isFresh && last - start <= this.#options.maxBytes ? last : chunk.indexOf(NEWLINE, start);
+      const isBuffered = this.#partial.byteLength > 0 || this.#oversize !== undefined;
+      const areShort = !isBuffered && last - start <= this.#options.maxBytes;
+      const newline = areShort ? last : chunk.indexOf(NEWLINE, start);
       this.#endLine(chunk, start, newline);
       start = newline + 1;
     }
@@ -245,16 +237,13 @@ export class LineFraming {
     this.#oversize = undefined;
   }
 
-  /** Whether no part of the next line is buffered. */
-  get #isFresh(): boolean {
-    return this.#partial.byteLength === 0 && this.#oversize === undefined;
-  }
-
   #endLine(chunk: Buffer, start: number, end: number): void {
-    if (this.#isFresh && end - start <= this.#options.maxBytes) {
-      this.#options.onLines(chunk, start, end);
-      return;
-    }
+    if (
+      this.#partial.byteLength === 0 &&
+      this.#oversize === undefined &&
+      end - start <= this.#options.maxBytes
+    )
+      return this.#options.onLines(chunk, start, end);
     this.#append(chunk, start, end);
     const oversize = this.#oversize;
     this.#oversize = undefined;

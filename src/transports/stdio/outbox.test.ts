@@ -1,6 +1,6 @@
 import { Writable } from "node:stream";
 import { describe, expect, it } from "vitest";
-import { Outbox } from "./outbox.js";
+import { Outbox } from "./process-transport.js";
 
 /** A pipe that accepts nothing until the test releases it. */
 function slowPipe(highWaterMark = 100) {
@@ -26,13 +26,13 @@ function brokenPipe(): Writable {
   return stream;
 }
 
-const errors = { unsent: () => new Error("unsent"), unknown: () => new Error("unknown") };
+const errorOf = (outcome: string) => new Error(outcome);
 const turn = () => new Promise((resolve) => setImmediate(resolve));
 
 describe("Outbox", () => {
   it("writes all lines of one turn together, in order", async () => {
     const { stream, written, takeAll } = slowPipe();
-    const outbox = new Outbox(stream, errors);
+    const outbox = new Outbox(stream, errorOf);
     const sent = Promise.all([outbox.send("a\n"), outbox.send("b\n"), outbox.send("c\n")]);
     await turn();
     takeAll();
@@ -42,7 +42,7 @@ describe("Outbox", () => {
 
   it("keeps lines during a write, then writes them together", async () => {
     const { stream, written, takeAll } = slowPipe();
-    const outbox = new Outbox(stream, errors);
+    const outbox = new Outbox(stream, errorOf);
     let first = false;
     const waiting = outbox.send("x".repeat(200)).then(() => {
       first = true;
@@ -61,7 +61,7 @@ describe("Outbox", () => {
 
   it("rejects waiting lines as unsent when it is closed", async () => {
     const { stream } = slowPipe();
-    const outbox = new Outbox(stream, errors);
+    const outbox = new Outbox(stream, errorOf);
     const writing = outbox.send("x".repeat(100_000));
     await turn();
     const waiting = outbox.send("b\n");
@@ -75,7 +75,7 @@ describe("Outbox", () => {
 
   it("reports a failed write of one line, or of a short batch, as unsent", async () => {
     for (const lines of [["x".repeat(100_000)], ["a\n", "b\n"]]) {
-      const outbox = new Outbox(brokenPipe(), errors);
+      const outbox = new Outbox(brokenPipe(), errorOf);
       const outcomes = await Promise.allSettled(lines.map((line) => outbox.send(line)));
       expect(outcomes.map((outcome) => (outcome as PromiseRejectedResult).reason.message)).toEqual(
         lines.map(() => "unsent"),
@@ -89,7 +89,7 @@ describe("Outbox", () => {
       write: (_chunk, _encoding, done) => setImmediate(done, ++writes === 1 ? null : new Error("EPIPE")),
     });
     stream.on("error", () => {});
-    const outbox = new Outbox(stream, errors);
+    const outbox = new Outbox(stream, errorOf);
     const first = outbox.send("a\n");
     await turn();
     // These wait for the first write, so they are written together.
@@ -102,7 +102,7 @@ describe("Outbox", () => {
   });
 
   it("writes lines of one turn in short batches, of which a failed one is known to be unsent", async () => {
-    const outbox = new Outbox(brokenPipe(), errors);
+    const outbox = new Outbox(brokenPipe(), errorOf);
     const outcomes = await Promise.allSettled(
       ["x".repeat(3_000), "y".repeat(3_000)].map((line) => outbox.send(line)),
     );

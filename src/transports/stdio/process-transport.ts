@@ -1,16 +1,15 @@
 /** JSON-RPC over the standard streams of a process: stdio servers, and the part that containers share with them. */
+
+import type { Writable } from "node:stream";
 import type { JSONRPCMessage, RequestId } from "@modelcontextprotocol/client";
 import { secretsOf } from "../../config/known-secrets.js";
 import type { StdioConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
-import type { Outcome } from "../../errors/toolport-error.js";
+import { ConnectionError, type Outcome } from "../../errors/toolport-error.js";
 import { afterNextPoll } from "../../util/timers.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
 import { toPlainText } from "../to-plain-text.js";
 import { errorLines } from "./error-lines.js";
-import { type Explanation, explainSpawnError } from "./explain-spawn-error.js";
 import { createLineDecoder, MessageReader, TailBuffer } from "./message-reader.js";
-import { Outbox } from "./outbox.js";
 import {
   DEFAULT_STOP_TIMEOUTS,
   type ExitStatus,
@@ -19,7 +18,13 @@ import {
   type StopTimeouts,
   settledWithin,
 } from "./server-process.js";
-import { mergeEnvironment, safeEnvironment, serveChain } from "./spawn-environment.js";
+import {
+  type Explanation,
+  explainSpawnError,
+  mergeEnvironment,
+  safeEnvironment,
+  serveChain,
+} from "./spawn-environment.js";
 
 /** How a process ended; no status: it closed a pipe but is still running. */
 export interface ProcessEnd {
@@ -28,7 +33,7 @@ export interface ProcessEnd {
   readonly hasSentMessage: boolean;
 }
 
-export interface ProcessTransportOptions {
+interface ProcessTransportOptions {
   readonly kind: "stdio" | "docker";
   readonly server: string;
   readonly command: string;
@@ -155,15 +160,12 @@ export class ProcessTransport implements ServerTransport {
       maxMessageBytes,
       decode,
       redact: this.#options.redact,
-      onMessage: (message) => this.#receive(message),
+      onMessage: this.#receive,
       onDiscard: (discarded) => this.#isolate(() => this.ondiscard?.(discarded)),
       onWarning: (error) => this.#report(error),
     });
     this.#reader = reader;
-    this.#outbox = new Outbox(process.stdin, {
-      unsent: () => this.#closed("unsent"),
-      unknown: () => this.#closed("unknown"),
-    });
+    this.#outbox = new Outbox(process.stdin, (outcome) => this.#closed(outcome));
     process.stdout.on("data", (chunk: Buffer) => {
       this.#resolveFirstSign();
       reader.push(chunk);
@@ -182,10 +184,14 @@ export class ProcessTransport implements ServerTransport {
     process.exited.then(lost);
   }
 
-  #receive(message: JSONRPCMessage): void {
+  readonly #receive = (message: JSONRPCMessage): void => {
     if (this.#closedByCaller) return;
-    this.#isolate(() => this.onmessage?.(message));
-  }
+    try {
+      this.onmessage?.(message);
+    } catch (error) {
+      this.#report(error);
+    }
+  };
 
   #isolate(callback: () => void): void {
     try {
@@ -400,4 +406,104 @@ export function createStdioTransport(
       return { command, args, env, cwd, stderr };
     },
   });
+}
+
+/** A socket writes this much completely or not at all, so a failed write of it delivered nothing. */
+const ATOMIC_CHARS = 4 * 1_024;
+
+/** Taken when the module is loaded: a test that replaces the timers does not stop the pipes. */
+const { setImmediate: afterPoll } = globalThis;
+
+/** Lines that are written together. */
+interface Batch {
+  readonly lines: string[];
+  chars: number;
+  readonly sent: Promise<void>;
+  readonly settle: (error?: Error) => void;
+}
+
+function createBatch(): Batch {
+  let settle!: Batch["settle"];
+  const sent = new Promise<void>((resolve, reject) => {
+    settle = (error) => (error === undefined ? resolve() : reject(error));
+  });
+  // Avoid an unhandled rejection when no caller awaits.
+  sent.catch(() => {});
+  return { lines: [], chars: 0, sent, settle };
+}
+
+/**
+ * Collects the lines of one turn of the event loop and writes them together. With many calls in flight most of the CPU is spent on
+ * writes, because each wakes up the server. Lines that wait for the current write are known to be unsent.
+ */
+export class Outbox {
+  readonly #stream: Writable;
+  /** The error of a line: it was not sent, or the server may have read it. */
+  readonly #errorOf: (outcome: Outcome) => Error;
+  #next: Batch | undefined;
+  #writing: Batch | undefined;
+  #scheduled = false;
+  #closed = false;
+
+  constructor(stream: Writable, errorOf: (outcome: Outcome) => Error) {
+    this.#stream = stream;
+    this.#errorOf = errorOf;
+  }
+
+  /** Resolves when the pipe has accepted the line; rejects otherwise. */
+  send(line: string): Promise<void> {
+    if (this.#closed) return Promise.reject(this.#errorOf("unsent"));
+    const isFull = this.#next !== undefined && this.#next.chars + line.length > ATOMIC_CHARS;
+    if (isFull && this.#writing === undefined) this.#write();
+    this.#next ??= createBatch();
+    this.#next.lines.push(line);
+    this.#next.chars += line.length;
+    if (!this.#scheduled && this.#writing === undefined) {
+      this.#scheduled = true;
+      afterPoll(this.#flush);
+    }
+    return this.#next.sent;
+  }
+
+  /** Rejects all waiting lines and all later ones. */
+  close(): void {
+    if (this.#closed) return;
+    // Lines that were accepted in this turn are still written.
+    if (this.#writing === undefined) this.#write();
+    this.#closed = true;
+    this.#next?.settle(this.#errorOf("unsent"));
+    this.#next = undefined;
+  }
+
+  /** The stream is closed: the current write has failed too. */
+  abandon(): void {
+    this.close();
+    this.#writing?.settle(this.#errorOf("unknown"));
+    this.#writing = undefined;
+  }
+
+  readonly #flush = (): void => {
+    this.#scheduled = false;
+    if (this.#writing === undefined) this.#write();
+  };
+
+  #write(): void {
+    const batch = this.#next;
+    if (batch === undefined || this.#closed) return;
+    this.#next = undefined;
+    if (!this.#stream.writable) return batch.settle(this.#errorOf("unsent"));
+    this.#writing = batch;
+    this.#stream.write(batch.lines.join(""), (error) => this.#written(batch, error));
+  }
+
+  #written(batch: Batch, error: Error | null | undefined): void {
+    // A failed write delivered no complete line: a single line lacks its end, a short batch was not written.
+    const isUnsent = batch.lines.length === 1 || batch.chars <= ATOMIC_CHARS;
+    if (error) batch.settle(this.#errorOf(isUnsent ? "unsent" : "unknown"));
+    // Node reports no error if the stream was destroyed during the write.
+    else batch.settle(this.#stream.destroyed ? this.#errorOf("unknown") : undefined);
+    if (this.#writing !== batch) return;
+    this.#writing = undefined;
+    if (this.#next !== undefined && !this.#scheduled) this.#write();
+  }
 }

@@ -1,7 +1,7 @@
 /** A server process with all its descendants, and the table of processes in which they are found. */
 import { execFile } from "node:child_process";
 import { readdirSync, readFileSync } from "node:fs";
-import { pushTo } from "../../util/push-to.js";
+import { pushTo } from "../../util/collections.js";
 
 const TASKKILL_TIMEOUT_MS = 2_000;
 
@@ -83,7 +83,7 @@ function taskkill(pid: number): Promise<void> {
   });
 }
 
-export interface ProcessEntry {
+interface ProcessEntry {
   readonly pid: number;
   readonly parent: number;
   readonly group: number;

@@ -152,7 +152,7 @@ describe("a batch file", () => {
   });
 
   it("that is not started fails with an error that says what to do", async () => {
-    const { explainSpawnError } = await import("./explain-spawn-error.js");
+    const { explainSpawnError } = await import("./spawn-environment.js");
     const cause = Object.assign(new Error("no"), { code: "EINVAL" });
     const error = await explainSpawnError({ server: "files", command: "npx", cwd: undefined }, cause);
     expect(error).toMatchObject({ code: "SPAWN_FAILED", server: "files", errno: "EINVAL", retryable: false });

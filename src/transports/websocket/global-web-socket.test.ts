@@ -12,7 +12,7 @@ import {
   serve,
   watch,
 } from "../../../test/contract/web-socket-peer.js";
-import { SecretRecord } from "../../config/secret-record.js";
+import { SecretRecord } from "../../config/known-secrets.js";
 import { createGlobalWebSocketTransport, type StandardWebSocketConstructor } from "./global-web-socket.js";
 
 afterEach(closeAll);

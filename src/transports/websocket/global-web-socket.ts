@@ -1,17 +1,18 @@
 /** WebSocket connections with the runtime's own `WebSocket` (Workers, Deno, Bun, browsers), without headers and pings. */
 import type { WebSocketConfig } from "../../config/server-config.js";
-import { ConnectionError } from "../../errors/connection-error.js";
-import { revealHeaders } from "../http/message-headers.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
+import { revealHeaders } from "../http/endpoint.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import * as failure from "./web-socket-failure.js";
 import {
+  closeCodeError,
+  frameTooLarge,
   type WebSocketConnection,
   type WebSocketListener,
   WebSocketTransport,
 } from "./web-socket-transport.js";
 
 /** The part of the standard `WebSocket` that is used here. */
-export interface StandardWebSocket {
+interface StandardWebSocket {
   binaryType: string;
   readonly readyState: number;
   send(data: string): void;
@@ -23,7 +24,7 @@ export interface StandardWebSocket {
 
 export type StandardWebSocketConstructor = new (url: string, protocols?: string[]) => StandardWebSocket;
 
-export interface GlobalWebSocketOptions {
+interface GlobalWebSocketOptions {
   /** @default the runtime's own */
   readonly WebSocket?: StandardWebSocketConstructor;
   /** @default 10000 */
@@ -57,17 +58,17 @@ export async function createGlobalWebSocketTransport(
       signal.addEventListener("abort", abandon, { once: true });
       socket.addEventListener("open", () => {
         signal.removeEventListener("abort", abandon);
-        listener.onOpen(new GlobalConnection(socket, closeGraceMs));
+        listener.onOpen(toConnection(socket, closeGraceMs));
         resolve();
       });
       socket.addEventListener("error", () => reject(unreachable(server)));
       socket.addEventListener("close", ({ code }) => {
         signal.removeEventListener("abort", abandon);
         reject(unreachable(server));
-        listener.onLost(failure.closeCodeError(server, code));
+        listener.onLost(closeCodeError(server, code));
       });
       socket.addEventListener("message", ({ data }) => {
-        if (isOver(data, maxMessageBytes)) listener.onLost(failure.frameTooLarge(server, maxMessageBytes));
+        if (isOver(data, maxMessageBytes)) listener.onLost(frameTooLarge(server, maxMessageBytes));
         else listener.onText(typeof data === "string" ? data : new TextDecoder().decode(data as ArrayBuffer));
       });
     });
@@ -86,39 +87,21 @@ export async function createGlobalWebSocketTransport(
   });
 }
 
-class GlobalConnection implements WebSocketConnection {
-  readonly #socket: StandardWebSocket;
-  readonly #closeGraceMs: number;
-
-  constructor(socket: StandardWebSocket, closeGraceMs: number) {
-    this.#socket = socket;
-    this.#closeGraceMs = closeGraceMs;
-  }
-
-  get isOpen(): boolean {
-    return this.#socket.readyState === OPEN;
-  }
-
-  async send(text: string): Promise<void> {
-    this.#socket.send(text);
-  }
-
-  close(): Promise<void> {
-    return new Promise((resolve) => {
-      const timer = setTimeout(resolve, this.#closeGraceMs);
-      this.#socket.addEventListener("close", () => {
+const toConnection = (socket: StandardWebSocket, closeGraceMs: number): WebSocketConnection => ({
+  isOpen: () => socket.readyState === OPEN,
+  send: async (text) => socket.send(text),
+  close: () =>
+    new Promise((resolve) => {
+      const timer = setTimeout(resolve, closeGraceMs);
+      socket.addEventListener("close", () => {
         clearTimeout(timer);
         resolve();
       });
-      this.#socket.close(1000);
-    });
-  }
-
-  /** The standard offers only the closing handshake. */
-  terminate(): void {
-    this.#socket.close();
-  }
-}
+      socket.close(1000);
+    }),
+  // The standard offers only the closing handshake.
+  terminate: () => socket.close(),
+});
 
 /** The runtime already has the whole message in memory; the limit avoids parsing it. */
 function isOver(data: unknown, maxBytes: number): boolean {

@@ -12,7 +12,7 @@ import {
   serve,
   watch,
 } from "../../../test/contract/web-socket-peer.js";
-import { SecretRecord } from "../../config/secret-record.js";
+import { SecretRecord } from "../../config/known-secrets.js";
 import type { HeaderSource } from "../../config/server-config.js";
 import { createNodeWebSocketTransport, type WebSocketTimings } from "./node-web-socket.js";
 

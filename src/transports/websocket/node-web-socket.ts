@@ -5,13 +5,18 @@ import { secretsOf } from "../../config/known-secrets.js";
 import type { WebSocketConfig } from "../../config/server-config.js";
 import type { ProxyOption } from "../../config/server-entry.js";
 import { afterNextPoll } from "../../util/timers.js";
-import { checkHeader, revealHeaders } from "../http/message-headers.js";
+import { USER_AGENT } from "../../util/version.js";
+import { checkHeader, revealHeaders } from "../http/endpoint.js";
 import { mayNeedProxy } from "../http/network/proxy/proxy-option.js";
-import type { ProxyServer } from "../http/network/proxy/proxy-server.js";
+import type { ProxyServer } from "../http/network/proxy/proxy-routes.js";
 import type { ServerTransport, TransportContext } from "../server-transport.js";
-import { USER_AGENT } from "../user-agent.js";
-import * as failure from "./web-socket-failure.js";
 import {
+  brokenFrame,
+  closeCodeError,
+  connectError,
+  frameTooLarge,
+  pongTimeout,
+  upgradeError,
   type WebSocketConnection,
   type WebSocketListener,
   WebSocketTransport,
@@ -95,10 +100,7 @@ async function dial(dialing: Dialing): Promise<void> {
 /** Opens a tunnel if the server's URL is reached through a proxy. */
 async function connectByProxy({ config, timings, proxy, signal }: Dialing): Promise<Route> {
   if (!mayNeedProxy(proxy)) return {};
-  const [{ createProxyRoutes }, { openTunnel }] = await Promise.all([
-    import("../http/network/proxy/proxy-routes.js"),
-    import("../http/network/proxy/open-tunnel.js"),
-  ]);
+  const { createProxyRoutes, openTunnel } = await import("../http/network/proxy/proxy-routes.js");
   const url = new URL(config.url);
   const via = createProxyRoutes(proxy)(url);
   if (via === undefined) return {};
@@ -150,24 +152,24 @@ async function upgrade(
       selectedNone = offered.length > 0 && response.headers["sec-websocket-protocol"] === undefined;
     });
     socket.once("unexpected-response", (_request, response) => {
-      reject(failure.upgradeError(server, config.url, response));
+      reject(upgradeError(server, config.url, response));
       socket.terminate();
     });
     socket.once("open", () => {
       signal.removeEventListener("abort", abandon);
       isOpen = true;
-      listener.onOpen(new NodeConnection({ server, socket, wire: wire as Socket, timings, listener }));
+      listener.onOpen(toConnection({ server, socket, wire: wire as Socket, timings, listener }));
       resolve("open");
     });
     // Stays for the life of the socket: an unhandled "error" event would end the process.
     socket.on("error", (error) => {
       if (selectedNone) resolve("no subprotocol");
       else if (isOpen) listener.onLost(socketError(server, error, maxMessageBytes));
-      else reject(failure.connectError(server, error, via?.host));
+      else reject(connectError(server, error, via?.host));
     });
     socket.once("close", (code) => {
       signal.removeEventListener("abort", abandon);
-      listener.onLost(failure.closeCodeError(server, code));
+      listener.onLost(closeCodeError(server, code));
     });
     // Text and binary frames: some servers send JSON in binary frames.
     socket.on("message", (data) => listener.onText((data as Buffer).toString("utf8")));
@@ -176,11 +178,9 @@ async function upgrade(
 
 function socketError(server: string, error: Error & { code?: string }, maxMessageBytes: number) {
   if (error.code !== undefined && TOO_LARGE.has(error.code)) {
-    return failure.frameTooLarge(server, maxMessageBytes);
+    return frameTooLarge(server, maxMessageBytes);
   }
-  return error.code?.startsWith("WS_ERR_")
-    ? failure.brokenFrame(server, error)
-    : failure.closeCodeError(server, 1006, error);
+  return error.code?.startsWith("WS_ERR_") ? brokenFrame(server, error) : closeCodeError(server, 1006, error);
 }
 
 interface NodeConnectionParts {
@@ -193,63 +193,46 @@ interface NodeConnectionParts {
 }
 
 /** Pings the server while the connection is open. */
-class NodeConnection implements WebSocketConnection {
-  readonly #parts: NodeConnectionParts;
-  #pingTimer: NodeJS.Timeout | undefined;
-
-  constructor(parts: NodeConnectionParts) {
-    this.#parts = parts;
-    // An idle connection does not keep the host alive. Callers that wait for a response have a timer that does.
-    parts.wire.unref();
-    this.#pingLater();
-  }
-
-  get isOpen(): boolean {
-    const { socket } = this.#parts;
-    return socket.readyState === socket.OPEN;
-  }
-
-  send(text: string): Promise<void> {
-    const { socket, server } = this.#parts;
-    return new Promise((resolve, reject) => {
-      socket.send(text, (error) => (error ? reject(failure.closeCodeError(server, 1006, error)) : resolve()));
-    });
-  }
-
-  close(): Promise<void> {
-    const { socket, timings } = this.#parts;
-    clearTimeout(this.#pingTimer);
-    return new Promise((resolve) => {
-      const timer = setTimeout(() => socket.terminate(), timings.closeGraceMs);
-      socket.once("close", () => {
-        clearTimeout(timer);
-        resolve();
-      });
-      socket.close(1000);
-    });
-  }
-
-  terminate(): void {
-    clearTimeout(this.#pingTimer);
-    // No closing handshake: the server may keep sending a large message for as long as it is read.
-    this.#parts.socket.terminate();
-  }
-
-  #pingLater(): void {
-    this.#pingTimer = setTimeout(() => this.#ping(), this.#parts.timings.pingIntervalMs).unref();
-  }
-
-  #ping(): void {
-    const { server, socket, wire, timings, listener } = this.#parts;
+function toConnection({ server, socket, wire, timings, listener }: NodeConnectionParts): WebSocketConnection {
+  // An idle connection does not keep the host alive. Callers that wait for a response have a timer that does.
+  wire.unref();
+  let pingTimer: NodeJS.Timeout;
+  const ping = () => {
     // Any received byte counts: a pong may be queued behind a long message.
     const seen = wire.bytesRead;
     socket.ping(undefined, undefined, () => {});
     const check = () => {
-      if (wire.bytesRead !== seen) this.#pingLater();
-      else listener.onLost(failure.pongTimeout(server, timings.pongTimeoutMs));
+      if (wire.bytesRead !== seen) pingLater();
+      else listener.onLost(pongTimeout(server, timings.pongTimeoutMs));
     };
     // Poll once more: a pong may have arrived while the host was blocked.
-    const onTimer = () => void afterNextPoll(check);
-    this.#pingTimer = setTimeout(onTimer, timings.pongTimeoutMs).unref();
-  }
+    pingTimer = setTimeout(() => void afterNextPoll(check), timings.pongTimeoutMs).unref();
+  };
+  const pingLater = () => {
+    pingTimer = setTimeout(ping, timings.pingIntervalMs).unref();
+  };
+  pingLater();
+  return {
+    isOpen: () => socket.readyState === socket.OPEN,
+    send: (text) =>
+      new Promise((resolve, reject) => {
+        socket.send(text, (error) => (error ? reject(closeCodeError(server, 1006, error)) : resolve()));
+      }),
+    close() {
+      clearTimeout(pingTimer);
+      return new Promise((resolve) => {
+        const timer = setTimeout(() => socket.terminate(), timings.closeGraceMs);
+        socket.once("close", () => {
+          clearTimeout(timer);
+          resolve();
+        });
+        socket.close(1000);
+      });
+    },
+    // No closing handshake: the server may keep sending a large message for as long as it is read.
+    terminate() {
+      clearTimeout(pingTimer);
+      socket.terminate();
+    },
+  };
 }

@@ -1,14 +1,17 @@
 /** MCP over a WebSocket: one JSON-RPC message per frame. The runtime-specific part opens the connection. */
+
+import type { IncomingMessage } from "node:http";
 import type { JSONRPCMessage, MessageExtraInfo } from "@modelcontextprotocol/client";
-import { ToolportError } from "../../errors/toolport-error.js";
-import { withDeadline } from "../../util/with-deadline.js";
-import { parseMessage } from "../json-rpc-message.js";
-import type { ServerTransport } from "../server-transport.js";
-import * as failure from "./web-socket-failure.js";
+import { fromHttpStatus, fromSystemError } from "../../errors/foreign-error.js";
+import { AuthError, ConnectionError, ToolportError } from "../../errors/toolport-error.js";
+import { withDeadline } from "../../util/timers.js";
+import { parseRetryAfter } from "../http/network/http-errors.js";
+import { redirectError } from "../http/network/redirect.js";
+import { parseMessage, type ServerTransport } from "../server-transport.js";
 
 /** An open connection. */
 export interface WebSocketConnection {
-  readonly isOpen: boolean;
+  isOpen(): boolean;
   send(text: string): Promise<void>;
   /** Closes with a closing handshake, and waits a limited time for the server's close frame. */
   close(): Promise<void>;
@@ -26,9 +29,9 @@ export interface WebSocketListener {
 }
 
 /** Opens a connection, unless the signal aborts first. After a rejection nothing is left open. */
-export type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
+type OpenWebSocket = (listener: WebSocketListener, signal: AbortSignal) => Promise<void>;
 
-export interface WebSocketTransportOptions {
+interface WebSocketTransportOptions {
   readonly server: string;
   readonly open: OpenWebSocket;
   /** Timeout for all steps: the headers function, the upgrade, and a second upgrade without a subprotocol. */
@@ -56,7 +59,7 @@ export class WebSocketTransport implements ServerTransport {
 
   async start(): Promise<void> {
     const { server, open, handshakeTimeoutMs } = this.#options;
-    if (this.#state !== "idle") throw failure.notOpen(server, this.closeError);
+    if (this.#state !== "idle") throw notOpen(server, this.closeError);
     this.#state = "opening";
     const listener: WebSocketListener = {
       onOpen: (connection) => {
@@ -70,20 +73,20 @@ export class WebSocketTransport implements ServerTransport {
       await withDeadline(open(listener, this.#opening.signal), {
         signal: this.#opening.signal,
         timeoutMs: handshakeTimeoutMs,
-        onTimeout: () => failure.handshakeTimeout(server, handshakeTimeoutMs),
+        onTimeout: () => handshakeTimeout(server, handshakeTimeoutMs),
       });
       if (this.closeError) throw this.closeError;
     } catch (error) {
       this.#state = "closed";
       this.#opening.abort(error);
-      throw ToolportError.isInstance(error) ? error : failure.connectError(server, error);
+      throw ToolportError.isInstance(error) ? error : connectError(server, error);
     }
   }
 
   async send(message: JSONRPCMessage): Promise<void> {
     const connection = this.#connection;
-    if (this.#state !== "open" || !connection?.isOpen) {
-      throw failure.notOpen(this.#options.server, this.closeError);
+    if (this.#state !== "open" || !connection?.isOpen()) {
+      throw notOpen(this.#options.server, this.closeError);
     }
     await connection.send(JSON.stringify(message));
   }
@@ -96,7 +99,7 @@ export class WebSocketTransport implements ServerTransport {
   async #end(): Promise<void> {
     const connection = this.#state === "open" ? this.#connection : undefined;
     this.#state = "closed";
-    this.#opening.abort(failure.closedWhileOpening(this.#options.server));
+    this.#opening.abort(closedWhileOpening(this.#options.server));
     await connection?.close();
     if (this.closeError === undefined) this.onclose?.();
   }
@@ -108,7 +111,7 @@ export class WebSocketTransport implements ServerTransport {
       this.onmessage?.(message as JSONRPCMessage);
       return;
     }
-    const error = failure.skippedFrame(this.#options.server);
+    const error = skippedFrame(this.#options.server);
     for (const id of message ?? []) this.ondiscard?.({ id, error });
     if (!this.#warned) this.onerror?.(error);
     this.#warned = true;
@@ -121,4 +124,158 @@ export class WebSocketTransport implements ServerTransport {
     this.#connection?.terminate();
     this.onclose?.();
   }
+}
+
+const CLOSE_CODES: Readonly<Record<number, string>> = {
+  1000: "The server closed the connection",
+  1001: "The server is going away and closed the connection",
+  1002: "The server closed the connection because of a protocol error",
+  1003: "The server closed the connection because it does not accept this kind of data",
+  1006: "The connection was lost without a close frame",
+  1008: "The server closed the connection because of its policy",
+  1011: "The server closed the connection because of an internal error",
+  1012: "The server is restarting and closed the connection",
+  1013: "The server is overloaded and closed the connection",
+};
+
+/** The error for a close code after the handshake. 4401 and 4403 commonly mean 401 and 403. */
+export function closeCodeError(server: string, code: number, cause?: unknown): ToolportError {
+  if (code === 4401 || code === 4403) {
+    const status = code - 4000;
+    const { what, next } = fromHttpStatus(status, cause, { server });
+    // Unlike an HTTP status, it does not belong to one request: requests in flight may have run.
+    const authCode = status === 401 ? "AUTH_REQUIRED" : "FORBIDDEN";
+    return new AuthError({ code: authCode, what, next, server, status, outcome: "unknown", cause });
+  }
+  if (code === 1009) {
+    return new ConnectionError({
+      code: "MESSAGE_TOO_LARGE",
+      what: "The server closed the connection because a message to it was too large (close code 1009)",
+      next: "Send less data in one call",
+      server,
+      cause,
+    });
+  }
+  return new ConnectionError({
+    code: "CLOSED",
+    what: `${CLOSE_CODES[code] ?? "The server closed the connection"} (close code ${code})`,
+    next: "The next call opens a new connection",
+    server,
+    retryable: true,
+    cause,
+  });
+}
+
+/** The upgrade request was answered with a status other than 101. */
+export function upgradeError(
+  server: string,
+  url: string,
+  { statusCode: status = 0, headers }: Pick<IncomingMessage, "statusCode" | "headers">,
+): ToolportError {
+  if (status >= 300 && status < 400) {
+    const fields = { get: (name: string) => (headers[name] as string | undefined) ?? null };
+    const { what, next } = redirectError({ status, headers: fields }, new URL(url), "GET");
+    return new ConnectionError({ code: "HTTP_STATUS", what, next, server, status, outcome: "unsent" });
+  }
+  const error = fromHttpStatus(status, undefined, { server, phase: "connect" });
+  if (!(error instanceof ConnectionError)) return error;
+  return new ConnectionError({
+    code: "HTTP_STATUS",
+    what: `The server answered the WebSocket upgrade with HTTP ${status}`,
+    next: error.next ?? "Check that the server speaks WebSocket at this URL",
+    server,
+    status,
+    retryAfterMs: parseRetryAfter(headers["retry-after"] ?? null),
+    retryable: error.retryable,
+    outcome: "unsent",
+  });
+}
+
+/** The connection could not be opened. Without a system error code, the server responded but does not speak WebSocket. */
+export function connectError(server: string, cause: unknown, proxy?: string): ConnectionError {
+  const through = proxy === undefined ? "" : ` through the proxy ${proxy}`;
+  const known = fromSystemError(cause, { server, phase: "connect" });
+  if (known === undefined)
+    return new ConnectionError({
+      code: "HANDSHAKE_FAILED",
+      what: `The WebSocket handshake failed${through}`,
+      next: "Check that the URL is that of an MCP server that speaks WebSocket",
+      server,
+      outcome: "unsent",
+      cause,
+    });
+  if (proxy === undefined) return known;
+  const { code, next, errno, retryable, outcome } = known;
+  const what = `${known.what}${through}`;
+  return new ConnectionError({ code, what, next, server, errno, retryable, outcome, cause });
+}
+
+function handshakeTimeout(server: string, timeoutMs: number): ConnectionError {
+  return new ConnectionError({
+    code: "CONNECT_TIMEOUT",
+    what: `The WebSocket handshake did not finish within ${timeoutMs} ms`,
+    next: "Check that the server is up and reachable",
+    server,
+    retryable: true,
+    outcome: "unsent",
+  });
+}
+
+export function pongTimeout(server: string, timeoutMs: number): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: `The server did not answer a ping within ${timeoutMs} ms, so the connection was closed`,
+    next: "The next call opens a new connection",
+    server,
+    retryable: true,
+  });
+}
+
+export function frameTooLarge(server: string, maxMessageBytes: number): ConnectionError {
+  return new ConnectionError({
+    code: "MESSAGE_TOO_LARGE",
+    what: `The server sent a message of more than ${maxMessageBytes} bytes, so the connection was closed`,
+    next: "Request less data from the tool at a time",
+    server,
+  });
+}
+
+export function brokenFrame(server: string, cause: unknown): ConnectionError {
+  return new ConnectionError({
+    code: "BAD_RESPONSE",
+    what: "The server sent a frame that violates the WebSocket protocol, so the connection was closed",
+    server,
+    retryable: true,
+    cause,
+  });
+}
+
+function skippedFrame(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "BAD_RESPONSE",
+    what: "The server sent a frame that is not a JSON-RPC message; it and others like it are skipped",
+    server,
+  });
+}
+
+/** A message was sent while the connection is not open. */
+function notOpen(server: string, closeError?: ToolportError): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The connection is not open",
+    server,
+    retryable: true,
+    outcome: "unsent",
+    cause: closeError,
+  });
+}
+
+/** `close()` was called before the connection had opened. */
+function closedWhileOpening(server: string): ConnectionError {
+  return new ConnectionError({
+    code: "CLOSED",
+    what: "The connection was closed while it was being opened",
+    server,
+    outcome: "unsent",
+  });
 }

@@ -1,8 +1,8 @@
 /** A store in the SQL storage of a Durable Object. Nothing here needs Node. */
 import { readUnchecked } from "../../../config/option-table.js";
-import { StateError } from "../../../errors/state-error.js";
+import { StateError } from "../../../errors/toolport-error.js";
 import type { Logger } from "../../../telemetry/logger.js";
-import { processWide } from "../../../util/process-wide.js";
+import { processWide } from "../../../util/version.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import {
   createKeyRing,

@@ -1,5 +1,5 @@
 /** The content of a store in a JSON file, and the steps that read and change it. */
-import { StateError } from "../../../errors/state-error.js";
+import { StateError } from "../../../errors/toolport-error.js";
 import { compareKeys } from "../../key-order.js";
 import type { LeaseRequest } from "../../sql-records.js";
 import type { BackendPut, BackendRecord } from "../../store-backend.js";

@@ -12,7 +12,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
-import { sleep } from "../../../util/sleep.js";
+import { sleep } from "../../../util/timers.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import type { StoreBackend } from "../../store-backend.js";
 import { leaseHolder } from "../local/lease-holder.js";

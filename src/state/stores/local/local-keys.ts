@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { dirname } from "node:path";
-import { StateError } from "../../../errors/state-error.js";
+import { StateError } from "../../../errors/toolport-error.js";
 import {
   createKeyRing,
   createSealer,

@@ -1,8 +1,8 @@
 /** Ensures that only this user can read a file with secrets. */
 import { chmodSync, closeSync, lstatSync, mkdirSync, openSync, type Stats } from "node:fs";
 import { dirname } from "node:path";
-import { StateError } from "../../../errors/state-error.js";
-import { callSafely } from "../../../util/call-safely.js";
+import { StateError } from "../../../errors/toolport-error.js";
+import { callSafely } from "../../../util/callbacks.js";
 
 const PRIVATE_FILE = 0o600;
 const PRIVATE_DIRECTORY = 0o700;

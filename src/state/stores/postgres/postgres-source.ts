@@ -2,8 +2,8 @@
 
 import { Socket } from "node:net";
 import type { Client, ClientBase, ClientConfig, Pool, PoolClient } from "pg";
-import { isRecord } from "../../../util/is-record.js";
-import { loadOnce } from "../../../util/load-once.js";
+import { loadOnce } from "../../../util/concurrency.js";
+import { isRecord } from "../../../util/json.js";
 import { CONNECT_LIMIT_MS, loadDriver } from "../remote-database.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 

@@ -1,7 +1,7 @@
 /** The connections of a store to Redis: opened from a URL, or taken from the user's client. */
 
 import type { Cluster, Redis, RedisOptions } from "ioredis";
-import { isRecord } from "../../../util/is-record.js";
+import { isRecord } from "../../../util/json.js";
 import { CONNECT_LIMIT_MS, loadDriver } from "../remote-database.js";
 import { hasMethods, hasScheme, needs } from "../store-arguments.js";
 

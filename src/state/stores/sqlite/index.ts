@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { fileURLToPath } from "node:url";
 import { readFunction, readNumber, readUnchecked } from "../../../config/option-table.js";
-import { sleep } from "../../../util/sleep.js";
+import { sleep } from "../../../util/timers.js";
 import { createStore, type SealingStore } from "../../create-store.js";
 import {
   acquireLease,

@@ -1,6 +1,6 @@
 /** Opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
-import { StateError } from "../../../errors/state-error.js";
+import { StateError } from "../../../errors/toolport-error.js";
 import { migrate, readSchemaVersion, type SqlRunner } from "../../sql-records.js";
 import {
   busyError,

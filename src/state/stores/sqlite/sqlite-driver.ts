@@ -1,6 +1,6 @@
 /** Finds a SQLite driver: that of Node if its version is suitable, otherwise a package. Both have the interface of Node's `DatabaseSync`. */
-import { StateError } from "../../../errors/state-error.js";
-import { loadOnce } from "../../../util/load-once.js";
+import { StateError } from "../../../errors/toolport-error.js";
+import { loadOnce } from "../../../util/concurrency.js";
 
 /** The part of `DatabaseSync` that the store uses. */
 export interface SqliteDatabase {

@@ -5,7 +5,7 @@ import {
   type FakeAuthorizationServer,
   startFakeAuthorizationServer,
 } from "../../../../test/support/fake-authorization-server.js";
-import type { AuthError } from "../../../errors/auth-error.js";
+import type { AuthError } from "../../../errors/toolport-error.js";
 import { shareAuthorization } from "./provider-authorization.js";
 
 type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;

@@ -1,8 +1,9 @@
-/** Wraps a caller's `authProvider` for the SDK's login, so that the rules of Toolport's own OAuth apply to it too. */
-
+/** What every login checks: the provider of the user, the page that a user opens, and how long a token lasts. */
 import type { OAuthClientProvider, OAuthDiscoveryState } from "@modelcontextprotocol/client";
-import { canParseUrl } from "../../../util/can-parse-url.js";
-import { checkLoginPage, checkPkce } from "./login-page.js";
+import { AuthError } from "../../../errors/toolport-error.js";
+import { canParseUrl } from "../../../util/text.js";
+import type { AddressRuleOptions } from "../network/address-rule.js";
+import { canonicalHost, isLoopbackHost } from "../network/local-host.js";
 
 /** The MCP server, and where to read what it says about its authorization server. */
 interface Discovery {
@@ -145,4 +146,87 @@ async function discoverAgain(
 
 function isAt(origin: string, url: string): boolean {
   return canParseUrl(url) && new URL(url).origin === origin;
+}
+
+/** Characters of a plain URL: no whitespace, which parsers remove, and no shell metacharacters. */
+const PLAIN = /^[A-Za-z0-9\-._~:/?[\]@!&*+,=%]+$/;
+
+const failed = (what: string, next: string) =>
+  new AuthError({ code: "AUTH_FAILED", what, next, outcome: "unsent" });
+
+const refused = (why: string) =>
+  failed(
+    `The authorization server's login page has an address that ${why}`,
+    "Do not open it by hand; ask the server's operator for an https: address",
+  );
+
+/**
+ * Returns the URL if a browser may open it: https, or http on this machine. Other schemes are refused, because a server
+ * could start any program of this machine that has registered one.
+ *
+ * @throws AuthError, or ConnectionError for private addresses
+ */
+export async function checkLoginPage(text: string, guard: AddressRuleOptions): Promise<URL> {
+  if (!PLAIN.test(text) || !canParseUrl(text)) throw refused("is not a plain URL");
+  const url = new URL(text);
+  const isLocal = url.protocol === "http:" && isLoopbackHost(canonicalHost(url));
+  if (url.protocol !== "https:" && !isLocal) throw refused("is neither https: nor on this machine");
+  if (url.username !== "" || url.password !== "") throw refused("has a user name in it");
+  const { createAddressRule } = await import("../network/address-rule.js");
+  createAddressRule(guard)(url);
+  return url;
+}
+
+/**
+ * Metadata that does not list S256 means that the server does not support PKCE.
+ *
+ * @throws AuthError
+ */
+export function checkPkce(metadata: {
+  readonly code_challenge_methods_supported?: readonly string[] | undefined;
+}): void {
+  if (metadata.code_challenge_methods_supported?.includes("S256") === true) return;
+  throw failed(
+    "The authorization server's metadata does not list PKCE with S256",
+    "Ask its operator to list `S256` in `code_challenge_methods_supported`",
+  );
+}
+
+type Fetch = typeof globalThis.fetch;
+
+/** The latest time that `Date` supports. */
+const MAX_TIME = 8.64e15;
+
+/**
+ * Reads `expires_in`. Some servers send 0, -1, null or words for "no limit" or "unknown". The lifetime is then unknown, and
+ * the token is used until the server rejects it.
+ *
+ * @returns undefined if it is not a number of seconds (as a number or as text) of at least 1
+ */
+export function readLifetimeMs(expiresIn: unknown): number | undefined {
+  const isText = typeof expiresIn === "string" && expiresIn.trim() !== "";
+  if (typeof expiresIn !== "number" && !isText) return undefined;
+  const ms = Number(expiresIn) * 1_000;
+  return ms >= 1_000 && Date.now() + ms <= MAX_TIME ? ms : undefined;
+}
+
+/**
+ * Removes an unknown lifetime from token responses. The SDK rejects a whole response with a word in `expires_in`, and reads
+ * null as 0.
+ */
+export function dropUnknownLifetimes(fetch: Fetch): Fetch {
+  return async (input, init) => {
+    const response = await fetch(input, init);
+    if (!response.ok || init?.method !== "POST") return response;
+    const body: unknown = await response
+      .clone()
+      .json()
+      .catch(() => undefined);
+    if (typeof body !== "object" || body === null || !("expires_in" in body)) return response;
+    if (readLifetimeMs(body.expires_in) !== undefined) return response;
+    const { expires_in: _, ...rest } = body;
+    const headers = new Headers(response.headers);
+    headers.delete("content-length");
+    return new Response(JSON.stringify(rest), { status: response.status, headers });
+  };
 }

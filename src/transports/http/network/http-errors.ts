@@ -1,15 +1,19 @@
 /** Errors of HTTP exchanges: unexpected responses, and network failures with whether the request may have been sent. */
-import { ConnectionError } from "../../../errors/connection-error.js";
-import { outcomeOfStatus } from "../../../errors/from-http-status.js";
-import { isBeforeConnection, isPermanentFailure } from "../../../errors/from-system-error.js";
-import { ToolportError } from "../../../errors/toolport-error.js";
+
+import { isBeforeConnection, isPermanentFailure, outcomeOfStatus } from "../../../errors/foreign-error.js";
+import { ConnectionError, ToolportError } from "../../../errors/toolport-error.js";
 import { toPlainText } from "../../to-plain-text.js";
-import type { WireResponse } from "./wire-client.js";
 
 const EXCERPT_CHARS = 200;
 /** Redaction shortens long secrets: redact enough of the body that a secret at the cut is not shown in the excerpt. */
 const MAX_REDACTED_BYTES = 64 * 1024;
 const decoder = new TextDecoder();
+
+/** What an error needs of a response. */
+interface ResponseHead {
+  readonly status: number;
+  readonly headers: { get(name: string): string | null };
+}
 
 /** Redacts secrets in a text. */
 export type Redact = (text: string) => string;
@@ -24,7 +28,7 @@ function excerpt(bytes: Uint8Array, redact: Redact): string {
 const quoted = (text: string): string => (text === "" ? "" : `: ${text}`);
 
 /** The error for a status that concerns neither the session nor the credentials. */
-export function statusError(response: WireResponse, bytes: Uint8Array, redact: Redact): ConnectionError {
+export function statusError(response: ResponseHead, bytes: Uint8Array, redact: Redact): ConnectionError {
   const { status } = response;
   const busy = status === 429 || status === 503;
   const transient = busy || status >= 500;
@@ -58,7 +62,7 @@ export function badResponse({
   bytes,
   redact,
 }: {
-  response: WireResponse;
+  response: ResponseHead;
   why: string;
   bytes?: Uint8Array | undefined;
   redact: Redact;

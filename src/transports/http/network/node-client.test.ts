@@ -2,10 +2,9 @@ import { getEventListeners, once } from "node:events";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { createFetchClient } from "./fetch-client.js";
 import { createHttpClient } from "./node-client.js";
 import { collectBody } from "./response-body.js";
-import type { WireClient } from "./wire-client.js";
+import { createFetchClient, type WireClient } from "./wire-client.js";
 
 let server: Server;
 let url: string;

@@ -1,29 +1,31 @@
 /** The network client on Node: one client with pooled sockets for all servers of a port. */
 import {
+  type AgentOptions,
   type ClientRequest,
+  Agent as HttpAgent,
   request as httpRequest,
   type IncomingHttpHeaders,
   type IncomingMessage,
   type RequestOptions,
 } from "node:http";
+import type { Agent as HttpsAgent } from "node:https";
 import type { LookupFunction, Socket } from "node:net";
 import type { Duplex } from "node:stream";
+import { setImmediate as nextTurn } from "node:timers/promises";
 import type { ProxyOption } from "../../../config/server-entry.js";
-import { ConnectionError } from "../../../errors/connection-error.js";
-import { onSharedAbort } from "../../../util/shared-abort.js";
-import { USER_AGENT } from "../../user-agent.js";
-import { toResponse, toWireRequest } from "./fetch-response.js";
+import { ConnectionError } from "../../../errors/toolport-error.js";
+import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
+import { USER_AGENT } from "../../../util/version.js";
 import { clientClosed, connectTimedOut, toNetworkError } from "./http-errors.js";
-import type { TunnelRequest } from "./proxy/open-tunnel.js";
 import { mayNeedProxy } from "./proxy/proxy-option.js";
-import type { ProxyRoutes } from "./proxy/proxy-routes.js";
-import type { ProxyServer } from "./proxy/proxy-server.js";
-import { noteKeepAlive, OriginSlots, type Pool, SocketPools } from "./socket-pools.js";
+import type { PendingTunnels, ProxyRoutes, ProxyServer, TunnelRequest } from "./proxy/proxy-routes.js";
 import {
   type BodySink,
   NO_RESPONSE,
   type ResponseBody,
   type ResponseHeaders,
+  toResponse,
+  toWireRequest,
   type WireClient,
   type WireRequest,
   type WireResponse,
@@ -125,7 +127,11 @@ class NodeClient implements WireClient {
     via: ProxyServer | undefined,
   ): Promise<Pool> {
     if (checkAddress === undefined) {
-      if (this.#usedAt !== 0 && performance.now() - this.#usedAt > IDLE_MS) await this.#polled();
+      // Requests that begin meanwhile wait together.
+      if (this.#usedAt !== 0 && performance.now() - this.#usedAt > IDLE_MS) {
+        this.#polling ??= this.#poll();
+        await this.#polling;
+      }
       return this.#pools.open(isSecure, { purpose: background ? "background" : "kept", via });
     }
     // Use a separate socket: a pooled one may have been opened without this address check.
@@ -135,13 +141,17 @@ class NodeClient implements WireClient {
     return this.#pools.open(isSecure, { purpose: "single", lookup, via });
   }
 
-  /** Requests that begin meanwhile wait together. Those that follow closely need not wait again. */
-  #polled(): Promise<void> {
-    this.#polling ??= noticeClosedSockets().then(() => {
-      this.#polling = undefined;
-      this.#usedAt = performance.now();
-    });
-    return this.#polling;
+  /**
+   * If the server closed its sockets while the client was idle, Node notices it only when the event loop polls them. Without
+   * this wait the request would be written to a dead socket, and it would be unknown whether the server read it.
+   */
+  async #poll(): Promise<void> {
+    // Twice: the first one may run before the event loop polls its sockets.
+    await nextTurn();
+    await nextTurn();
+    this.#polling = undefined;
+    // Requests that follow closely need not wait again.
+    this.#usedAt = performance.now();
   }
 
   /**
@@ -206,15 +216,15 @@ class NodeClient implements WireClient {
       outgoing.on("error", onError);
       outgoing.on("upgrade", onUpgrade);
       outgoing.on("close", onClosed);
-      outgoing.on("socket", (socket) => {
-        if (isOpen(socket)) onOpen();
-        else this.#awaitOpening(outgoing, socket, { target, onOpen });
-      });
+      outgoing.on("socket", (socket) => this.#whenOpen(outgoing, socket, { target, onOpen }));
       outgoing.on("response", (incoming) => {
         // Already aborted: an unread response would hold its socket forever.
         if (isOver) return void incoming.resume();
-        const refusal = refusalOf(routed, incoming);
-        if (refusal !== undefined) return void outgoing.destroy(refusal);
+        const { statusCode } = incoming;
+        if (statusCode === SWITCHING_PROTOCOLS) return void outgoing.destroy(switchedProtocols());
+        // Only a proxy asks for proxy credentials.
+        if (via !== undefined && statusCode === PROXY_AUTHENTICATION)
+          return void outgoing.destroy(via.refused(target.host, statusCode));
         const hint = incoming.headers["keep-alive"];
         if (hint !== undefined) noteKeepAlive(incoming.socket, hint as string);
         // Background streams have their own sockets, so they say nothing about the others.
@@ -228,12 +238,15 @@ class NodeClient implements WireClient {
     });
   }
 
-  /** Destroys a request whose socket does not open in time. */
-  #awaitOpening(
+  /** Calls `onOpen` when bytes can be written. Destroys a request whose socket does not open in time. */
+  #whenOpen(
     outgoing: ClientRequest,
     socket: Socket,
     { target: { host, protocol }, onOpen }: { readonly target: Target; readonly onOpen: () => void },
   ): void {
+    // A TLS socket is open after its handshake.
+    const { secureConnecting } = socket as Socket & { secureConnecting?: boolean };
+    if (!socket.connecting && secureConnecting !== true) return onOpen();
     const giveUp = () => outgoing.destroy(connectTimedOut(host, this.#connectTimeoutMs));
     const timer = setTimeout(giveUp, this.#connectTimeoutMs);
     socket.once("close", () => clearTimeout(timer));
@@ -351,14 +364,6 @@ async function toWireResponse(incoming: IncomingMessage, body: ResponseBody): Pr
   return decompress(response);
 }
 
-/** An error for a response that does not come from the server, or belongs to another protocol. */
-function refusalOf({ target, via }: RoutedRequest, { statusCode }: IncomingMessage): Error | undefined {
-  if (statusCode === SWITCHING_PROTOCOLS) return switchedProtocols();
-  // Only a proxy asks for proxy credentials.
-  const isOfProxy = via !== undefined && statusCode === PROXY_AUTHENTICATION;
-  return isOfProxy ? via.refused(target.host, statusCode) : undefined;
-}
-
 const SWITCHING_PROTOCOLS = 101;
 const PROXY_AUTHENTICATION = 407;
 
@@ -402,10 +407,6 @@ const peerOf = ({ target, via }: RoutedRequest): { hostname: string; port: numbe
     ? { hostname: target.hostname, port: Number(target.port) || (target.isSecure ? 443 : 80) }
     : via;
 
-/** Whether bytes can be written now, which requires the TLS handshake to be done. */
-const isOpen = (socket: Socket): boolean =>
-  !socket.connecting && (socket as Socket & { secureConnecting?: boolean }).secureConnecting !== true;
-
 /** Loads the proxy routes with the first request. */
 function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
   let routes: Promise<ProxyRoutes> | undefined;
@@ -418,15 +419,6 @@ function loadRoutes(proxy: ProxyOption): () => Promise<ProxyRoutes> {
 
 /** Longer than the time between two consecutive calls. */
 const IDLE_MS = 0.2;
-
-/**
- * If the server closed its sockets while the client was idle, Node notices it only when the event loop polls them. Without
- * this wait the request would be written to a dead socket, and it would be unknown whether the server read it.
- */
-async function noticeClosedSockets(): Promise<void> {
-  // Twice: the first `setImmediate` may run before the event loop polls its sockets.
-  for (let turn = 0; turn < 2; turn += 1) await new Promise((resolve) => setImmediate(resolve));
-}
 
 type Target = ReturnType<typeof targetOf>;
 
@@ -442,4 +434,239 @@ function targetOf({ host, hostname, port, protocol, pathname, search }: URL) {
     isSecure: protocol === "https:",
     origin: `${protocol}//${host}`,
   };
+}
+
+/** `kept`: kept alive. `background`: for long-lived streams, does not keep the process alive. `single`: one response only. */
+type Purpose = "kept" | "background" | "single";
+
+interface PoolOptions {
+  /** How long an idle socket is kept if the server does not set a time. */
+  readonly keepAliveMs: number;
+  readonly lookup: LookupFunction | undefined;
+  /** Timeout for opening a tunnel through a proxy. */
+  readonly connectTimeoutMs: number;
+}
+
+/** Which pool is needed. */
+interface PoolRequest {
+  readonly purpose: Purpose;
+  /** For single pools only. @default that of the options */
+  readonly lookup?: LookupFunction | undefined;
+  /** The proxy to connect through. @default none */
+  readonly via?: ProxyServer | undefined;
+}
+
+/** An idle socket is closed this long before the server closes it: a request may be in transit. */
+const MARGIN_MS = 1_000;
+const LONGEST_MS = 60_000;
+
+type Pool = HttpAgent | HttpsAgent;
+
+class SocketPools {
+  readonly #options: PoolOptions;
+  readonly #pools = new Map<string, Pool | Promise<Pool>>();
+  readonly #singles = new Set<Pool>();
+  /** Tunnels being opened, which are in no pool yet. */
+  readonly #pendingTunnels: PendingTunnels = new Map();
+  /** Incremented with every socket that becomes idle: a larger mark means a later time. */
+  idleMark = 0;
+
+  constructor(options: PoolOptions) {
+    this.#options = options;
+  }
+
+  async open(isSecure: boolean, request: PoolRequest): Promise<Pool> {
+    const { purpose, via } = request;
+    if (purpose === "single") {
+      const pool = await this.#create(isSecure, request);
+      this.#singles.add(pool);
+      return pool;
+    }
+    const key = `${purpose} ${isSecure ? "https" : "http"}${via === undefined ? "" : ` ${via.key}`}`;
+    const known = this.#pools.get(key);
+    if (known !== undefined) return known;
+    const making = this.#create(isSecure, request);
+    this.#pools.set(key, making);
+    const pool = await making;
+    if (this.#pools.get(key) === making) this.#pools.set(key, pool);
+    return pool;
+  }
+
+  async #create(isSecure: boolean, { purpose, lookup, via }: PoolRequest): Promise<Pool> {
+    const isForwarding = via !== undefined && !isSecure;
+    // Proxies (tinyproxy, for example) close such sockets without notice: a call on a kept one could be lost.
+    const keepAlive = purpose !== "single" && !isForwarding;
+    const options = { ...agentOptions(lookup ?? this.#options.lookup), keepAlive };
+    // Plain HTTP is sent to the proxy itself, which may use TLS.
+    const pool = await createPool(isForwarding ? via.protocol === "https:" : isSecure, options);
+    if (keepAlive) this.#honourKeepAlive(pool);
+    if (purpose === "background") unrefSockets(pool);
+    if (via !== undefined && isSecure) {
+      const { connectThrough } = await import("./proxy/proxy-routes.js");
+      const { connectTimeoutMs: timeoutMs, lookup: proxyLookup } = this.#options;
+      const isUnref = purpose === "background";
+      connectThrough(via, pool, this.#pendingTunnels, { timeoutMs, lookup: proxyLookup, isUnref });
+    }
+    return pool;
+  }
+
+  /**
+   * Closes the sockets to a server that have been idle since `mark`. One of them was dead, and a NAT router that dropped one
+   * connection has most likely dropped all.
+   */
+  closeIdle({ hostname, port }: { hostname: string; port: number }, mark: number): void {
+    for (const pool of this.#pools.values()) {
+      if (pool instanceof Promise) continue;
+      // The keys of Node's pools start with host and port.
+      const names = Object.keys(pool.freeSockets).filter((name) => name.startsWith(`${hostname}:${port}:`));
+      for (const name of names) closeOlder(pool.freeSockets[name] as IdleSocket[], mark);
+    }
+  }
+
+  /** Destroys a single pool after its response. */
+  discard(pool: Pool): void {
+    this.#singles.delete(pool);
+    pool.destroy();
+  }
+
+  #honourKeepAlive(pool: Pool): void {
+    pool.keepSocketAlive = (socket: IdleSocket) => {
+      const ms = socket[KEEP_ALIVE]?.ms ?? this.#options.keepAliveMs;
+      if (ms <= 0) return false;
+      this.idleMark += 1;
+      socket[IDLE_SINCE] = this.idleMark;
+      socket.unref();
+      // Node applies the timeout to idle sockets only, so it can stay set while the socket is in use.
+      if (socket.timeout !== ms) socket.setTimeout(ms);
+      return true;
+    };
+  }
+
+  /** Aborts all requests; resolves when the last socket is closed. */
+  async destroy(): Promise<void> {
+    const pools = [...this.#pools.values(), ...this.#singles];
+    const pendingTunnels = [...this.#pendingTunnels];
+    this.#pools.clear();
+    this.#singles.clear();
+    for (const [, dial] of pendingTunnels) dial.abort(clientClosed(true));
+    await Promise.allSettled(pendingTunnels.map(([connecting]) => connecting));
+    await Promise.all(
+      pools.map(async (made) => {
+        const pool = await made;
+        const sockets = [pool.sockets, pool.freeSockets].flatMap((byHost) => Object.values(byHost).flat());
+        const closed = sockets.map((socket) => socket && whenClosed(socket));
+        pool.destroy();
+        await Promise.all(closed);
+      }),
+    );
+  }
+}
+
+const whenClosed = (socket: Socket): Promise<void> | undefined =>
+  socket.closed ? undefined : new Promise((resolve) => socket.once("close", () => resolve()));
+
+const agentOptions = (lookup: LookupFunction | undefined): AgentOptions & { rejectUnauthorized: true } => ({
+  maxFreeSockets: Number.POSITIVE_INFINITY,
+  // Explicit, so that no environment variable can turn certificate checks off.
+  rejectUnauthorized: true,
+  ...(lookup !== undefined && { lookup }),
+});
+
+/** Loads TLS with the first server that uses it. */
+async function createPool(isSecure: boolean, options: AgentOptions): Promise<Pool> {
+  if (!isSecure) return new HttpAgent(options);
+  const https = await import("node:https");
+  return new https.Agent(options);
+}
+
+/** How long the server keeps the socket idle, from its last `keep-alive` header. */
+const KEEP_ALIVE = Symbol("promised");
+/** The idle mark at which the socket became idle. */
+const IDLE_SINCE = Symbol("idle since");
+interface IdleSocket extends Socket {
+  [KEEP_ALIVE]?: { readonly hint: string; readonly ms: number } | undefined;
+  [IDLE_SINCE]?: number;
+}
+
+/** Removes them from the list first: the pool would hand out a destroyed socket until its `close` event. */
+function closeOlder(idle: IdleSocket[], mark: number): void {
+  const old = idle.filter((socket) => (socket[IDLE_SINCE] ?? 0) <= mark);
+  for (const socket of old) {
+    idle.splice(idle.indexOf(socket), 1);
+    socket.destroy();
+  }
+}
+
+/** Reads the `keep-alive` header of a response (`timeout=5`). */
+function noteKeepAlive(socket: IdleSocket, hint: string): void {
+  if (socket[KEEP_ALIVE]?.hint === hint) return;
+  const seconds = /\btimeout=(\d{1,6})/.exec(hint)?.[1];
+  if (seconds === undefined) return;
+  socket[KEEP_ALIVE] = { hint, ms: Math.min(Number(seconds) * 1000 - MARGIN_MS, LONGEST_MS) };
+}
+
+/** New sockets do not keep the process alive, even if Node calls `ref()` on them later. */
+function unrefSockets(pool: Pool): void {
+  const create = pool.createConnection;
+  pool.createConnection = function (this: Pool, ...args: Parameters<typeof create>) {
+    const socket = create.apply(this, args);
+    if (socket) {
+      const { unref } = socket as Socket;
+      unref.call(socket);
+      (socket as Socket).ref = () => socket as Socket;
+    }
+    return socket;
+  } as typeof create;
+}
+
+/** Limits how many requests have a socket to one origin; the others wait in order of arrival. */
+class OriginSlots {
+  readonly #max: number;
+  readonly #used = new Map<string, number>();
+  readonly #waiting = new Map<string, Set<() => void>>();
+
+  constructor(max: number) {
+    this.#max = max;
+  }
+
+  /** Takes a slot, as soon as one is free. Rejects with the reason of the signal. */
+  async take(origin: string, signal?: AbortSource | null): Promise<void> {
+    const used = this.#used.get(origin) ?? 0;
+    if (used < this.#max) return void this.#used.set(origin, used + 1);
+    const queue = this.#waiting.get(origin) ?? new Set();
+    this.#waiting.set(origin, queue);
+    await new Promise<void>((resolve, reject) => {
+      const start = () => {
+        stopListening?.();
+        resolve();
+      };
+      const giveUp = () => {
+        // Otherwise the request has got its slot: it releases the slot when it finds the signal aborted.
+        if (this.#remove(origin, start)) reject(signal?.reason);
+      };
+      queue.add(start);
+      const stopListening = signal ? onSharedAbort(signal, giveUp) : undefined;
+    });
+  }
+
+  /** Releases a slot, or passes it to the request that has waited longest. */
+  release(origin: string): void {
+    const [next] = this.#waiting.get(origin) ?? [];
+    if (next === undefined) {
+      const used = (this.#used.get(origin) ?? 1) - 1;
+      if (used === 0) this.#used.delete(origin);
+      else this.#used.set(origin, used);
+      return;
+    }
+    this.#remove(origin, next);
+    // Node returns the socket to its pool right after the `close` event of the request.
+    process.nextTick(next);
+  }
+
+  #remove(origin: string, start: () => void): boolean {
+    const queue = this.#waiting.get(origin);
+    const wasWaiting = queue?.delete(start) === true;
+    if (queue?.size === 0) this.#waiting.delete(origin);
+    return wasWaiting;
+  }
 }

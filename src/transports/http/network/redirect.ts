@@ -1,7 +1,7 @@
 /** Redirects: follows those that keep the method and the origin, and explains why others are not followed. */
 
-import { ConnectionError } from "../../../errors/connection-error.js";
-import { canParseUrl } from "../../../util/can-parse-url.js";
+import { ConnectionError } from "../../../errors/toolport-error.js";
+import { canParseUrl } from "../../../util/text.js";
 import type { ResponseHeaders, WireResponse } from "./wire-client.js";
 
 /** Maximum number of consecutive redirects. */

@@ -1,6 +1,6 @@
 /** Reads response bodies: collects them up to a limit, decodes their text, or discards them. */
 
-import { ChunkList } from "../../../util/chunk-list.js";
+import { ChunkList } from "../../../util/collections.js";
 import type { ResponseBody, WireResponse } from "./wire-client.js";
 
 /**
@@ -79,17 +79,10 @@ export const isEventStream = ({ status, headers }: WireResponse): boolean =>
 
 const utf8 = new TextDecoder();
 
-/** The `charset` parameter in lower case; undefined for UTF-8, which is the default. */
-function charsetOf(contentType: string | null): string | undefined {
-  if (contentType === null || !contentType.includes(";")) return undefined;
-  const label = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType)?.[1]?.toLowerCase();
-  return label === "utf-8" || label === "utf8" ? undefined : label;
-}
-
-/** Decodes by the `charset` parameter; undefined if the runtime does not support the charset. */
+/** Decodes by the `charset` parameter, UTF-8 by default; undefined if the runtime does not support the charset. */
 export function decodeText(bytes: Uint8Array, contentType: string | null): string | undefined {
-  const label = charsetOf(contentType);
-  if (label === undefined) return utf8.decode(bytes);
+  const label = /;\s*charset\s*=\s*"?([^\s";]+)/i.exec(contentType ?? "")?.[1];
+  if (label === undefined || /^utf-?8$/i.test(label)) return utf8.decode(bytes);
   try {
     return new TextDecoder(label).decode(bytes);
   } catch {

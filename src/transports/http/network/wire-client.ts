@@ -1,6 +1,8 @@
 /** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
-import type { AbortSource } from "../../../util/shared-abort.js";
+import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
+import { USER_AGENT } from "../../../util/version.js";
 import type { HttpClient } from "../../server-transport.js";
+import { toNetworkError } from "./http-errors.js";
 
 /** Checks an address that a host name resolved to; returns the error to fail with, or undefined. */
 export type AddressCheck = (address: string) => Error | undefined;
@@ -67,3 +69,229 @@ export const NO_RESPONSE = new Error("no response in time");
 
 /** Whether the exchange was aborted because its caller gave up. */
 export const isAbandoned = (reason: unknown): boolean => reason === ABANDONED || reason === NO_RESPONSE;
+
+const WITHOUT_BODY: ReadonlySet<number> = new Set([101, 204, 205, 304]);
+
+type FetchArguments = Parameters<typeof globalThis.fetch>;
+
+/** Headers in any form that `fetch` accepts, with lower-case names. */
+export function toHeaderRecord(headers: RequestInit["headers"] | undefined): Record<string, string> {
+  const record: Record<string, string> = {};
+  if (headers === undefined || headers === null) return record;
+  if (headers instanceof Headers) for (const [name, value] of headers) record[name] = value;
+  else for (const [name, value] of new Headers(headers)) record[name] = value;
+  return record;
+}
+
+/** The arguments of a `fetch` call as a wire request. */
+export async function toWireRequest(
+  input: FetchArguments[0],
+  init?: FetchArguments[1],
+): Promise<WireRequest> {
+  const request = input instanceof Request ? input : undefined;
+  const url = new URL(request === undefined ? String(input) : request.url);
+  const headers = toHeaderRecord(init?.headers ?? request?.headers);
+  const raw = init?.body ?? request?.body ?? undefined;
+  let body: string | Uint8Array | undefined;
+  if (typeof raw === "string" || raw instanceof Uint8Array) body = raw;
+  else if (raw !== undefined) {
+    // Response converts every other kind of body to bytes and knows its content type.
+    const carrier = new Response(raw as RequestInit["body"] & {});
+    const type = carrier.headers.get("content-type");
+    if (type !== null && headers["content-type"] === undefined) headers["content-type"] = type;
+    body = new Uint8Array(await carrier.arrayBuffer());
+  }
+  return {
+    url,
+    method: (init?.method ?? request?.method ?? "GET").toUpperCase(),
+    headers,
+    body,
+    signal: init?.signal ?? request?.signal,
+  };
+}
+
+/** Response headers as `Headers`, without fields that the fetch standard forbids. */
+function toHeaders(fields: ResponseHeaders): Headers {
+  if (fields instanceof Headers) return fields;
+  const headers = new Headers();
+  for (const [name, value] of fields) {
+    try {
+      headers.append(name, value);
+    } catch {
+      // Skip names and values that the standard forbids.
+    }
+  }
+  return headers;
+}
+
+/** A body as a web stream. */
+function toWebStream(body: ResponseBody): ReadableStream<Uint8Array> {
+  return new ReadableStream<Uint8Array>({
+    start(controller) {
+      body.pipe({
+        chunk(bytes) {
+          controller.enqueue(bytes);
+          return (controller.desiredSize ?? 0) > 0;
+        },
+        end: () => controller.close(),
+        fail: (error) => controller.error(error),
+      });
+    },
+    pull: () => body.resume(),
+    cancel: () => body.cancel(),
+  });
+}
+
+/** A real `Response`, for code that tests `instanceof Response`. */
+export function toResponse(response: WireResponse, bytes?: Uint8Array): Response {
+  const init = {
+    status: response.status,
+    statusText: response.statusText,
+    headers: toHeaders(response.headers),
+  };
+  if (WITHOUT_BODY.has(response.status)) {
+    response.body.cancel();
+    return new Response(null, init);
+  }
+  return new Response(
+    (bytes ?? toWebStream(response.body)) as ConstructorParameters<typeof Response>[0],
+    init,
+  );
+}
+
+/** The part of `Response` that is used if the body does not matter. */
+class LightResponse {
+  readonly type = "basic";
+  readonly redirected = false;
+
+  constructor(
+    readonly status: number,
+    readonly statusText: string,
+    readonly headers: ResponseHeaders,
+    readonly url: string,
+    readonly body: ReadableStream<Uint8Array> | null,
+  ) {}
+
+  get ok(): boolean {
+    return this.status >= 200 && this.status < 300;
+  }
+
+  async text(): Promise<string> {
+    return "";
+  }
+}
+
+/** Status and headers as a `Response`, without the cost of a real one. */
+export function lightResponse(
+  response: Omit<WireResponse, "body">,
+  url: URL,
+  body: ReadableStream<Uint8Array> | null = null,
+): Response {
+  const { status, statusText, headers } = response;
+  return new LightResponse(status, statusText, headers, url.href, body) as unknown as Response;
+}
+
+/**
+ * Creates a network client over a `fetch`. It cannot resolve host names, so only literal addresses are checked.
+ *
+ * @param fetch @default the runtime's own
+ */
+export function createFetchClient(fetch: typeof globalThis.fetch = globalThis.fetch): WireClient {
+  const guarded: typeof globalThis.fetch = async (input, init) => {
+    try {
+      // Called as a plain function: browsers require `this` to be undefined or the window.
+      return await fetch(input, init);
+    } catch (error) {
+      const signal = init?.signal;
+      if (signal?.aborted) throw signal.reason;
+      throw toNetworkError(error, { host: hostOf(input), sent: undefined });
+    }
+  };
+  return {
+    fetch: guarded,
+    open: (request) => openByFetch(guarded, request),
+    // The runtime owns its sockets.
+    close: async () => {},
+  };
+}
+
+function hostOf(input: Parameters<typeof globalThis.fetch>[0]): string {
+  try {
+    return new URL(input instanceof Request ? input.url : String(input)).host;
+  } catch {
+    return "the server";
+  }
+}
+
+/** The `open()` of a client; wraps a client that has only `fetch`. */
+export function openWith(client: HttpClient | WireClient): WireClient["open"] {
+  return "open" in client ? client.open.bind(client) : (request) => openByFetch(client.fetch, request);
+}
+
+/** Sends one request through any `fetch`. Resolved addresses are not checked. */
+async function openByFetch(fetch: typeof globalThis.fetch, request: WireRequest): Promise<WireResponse> {
+  // Use a separate signal: `fetch` may keep its listener until garbage collection.
+  const own = new AbortController();
+  const { signal } = request;
+  signal?.throwIfAborted();
+  const release = signal ? onSharedAbort(signal, () => own.abort(signal.reason)) : () => {};
+  try {
+    if (request.sendAfter !== undefined) await Promise.race([request.sendAfter, rejectOnAbort(own.signal)]);
+    request.onSent?.();
+    const response = await fetch(request.url, {
+      method: request.method,
+      headers: { "user-agent": USER_AGENT, ...request.headers },
+      body: (request.body ?? null) as RequestInit["body"],
+      signal: own.signal,
+      redirect: "manual",
+    });
+    const { status, statusText, headers } = response;
+    return { status, statusText, headers, body: webBody(response.body, release) };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+const rejectOnAbort = (signal: AbortSignal): Promise<never> =>
+  new Promise((_resolve, reject) => signal.addEventListener("abort", () => reject(signal.reason)));
+
+/** A web stream as a `ResponseBody`; `onDone` is called when the stream has ended or is cancelled. */
+function webBody(stream: ReadableStream<Uint8Array> | null, onDone: () => void): ResponseBody {
+  const reader = stream?.getReader();
+  let wake: (() => void) | undefined;
+  let cancelled = false;
+  return {
+    pipe(sink) {
+      if (reader === undefined) {
+        onDone();
+        return sink.end();
+      }
+      const run = async () => {
+        for (;;) {
+          const { done, value } = await reader.read();
+          if (cancelled) return;
+          if (done) {
+            onDone();
+            return sink.end();
+          }
+          if (!sink.chunk(value) && !cancelled) await new Promise<void>((resolve) => (wake = resolve));
+        }
+      };
+      run().catch((error) => {
+        onDone();
+        if (!cancelled) sink.fail(error);
+      });
+    },
+    resume() {
+      wake?.();
+      wake = undefined;
+    },
+    cancel() {
+      cancelled = true;
+      onDone();
+      wake?.();
+      reader?.cancel().catch(() => {});
+    },
+  };
+}

@@ -5,8 +5,7 @@ import { type NameProxy, startNameProxy } from "../../../../../test/support/name
 import { waitFor } from "../../../../../test/support/wait-for.js";
 import { createHttpClient } from "../node-client.js";
 import { NO_RESPONSE, type WireRequest } from "../wire-client.js";
-import { openTunnel } from "./open-tunnel.js";
-import { ProxyServer } from "./proxy-server.js";
+import { openTunnel, ProxyServer } from "./proxy-routes.js";
 
 const closing: (() => unknown)[] = [];
 afterEach(async () => {

@@ -1,6 +1,6 @@
 /** Reads the `proxy` option without loading the code for proxies. */
 import type { ProxyOption } from "../../../../config/server-entry.js";
-import { ConfigError } from "../../../../errors/config-error.js";
+import { ConfigError } from "../../../../errors/toolport-error.js";
 
 const VARIABLES = ["http_proxy", "https_proxy", "all_proxy"];
 

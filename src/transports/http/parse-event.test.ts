@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { parseEvent } from "./parse-event.js";
+import { parseEvent } from "./event-frames.js";
 
 const parse = (text: string) => parseEvent(new TextEncoder().encode(text));
 

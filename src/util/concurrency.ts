@@ -1,6 +1,42 @@
-/** A token bucket: a rate limit with bursts, or a budget that only success refills. */
+/** Work shared by callers, and limits on how much runs at once. */
 
-export interface TokenBucketOptions {
+export interface Loader<Loaded> {
+  (): Promise<Loaded>;
+  /** Undefined before the first load, and after one that failed. */
+  current?: Promise<Loaded> | undefined;
+}
+
+/** Loads on first use, once for all callers. After a failure, which may be temporary, the next caller tries again. */
+export function loadOnce<Loaded>(load: () => Promise<Loaded>): Loader<Loaded> {
+  const loader: Loader<Loaded> = () => {
+    loader.current ??= load().catch((error: unknown) => {
+      loader.current = undefined;
+      throw error;
+    });
+    return loader.current;
+  };
+  return loader;
+}
+
+/** Runs `task` for every item, at most `limit` at a time. Results keep the order of the items. */
+export async function mapConcurrently<Item, Result>(
+  items: readonly Item[],
+  limit: number,
+  task: (item: Item) => Promise<Result>,
+): Promise<Result[]> {
+  const results = new Array<Result>(items.length);
+  let next = 0;
+  const worker = async (): Promise<void> => {
+    while (next < items.length) {
+      const index = next++;
+      results[index] = await task(items[index] as Item);
+    }
+  };
+  await Promise.all(Array.from({ length: Math.min(limit, items.length) }, worker));
+  return results;
+}
+
+interface TokenBucketOptions {
   /** Maximum number of tokens; the bucket starts full. */
   capacity: number;
   /** Tokens added per second. @default 0 */

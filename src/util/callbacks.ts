@@ -1,6 +1,72 @@
-/** Calls a user's function in order, with limits on running and waiting calls if it is asynchronous. */
-import { callSafely } from "./call-safely.js";
-import { LinkedQueue } from "./linked-queue.js";
+/** Callbacks of users: listeners, calls that report failures, and calls in order. */
+import { LinkedQueue } from "./collections.js";
+
+type Listener<T> = (event: T) => unknown;
+
+/**
+ * A listener that throws is reported, and the others still run. Listeners are called synchronously; a listener that returns
+ * promises is called in order, within the limits of {@link OrderedCallback}.
+ *
+ * @example
+ * ```ts
+ * const emitter = new Emitter<{ state: string }>(() => ({ report: (error) => console.error(error) }));
+ * const off = emitter.on("state", (state) => console.log(state));
+ * ```
+ */
+export class Emitter<Events extends object> {
+  readonly #listeners = new Map<keyof Events, Set<OrderedCallback<unknown>>>();
+  readonly #optionsFor: (name: keyof Events) => OrderedCallbackOptions;
+
+  constructor(optionsFor: (name: keyof Events) => OrderedCallbackOptions) {
+    this.#optionsFor = optionsFor;
+  }
+
+  /** Adds a listener. Returns a function that removes it. */
+  on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
+    const listeners = this.#listeners.get(name) ?? new Set();
+    this.#listeners.set(name, listeners);
+    // A new entry per registration: a function registered twice is called twice, and each can be removed.
+    const entry = new OrderedCallback(listener as Listener<unknown>, this.#optionsFor(name));
+    listeners.add(entry);
+    return () => {
+      listeners.delete(entry);
+      entry.clear();
+    };
+  }
+
+  has(name: keyof Events): boolean {
+    return (this.#listeners.get(name)?.size ?? 0) > 0;
+  }
+
+  emit<Name extends keyof Events>(name: Name, event: Events[Name]): void {
+    for (const listener of [...(this.#listeners.get(name) ?? [])]) listener.call(event);
+  }
+
+  /** Removes all listeners. Events that already wait for a slow listener are still delivered. */
+  clear(): void {
+    this.#listeners.clear();
+  }
+}
+
+const isThenable = (value: unknown): value is PromiseLike<unknown> =>
+  typeof value === "object" && value !== null && typeof (value as { then?: unknown }).then === "function";
+
+/**
+ * Runs `call` and passes its error or rejection to `report`. Returns a promise that settles with the call if it is asynchronous,
+ * else undefined.
+ */
+export function callSafely(
+  call: () => unknown,
+  report: (error: unknown) => void,
+): Promise<unknown> | undefined {
+  try {
+    const returned = call();
+    if (isThenable(returned)) return Promise.resolve(returned).then(undefined, report);
+  } catch (error) {
+    report(error);
+  }
+  return undefined;
+}
 
 /** Maximum number of waiting calls; beyond that the oldest are dropped. */
 export const MAX_WAITING_CALLS = 1_000;
@@ -13,7 +79,7 @@ export interface DropObserver {
   onCaughtUp(count: number): void;
 }
 
-export interface OrderedCallbackOptions extends Partial<DropObserver> {
+interface OrderedCallbackOptions extends Partial<DropObserver> {
   /** Receives errors and rejections of the callback. */
   report(error: unknown): void;
   /** Maximum number of asynchronous calls at a time. @default 1 */

@@ -1,9 +1,9 @@
-/** Splits a server-sent event stream into whole events without decoding it. Buffers one event at most, and skips large ones. */
-import { ChunkList } from "../../../util/chunk-list.js";
-import { findMessageId } from "../../find-message-id.js";
-import type { ServerTransport } from "../../server-transport.js";
-import { tooLarge } from "../network/http-errors.js";
-import type { ResponseBody } from "../network/wire-client.js";
+/** Splits a server-sent event stream into whole events without decoding it, and parses them. Buffers one event at most, and skips large ones. */
+import { ChunkList } from "../../util/collections.js";
+import { findMessageId } from "../find-message-id.js";
+import type { ServerTransport } from "../server-transport.js";
+import { tooLarge } from "./network/http-errors.js";
+import type { ResponseBody } from "./network/wire-client.js";
 
 const LF = 10;
 const CR = 13;
@@ -15,7 +15,7 @@ export interface OversizedEvent {
   readonly tail: Uint8Array;
 }
 
-export interface EventFramesOptions {
+interface EventFramesOptions {
   /** Maximum size of one event, in bytes. */
   readonly maxBytes: number;
   /** Called with one whole event, including its empty line. The bytes are not copied if they are in one chunk. */
@@ -215,3 +215,47 @@ const withoutFieldNames = (bytes: Uint8Array): string => {
 
 const idOf = ({ head, tail }: OversizedEvent) =>
   findMessageId(withoutFieldNames(head), withoutFieldNames(tail));
+
+export interface ServerEvent {
+  /** Empty or `message` for messages. */
+  readonly type: string;
+  /** Undefined if the event has no `data` field. */
+  readonly data: string | undefined;
+  readonly id: string | undefined;
+  readonly retryMs: number | undefined;
+}
+
+/** @param bytes one event, with its empty line */
+export function parseEvent(bytes: Uint8Array): ServerEvent {
+  let text = decoder.decode(bytes);
+  if (text.includes("\r")) text = text.replace(/\r\n?/g, "\n");
+  let type = "";
+  let data: string | undefined;
+  let id: string | undefined;
+  let retryMs: number | undefined;
+  for (let start = 0; start < text.length; ) {
+    const newline = text.indexOf("\n", start);
+    const end = newline === -1 ? text.length : newline;
+    const colon = text.indexOf(":", start);
+    const nameEnd = colon === -1 || colon > end ? end : colon;
+    // One space after the colon is not part of the value.
+    const valueStart = nameEnd + (text[nameEnd + 1] === " " ? 2 : 1);
+    const value = valueStart < end ? text.slice(valueStart, end) : "";
+    switch (text.slice(start, nameEnd)) {
+      case "data":
+        data = data === undefined ? value : `${data}\n${value}`;
+        break;
+      case "event":
+        type = value;
+        break;
+      case "id":
+        if (!value.includes("\0")) id = value;
+        break;
+      case "retry":
+        if (/^\d+$/.test(value)) retryMs = Number(value);
+        break;
+    }
+    start = end + 1;
+  }
+  return { type, data, id, retryMs };
+}
