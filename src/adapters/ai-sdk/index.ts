@@ -20,12 +20,13 @@ export {
   type AiSdkOutputPart,
   type AiSdkPromptMessage,
   type AiSdkPromptPart,
+  type AiSdkSuspendedOutput,
   type AiSdkVersion,
+  hasSuspended,
   toAiSdkContent,
   toAiSdkMessages,
 } from "./content.js";
-export { type AiSdkSuspendedOutput, hasSuspended } from "./model-outputs.js";
-export type { AiSdkToolResult } from "./progress-results.js";
+export { type AiSdkToolSearch, type AiSdkToolSearchOptions, toAiSdkToolSearch } from "./deferred-tools.js";
 export {
   type AiSdkMessage,
   type AiSdkPendingCall,
@@ -34,7 +35,12 @@ export {
   type ResumeMessagesOptions,
   resumeMessages,
 } from "./resume-messages.js";
-export { type AiSdkToolSearch, type AiSdkToolSearchOptions, toAiSdkToolSearch } from "./to-tool-search.js";
 export { toAiSdkTools } from "./to-tools.js";
-export type { AiSdkSchema, AiSdkToolSchemas, TypedAiSdkTools } from "./tool-schemas.js";
-export type { AiSdkDeferred, AiSdkToolsOptions } from "./tools-options.js";
+export type {
+  AiSdkDeferred,
+  AiSdkSchema,
+  AiSdkToolResult,
+  AiSdkToolSchemas,
+  AiSdkToolsOptions,
+  TypedAiSdkTools,
+} from "./tools-options.js";

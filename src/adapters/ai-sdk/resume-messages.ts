@@ -12,12 +12,14 @@ import type { ToolSource } from "../tool-source.js";
 import {
   type AiSdkContentOptions,
   type AiSdkModelOutput,
+  loadAi,
+  markOf,
   modelOutputOptions,
+  suspendedMark,
   toModelOutput,
+  toSuspendedOutput,
   versionOf,
 } from "./content.js";
-import { loadAi } from "./load-ai.js";
-import { markOf, suspendedMark, toSuspendedOutput } from "./model-outputs.js";
 
 /** A message of the AI SDK: a model message (`content`), or a message of its user interface (`parts`). */
 export interface AiSdkMessage {

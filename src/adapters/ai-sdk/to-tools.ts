@@ -17,21 +17,26 @@ import {
   withSourceSchema,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
-import { versionOf } from "./content.js";
+import { loadAi, versionOf } from "./content.js";
 import { createDeferral, type Deferral } from "./deferred-tools.js";
 import {
   boundApprovals,
   boundCall,
   createExecute,
+  createModelOutputs,
   type ExecutionOptions,
   type ToolParts,
   type ToolSetParts,
   toCall,
 } from "./execute-tool.js";
-import { loadAi } from "./load-ai.js";
-import { createModelOutputs } from "./model-outputs.js";
-import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
-import { AI_SDK_DEFERRED, type AiSdkToolsOptions, checkOptions } from "./tools-options.js";
+import {
+  AI_SDK_DEFERRED,
+  type AiSdkToolSchemas,
+  type AiSdkToolsOptions,
+  checkOptions,
+  resultSchema,
+  type TypedAiSdkTools,
+} from "./tools-options.js";
 
 /**
  * Returns all tools as a `ToolSet`, under the unique names of `toolport.tools()`. With `schemas`, only the
