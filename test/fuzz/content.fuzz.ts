@@ -4,8 +4,11 @@ import { expect } from "vitest";
 import { toAiSdkContent, toModelOutput } from "../../src/adapters/ai-sdk/content.js";
 import { toAnthropicContent, toFileBlock } from "../../src/adapters/anthropic/content.js";
 import { toGeminiContent, toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
-import { toLangChainContent, toToolOutput } from "../../src/adapters/langchain/content.js";
-import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
+import {
+  resolveOutputHandling,
+  toLangChainContent,
+  toToolOutput,
+} from "../../src/adapters/langchain/content.js";
 import {
   toChatAudio,
   toChatFile,

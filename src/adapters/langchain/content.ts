@@ -18,12 +18,6 @@ import {
   textOf,
 } from "../content-options.js";
 import { forUserNote, isMeantForModel, type ResultContent, textPart } from "../result-parts.js";
-import {
-  type OutputHandling,
-  type OutputTarget,
-  type OutputType,
-  resolveOutputHandling,
-} from "./output-handling.js";
 
 const PROVIDER_NAME = "LangChain's models";
 
@@ -45,7 +39,7 @@ export type ToolArtifact = ContentBlock | LangChainBlock | StructuredContentArti
 /** The output of a tool in LangChain: content for the model, artifacts for the program. */
 export type ToolOutput = [content: string | LangChainBlock[], artifact: ToolArtifact[]];
 
-export interface OutputOptions {
+interface OutputOptions {
   readonly useStandardContentBlocks: boolean;
   readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
   readonly audience?: AudienceRule | undefined;
@@ -305,4 +299,37 @@ function unsupported(
     what: `The prompt${prompt.name === undefined ? "" : ` ${prompt.name}`} has content of type ${JSON.stringify(type)}, ${why}`,
     next: "Read its messages from getPrompt() and convert them yourself",
   });
+}
+
+/** `ToolMessage.content`, which the model sees, or `ToolMessage.artifact`, which it does not. */
+export type OutputTarget = "content" | "artifact";
+
+/** The types of MCP content that have a target. */
+export type OutputType = "text" | "image" | "audio" | "resource" | "resource_link";
+
+/** One target for everything, or one for each type that is named. */
+export type OutputHandling = OutputTarget | { readonly [Type in OutputType]?: OutputTarget | undefined };
+
+export const OUTPUT_TYPES: readonly OutputType[] = ["text", "image", "audio", "resource", "resource_link"];
+
+const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
+  text: "content",
+  image: "content",
+  audio: "content",
+  resource: "artifact",
+  resource_link: "content",
+};
+
+/** Merges levels over the defaults, later ones over earlier ones: top level first, then the server. */
+export function resolveOutputHandling(
+  ...levels: readonly (OutputHandling | undefined)[]
+): Readonly<Record<OutputType, OutputTarget>> {
+  const resolved = { ...DEFAULTS };
+  for (const level of levels) {
+    for (const type of OUTPUT_TYPES) {
+      const target = typeof level === "string" ? level : level?.[type];
+      if (target !== undefined) resolved[type] = target;
+    }
+  }
+  return resolved;
 }

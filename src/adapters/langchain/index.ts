@@ -36,6 +36,7 @@ export type {
   ToolCallResult,
   ToolHooks,
 } from "./client-config.js";
+export type { OutputHandling, OutputTarget, OutputType } from "./content.js";
 export {
   type LangChainContentOptions,
   type MetaArtifact,
@@ -46,6 +47,7 @@ export {
   toLangChainContent,
   toLangChainMessages,
 } from "./content.js";
+export { MCPClientError, ToolException, type ToolExceptionDetails, type ZodIssue } from "./errors.js";
 export {
   createResume,
   type GraphInterrupt,
@@ -54,9 +56,7 @@ export {
   type InterruptProblem,
   type InterruptValue,
   isToolportInterrupt,
-} from "./create-resume.js";
-export { MCPClientError, ToolException, type ToolExceptionDetails, type ZodIssue } from "./errors.js";
+} from "./interrupts.js";
 export { loadMcpTools, type McpClientLike } from "./load-mcp-tools.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
-export type { OutputHandling, OutputTarget, OutputType } from "./output-handling.js";
 export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";

@@ -17,12 +17,10 @@ import {
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
-import { MCPClientError } from "./errors.js";
-import { arrive, interruptsOf } from "./interruptible-call.js";
+import { loadError, MCPClientError } from "./errors.js";
+import { arrive } from "./interrupts.js";
 import { runTool } from "./run-tool.js";
-import type { ToolConfig } from "./tool-config.js";
-import { settingsByServer, type ToolPort } from "./tool-port.js";
-import { loadError } from "./withheld-tools.js";
+import { interruptsOf, settingsByServer, type ToolConfig, type ToolPort } from "./tool-port.js";
 
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions

@@ -1,16 +1,27 @@
 /** Dependencies of a LangChain tool: a port for calls, and how its output is mapped. */
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { ConfigError } from "../../errors/config-error.js";
+import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { CompactOptions } from "../../schema/derive/compact-schema.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
+import { isRecord } from "../../util/is-record.js";
 import type { AudienceRule, ContentOptions } from "../content-options.js";
 import type { PartFitter } from "../for-model.js";
 import type { ToolSource } from "../tool-source.js";
-import type { LoadMcpToolsOptions, OutputConfig, ToolHooks } from "./client-config.js";
-import type { Interrupts } from "./interruptible-call.js";
-import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
+import type {
+  HookState,
+  InterruptOptions,
+  LoadMcpToolsOptions,
+  OutputConfig,
+  ToolHooks,
+} from "./client-config.js";
+import { type OutputTarget, type OutputType, resolveOutputHandling } from "./content.js";
 
 /** Options with defaults. */
-export interface ToolSettings {
+interface ToolSettings {
   readonly useStandardContentBlocks: boolean;
   readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
   /** Undefined: the port's own limits. */
@@ -74,3 +85,81 @@ function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): Too
     onLeftOut: options.onLeftOut,
   };
 }
+
+/** What the calls of a tool interrupt the graph for. */
+export interface Interrupts {
+  readonly reasons: readonly SuspendReason[];
+  /** The name of the user changes with every process, so a later process cannot find the call. */
+  readonly isTemporaryUser: boolean;
+}
+
+/** Undefined if neither option is set. A login is needed before both. */
+export function interruptsOf(
+  { elicitation, approval }: InterruptOptions,
+  isTemporaryUser = false,
+): Interrupts | undefined {
+  const issues = Object.entries({ elicitation, approval })
+    .filter(([, value]) => value !== undefined && value !== "interrupt")
+    .map(([path]) => ({ path, message: 'must be "interrupt"' }));
+  if (issues.length > 0)
+    throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct or remove the option" });
+  if (elicitation === undefined && approval === undefined) return undefined;
+  const reasons: SuspendReason[] = ["login"];
+  if (elicitation !== undefined) reasons.push("input");
+  if (approval !== undefined) reasons.push("approval");
+  return { reasons, isTemporaryUser };
+}
+
+/** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */
+export type ToolConfig = RunnableConfig & {
+  toolCall?: { readonly id?: string | undefined } | undefined;
+  readonly state?: unknown;
+  /** Part of the configuration of every node, so LangGraph itself is not needed here. */
+  readonly interrupt?: unknown;
+};
+
+/** LangGraph's record of one run of a task. Only read here. */
+interface Scratchpad {
+  readonly interruptCounter?: number;
+  readonly resume?: readonly unknown[];
+  readonly currentTaskInput?: unknown;
+}
+
+/** The task of LangGraph that a call belongs to. */
+export interface GraphTask {
+  readonly scratchpad: Scratchpad;
+  /** LangGraph's `interrupt`: returns the next resume value of the task, or throws its signal. */
+  interrupt(value: object): unknown;
+}
+
+export const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
+
+/** Set by `McpTool.invoke`, or by LangChain itself. */
+export function timeoutOf({ metadata }: ToolConfig): number | undefined {
+  const timeoutMs: unknown = metadata?.["timeoutMs"];
+  return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+// The same key that LangGraph's `getCurrentTaskInput` uses.
+const scratchpadOf = ({ configurable }: ToolConfig): Scratchpad | undefined =>
+  configurable?.["__pregel_scratchpad"] as Scratchpad | undefined;
+
+export function stateOf(config: ToolConfig): HookState {
+  return asRecord(scratchpadOf(config)?.currentTaskInput ?? config.state);
+}
+
+/** Undefined outside of a graph. */
+export function graphTaskOf(config: ToolConfig): GraphTask | undefined {
+  const { interrupt } = config;
+  const scratchpad = scratchpadOf(config);
+  if (typeof interrupt !== "function" || !isRecord(scratchpad)) return undefined;
+  // LangGraph's `interrupt` takes the task from here.
+  if (scratchpadOf(implicitConfig()) !== scratchpad) return undefined;
+  return { scratchpad, interrupt: interrupt as GraphTask["interrupt"] };
+}
+
+/** The configuration of the node or tool that is running. */
+export const implicitConfig = (): ToolConfig =>
+  (AsyncLocalStorageProviderSingleton.getRunnableConfig() as ToolConfig | undefined) ?? {};
+
+export const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});
