@@ -7,15 +7,15 @@ export {
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 export { Agent, type AgentContext, type RuntimeContext } from "./agent.js";
-export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
+export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./mcp-client-manager.js";
 export { McpClientManager } from "./mcp-client-manager.js";
+export type { HeadersInput, ServerRegistration, TransportOptions } from "./server-records.js";
 export type {
   MCPConnectionResult,
   MCPConnectionState,
   MCPDiscoverResult,
   MCPServersState,
 } from "./servers-state.js";
-export type { HeadersInput, ServerRegistration, TransportOptions } from "./to-server-entry.js";
 export {
   type AnyClass,
   type McpMethods,
