@@ -1,9 +1,8 @@
 /** The default store, in the memory of the process. */
 import { createStore } from "./create-store.js";
-import { compareKeys } from "./key-order.js";
 import { unkeyedSealer } from "./sealing.js";
 import type { Store } from "./store.js";
-import type { StoreBackend } from "./store-backend.js";
+import { compareKeys, type StoreBackend } from "./store-backend.js";
 
 /**
  * A store in memory. Ports with the same store share its records.

@@ -1,11 +1,10 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
-import { StateError } from "../errors/state-error.js";
-import { keyAfterPrefix } from "./key-order.js";
-import { UNKEYED } from "./sealing.js";
-import type { BackendPut, BackendRecord } from "./store-backend.js";
+import { StateError } from "../../errors/state-error.js";
+import { UNKEYED } from "../sealing.js";
+import { type BackendPut, type BackendRecord, keyAfterPrefix } from "../store-backend.js";
 
 /** A value of a column or a parameter. */
-export type SqlValue = string | number | null;
+type SqlValue = string | number | null;
 
 /** A synchronous SQLite. */
 export interface SqlRunner {
