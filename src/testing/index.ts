@@ -13,8 +13,14 @@ export {
   type ScriptRule,
 } from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
-export { type RecordOptions, recordServer } from "./record-server.js";
-export { type RecordedMessage, type Recording, type RpcMessage, readRecording } from "./recording.js";
+export {
+  type RecordedMessage,
+  type Recording,
+  type RecordOptions,
+  type RpcMessage,
+  readRecording,
+  recordServer,
+} from "./record-server.js";
 export { type ReplayOptions, replayServer } from "./replay-server.js";
 export type { TestPortOptions, TestStdioServer, TestStreamServer } from "./serve-connection.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
