@@ -190,9 +190,6 @@ export type {
   ServerRequestOptions,
 } from "./protocol/server-requests/server-request-options.js";
 export type { TaskStatus, TaskStatusName } from "./protocol/tasks.js";
-export type { ServerSource, SourcePreference } from "./registry/build-entry.js";
-export type { UnpackedMcpb } from "./registry/bundle-command.js";
-export { type McpbData, VerifiedMcpb, verifyMcpb } from "./registry/bundle-command.js";
 export type { InputPlace, InputValue, RegistryInput } from "./registry/input-resolver.js";
 export { McpRegistryClient, type RegistryInfo } from "./registry/mcp-registry-client.js";
 export type {
@@ -205,23 +202,24 @@ export type {
   RegistryWarning,
 } from "./registry/registry-options.js";
 export type {
+  KeyValueInput,
   OfficialMeta,
   RegistryPage,
   RegistryServer,
-  SkippedServer,
-  StaleAnswer,
-} from "./registry/registry-server.js";
-export type {
-  KeyValueInput,
   ServerArgument,
   ServerInput,
   ServerJson,
   ServerPackage,
   ServerRemote,
+  SkippedServer,
+  StaleAnswer,
   TemplateInput,
 } from "./registry/server-json.js";
+export { type McpbData, type UnpackedMcpb, VerifiedMcpb, verifyMcpb } from "./registry/start-command.js";
 export {
   type ServerConfigResult,
+  type ServerSource,
+  type SourcePreference,
   type ToServerConfigOptions,
   toServerConfig,
 } from "./registry/to-server-config.js";

@@ -14,10 +14,9 @@ import {
   isRiskyVariable,
   variableRisks,
 } from "./entry-risks.js";
-import { PLACE_NAMES } from "./expand-entry.js";
+import { PLACE_NAMES, textsIn } from "./expand-entry.js";
 import { writtenForm } from "./expand-server.js";
 import { type Reference, referencesIn, withDefaults } from "./expand-variables.js";
-import { textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
 
 export interface CommandDescription {

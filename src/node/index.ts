@@ -1,7 +1,6 @@
 /** Entry point `toolport/node`: everything that needs a file system. */
 
 export { type AuthorizeInBrowserOptions, authorizeInBrowser } from "./authorize-in-browser.js";
-export type { ConfigInput, InputAnswers } from "./config-inputs.js";
 export type {
   ConfigLocation,
   ConfigScope,
@@ -15,6 +14,7 @@ export { describeCommand } from "./describe-command.js";
 export type { DialectKind } from "./dialects/dialect.js";
 export { DIALECT_KINDS } from "./dialects/dialects.js";
 export type { CommandRisk } from "./entry-risks.js";
+export type { ConfigInput, InputAnswers } from "./expand-variables.js";
 export type { ExportConfigOptions, ExportDialect, ExportedConfig } from "./export-config.js";
 export { exportConfig } from "./export-config.js";
 export type { LoadConfigOptions, LoadedConfig } from "./load-config.js";

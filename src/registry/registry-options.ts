@@ -4,7 +4,7 @@ import { ConfigError } from "../errors/config-error.js";
 import { ToolCallError } from "../errors/tool-call-error.js";
 import type { Store } from "../state/store.js";
 import { canParseUrl } from "../util/can-parse-url.js";
-import type { SkippedServer, StaleAnswer } from "./registry-server.js";
+import type { SkippedServer, StaleAnswer } from "./server-json.js";
 
 /** Retries of a request; `false` disables them. */
 export type RegistryRetryOptions =

@@ -1,27 +1,23 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
 import type { HeadersOption } from "../config/server-entry.js";
 import { ConnectionError } from "../errors/connection-error.js";
+import { fromHttpStatus } from "../errors/from-http-status.js";
+import { fromSystemError } from "../errors/from-system-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
+import { ToolCallError } from "../errors/tool-call-error.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
+import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { backoffMs } from "../util/backoff.js";
 import { canParseUrl } from "../util/can-parse-url.js";
 import { hashText } from "../util/hash-text.js";
 import { isRecord } from "../util/is-record.js";
 import { parseJson } from "../util/json.js";
+import { redactText } from "../util/redact-text.js";
 import { sleep } from "../util/sleep.js";
 import { withDeadline } from "../util/with-deadline.js";
-import { fieldOf, InvalidValue, textOf } from "./fields.js";
-import {
-  type RegistryResponse,
-  readErrorBody,
-  timeoutError,
-  toBadResponse,
-  toFetchError,
-  toStatusError,
-} from "./registry-error.js";
 import type { McpRegistryClientOptions, RegistryCallOptions, RegistryWarning } from "./registry-options.js";
-import type { StaleAnswer } from "./registry-server.js";
+import { fieldOf, InvalidValue, type StaleAnswer, textOf, unlessInvalid } from "./server-json.js";
 
 /** Settings of a client, with all defaults. */
 interface RequestSettings
@@ -36,8 +32,8 @@ interface RequestSettings
 /** One request. */
 interface RegistryRequest<T extends object> {
   readonly url: URL;
-  /** Validates the JSON of the response. */
-  readonly read: (value: unknown) => T | InvalidValue;
+  /** Validates the JSON of the response. Throws {@link InvalidValue}. */
+  readonly read: (value: unknown) => T;
   /** The error for a 404 in the registry's error format. @default HTTP_STATUS */
   readonly notFound?: (() => ToolportError) | undefined;
   /** Send once, without cache and retries. @default false */
@@ -93,7 +89,7 @@ const isOutage = (error: unknown): error is ToolportError =>
 
 function parse<T extends object>(text: string, read: RegistryRequest<T>["read"]): T | InvalidValue {
   const json = parseJson(text);
-  return json === undefined ? new InvalidValue("it is not JSON") : read(json);
+  return json === undefined ? new InvalidValue("it is not JSON") : unlessInvalid(() => read(json));
 }
 
 function conditionsFor(kept: CachedResponse | undefined): Record<string, string> {
@@ -148,7 +144,7 @@ export class RegistryRequests {
       return kept.value;
     }
     const value = parse(answer.text, read);
-    if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.problem);
+    if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.message);
     await this.#keep(request, answer);
     return value;
   }
@@ -388,3 +384,96 @@ function maxAgeMs(headers: Headers): number | undefined {
   // At most one hour: a registry may delete a harmful server at any time.
   return Math.min(seconds, 3_600) * 1_000;
 }
+
+/** A response with its complete body. */
+interface RegistryResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const EXCERPT_CHARS = 200;
+
+/** An excerpt of the registry's text for an error message. */
+const quote = (text: string): string =>
+  redactText(text)
+    .slice(0, EXCERPT_CHARS)
+    .replace(/[.\s]+$/, "");
+
+/** Reads `{ error }` and problem+json (`title`, `detail`, `errors`). `isRegistry`: it is one of them, so no proxy sent it. */
+function readErrorBody(text: string) {
+  const value = parseJson(text);
+  if (!isRecord(value)) return { isRegistry: false, detail: "", issues: [] };
+  const said = textOf(value, "error") ?? textOf(value, "detail") ?? textOf(value, "title");
+  const errors = fieldOf(value, "errors");
+  const issues = (Array.isArray(errors) ? errors.slice(0, 20) : []).filter(isRecord).map((issue) => ({
+    path: quote(textOf(issue, "location") ?? ""),
+    message: quote(textOf(issue, "message") ?? ""),
+  }));
+  return { isRegistry: said !== undefined || issues.length > 0, detail: quote(said ?? ""), issues };
+}
+
+const colon = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
+
+/** The error for an HTTP status other than 2xx. */
+function toStatusError({ status, headers, text }: RegistryResponse, host: string): ToolportError {
+  if (status === 401 || status === 403) return fromHttpStatus(status, undefined, { server: host });
+  const { detail, issues } = readErrorBody(text);
+  if (status === 400 || status === 422) {
+    return new ToolCallError({
+      server: host,
+      code: "INVALID_ARGUMENTS",
+      what: `The registry rejected the request (HTTP ${status})${colon(detail)}`,
+      next: issues.length > 0 ? "Correct the options in `issues`" : "Check the options",
+      issues,
+    });
+  }
+  const isBusy = status === 429 || status === 503;
+  return new ConnectionError({
+    server: host,
+    code: "HTTP_STATUS",
+    what: `The registry responded with HTTP ${status}${colon(detail)}`,
+    next: status < 500 && !isBusy ? "Check that `baseUrl` is the URL of an MCP registry" : "Try again later",
+    status,
+    retryable: isBusy || status >= 500 || status === 408 || status === 425,
+    retryAfterMs: parseRetryAfter(headers.get("retry-after")),
+  });
+}
+
+/** The error for an unusable response. `why` is the end of a sentence. */
+function toBadResponse({ status, headers, text }: RegistryResponse, host: string, why: string) {
+  const type = quote(headers.get("content-type") ?? "none");
+  return new ConnectionError({
+    server: host,
+    code: "BAD_RESPONSE",
+    what: `The registry's response cannot be used, ${why} (HTTP ${status}, content type ${type})${colon(quote(text))}`,
+    next: "Check that `baseUrl` is the URL of an MCP registry, and that no proxy or login page is in between",
+    status,
+  });
+}
+
+/** Converts errors of `fetch` and of reading a body. */
+function toFetchError(error: unknown, host: string): ToolportError {
+  if (ToolportError.isInstance(error)) return error;
+  const known = fromSystemError(error, { server: host });
+  if (known !== undefined) return known;
+  // Outside Node, a failed fetch is a plain TypeError.
+  return new ConnectionError({
+    server: host,
+    code: "UNREACHABLE",
+    what: "The registry could not be reached, or the connection broke",
+    next: "Check `baseUrl` and the network",
+    retryable: true,
+    cause: error,
+  });
+}
+
+const timeoutError = (host: string, timeoutMs: number): ToolCallError =>
+  new ToolCallError({
+    server: host,
+    code: "TIMEOUT",
+    what: `The registry did not respond within ${timeoutMs} ms`,
+    next: "Try again, or raise `timeoutMs`",
+    phase: "registry",
+    retryable: true,
+  });

@@ -7,8 +7,12 @@ export {
   durableObjectStore,
 } from "../../state/stores/durable-object/durable-object-store.js";
 export { Agent, type AgentContext, type RuntimeContext } from "./agent.js";
-export type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./mcp-client-manager.js";
-export { McpClientManager } from "./mcp-client-manager.js";
+export {
+  type AddMcpServerResult,
+  type AddServerOptions,
+  McpClientManager,
+  type McpClientManagerOptions,
+} from "./mcp-client-manager.js";
 export type { HeadersInput, ServerRegistration, TransportOptions } from "./server-records.js";
 export type {
   MCPConnectionResult,
