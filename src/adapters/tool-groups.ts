@@ -3,6 +3,7 @@ import { toAsciiName } from "../catalog/safety/look-alikes.js";
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { oncePerObject } from "../util/once-per-object.js";
 import { pushTo } from "../util/push-to.js";
 import type { ToolSource } from "./tool-source.js";
 
@@ -123,25 +124,24 @@ function uniqueName(parts: readonly string[], taken: Set<string>): string {
 }
 
 /** The descriptions that were used first: a change would invalidate the prompt cache in the middle of a conversation. */
-const descriptions = new WeakMap<ToolSource, Map<string, string>>();
+const descriptionsOf = oncePerObject((_source: ToolSource) => new Map<string, string>());
 
 /** The first sentence of the instructions of every connected server, sanitised and scanned; others get an empty text. */
 async function aboutServers(
   toolport: ToolSource,
   servers: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const known = descriptions.get(toolport) ?? new Map<string, string>();
-  descriptions.set(toolport, known);
-  const unknown = servers.filter((server) => !known.has(server));
-  if (unknown.length === 0) return known;
+  const descriptions = descriptionsOf(toolport);
+  const others = servers.filter((server) => !descriptions.has(server));
+  if (others.length === 0) return descriptions;
   const { servers: states = {} } = toolport.snapshot?.() ?? {};
   await Promise.all(
-    unknown.map(async (server) => {
+    others.map(async (server) => {
       const isReady = states[server]?.state === "ready";
-      known.set(server, isReady ? firstSentence(await instructionsOf(toolport, server)) : "");
+      descriptions.set(server, isReady ? firstSentence(await instructionsOf(toolport, server)) : "");
     }),
   );
-  return known;
+  return descriptions;
 }
 
 async function instructionsOf(toolport: ToolSource, server: string): Promise<string> {

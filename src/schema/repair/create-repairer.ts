@@ -1,6 +1,7 @@
 /** Repairs invalid values within the time budget: changes as little as possible until they match. Loaded by a dynamic import only. */
 
 import { boundedRun } from "#run-bounded";
+import { oncePerObject } from "../../util/once-per-object.js";
 import { pushTo } from "../../util/push-to.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
@@ -37,8 +38,8 @@ const slowUntil = new WeakMap<SchemaParts, number>();
 
 /** Creates a repairer with its own cache of lenient schemas. */
 export function createRepairer(own: OwnValidator | undefined): Repairer {
-  const builtIn = remembered(builtInParts);
-  const owned = own && remembered((schema) => ownParts(own.validator, schema, own.check));
+  const builtIn = oncePerObject(builtInParts);
+  const owned = own && oncePerObject((schema: JsonSchema) => ownParts(own.validator, schema, own.check));
 
   return async (schema, value, request) => {
     await loadLinearEngine();
@@ -104,18 +105,6 @@ function repairValue(
   const final = refilled !== undefined && issuesOf(refilled).length === 0 ? refilled : repaired;
   const contradicts = parts.lenient.isWider && parts.strictIssues(final).length > 0;
   return { kind: "repaired", value: final, repairs, contradicts };
-}
-
-function remembered<Value>(make: (schema: JsonSchema) => Value): (schema: JsonSchema) => Value {
-  const known = new WeakMap<JsonSchema, Value>();
-  return (schema) => {
-    let value = known.get(schema);
-    if (value === undefined) {
-      value = make(schema);
-      known.set(schema, value);
-    }
-    return value;
-  };
 }
 
 /** A value with every possible repair. */

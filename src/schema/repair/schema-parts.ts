@@ -1,4 +1,5 @@
 /** Checks any part of a value against its part of a schema, with the built-in or the user's validator, by a lenient reading of schemas that contradict themselves. */
+import { oncePerObject } from "../../util/once-per-object.js";
 import { bindSchema, compileForBuiltIn } from "../built-in-check.js";
 import {
   acceptSeveral,
@@ -62,15 +63,10 @@ export function ownParts(
   if (typeof compiled === "string") return compiled;
   const lenient = readLeniently(compiled);
   const writer = new PartWriter(lenient.compiled, schema["$schema"]);
-  const known = new WeakMap<SchemaNode, ReturnType<SchemaValidatorFactory["compile"]>>();
+  const checkOf = oncePerObject((part: SchemaNode) => validator.compile(writer.write(part)));
   const ask = (part: SchemaNode, value: unknown): readonly ValidationIssue[] => {
     try {
-      let own = known.get(part);
-      if (own === undefined) {
-        own = validator.compile(writer.write(part));
-        known.set(part, own);
-      }
-      return own(value) ?? [];
+      return checkOf(part)(value) ?? [];
     } catch (cause) {
       throw new PartNotCheckable("The validator rejects a part of the schema", { cause });
     }
