@@ -1,21 +1,18 @@
 /** The types that the entry points of all providers export. */
 export type { ContentPart } from "../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../schema/derive/compact-schema.js";
-export type { AudienceRule, ContentOptions, LeftOutContent } from "./content-options.js";
+export type { AudienceRule, ContentOptions, LeftOutContent, ResultContent } from "./content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "./for-model.js";
 export type { OnSchemaChange, SchemaReport, ToolSelection } from "./offered-tools.js";
 export type {
+  CallerOfCall,
   PendingCall,
+  RequestedCall,
   ResumeAnswers,
   ResumedRun,
   ResumeFailure,
-  SuspendedRun,
-} from "./pending-calls.js";
-export type { ResultContent } from "./result-parts.js";
-export type {
-  CallerOfCall,
-  RequestedCall,
   SuspendCallsOptions,
+  SuspendedRun,
   WithOfferedTools,
   WithSuspend,
 } from "./run-calls.js";

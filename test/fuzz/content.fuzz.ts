@@ -3,6 +3,7 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { toAiSdkContent, toModelOutput } from "../../src/adapters/ai-sdk/content.js";
 import { toAnthropicContent, toFileBlock } from "../../src/adapters/anthropic/content.js";
+import { resultParts } from "../../src/adapters/content-options.js";
 import { toGeminiContent, toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
 import {
   resolveOutputHandling,
@@ -15,7 +16,6 @@ import {
   toOpenAIContent,
   toResponsesFile,
 } from "../../src/adapters/openai/content.js";
-import { resultParts } from "../../src/adapters/result-parts.js";
 import { partNote } from "../../src/content/content-part.js";
 import { resultSizeStep } from "../../src/execution/result-size.js";
 import type { ToolCall } from "../../src/execution/tool-call.js";

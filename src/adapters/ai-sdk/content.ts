@@ -13,8 +13,10 @@ import {
   isSupportedSomewhere,
   leaveOut,
   mapParts,
+  promptMessages,
+  type ResultContent,
+  resultParts,
 } from "../content-options.js";
-import { promptMessages, type ResultContent, resultParts } from "../result-parts.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;

@@ -2,7 +2,7 @@
 
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
-export type { AudienceRule, ContentOptions, LeftOutContent } from "../content-options.js";
+export type { AudienceRule, ContentOptions, LeftOutContent, ResultContent } from "../content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type {
   AllowedCallers,
@@ -11,7 +11,6 @@ export type {
   SchemaReport,
   ToolSelection,
 } from "../offered-tools.js";
-export type { ResultContent } from "../result-parts.js";
 export type { ToolSource } from "../tool-source.js";
 export type { AiSdkCall, AiSdkSuspendOptions } from "./bound-approvals.js";
 export {

@@ -7,7 +7,7 @@ import {
 } from "../../execution/suspend/suspension.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { createFitter, type WithForModel } from "../for-model.js";
-import { type ResumeOutcome, resumeCall, resumeOptions } from "../pending-calls.js";
+import { type ResumeOutcome, resumeCall, resumeOptions } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
   type AiSdkContentOptions,

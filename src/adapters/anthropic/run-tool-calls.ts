@@ -7,20 +7,18 @@ import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../content-o
 import type { WithForModel } from "../for-model.js";
 import type { DeferredOptions } from "../offered-tools.js";
 import {
-  type ResumeAnswers,
-  type ResumedRun,
-  type RunFormat,
-  resumeRun,
-  runAndFormat,
-  type SuspendedRun,
-} from "../pending-calls.js";
-import {
   type CallerOfCall,
   type CallOutcome,
   isProgrammatic,
   type OfferedForms,
   type RequestedCall,
+  type ResumeAnswers,
+  type ResumedRun,
+  type RunFormat,
   type RunToolCallsOptions,
+  resumeRun,
+  runAndFormat,
+  type SuspendedRun,
   type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";

@@ -4,20 +4,18 @@ import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
 import {
+  type CallOutcome,
+  type OfferedForms,
+  type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
   type RunFormat,
+  type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-} from "../pending-calls.js";
-import type {
-  CallOutcome,
-  OfferedForms,
-  RequestedCall,
-  RunToolCallsOptions,
-  WithOfferedTools,
-  WithSuspend,
+  type WithOfferedTools,
+  type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {

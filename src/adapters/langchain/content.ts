@@ -12,12 +12,15 @@ import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type AudienceRule,
   type ContentOptions,
+  forUserNote,
   isFileUrl,
+  isMeantForModel,
   isSupportedSomewhere,
   leaveOut,
+  type ResultContent,
   textOf,
+  textPart,
 } from "../content-options.js";
-import { forUserNote, isMeantForModel, type ResultContent, textPart } from "../result-parts.js";
 
 const PROVIDER_NAME = "LangChain's models";
 
@@ -61,27 +64,18 @@ interface OutputSource {
 }
 
 /** Converts a result. Reads resources of which it contains only the URI. */
-export function toToolOutput(
+export async function toToolOutput(
   result: Result,
   options: OutputOptions,
   source: OutputSource,
-): ToolOutput | Promise<ToolOutput> {
+): Promise<ToolOutput> {
   const parts = toContentParts(result.content ?? []);
-  if (!parts.some(isBare)) return arrange(parts, result, { ...options, ...source });
-  const expanded = Promise.all(
-    parts.map((part) => (isBare(part) ? expand(part, source.readResource) : part)),
-  );
-  return expanded.then((all) => arrange(all.flat(), result, { ...options, ...source }));
+  const expanded = await Promise.all(parts.map((part) => expand(part, source.readResource)));
+  return arrange(expanded.flat(), result, { ...options, ...source });
 }
 
-type BareResource = Extract<ContentPart, { kind: "bare-resource" }>;
-
-const isBare = (part: ContentPart): part is BareResource => part.kind === "bare-resource";
-
-async function expand(
-  part: BareResource,
-  readResource: OutputSource["readResource"],
-): Promise<ContentPart[]> {
+async function expand(part: ContentPart, readResource: OutputSource["readResource"]): Promise<ContentPart[]> {
+  if (part.kind !== "bare-resource") return [part];
   const read = await readResource(part.uri);
   if (read === undefined || read.length === 0) return [part];
   // Nested resources without content stay unchanged. The audience of the block still applies.

@@ -2,10 +2,9 @@
 
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
-export type { AudienceRule, LeftOutContent } from "../content-options.js";
+export type { AudienceRule, LeftOutContent, ResultContent } from "../content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { AllowedCallers } from "../offered-tools.js";
-export type { ResultContent } from "../result-parts.js";
 export type { ToolSource } from "../tool-source.js";
 export type {
   ClientConfig,

@@ -9,7 +9,7 @@ import type { ToolResult } from "../../execution/tool-result.js";
 import { isRecord } from "../../util/is-record.js";
 import { pushTo } from "../../util/push-to.js";
 import { sha256 } from "../../util/sha256.js";
-import { resumeOptions } from "../pending-calls.js";
+import { resumeOptions } from "../run-calls.js";
 import { resumeTool, type ToolSource } from "../tool-source.js";
 import {
   type GraphTask,

@@ -21,7 +21,7 @@ import {
 import { allWithheld, loadError, MCPClientError } from "./errors.js";
 import { type OpenedClient, openClient, uniqueNames } from "./opened-client.js";
 import { type Conversion, convertTools } from "./to-tools.js";
-import { interruptsOf, settingsByServer, type ToolPort } from "./tool-port.js";
+import { interruptsOf, readSettings, type ToolPort } from "./tool-port.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
 
@@ -284,7 +284,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
       toolport,
       hooks: config,
       target: targetOf(config.schema),
-      settingsOf: settingsByServer(config, (server) => config.mcpServers[server]),
+      settingsOf: (server) => readSettings(config, config.mcpServers[server]),
       withHeaders: async (server, headers) => {
         const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });
         return itsPort === this.#now().toolport ? undefined : itsPort;

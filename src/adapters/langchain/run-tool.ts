@@ -10,8 +10,8 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import { debugChannel } from "../../telemetry/debug-channel.js";
 import { isRecord } from "../../util/is-record.js";
 import { utf8Length } from "../../util/utf8-length.js";
+import { textPart } from "../content-options.js";
 import { calledTool, type FitFacts } from "../for-model.js";
-import { textPart } from "../result-parts.js";
 import type { ToolSource } from "../tool-source.js";
 import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
@@ -35,8 +35,7 @@ interface ToolRun {
  * failure, or the reason of the caller's signal.
  */
 export async function runTool(run: ToolRun): Promise<RunOutput> {
-  // The duration is only needed for aborted calls.
-  const startedAt = run.config.signal === undefined ? 0 : performance.now();
+  const startedAt = performance.now();
   const { server, sourceName } = run.tool;
   try {
     if (debug.enabled) debug(`[${server}/${sourceName}] called`);
@@ -67,8 +66,7 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const toolport = route?.toolport ?? port.toolport;
   const call = { toolport, name: tool.name, args: own, options, ...route };
   const result = await send(run, call);
-  const mapped = toOutput(run, toolport, result);
-  const output = Array.isArray(mapped) ? mapped : await mapped;
+  const output = await toOutput(run, toolport, result);
   if (result.isError) return failure(run, result, output);
   const changed = afterToolCall && (await afterToolCall({ ...request, args, result: output }, state, config));
   if (changed?.result === undefined) return output;
@@ -151,7 +149,7 @@ const fitFacts = ({ tool, args }: ToolRun, result: ToolResult): FitFacts => ({
   result,
 });
 
-function toOutput(run: ToolRun, toolport: ToolSource, result: ToolResult): ToolOutput | Promise<ToolOutput> {
+function toOutput(run: ToolRun, toolport: ToolSource, result: ToolResult): Promise<ToolOutput> {
   const { tool, port, config } = run;
   const { server } = result;
   // With `deferTools`, a tool of Toolport may return the result of a server's tool.

@@ -20,7 +20,7 @@ import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./clie
 import { loadError, MCPClientError } from "./errors.js";
 import { arrive } from "./interrupts.js";
 import { runTool } from "./run-tool.js";
-import { interruptsOf, settingsByServer, type ToolConfig, type ToolPort } from "./tool-port.js";
+import { interruptsOf, readSettings, type ToolConfig, type ToolPort } from "./tool-port.js";
 
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
@@ -89,7 +89,7 @@ export async function toLangChainTools(
     hooks: options,
     target,
     compact: readCompact(options.compact),
-    settingsOf: settingsByServer(options, (server) => options.outputOf?.[server]),
+    settingsOf: (server) => readSettings(options, options.outputOf?.[server]),
     interrupts: interruptsOf(options),
     extrasOf: (tool) => extras.get(tool),
     ...(options.forModel !== false && {

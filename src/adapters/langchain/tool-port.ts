@@ -55,24 +55,8 @@ export interface ToolPort {
 
 const DEFAULT_MAX_RESOURCE_BYTES = 4 * 1024 * 1024;
 
-/** The settings by server, cached because every call and every tool reads them. */
-export function settingsByServer(
-  options: LoadMcpToolsOptions,
-  ownOf: (server: string) => OutputConfig | undefined,
-): (server: string) => ToolSettings {
-  const known = new Map<string, ToolSettings>();
-  return (server) => {
-    let settings = known.get(server);
-    if (settings === undefined) {
-      settings = readSettings(options, ownOf(server));
-      known.set(server, settings);
-    }
-    return settings;
-  };
-}
-
 /** The settings of one server: its own, then those of the top level, then the defaults. */
-function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
+export function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
   // The README of `@langchain/mcp-adapters` uses 0 for "not set".
   const timeout = own.defaultToolTimeout || options.defaultToolTimeout;
   return {

@@ -7,20 +7,18 @@ import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../content-o
 import type { WithForModel } from "../for-model.js";
 import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
 import {
+  type CallerOfCall,
+  type CallOutcome,
+  type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
   type RunFormat,
+  type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-} from "../pending-calls.js";
-import type {
-  CallerOfCall,
-  CallOutcome,
-  RequestedCall,
-  RunToolCallsOptions,
-  WithOfferedTools,
-  WithSuspend,
+  type WithOfferedTools,
+  type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
