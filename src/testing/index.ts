@@ -1,17 +1,5 @@
 /** The entry point `toolport/testing`: real MCP servers for tests, recording and replay, and an agent loop without a model. */
-export {
-  type AgentAnswer,
-  type AgentCall,
-  type AgentLoopOptions,
-  type AgentModel,
-  type AgentRun,
-  type AgentState,
-  type AgentStep,
-  type AgentTurn,
-  createScriptedModel,
-  runAgentLoop,
-  type ScriptRule,
-} from "./agent-loop.js";
+export * from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
 export {
   type RecordedMessage,
@@ -24,18 +12,4 @@ export {
 export { type ReplayOptions, replayServer } from "./replay-server.js";
 export type { TestPortOptions, TestStdioServer, TestStreamServer } from "./serve-connection.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";
-export type {
-  RecordedCall,
-  StandardToolSchema,
-  TestCompletion,
-  TestPrompt,
-  TestResource,
-  TestResourceAnswer,
-  TestResourceTemplate,
-  TestServerDefinition,
-  TestServerEra,
-  TestTool,
-  TestToolAnswer,
-  TestToolContext,
-  TestToolSchema,
-} from "./test-server-definition.js";
+export type * from "./test-server-definition.js";

@@ -42,7 +42,7 @@ export type ToolArtifact = ContentBlock | LangChainBlock | StructuredContentArti
 /** The output of a tool in LangChain: content for the model, artifacts for the program. */
 export type ToolOutput = [content: string | LangChainBlock[], artifact: ToolArtifact[]];
 
-interface OutputOptions {
+export interface OutputOptions {
   readonly useStandardContentBlocks: boolean;
   readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
   readonly audience?: AudienceRule | undefined;

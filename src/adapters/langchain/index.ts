@@ -6,35 +6,7 @@ export type { AudienceRule, LeftOutContent, ResultContent } from "../content-opt
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
 export type { AllowedCallers } from "../offered-tools.js";
 export type { ToolSource } from "../tool-source.js";
-export type {
-  ClientConfig,
-  Connection,
-  ConnectionFailure,
-  CustomHTTPTransportOptions,
-  GraphCommand,
-  HookState,
-  InterruptOptions,
-  LegacyOAuthClientProvider,
-  ListChange,
-  LoadMcpToolsOptions,
-  MCPResource,
-  MCPResourceContent,
-  MCPResourceTemplate,
-  ModifiedToolCallResult,
-  Notifications,
-  OtherToolportOptions,
-  OutputConfig,
-  ProgressReport,
-  ProgressSource,
-  ServerMessageSource,
-  SSEConnection,
-  StdioConnection,
-  StreamableHTTPConnection,
-  ToolCallModification,
-  ToolCallRequest,
-  ToolCallResult,
-  ToolHooks,
-} from "./client-config.js";
+export type * from "./client-config.js";
 export type { OutputHandling, OutputTarget, OutputType } from "./content.js";
 export {
   type LangChainContentOptions,

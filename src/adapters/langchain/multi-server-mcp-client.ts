@@ -8,18 +8,22 @@ import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
-import {
-  type ClientConfig,
-  type Connection,
-  type CustomHTTPTransportOptions,
-  type MCPResource,
-  type MCPResourceContent,
-  type MCPResourceTemplate,
-  type ReadConfig,
-  readClientConfig,
+import type {
+  ClientConfig,
+  Connection,
+  CustomHTTPTransportOptions,
+  MCPResource,
+  MCPResourceContent,
+  MCPResourceTemplate,
 } from "./client-config.js";
 import { allWithheld, loadError, MCPClientError } from "./errors.js";
-import { type OpenedClient, openClient, uniqueNames } from "./opened-client.js";
+import {
+  type OpenedClient,
+  openClient,
+  type ReadConfig,
+  readClientConfig,
+  uniqueNames,
+} from "./opened-client.js";
 import { type Conversion, convertTools } from "./to-tools.js";
 import { interruptsOf, readSettings, type ToolPort } from "./tool-port.js";
 

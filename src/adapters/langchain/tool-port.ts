@@ -8,7 +8,7 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import type { CompactOptions } from "../../schema/derive/compact-schema.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { isRecord } from "../../util/is-record.js";
-import type { AudienceRule, ContentOptions } from "../content-options.js";
+import type { AudienceRule } from "../content-options.js";
 import type { PartFitter } from "../for-model.js";
 import type { ToolSource } from "../tool-source.js";
 import type {
@@ -18,18 +18,15 @@ import type {
   OutputConfig,
   ToolHooks,
 } from "./client-config.js";
-import { type OutputTarget, type OutputType, resolveOutputHandling } from "./content.js";
+import { type OutputOptions, resolveOutputHandling } from "./content.js";
 
 /** Options with defaults. */
-interface ToolSettings {
-  readonly useStandardContentBlocks: boolean;
-  readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
+interface ToolSettings extends OutputOptions {
+  readonly audience: AudienceRule;
   /** Undefined: the port's own limits. */
   readonly defaultToolTimeout: number | undefined;
   readonly toolErrors: "throw" | "message";
   readonly maxResourceBytes: number;
-  readonly audience: AudienceRule;
-  readonly onLeftOut: ContentOptions["onLeftOut"];
 }
 
 export interface ToolPort {

@@ -11,14 +11,7 @@ import type { JsonSchema } from "../json-schema.js";
  * - `gemini-json`: `parametersJsonSchema`.
  * - `gemini-openapi`: the older `parameters`, a subset of OpenAPI 3.0.
  */
-export type SchemaTarget =
-  | "plain"
-  | "portable"
-  | "openai"
-  | "openai-strict"
-  | "anthropic"
-  | "gemini-json"
-  | "gemini-openapi";
+export type SchemaTarget = (typeof SCHEMA_TARGETS)[number];
 
 /**
  * What happened to a keyword.
@@ -55,7 +48,7 @@ export type SchemaChangeKind =
   | "replaced";
 
 /** Every target, in the order of the documentation. */
-export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
+export const SCHEMA_TARGETS = [
   "plain",
   "portable",
   "openai",
@@ -63,7 +56,7 @@ export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
   "anthropic",
   "gemini-json",
   "gemini-openapi",
-];
+] as const;
 
 /** One difference between a derived schema and its original. */
 export interface SchemaChange {
