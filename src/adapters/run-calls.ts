@@ -143,7 +143,7 @@ interface RunRules {
 export type OfferedForms = ReadonlyMap<string, SchemaTarget>;
 
 /** Results are in the order of the calls. Throws only on abort, and what `onError` throws. */
-export async function runCalls(
+async function runCalls(
   toolport: ToolSource,
   calls: readonly RequestedCall[],
   options: AnyRunOptions & RunRules,

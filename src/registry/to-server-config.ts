@@ -389,7 +389,7 @@ function rank(source: ServerSource, order: readonly string[]): number {
 }
 
 /** The public fields of a candidate. */
-export const toSource = ({ kind, type, identifier, version }: ServerSource): ServerSource => ({
+const toSource = ({ kind, type, identifier, version }: ServerSource): ServerSource => ({
   kind,
   type,
   identifier,

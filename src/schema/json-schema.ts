@@ -86,6 +86,22 @@ export const isType = (value: unknown): boolean =>
     ? value.length > 0 && value.every((name) => TYPES.has(name))
     : TYPES.has(value as string);
 
+/** Whether a JSON value is of a type of JSON Schema. */
+export function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isRecord(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
+
 const isDependencies = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every((needed) => isSchema(needed) || isStrings(needed));
 

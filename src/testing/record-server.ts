@@ -228,7 +228,7 @@ const TOKENS: readonly (readonly [pattern: RegExp, replacement: string])[] = [
 ];
 
 /** The secret values of one server. Header functions add to them while the server is used. */
-export class Secrets {
+class Secrets {
   readonly #names = new Map<string, string>();
   #redactValues: ((text: string) => string) | undefined;
 

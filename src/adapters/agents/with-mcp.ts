@@ -317,7 +317,7 @@ const callbackSuffix = (agent: string, name: string): string =>
   `/${encodeURIComponent(toKebabCase(agent) || "agent")}/${encodeURIComponent(name)}/callback`;
 
 /** The host of a request. A proxy that terminates TLS turns https into http. */
-export function originOf({ url }: Pick<Request, "url">): string | undefined {
+function originOf({ url }: Pick<Request, "url">): string | undefined {
   if (!canParseUrl(url)) return undefined;
   const { protocol, host, hostname } = new URL(url);
   const isPlain = protocol === "http:" && LOOPBACK.includes(hostname);

@@ -2,6 +2,7 @@
 
 import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
 import type { ConfigError } from "../../errors/config-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
 import type { WithheldTool } from "../../model/tool-info.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
@@ -68,6 +69,12 @@ export class MCPClientError extends Error {
   static isInstance(value: unknown): value is MCPClientError {
     return value instanceof Error && value.name === "MCPClientError";
   }
+}
+
+/** The error of a port as a client reports it: what failed, and why. */
+export function asClientError(cause: unknown, server: string, what: string): MCPClientError {
+  const why = ToolportError.isInstance(cause) ? cause.message : String(cause);
+  return new MCPClientError(`${what}: ${why}`, server, { cause });
 }
 
 /** One problem of a configuration. */

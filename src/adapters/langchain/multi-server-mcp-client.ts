@@ -1,7 +1,7 @@
 /** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
-import { ToolportError } from "../../errors/toolport-error.js";
+import type { ToolportError } from "../../errors/toolport-error.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
 import type { ConnectReport } from "../../port/report.js";
@@ -16,7 +16,7 @@ import type {
   MCPResourceContent,
   MCPResourceTemplate,
 } from "./client-config.js";
-import { allWithheld, loadError, MCPClientError } from "./errors.js";
+import { allWithheld, asClientError, loadError, MCPClientError } from "./errors.js";
 import {
   type OpenedClient,
   openClient,
@@ -326,11 +326,6 @@ const toResourceContent = ({ uri, mimeType, text, blob }: ResourceContents): MCP
   ...(text !== undefined && { text }),
   ...(blob !== undefined && { blob }),
 });
-
-function asClientError(cause: unknown, server: string, what: string): MCPClientError {
-  const why = ToolportError.isInstance(cause) ? cause.message : String(cause);
-  return new MCPClientError(`${what}: ${why}`, server, { cause });
-}
 
 type Described = Pick<ResourceInfo, "name" | "title" | "description" | "mimeType">;
 

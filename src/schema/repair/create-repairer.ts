@@ -7,7 +7,7 @@ import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { propertyPath, shorten } from "../explain-errors.js";
-import { isRecord, type JsonSchema } from "../json-schema.js";
+import { isOfType, isRecord, type JsonSchema } from "../json-schema.js";
 import { isSameJson, setKey } from "../json-value.js";
 import type {
   ArgumentRepair,
@@ -17,14 +17,7 @@ import type {
   SchemaCheck,
   SchemaValidatorFactory,
 } from "../schema-validator.js";
-import {
-  builtInParts,
-  isOfType,
-  ownParts,
-  type Part,
-  PartNotCheckable,
-  type SchemaParts,
-} from "./schema-parts.js";
+import { builtInParts, ownParts, type Part, PartNotCheckable, type SchemaParts } from "./schema-parts.js";
 
 /** The user's validator, and the check that calls it. */
 interface OwnValidator {

@@ -329,7 +329,7 @@ function grantLease(content: FileContent, { name, ttlMs, holder }: LeaseRequest)
 }
 
 /** Lets the lease run `ttlMs` from now if `fence` is still the last one granted. */
-export function renewLease(
+function renewLease(
   { leases }: FileContent,
   { name, fence, ttlMs }: { name: string; fence: number; ttlMs: number },
 ): boolean {
