@@ -23,6 +23,19 @@ export interface BackendPut {
   lease?: { name: string; fence: number } | undefined;
 }
 
+/** The saved identity of the process that takes a lease, and whether a saved process has ended. */
+export interface LeaseHolder {
+  readonly id: string;
+  /** False if it is not certain: two holders of one lease are worse than waiting for its expiry. */
+  isGone(id: string): boolean;
+}
+
+export interface LeaseRequest {
+  readonly name: string;
+  readonly ttlMs: number;
+  readonly holder?: LeaseHolder | undefined;
+}
+
 /**
  * The raw store. Keys are non-empty, well-formed Unicode without NUL (`createStore` ensures this). A backend connects
  * at first use, throws only `StateError`s, and limits the time of every call; `createStore` adds JSON,

@@ -24,7 +24,7 @@ import {
   type Sealer,
   type StoreKey,
 } from "../sealing.js";
-import type { LeaseHolder } from "./sql-records.js";
+import type { LeaseHolder } from "../store-backend.js";
 import { configuredKeys, KEY_VARIABLE, type StoreKeys } from "./store-arguments.js";
 
 const PRIVATE_FILE = 0o600;

@@ -15,7 +15,8 @@ import { basename, dirname, join, resolve } from "node:path";
 import { StateError } from "../../../errors/state-error.js";
 import { sleep } from "../../../util/sleep.js";
 import { createStore, type SealingStore } from "../../create-store.js";
-import { type BackendPut, type BackendRecord, compareKeys, type StoreBackend } from "../../store-backend.js";
+import { changedKeys, emptyContent, prune, recordMethods, type StoreContent } from "../../record-map.js";
+import type { StoreBackend } from "../../store-backend.js";
 import {
   busyError,
   inspectPrivateFile,
@@ -26,7 +27,6 @@ import {
   toFileError,
   warn,
 } from "../local-files.js";
-import type { LeaseRequest } from "../sql-records.js";
 import { type FileLock, sweepLock, tryLock } from "./file-lock.js";
 
 interface FileStoreOptions {
@@ -104,27 +104,23 @@ function createFileBackend(
       return work();
     }
   };
-  const read = <T>(step: (content: FileContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
-  /** A step that returns undefined or false changed nothing. */
-  const write = <T>(step: (content: FileContent) => T): Promise<T> =>
+  const read = <T>(step: (content: StoreContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
+  const write = <T>(step: (content: StoreContent) => T): Promise<T> =>
     unlessDamaged(() =>
       withLock((lock) => {
         const content = file.read();
         const result = step(content);
-        if (result !== undefined && result !== false) file.replace(content, lock);
+        if (result === undefined || result === false) return result;
+        // Every change writes the whole file.
+        prune(content);
+        file.replace(content, lock);
         return result;
       }),
     );
 
   return {
-    get: (key) => read((content) => getRow(content, key)),
     // Every write waits for the disk: a file that is replaced as a whole could be lost as a whole.
-    put: (key, text, conditions) => write((content) => putRow(content, { key, text, ...conditions })),
-    delete: (key, { ifVersion }) => write((content) => deleteRow(content, key, ifVersion)),
-    list: (prefix) => read((content) => listRows(content, prefix)),
-    acquireLease: (name, ttlMs) =>
-      write((content) => grantLease(content, { name, ttlMs, holder: leaseHolder() })),
-    renewLease: (name, fence, ttlMs) => write((content) => renewLease(content, { name, fence, ttlMs })),
+    ...recordMethods(read, write, leaseHolder),
     watch: (onChange) => pollChanges(file, onChange),
     async close() {},
   };
@@ -161,10 +157,10 @@ type StateFile = ReturnType<typeof createStateFile>;
 class NotReplaced extends Error {}
 
 function createStateFile(path: string, onWarning: FileStoreOptions["onWarning"]) {
-  let known: { head: string; content: FileContent } | undefined;
+  let known: { head: string; content: StoreContent } | undefined;
   const draftOf = (nonce: string) => `${path}.new-${nonce}`;
 
-  const load = (): FileContent => {
+  const load = (): StoreContent => {
     const file = openSync(path, "r");
     try {
       // Timestamps and inode numbers cannot distinguish two files written at the same moment.
@@ -180,12 +176,12 @@ function createStateFile(path: string, onWarning: FileStoreOptions["onWarning"])
 
   return {
     /** The current content. The caller may change the object only to `replace` the file with it. */
-    read(): FileContent {
+    read(): StoreContent {
       if (inspectPrivateFile(path, onWarning) === undefined) return emptyContent();
       return load();
     },
     /** Replaces the file in one step. Throws `NotReplaced` if the lock was taken over. */
-    replace(content: FileContent, lock: FileLock): void {
+    replace(content: StoreContent, lock: FileLock): void {
       // The caller changed the content: the cache is valid again after the file is written.
       known = undefined;
       const text = writeContent(content, lock.nonce);
@@ -245,115 +241,6 @@ function writeDurably(path: string, text: string): void {
   }
 }
 
-/** Deletions and ended leases are kept this long: watchers and late lease holders need them. */
-const MEMORY_MS = 3_600_000;
-
-interface Row {
-  readonly text: string;
-  readonly version: number;
-  readonly writtenAt: number;
-  /** Epoch milliseconds; undefined for never. */
-  readonly expiresAt?: number | undefined;
-}
-
-interface LeaseRow {
-  readonly fence: number;
-  readonly expiresAt: number;
-  readonly holder?: string | undefined;
-}
-
-/** The content of the file. */
-interface FileContent {
-  /** The last version or fence. Neither is ever used twice. */
-  last: number;
-  readonly records: Map<string, Row>;
-  readonly deletions: Map<string, Pick<Row, "version" | "writtenAt">>;
-  readonly leases: Map<string, LeaseRow>;
-}
-
-const emptyContent = (): FileContent => ({
-  last: 0,
-  records: new Map(),
-  deletions: new Map(),
-  leases: new Map(),
-});
-
-function getRow({ records }: FileContent, key: string): BackendRecord | undefined {
-  const now = Date.now();
-  const row = liveRow(records.get(key), now);
-  if (row === undefined) return undefined;
-  const { text, version, expiresAt } = row;
-  return { text, version, ttlLeftMs: expiresAt === undefined ? undefined : expiresAt - now };
-}
-
-function putRow(
-  content: FileContent,
-  { key, text, ifVersion, ttlMs, lease }: Omit<BackendPut, "durable"> & { key: string; text: string },
-): number | undefined {
-  const now = Date.now();
-  const { records, deletions, leases } = content;
-  if (ifVersion !== undefined && (liveRow(records.get(key), now)?.version ?? 0) !== ifVersion)
-    return undefined;
-  if (lease !== undefined && leases.get(lease.name)?.fence !== lease.fence) return undefined;
-  const version = ++content.last;
-  const expiresAt = ttlMs === undefined ? undefined : Math.ceil(now + ttlMs);
-  records.set(key, { text, version, writtenAt: now, expiresAt });
-  deletions.delete(key);
-  prune(content, now);
-  return version;
-}
-
-function deleteRow(content: FileContent, key: string, ifVersion: number | undefined): boolean {
-  const now = Date.now();
-  const row = liveRow(content.records.get(key), now);
-  if (row === undefined || (ifVersion !== undefined && row.version !== ifVersion)) return false;
-  content.records.delete(key);
-  content.deletions.set(key, { version: ++content.last, writtenAt: now });
-  return true;
-}
-
-function listRows({ records }: FileContent, prefix: string): string[] {
-  const now = Date.now();
-  const live = [...records].filter(([key, row]) => key.startsWith(prefix) && liveRow(row, now) !== undefined);
-  return live.map(([key]) => key).sort(compareKeys);
-}
-
-function grantLease(content: FileContent, { name, ttlMs, holder }: LeaseRequest): number | undefined {
-  const now = Date.now();
-  const held = content.leases.get(name);
-  const isHeld = held !== undefined && held.expiresAt > now;
-  if (isHeld && (held.holder === undefined || holder?.isGone(held.holder) !== true)) return undefined;
-  const fence = ++content.last;
-  content.leases.set(name, { fence, expiresAt: Math.ceil(now + ttlMs), holder: holder?.id });
-  return fence;
-}
-
-/** Lets the lease run `ttlMs` from now if `fence` is still the last one granted. */
-function renewLease(
-  { leases }: FileContent,
-  { name, fence, ttlMs }: { name: string; fence: number; ttlMs: number },
-): boolean {
-  const held = leases.get(name);
-  if (held?.fence !== fence) return false;
-  leases.set(name, { ...held, expiresAt: Math.ceil(Date.now() + ttlMs) });
-  return true;
-}
-
-/** Keys written or deleted above the version `after`. */
-function changedKeys({ records, deletions }: FileContent, after: number): string[] {
-  return [...records, ...deletions].filter(([, { version }]) => version > after).map(([key]) => key);
-}
-
-const liveRow = (row: Row | undefined, now: number): Row | undefined =>
-  row?.expiresAt !== undefined && row.expiresAt <= now ? undefined : row;
-
-/** Every change writes the whole file, so expired entries are removed. */
-function prune({ records, deletions, leases }: FileContent, now: number): void {
-  for (const [key, row] of records) if (liveRow(row, now) === undefined) records.delete(key);
-  for (const [key, { writtenAt }] of deletions) if (writtenAt < now - MEMORY_MS) deletions.delete(key);
-  for (const [name, { expiresAt }] of leases) if (expiresAt < now - MEMORY_MS) leases.delete(name);
-}
-
 const FORMAT = 1;
 /** Pairs instead of objects: a key may be `__proto__`. */
 const PARTS = ["records", "deletions", "leases"] as const;
@@ -365,13 +252,13 @@ class DamagedContent extends Error {}
 const HEAD_LENGTH = 64;
 
 /** @param commit a unique UUID for this text */
-function writeContent(content: FileContent, commit: string): string {
-  const parts = PARTS.map((part) => [part, [...content[part]]]);
+function writeContent(content: StoreContent, commit: string): string {
+  const parts = PARTS.map((part) => [part, [...(content[part] ?? [])]]);
   return JSON.stringify({ toolport: FORMAT, commit, last: content.last, ...Object.fromEntries(parts) });
 }
 
 /** Throws {@link DamagedContent}, or a `StateError` for a file of a newer Toolport. */
-function readContent(text: string, path: string): FileContent {
+function readContent(text: string, path: string): StoreContent {
   // A new file is empty.
   if (text === "") return emptyContent();
   const stored = parse(text);
@@ -379,7 +266,7 @@ function readContent(text: string, path: string): FileContent {
   if (Number.isSafeInteger(format) && Number(format) > FORMAT) throw newerFormat(path);
   if (format !== FORMAT || !Number.isSafeInteger(last)) throw new DamagedContent("It has no known format");
   const [records, deletions, leases] = PARTS.map((part) => readPairs(stored[part]));
-  return { last: Number(last), records, deletions, leases } as unknown as FileContent;
+  return { last: Number(last), records, deletions, leases } as unknown as StoreContent;
 }
 
 function parse(text: string): Record<string, unknown> {
