@@ -230,9 +230,9 @@ export function withoutSearch<Tool>(
 }
 
 /** @throws ConfigError if `deferred` is not one of the values that an adapter knows */
-export function checkDeferred(deferred: string, known: readonly string[]): void {
-  if (known.includes(deferred)) return;
-  throw wrongOption("deferred", `must be one of ${known.join(", ")}`);
+export function checkDeferred(deferred: string, names: readonly string[]): void {
+  if (names.includes(deferred)) return;
+  throw wrongOption("deferred", `must be one of ${names.join(", ")}`);
 }
 
 /** The callers of one tool; undefined if the option does not say. */

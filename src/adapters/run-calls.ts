@@ -229,9 +229,9 @@ async function answerCall(
     if (isSearch(call)) return await answerSearch(call, context);
     if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
       throw notOffered(call.name, [...byName.keys()]);
-    const given = readArguments(call, tool);
+    const input = readArguments(call, tool);
     const form = options.offered?.get(call.name) ?? options.otherForm;
-    const args = tool && form ? derivedSchemaOf(tool, form).unwrap(given) : given;
+    const args = tool && form ? derivedSchemaOf(tool, form).unwrap(input) : input;
     const sent = toCallOptions(options, call.id);
     const result =
       suspend === undefined
@@ -268,8 +268,8 @@ const forCaller = (call: RequestedCall, result: ResultContent): ResultContent =>
 
 /** A model must not call a tool that is only for user interfaces. */
 async function isCallable(toolport: ToolSource, name: string): Promise<boolean> {
-  const known = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
-  return known === undefined || isForModel(known);
+  const info = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
+  return info === undefined || isForModel(info);
 }
 
 /** The options of a call among those of an adapter. */
@@ -281,23 +281,23 @@ export function toCallOptions(
   const { checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };
   const limits = { signal, timeoutMs, onProgress, idempotent, headers, meta, context };
-  const given = { ...limits, applyDefaults, checkArguments, added };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const fields = { ...limits, applyDefaults, checkArguments, added };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** Throws `INVALID_ARGUMENTS` if they are not an object. */
 function readArguments({ name, args }: RequestedCall, tool: ToolInfo | undefined): Record<string, unknown> {
-  let given: unknown = args ?? {};
+  let value: unknown = args ?? {};
   let problem = "are not a JSON object";
-  if (typeof given === "string") {
+  if (typeof value === "string") {
     try {
-      given = given.trim() === "" ? {} : JSON.parse(given);
+      value = value.trim() === "" ? {} : JSON.parse(value);
     } catch (error) {
-      given = undefined;
+      value = undefined;
       problem = `are not valid JSON: ${(error as Error).message}`;
     }
   }
-  if (isRecord(given)) return given;
+  if (isRecord(value)) return value;
   throw new ToolCallError({
     code: "INVALID_ARGUMENTS",
     server: tool?.server,

@@ -52,10 +52,10 @@ async function requestWithRetries(
   const maxAttempts = request.isLive === true ? 1 : settings.maxAttempts;
   for (let attempt = 1; ; attempt++) {
     try {
-      const given = typeof settings.headers === "function" ? await settings.headers() : settings.headers;
+      const headers = typeof settings.headers === "function" ? await settings.headers() : settings.headers;
       const answer = await sendRequest(request.url, {
         fetch: settings.fetch,
-        headers: { accept: "application/json", "user-agent": settings.userAgent, ...given, ...conditions },
+        headers: { accept: "application/json", "user-agent": settings.userAgent, ...headers, ...conditions },
         signal,
         timeoutMs: Math.min(timeoutMs, Math.max(1, Math.ceil(deadline - performance.now()))),
         maxBytes: settings.maxBytes,
@@ -92,10 +92,10 @@ function parse<T extends object>(text: string, read: RegistryRequest<T>["read"])
   return json === undefined ? new InvalidValue("it is not JSON") : unlessInvalid(() => read(json));
 }
 
-function conditionsFor(kept: CachedResponse | undefined): Record<string, string> {
+function conditionsFor(cached: CachedResponse | undefined): Record<string, string> {
   const conditions: Record<string, string> = {};
-  if (kept?.etag !== undefined) conditions["if-none-match"] = kept.etag;
-  if (kept?.lastModified !== undefined) conditions["if-modified-since"] = kept.lastModified;
+  if (cached?.etag !== undefined) conditions["if-none-match"] = cached.etag;
+  if (cached?.lastModified !== undefined) conditions["if-modified-since"] = cached.lastModified;
   return conditions;
 }
 
@@ -112,36 +112,36 @@ export class RegistryRequests {
     request: RegistryRequest<T>,
   ): Promise<{ value: T; stale?: StaleAnswer | undefined }> {
     if (request.isLive === true) return { value: await this.#fetch(request, undefined) };
-    const kept = await this.#kept(request);
-    if (kept !== undefined && ageOf(kept) < Math.max(kept.freshMs, this.#settings.freshMs))
-      return { value: kept.value };
+    const cached = await this.#kept(request);
+    if (cached !== undefined && ageOf(cached) < Math.max(cached.freshMs, this.#settings.freshMs))
+      return { value: cached.value };
     try {
-      return { value: await this.#fetch(request, kept) };
+      return { value: await this.#fetch(request, cached) };
     } catch (error) {
       if (request.options.signal?.aborted) throw error;
-      if (kept === undefined || !isOutage(error) || ageOf(kept) >= this.#settings.maxStaleMs) throw error;
-      const stale: StaleAnswer = { ageMs: ageOf(kept), error };
+      if (cached === undefined || !isOutage(error) || ageOf(cached) >= this.#settings.maxStaleMs) throw error;
+      const stale: StaleAnswer = { ageMs: ageOf(cached), error };
       const message = `${request.url.host} is unavailable (${error.code}); the cached response is ${stale.ageMs} ms old`;
       this.#settings.warn({ kind: "stale", message, stale });
-      return { value: kept.value, stale };
+      return { value: cached.value, stale };
     }
   }
 
   async #fetch<T extends object>(
     request: RegistryRequest<T>,
-    kept: (CachedResponse & { value: T }) | undefined,
+    cached: (CachedResponse & { value: T }) | undefined,
   ): Promise<T> {
     const { url, read } = request;
     let answer: RegistryResponse;
     try {
-      answer = await requestWithRetries(this.#settings, request, conditionsFor(kept));
+      answer = await requestWithRetries(this.#settings, request, conditionsFor(cached));
     } catch (error) {
       if (ToolportError.isInstance(error) && error.code === "UNKNOWN_SERVER") await this.#forget(request);
       throw error;
     }
-    if (answer.status === 304 && kept !== undefined) {
-      await this.#keep(request, answer, kept);
-      return kept.value;
+    if (answer.status === 304 && cached !== undefined) {
+      await this.#keep(request, answer, cached);
+      return cached.value;
     }
     const value = parse(answer.text, read);
     if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.message);
@@ -151,10 +151,10 @@ export class RegistryRequests {
 
   /** The cached response, if it is still valid. */
   async #kept<T extends object>({ url, read }: RegistryRequest<T>) {
-    const kept = await this.#withCache((cache) => cache.get(url.href));
-    if (kept === undefined) return undefined;
-    const value = parse(kept.body, read);
-    return value instanceof InvalidValue ? undefined : { ...kept, value };
+    const cached = await this.#withCache((cache) => cache.get(url.href));
+    if (cached === undefined) return undefined;
+    const value = parse(cached.body, read);
+    return value instanceof InvalidValue ? undefined : { ...cached, value };
   }
 
   async #keep(
@@ -166,14 +166,14 @@ export class RegistryRequests {
     const freshMs = maxAgeMs(answer.headers);
     const body = before?.body ?? answer.text;
     if (freshMs === undefined || body.length > MAX_CACHED_CHARS) return this.#forget(request);
-    const kept: CachedResponse = {
+    const cached: CachedResponse = {
       body,
       etag: answer.headers.get("etag") ?? before?.etag,
       lastModified: answer.headers.get("last-modified") ?? before?.lastModified,
       confirmedAt: Date.now(),
       freshMs,
     };
-    await this.#withCache((cache) => cache.put(request.url.href, kept));
+    await this.#withCache((cache) => cache.put(request.url.href, cached));
   }
 
   async #forget({ url }: RegistryRequest<object>): Promise<void> {

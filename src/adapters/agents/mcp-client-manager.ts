@@ -106,8 +106,8 @@ export class McpClientManager implements AsyncDisposable {
   /** The saved servers cannot be read because their key is missing. */
   #lostKey: StateError | undefined;
 
-  constructor(given: McpClientManagerOptions = {}) {
-    const { principal, restore = "connect", forModel = false, ...options } = given;
+  constructor(allOptions: McpClientManagerOptions = {}) {
+    const { principal, restore = "connect", forModel = false, ...options } = allOptions;
     this.#forModel = forModel;
     this.#root = createToolport({ ...options, restore: restore === false ? false : "lazy" });
     this.toolport = principal === undefined ? this.#root : this.#root.as(principal);
@@ -131,15 +131,15 @@ export class McpClientManager implements AsyncDisposable {
   async addServer(name: string, url: string, options: AddServerOptions = {}): Promise<AddMcpServerResult> {
     const { callbackUrl = "", client: clientOptions, transport: transportOptions } = options;
     const id = await this.#change(async () => {
-      const found = this.#records.idFor(name, url);
-      await this.#register(found, {
+      const serverId = this.#records.idFor(name, url);
+      await this.#register(serverId, {
         name,
         url,
         callbackUrl,
         ...(clientOptions !== undefined && { clientOptions }),
         ...(transportOptions !== undefined && { transportOptions }),
       });
-      return found;
+      return serverId;
     });
     const { error, state, authUrl } = await this.#connect(id);
     if (error === undefined) return { id, state: "ready" };
@@ -278,15 +278,15 @@ export class McpClientManager implements AsyncDisposable {
     return report;
   }
 
-  async #register(id: string, given: ServerRegistration): Promise<void> {
+  async #register(id: string, options: ServerRegistration): Promise<void> {
     this.#assertReadable();
-    const known = this.#records.get(id);
-    const registration = { ...given, callbackUrl: this.#callbackUrl(id, given.callbackUrl) };
+    const before = this.#records.get(id);
+    const registration = { ...options, callbackUrl: this.#callbackUrl(id, options.callbackUrl) };
     const entry = toServerEntry(registration);
     const { name, callbackUrl } = registration;
-    const record = { name, url: normaliseUrl(given.url), callbackUrl, print: printOf(entry) };
-    const isSame = known?.print === record.print && known.callbackUrl === callbackUrl;
-    if (isSame && this.#named.has(id) && known.name === name) return;
+    const record = { name, url: normaliseUrl(options.url), callbackUrl, print: printOf(entry) };
+    const isSame = before?.print === record.print && before.callbackUrl === callbackUrl;
+    if (isSame && this.#named.has(id) && before.name === name) return;
     if (!isSame && this.#isKnown(id)) await this.toolport.remove(id, { keepState: true });
     this.toolport.register(id, entry);
     try {
@@ -299,10 +299,10 @@ export class McpClientManager implements AsyncDisposable {
   }
 
   /** The callback URL may be unknown outside a request. It is only needed when a server requires a login. */
-  #callbackUrl(id: string, given: string): string {
-    const known = this.#records.get(id)?.callbackUrl ?? "";
+  #callbackUrl(id: string, url: string): string {
+    const before = this.#records.get(id)?.callbackUrl ?? "";
     const isUp = this.toolport.snapshot().servers[id]?.state === "ready";
-    return given === "" || (isUp && known !== "") ? known : given;
+    return url === "" || (isUp && before !== "") ? before : url;
   }
 
   async #change<Result>(run: () => Promise<Result>): Promise<Result> {

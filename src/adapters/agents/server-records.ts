@@ -111,8 +111,8 @@ export class ServerRecords {
   idFor(name: string, url: string): string {
     const address = normaliseUrl(url);
     const isIt = (record: ServerRecord) => record.name === name && record.url === address;
-    const known = [...this.#records].find(([, record]) => isIt(record));
-    if (known !== undefined) return known[0];
+    const same = [...this.#records].find(([, record]) => isIt(record));
+    if (same !== undefined) return same[0];
     for (let attempt = 1; ; attempt += 1) {
       // It is the prefix of tool names, which must start with a letter and have at most 64 characters.
       const id = `s${hashText(JSON.stringify([name, address, attempt])).slice(0, 9)}`;

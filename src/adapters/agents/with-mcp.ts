@@ -182,16 +182,16 @@ export function mixMcp<Given extends AnyClass>(
     #name(): string {
       const { name } = this as { name?: unknown };
       const id = this.#context?.id;
-      const given = this.#ownOptions().name ?? (typeof name === "string" ? name : undefined);
-      return given || (id?.name ?? id?.toString()) || "default";
+      const ownName = this.#ownOptions().name ?? (typeof name === "string" ? name : undefined);
+      return ownName || (id?.name ?? id?.toString()) || "default";
     }
 
     /** The secret of this name among the bindings: a text, or a binding of Cloudflare's Secrets Store. */
     #key(): DurableObjectStoreOptions["key"] {
-      const given: unknown = (this.#env as Partial<Record<string, unknown>> | undefined)?.[KEY_VARIABLE];
-      if (typeof given === "string" && given.trim() === "") return undefined;
-      const { get } = (given ?? {}) as { get?: unknown };
-      return typeof get === "function" ? () => get.call(given) : (given as StoreKeys | undefined);
+      const binding: unknown = (this.#env as Partial<Record<string, unknown>> | undefined)?.[KEY_VARIABLE];
+      if (typeof binding === "string" && binding.trim() === "") return undefined;
+      const { get } = (binding ?? {}) as { get?: unknown };
+      return typeof get === "function" ? () => get.call(binding) : (binding as StoreKeys | undefined);
     }
 
     #ownOptions(): WithMcpOptions {
@@ -201,13 +201,13 @@ export function mixMcp<Given extends AnyClass>(
     }
 
     #managerOptions(): McpClientManagerOptions {
-      const { name: _, ...given } = this.#ownOptions();
+      const { name: _, ...options } = this.#ownOptions();
       // Agents that share a store must not share their servers and logins.
-      if (given.store !== undefined)
-        return { principal: `${toKebabCase(this.constructor.name)}/${this.#name()}`, ...given };
+      if (options.store !== undefined)
+        return { principal: `${toKebabCase(this.constructor.name)}/${this.#name()}`, ...options };
       const storage = this.#context?.storage;
-      if (storage === undefined) return given;
-      return { ...given, store: durableObjectStore(storage, { key: this.#key(), logger: given.logger }) };
+      if (storage === undefined) return options;
+      return { ...options, store: durableObjectStore(storage, { key: this.#key(), logger: options.logger }) };
     }
   }
   Object.defineProperty(Mixed, "name", { value: Given.name });
@@ -273,8 +273,8 @@ function asyncContext(): AsyncContext<string> | undefined {
 
 /** Runs a function in the context of a request to this origin. */
 function runForOrigin<Result>(origin: string, run: () => Result): Result {
-  const known = asyncContext();
-  return known === undefined ? run() : known.run(origin, run);
+  const requests = asyncContext();
+  return requests === undefined ? run() : requests.run(origin, run);
 }
 
 /** Undefined outside a request, and on runtimes without `AsyncLocalStorage`. */

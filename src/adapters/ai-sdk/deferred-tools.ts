@@ -62,7 +62,7 @@ export async function createDeferral(
       ...callers.anthropic,
     };
     return Object.fromEntries(
-      Object.entries({ openai, anthropic }).filter(([, given]) => Object.keys(given).length > 0),
+      Object.entries({ openai, anthropic }).filter(([, fields]) => Object.keys(fields).length > 0),
     );
   };
   return {
@@ -121,8 +121,8 @@ function referenceSearch(
     inputSchema: ai.jsonSchema(inputSchema),
     async execute(input: unknown, { abortSignal }: ExecutionOptions): Promise<ToolResult> {
       const args = (input ?? {}) as Record<string, unknown>;
-      const found = await searchAmong(toolport, args, { tools: hidden.values(), signal: abortSignal });
-      const tools = found.map(({ name, description }) => ({ name, description }));
+      const matches = await searchAmong(toolport, args, { tools: hidden.values(), signal: abortSignal });
+      const tools = matches.map(({ name, description }) => ({ name, description }));
       const text = JSON.stringify({ tools: tools.map(({ name }) => name) });
       return toToolResult({ content: [{ type: "text", text }], structuredContent: { tools } }, "toolport");
     },
@@ -169,8 +169,8 @@ function sdkSearch(
     async search({ query, tools }) {
       // Only those that are active in this step.
       const active = tools.flatMap(({ name }) => hidden.get(name) ?? []);
-      const found = await searchAmong(toolport, { query }, { tools: active });
-      return found.map(({ name }) => name);
+      const matches = await searchAmong(toolport, { query }, { tools: active });
+      return matches.map(({ name }) => name);
     },
   });
   return { ...search, description };
@@ -231,8 +231,11 @@ export async function toAiSdkToolSearch(
     parameters: { ...inputSchema },
     async execute({ arguments: given }, { abortSignal } = {}) {
       try {
-        const found = await searchAmong(toolport, asObject(given), { tools: deferred, signal: abortSignal });
-        return { tools: byGroup(groups, found).map((group) => toNamespace(group, toFunction)) };
+        const matches = await searchAmong(toolport, asObject(given), {
+          tools: deferred,
+          signal: abortSignal,
+        });
+        return { tools: byGroup(groups, matches).map((group) => toNamespace(group, toFunction)) };
       } catch (error) {
         // The API has no form for a failed search: the AI SDK would send an output that OpenAI rejects.
         if (!ToolportError.isInstance(error)) throw error;
@@ -249,9 +252,9 @@ const toNamespace = (
 ) => ({ type: "namespace", name, description, tools: tools.map(toFunction) });
 
 /** The groups of these tools, the group of the best match first. */
-function byGroup(groups: readonly ToolGroup[], found: readonly ToolInfo[]): ToolGroup[] {
+function byGroup(groups: readonly ToolGroup[], matches: readonly ToolInfo[]): ToolGroup[] {
   const chosen = new Map<ToolGroup, ToolInfo[]>();
-  for (const tool of found) {
+  for (const tool of matches) {
     const group = groups.find(({ tools }) => tools.some(({ name }) => name === tool.name));
     if (group !== undefined) chosen.set(group, [...(chosen.get(group) ?? []), tool]);
   }
@@ -259,9 +262,9 @@ function byGroup(groups: readonly ToolGroup[], found: readonly ToolInfo[]): Tool
 }
 
 /** Some models send JSON text instead of an object. */
-function asObject(given: unknown): Record<string, unknown> {
-  if (typeof given === "object" && given !== null) return given as Record<string, unknown>;
-  if (typeof given !== "string") return {};
-  const parsed = parseJson(given);
-  return parsed === undefined ? { query: given } : asObject(parsed);
+function asObject(input: unknown): Record<string, unknown> {
+  if (typeof input === "object" && input !== null) return input as Record<string, unknown>;
+  if (typeof input !== "string") return {};
+  const parsed = parseJson(input);
+  return parsed === undefined ? { query: input } : asObject(parsed);
 }

@@ -62,8 +62,8 @@ export function boundApprovals(offered: readonly OfferedTool[], parts: ToolSetPa
     toolport,
     suspend: options.suspend as AiSdkSuspendOptions,
     callOf(toolName, input, execution) {
-      const found = byName.get(toolName);
-      return found && boundCall(found, parts, { input, execution });
+      const offer = byName.get(toolName);
+      return offer && boundCall(offer, parts, { input, execution });
     },
   });
 }
@@ -123,8 +123,8 @@ async function callTool(
       tool: tool.sourceName,
       onLeftOut: options.onLeftOut,
     });
-  const given = schemas?.[tool.name];
-  return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
+  const own = schemas?.[tool.name];
+  return own?.outputSchema === undefined ? result : checked(result, own.outputSchema, ai);
 }
 
 /** An approved call is not made from the messages, but from what was saved when its approval was requested. */

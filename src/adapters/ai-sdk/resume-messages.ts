@@ -110,8 +110,8 @@ interface WaitingCall {
 }
 
 async function waitingCalls(messages: readonly AiSdkMessage[]): Promise<WaitingCall[]> {
-  const found = await Promise.all(messages.flatMap(partsOf).map(waitingCall));
-  return found.filter((call) => call !== undefined);
+  const calls = await Promise.all(messages.flatMap(partsOf).map(waitingCall));
+  return calls.filter((call) => call !== undefined);
 }
 
 async function waitingCall(part: MessagePart): Promise<WaitingCall | undefined> {

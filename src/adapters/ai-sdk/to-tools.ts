@@ -120,14 +120,14 @@ function toTool(offered: OfferedTool, parts: ToolParts): Record<string, unknown>
   const { tool, description } = offered;
   const { ai, options, schemas, approvals } = parts;
   const { name, title, outputSchema, server, sourceName } = tool;
-  const given = schemas?.[name];
+  const own = schemas?.[name];
   const made: Record<string, unknown> = {};
   // Without a schema from the caller, the types of the tool are unknown at compile time.
-  if (given === undefined) made["type"] = "dynamic";
+  if (own === undefined) made["type"] = "dynamic";
   if (description !== undefined) made["description"] = description;
   if (title !== undefined) made["title"] = title;
   made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
-  made["inputSchema"] = given?.inputSchema ?? lazySchema(ai, () => offered.derived.schema);
+  made["inputSchema"] = own?.inputSchema ?? lazySchema(ai, () => offered.derived.schema);
   if (outputSchema !== undefined) made["outputSchema"] = lazySchema(ai, () => resultSchema(outputSchema));
   if (approvals !== undefined) {
     made["needsApproval"] = (input: unknown, execution: ExecutionOptions) =>
@@ -135,7 +135,7 @@ function toTool(offered: OfferedTool, parts: ToolParts): Record<string, unknown>
   } else if (options.needsApproval && options.needsApproval !== "toolport") {
     // The caller's rule uses the server's names, not the names that the model sees.
     const read = (input: unknown) =>
-      given === undefined && isRecord(input) ? offered.derived.unwrap(input) : input;
+      own === undefined && isRecord(input) ? offered.derived.unwrap(input) : input;
     made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
   }
   made["execute"] = createExecute(offered, parts);
@@ -155,8 +155,8 @@ function approvalOf(
 }
 
 function find(name: string, offered: readonly OfferedTool[]): OfferedTool {
-  const found = offered.find(({ tool }) => tool.name === name);
-  if (found !== undefined) return found;
+  const match = offered.find(({ tool }) => tool.name === name);
+  if (match !== undefined) return match;
   throw new CatalogError({
     code: "TOOL_NOT_FOUND",
     tool: name,

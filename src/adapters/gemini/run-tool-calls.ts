@@ -177,14 +177,14 @@ function toResponse(
   const inside: GeminiInlineData[] = [];
   const beside: GeminiInlineData[] = [];
   const texts = parts.map((part) => {
-    const held = media === "response" ? toResponseData(part) : undefined;
-    if (held !== undefined) {
-      inside.push(held);
+    const data = media === "response" ? toResponseData(part) : undefined;
+    if (data !== undefined) {
+      inside.push(data);
       return partNote(part);
     }
-    const shown = media === "note" ? undefined : toMessageData(part);
-    if (shown === undefined) return textOf(part) ?? noteOrThrow(part, place);
-    beside.push(shown);
+    const file = media === "note" ? undefined : toMessageData(part);
+    if (file === undefined) return textOf(part) ?? noteOrThrow(part, place);
+    beside.push(file);
     return `${partNote(part)} (after the responses)`;
   });
   const text = texts.join("\n");

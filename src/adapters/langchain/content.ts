@@ -108,15 +108,15 @@ function arrange(
     say(forUserNote(isError));
   const meta = _meta && ownMeta(_meta);
   if (meta !== undefined) artifact.push({ type: "mcp_meta", data: meta });
-  const shown = [...blocks.keys()];
-  const fitted = fitParts?.(shown) ?? shown;
-  const isCut = fitted !== shown;
+  const visible = [...blocks.keys()];
+  const fitted = fitParts?.(visible) ?? visible;
+  const isCut = fitted !== visible;
   const content = fitted.map((part) => blocks.get(part) ?? toBlock(part, useStandardContentBlocks));
   if (isCut) {
-    const kept = new Set(fitted);
+    const remaining = new Set(fitted);
     // The program receives whole what the model does not.
     for (const part of parts)
-      if (blocks.has(part) && !kept.has(part)) artifact.push(part.source as ContentBlock);
+      if (blocks.has(part) && !remaining.has(part)) artifact.push(part.source as ContentBlock);
   }
   return [loneText(content) ?? (isCut ? joinedText(content) : undefined) ?? content, artifact];
 }

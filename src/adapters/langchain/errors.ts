@@ -105,8 +105,8 @@ export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodErr
     const own = keys[0] === "options" ? ["toolport", ...keys.slice(1)] : isBareMap ? keys.slice(1) : keys;
     return { code: "custom", path: own, message };
   });
-  const shown: ZodIssue[] = issues.length > 0 ? issues : [{ code: "custom", path: [], message: error.what }];
-  return new ConfigZodError(shown, { cause: error });
+  const all: ZodIssue[] = issues.length > 0 ? issues : [{ code: "custom", path: [], message: error.what }];
+  return new ConfigZodError(all, { cause: error });
 }
 
 /** Parses a path of `formatPath`: `mcpServers["my server"].args[1]`. */

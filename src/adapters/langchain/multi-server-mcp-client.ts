@@ -209,19 +209,19 @@ export class MultiServerMCPClient implements AsyncDisposable {
     options: CustomHTTPTransportOptions | undefined,
   ): Promise<{ name: string; error: ToolportError | undefined }[]> {
     const { retries } = this.#now();
-    const found: ConnectReport["servers"] = {};
+    const reports: ConnectReport["servers"] = {};
     const ports = [...new Set(servers.map((name) => this.#portOf(name, options)))];
     await Promise.all(
       ports.map(async (port) => {
         const isAsked = (name: string) =>
           this.#portOf(name, options) === port && retries.errorOf(port, name) === undefined;
-        Object.assign(found, (await port.connect({ servers: servers.filter(isAsked) })).servers);
+        Object.assign(reports, (await port.connect({ servers: servers.filter(isAsked) })).servers);
       }),
     );
     const { config, entries } = this.#read;
     return servers.map((name) => {
       const port = this.#portOf(name, options);
-      const report = found[name];
+      const report = reports[name];
       if (report !== undefined && config.onConnectionError !== "throw")
         retries.note(port, name, report, entries[name]!);
       return { name, error: report === undefined ? retries.errorOf(port, name) : report.error };

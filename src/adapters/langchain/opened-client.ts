@@ -101,8 +101,8 @@ class CallerPorts {
     if (fields.length === 0 && authProvider === undefined) return this.#toolport;
     const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
     const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
-    const known = this.#ports.get(identity);
-    if (known !== undefined) return known;
+    const existing = this.#ports.get(identity);
+    if (existing !== undefined) return existing;
     // Names appear in logs and traces, so this one reveals nothing about the credentials.
     const port = this.#toolport.as(`caller-${crypto.randomUUID()}`, {
       ...(fields.length > 0 && { headers: { ...headers } }),
@@ -116,8 +116,8 @@ class CallerPorts {
   }
 
   #numberOf(provider: object): number {
-    const known = this.#providers.get(provider);
-    if (known !== undefined) return known;
+    const number = this.#providers.get(provider);
+    if (number !== undefined) return number;
     this.#lastProvider += 1;
     this.#providers.set(provider, this.#lastProvider);
     return this.#lastProvider;

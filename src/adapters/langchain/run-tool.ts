@@ -344,11 +344,11 @@ function answeringCommand(command: GraphCommand, call: AnsweredCall): GraphComma
   if (toolCallId === undefined || graph !== undefined) return command;
   const fields: Record<string, unknown> = Array.isArray(update) ? Object.fromEntries(update) : { ...update };
   if (!("messages" in fields || Array.isArray(state["messages"]))) return command;
-  const given: unknown[] = [fields["messages"] ?? []].flat();
-  if (given.some((message) => idOf(message) === toolCallId)) return command;
-  const first = given.findIndex((message) => ToolMessage.isInstance(message));
-  const messages = [...given];
-  if (first >= 0) messages[first] = toAnswer(given[first] as ToolMessage, name, toolCallId);
+  const before: unknown[] = [fields["messages"] ?? []].flat();
+  if (before.some((message) => idOf(message) === toolCallId)) return command;
+  const first = before.findIndex((message) => ToolMessage.isInstance(message));
+  const messages = [...before];
+  if (first >= 0) messages[first] = toAnswer(before[first] as ToolMessage, name, toolCallId);
   else messages.unshift(toOwnAnswer(output, name, toolCallId));
   const copy = Object.assign(
     Object.create(Object.getPrototypeOf(command) as object),

@@ -77,8 +77,8 @@ export async function toLangChainTools(
   const target = targetOf(options.schema);
   const chosen = { servers, only, except, filter, all, signal, timeoutMs };
   checkDeferred(options.deferred ?? "own", ["own", "native"]);
-  const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
-  const { visible, deferred } = await list(toolport, Object.fromEntries(given), options.deferred);
+  const fields = Object.entries(chosen).filter(([, value]) => value !== undefined);
+  const { visible, deferred } = await list(toolport, Object.fromEntries(fields), options.deferred);
   // Also if every tool is deferred: the results of those that a search finds can be large too.
   const offered = withReader(toolport, [...visible, ...deferred], options);
   if (options.throwOnLoadError === true) assertNoneWithheld(toolport, options);
