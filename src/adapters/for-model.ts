@@ -25,7 +25,7 @@ import { artifactsOf } from "../port/toolport-access.js";
 import { debugChannel } from "../telemetry/debug-channel.js";
 import { parseJson } from "../util/json.js";
 import { utf8Length } from "../util/utf8-length.js";
-import { textPart } from "./content-options.js";
+import { textPart } from "./model-content.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** How much of a result a model gets. */

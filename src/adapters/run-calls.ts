@@ -19,14 +19,14 @@ import { isForModel } from "../model/tool-ui.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { isRecord } from "../util/is-record.js";
 import { sha256 } from "../util/sha256.js";
+import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
 import {
   type AudienceRule,
   type ContentOptions,
   type ResultContent,
   resultParts,
   textPart,
-} from "./content-options.js";
-import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
+} from "./model-content.js";
 import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";
 import { resumeTool, type ToolSource } from "./tool-source.js";
 

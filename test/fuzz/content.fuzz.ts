@@ -3,13 +3,13 @@ import fc from "fast-check";
 import { expect } from "vitest";
 import { toAiSdkContent, toModelOutput } from "../../src/adapters/ai-sdk/content.js";
 import { toAnthropicContent, toFileBlock } from "../../src/adapters/anthropic/content.js";
-import { resultParts } from "../../src/adapters/content-options.js";
 import { toGeminiContent, toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
 import {
   resolveOutputHandling,
   toLangChainContent,
   toToolOutput,
 } from "../../src/adapters/langchain/content.js";
+import { resultParts } from "../../src/adapters/model-content.js";
 import {
   toChatAudio,
   toChatFile,

@@ -16,7 +16,7 @@ import {
   promptMessages,
   type ResultContent,
   resultParts,
-} from "../content-options.js";
+} from "../model-content.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;

@@ -2,8 +2,8 @@
 
 export type { ContentPart } from "../../content/content-part.js";
 export type { CompactOption, CompactOptions } from "../../schema/derive/compact-schema.js";
-export type { AudienceRule, ContentOptions, LeftOutContent, ResultContent } from "../content-options.js";
 export type { ForModelOption, ForModelOptions, WithForModel } from "../for-model.js";
+export type { AudienceRule, ContentOptions, LeftOutContent, ResultContent } from "../model-content.js";
 export type {
   AllowedCallers,
   OnSchemaChange,

@@ -10,7 +10,7 @@ import {
   promptMessages,
   type ResultContent,
   resultParts,
-} from "../content-options.js";
+} from "../model-content.js";
 
 export const PROVIDER_NAME = "Anthropic's API";
 

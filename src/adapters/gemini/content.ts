@@ -9,7 +9,7 @@ import {
   type PartFormat,
   promptTurns,
   type ResultContent,
-} from "../content-options.js";
+} from "../model-content.js";
 
 export const PROVIDER_NAME = "Gemini's API";
 

@@ -1,8 +1,8 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
+import { type ContentOptions, noteOrThrow, textOf } from "../model-content.js";
 import {
   type CallOutcome,
   type OfferedForms,

@@ -18,7 +18,7 @@ import type {
   WebSocketServerEntry,
 } from "../../config/server-entry.js";
 import type { ToolportOptions } from "../../port/options.js";
-import type { AudienceRule, LeftOutContent } from "../content-options.js";
+import type { AudienceRule, LeftOutContent } from "../model-content.js";
 import type { SchemaForm } from "../offered-tools.js";
 import type { OutputHandling, ToolArtifact, ToolOutput } from "./content.js";
 import type { MCPClientError } from "./errors.js";

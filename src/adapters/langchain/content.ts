@@ -20,7 +20,7 @@ import {
   type ResultContent,
   textOf,
   textPart,
-} from "../content-options.js";
+} from "../model-content.js";
 
 const PROVIDER_NAME = "LangChain's models";
 

@@ -8,8 +8,8 @@ import type { ToolInfo } from "../../model/tool-info.js";
 import type { CompactOptions } from "../../schema/derive/compact-schema.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
 import { isRecord } from "../../util/is-record.js";
-import type { AudienceRule } from "../content-options.js";
 import type { PartFitter } from "../for-model.js";
+import type { AudienceRule } from "../model-content.js";
 import type { ToolSource } from "../tool-source.js";
 import type {
   HookState,

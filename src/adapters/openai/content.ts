@@ -11,7 +11,7 @@ import {
   type PartFormat,
   promptMessages,
   type ResultContent,
-} from "../content-options.js";
+} from "../model-content.js";
 
 /** One of OpenAI's APIs. */
 export type OpenAIApi = "chat" | "responses";

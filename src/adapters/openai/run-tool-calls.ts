@@ -3,8 +3,8 @@ import { type ContentPart, partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
-import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
+import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../model-content.js";
 import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
 import {
   type CallerOfCall,
