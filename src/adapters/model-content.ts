@@ -1,4 +1,4 @@
-/** How adapters treat content that a provider does not support. */
+/** Content for models: parts of results and prompts in the format of a provider, and notes for what it does not support. */
 import {
   type ContentPart,
   leftOutNote,

@@ -1,4 +1,4 @@
-/** Expands the variables of one entry and makes its paths absolute. */
+/** Expands the variables of one entry, makes its paths absolute, and reads the project files that it refers to. */
 
 import { realpath, stat } from "node:fs/promises";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";

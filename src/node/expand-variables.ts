@@ -1,4 +1,4 @@
-/** Expands variables in strings of configuration files, in the syntax of every supported program. */
+/** Expands variables in strings of configuration files, in the syntax of every supported program, and asks for VS Code's inputs. */
 import { isRecord } from "../util/is-record.js";
 
 /** The environment to look variables up in. */

@@ -1,4 +1,4 @@
-/** Reads a configuration file: a regular file of limited size with UTF-8 text, in JSON or TOML. */
+/** Reads a configuration file (a regular file of limited size with UTF-8 text, in JSON or TOML), and finds its dialect and the servers in it. */
 import { type FileHandle, open, stat } from "node:fs/promises";
 import { extname } from "node:path";
 import { type ConfigDocument, unreadable, valueAt } from "../config/config-document.js";

@@ -1,4 +1,4 @@
-/** `server.json` of the registry: its types, and how untrusted documents are read. */
+/** `server.json` and the responses of a registry: their types, and how untrusted documents are read. */
 
 import type { ToolportError } from "../errors/toolport-error.js";
 import { type Fields, isRecord } from "../util/is-record.js";

@@ -1,4 +1,4 @@
-/** Records the traffic of a real server to a file for replay. */
+/** Records the traffic of a real server to a file for replay: a header line, then one line of JSON per message. */
 import { appendFileSync, mkdirSync } from "node:fs";
 import { readFile } from "node:fs/promises";
 import { dirname } from "node:path";

@@ -1,4 +1,4 @@
-/** Serves a test server in memory, over SSE, over WebSocket and over the standard streams of a process. */
+/** Listens on this machine, and serves a test server in memory, over SSE, over WebSocket and over the standard streams of a process. */
 import { randomUUID } from "node:crypto";
 import { mkdtemp, rm } from "node:fs/promises";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";

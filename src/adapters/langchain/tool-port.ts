@@ -1,4 +1,4 @@
-/** Dependencies of a LangChain tool: a port for calls, and how its output is mapped. */
+/** What a LangChain tool works with: a port for calls, settings, and the configuration that LangChain and LangGraph pass to it. */
 
 import type { RunnableConfig } from "@langchain/core/runnables";
 import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";

@@ -1,4 +1,4 @@
-/** Ensures that only this user can read a file with secrets. */
+/** What stores in files of this machine share: permissions, errors and warnings, keys, and the identity of a process. */
 import {
   chmodSync,
   closeSync,

@@ -1,4 +1,4 @@
-/** A store in a JSON file. */
+/** A store in a JSON file, with the format of the file. */
 import {
   closeSync,
   fsyncSync,

@@ -1,4 +1,4 @@
-/** Opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
+/** Finds a driver and opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { StateError } from "../../../errors/state-error.js";
 import { loadOnce } from "../../../util/load-once.js";
