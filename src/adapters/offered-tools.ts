@@ -19,7 +19,7 @@ import {
 } from "../schema/derive/compact-schema.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
-import { oncePerObject } from "../util/once-per-object.js";
+import { oncePerObject } from "../util/load-once.js";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 

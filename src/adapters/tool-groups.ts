@@ -3,7 +3,7 @@ import { toAsciiName } from "../catalog/safety/look-alikes.js";
 import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
-import { oncePerObject } from "../util/once-per-object.js";
+import { oncePerObject } from "../util/load-once.js";
 import { pushTo } from "../util/push-to.js";
 import { cutText } from "../util/shorten-text.js";
 import type { ToolSource } from "./tool-source.js";

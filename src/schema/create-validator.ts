@@ -6,7 +6,7 @@ import type {
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
 import { isPlainObject } from "../util/is-record.js";
-import { oncePerObject } from "../util/once-per-object.js";
+import { oncePerObject } from "../util/load-once.js";
 import { isRecord, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
 import {
@@ -66,8 +66,17 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
   };
 }
 
+const shortcuts = new WeakMap<JsonSchema, Acceptance | null>();
+
 /** Compiled once per schema. */
-const shortcutOf = oncePerObject((schema: JsonSchema) => compilePlainSchema(schema));
+function shortcutOf(schema: JsonSchema): Acceptance | null {
+  let shortcut = shortcuts.get(schema);
+  if (shortcut === undefined) {
+    shortcut = compilePlainSchema(schema) ?? null;
+    shortcuts.set(schema, shortcut);
+  }
+  return shortcut;
+}
 
 function lazyCheck(
   fairMs: number,

@@ -1,7 +1,7 @@
 /** The structure of JSON Schema: which keywords contain subschemas, what makes their value valid, and where references inside one document lead. Nothing is ever fetched. */
 import type { JsonSchema } from "../model/listed-tool.js";
 import { isRecord } from "../util/is-record.js";
-import { oncePerObject } from "../util/once-per-object.js";
+import { oncePerObject } from "../util/load-once.js";
 import { setKey } from "./json-value.js";
 
 export { isRecord, type JsonSchema };

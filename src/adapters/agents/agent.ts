@@ -1,7 +1,6 @@
 /** A small replacement for Cloudflare's `Agent`: a class that handles requests and has MCP servers, on any runtime. */
 import { DurableObjectBase } from "#durable-object";
-import { loadOnce } from "../../util/load-once.js";
-import { oncePerObject } from "../../util/once-per-object.js";
+import { loadOnce, oncePerObject } from "../../util/load-once.js";
 import { mixMcp, type WithMcpOptions } from "./with-mcp.js";
 
 /** The part of a Durable Object's `ctx` that an agent uses. */

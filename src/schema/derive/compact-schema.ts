@@ -1,6 +1,6 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
 import { ConfigError, type ConfigIssue } from "../../errors/config-error.js";
-import { oncePerObject } from "../../util/once-per-object.js";
+import { oncePerObject } from "../../util/load-once.js";
 import { cutText, tidyText } from "../../util/shorten-text.js";
 import { escapeToken, isRecord, type JsonSchema, mapSubschemas, subschemas } from "../json-schema.js";
 import { setKey } from "../json-value.js";

@@ -1,7 +1,7 @@
 /** Repairs invalid values within the time budget: changes as little as possible until they match. Loaded by a dynamic import only. */
 
 import { boundedRun } from "#run-bounded";
-import { oncePerObject } from "../../util/once-per-object.js";
+import { oncePerObject } from "../../util/load-once.js";
 import { pushTo } from "../../util/push-to.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
