@@ -106,8 +106,8 @@ export class McpClientManager implements AsyncDisposable {
   /** The saved servers cannot be read because their key is missing. */
   #lostKey: StateError | undefined;
 
-  constructor(allOptions: McpClientManagerOptions = {}) {
-    const { principal, restore = "connect", forModel = false, ...options } = allOptions;
+  constructor(given: McpClientManagerOptions = {}) {
+    const { principal, restore = "connect", forModel = false, ...options } = given;
     this.#forModel = forModel;
     this.#root = createToolport({ ...options, restore: restore === false ? false : "lazy" });
     this.toolport = principal === undefined ? this.#root : this.#root.as(principal);

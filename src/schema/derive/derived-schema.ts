@@ -11,7 +11,14 @@ import type { JsonSchema } from "../json-schema.js";
  * - `gemini-json`: `parametersJsonSchema`.
  * - `gemini-openapi`: the older `parameters`, a subset of OpenAPI 3.0.
  */
-export type SchemaTarget = (typeof SCHEMA_TARGETS)[number];
+export type SchemaTarget =
+  | "plain"
+  | "portable"
+  | "openai"
+  | "openai-strict"
+  | "anthropic"
+  | "gemini-json"
+  | "gemini-openapi";
 
 /**
  * What happened to a keyword.
@@ -48,7 +55,7 @@ export type SchemaChangeKind =
   | "replaced";
 
 /** Every target, in the order of the documentation. */
-export const SCHEMA_TARGETS = [
+export const SCHEMA_TARGETS: readonly SchemaTarget[] = [
   "plain",
   "portable",
   "openai",
@@ -56,7 +63,7 @@ export const SCHEMA_TARGETS = [
   "anthropic",
   "gemini-json",
   "gemini-openapi",
-] as const;
+];
 
 /** One difference between a derived schema and its original. */
 export interface SchemaChange {
