@@ -123,7 +123,6 @@ test("without SQLite the error names the package to install", async () => {
   const source = transpileSource([
     "state",
     "state/stores",
-    "state/stores/local",
     "state/stores/sqlite",
     "config",
     "errors",
