@@ -25,7 +25,7 @@ import { portOf } from "../port/port-access.js";
 import { debugChannel } from "../telemetry/logger.js";
 import { parseJson } from "../util/json.js";
 import { utf8Length } from "../util/text.js";
-import { textPart } from "./result-parts.js";
+import { textPart } from "./model-content.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** How much of a result a model gets. */
@@ -126,8 +126,8 @@ export const hasReader = (tools: readonly Pick<ToolInfo, "name">[]): boolean =>
 /** The tool whose result a call returns: `call_tool` calls another one. */
 export function calledTool(name: string, args: unknown): string {
   if (name !== CALL_TOOL_NAME) return name;
-  const given = typeof args === "string" ? parseJson(args) : args;
-  const called = (given as { name?: unknown } | null | undefined)?.name;
+  const value = typeof args === "string" ? parseJson(args) : args;
+  const called = (value as { name?: unknown } | null | undefined)?.name;
   return typeof called === "string" ? called : name;
 }
 
@@ -143,16 +143,16 @@ export function createFitter(
   const { bytes = DEFAULT_BYTES, tools, format } = readForModel(option);
   if (option === false) return (parts) => parts;
   const limitOf = limitByTool(bytes, tools);
-  const known: KnownCuts = new Map();
-  return (given, facts) => {
+  const cuts: CutsByText = new Map();
+  return (all, facts) => {
     // Its answers are small enough.
-    if (facts.tool === READ_ARTIFACT_NAME) return given;
-    const parts = format === undefined ? given : formatted(given, format, facts.result);
+    if (facts.tool === READ_ARTIFACT_NAME) return all;
+    const parts = format === undefined ? all : formatted(all, format, facts.result);
     const limit = limitOf({ name: facts.tool, sourceName: facts.tool });
     // Fast check that is enough for most results.
     if (parts.reduce((total, part) => total + 3 * textIn(part).length, 0) <= limit) return parts;
     const artifacts = canRead ? portOf(toolport)?.artifacts : undefined;
-    return fitParts(parts, { limit, artifacts, facts, known });
+    return fitParts(parts, { limit, artifacts, facts, cuts });
   };
 }
 
@@ -202,13 +202,13 @@ interface CutText {
 }
 
 /** The latest cuts, by artifact and size: the AI SDK converts all outputs of a conversation again in every step. */
-type KnownCuts = Map<string, CutText>;
+type CutsByText = Map<string, CutText>;
 
-const MAX_KNOWN = 100;
+const MAX_CUTS = 100;
 
 interface FitParts {
   readonly limit: number;
-  readonly known: KnownCuts;
+  readonly cuts: CutsByText;
   /** Undefined if the model cannot read the rest. */
   readonly artifacts: Artifacts | undefined;
   readonly facts: FitFacts;
@@ -222,7 +222,7 @@ interface SizedPart {
 
 function fitParts(
   parts: readonly ContentPart[],
-  { limit, artifacts, facts, known }: FitParts,
+  { limit, artifacts, facts, cuts }: FitParts,
 ): readonly ContentPart[] {
   const texts = parts.filter(isText).map((part): SizedPart => {
     const text = textIn(part);
@@ -249,9 +249,9 @@ function fitParts(
     const id = isReadable ? ids[index] : undefined;
     const tokens = (PREVIEW_TOKENS - smallTokens) / large.length;
     const key = id && [id, text.length, share, tokens].join();
-    const cutText = (key && known.get(key)) || fitLarge(outlineText(text), { id, share, tokens });
-    if (known.size >= MAX_KNOWN) known.clear();
-    if (key) known.set(key, cutText);
+    const cutText = (key && cuts.get(key)) || fitLarge(outlineText(text), { id, share, tokens });
+    if (cuts.size >= MAX_CUTS) cuts.clear();
+    if (key) cuts.set(key, cutText);
     const { note, fitted } = cutText;
     notes.push(note);
     if (fitted.shown !== undefined) isWhole = false;
@@ -261,10 +261,10 @@ function fitParts(
   }
   // With a very small limit, even the preview may show everything.
   if (isWhole) return compactParts(parts);
-  const kept = parts.flatMap((part) => (cut.has(part) ? (cut.get(part) ?? []) : [part]));
-  const bytes = sumOf(kept.filter(isText).map((part) => ({ bytes: utf8Length(textIn(part)) })));
+  const shortened = parts.flatMap((part) => (cut.has(part) ? (cut.get(part) ?? []) : [part]));
+  const bytes = sumOf(shortened.filter(isText).map((part) => ({ bytes: utf8Length(textIn(part)) })));
   // In front: behind cut JSON, models take a note for data.
-  return [textPart(`[truncated: ${bytes} of ${total} bytes. ${notes.join(" Then: ")}]`), ...kept];
+  return [textPart(`[truncated: ${bytes} of ${total} bytes. ${notes.join(" Then: ")}]`), ...shortened];
 }
 
 /** JSON without indentation. */

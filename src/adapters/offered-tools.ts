@@ -18,6 +18,7 @@ import {
 } from "../schema/derive/compact-schema.js";
 import { checkTarget, deriveSchema } from "../schema/derive/derive-schema.js";
 import type { DerivedSchema, SchemaChange, SchemaTarget } from "../schema/derive/derived-schema.js";
+import { oncePerObject } from "../util/concurrency.js";
 import { type WithForModel, withReader } from "./for-model.js";
 import type { ToolSource } from "./tool-source.js";
 
@@ -107,14 +108,13 @@ export function withSourceSchema<Metadata extends object>(
 }
 
 /** Cache of derived schemas by original, which never changes once listed. `plain` schemas are not derived and not stored. */
-const known = new WeakMap<JsonSchema, Map<SchemaTarget, DerivedSchema>>();
+const derivedSchemas = oncePerObject((_original: JsonSchema) => new Map<SchemaTarget, DerivedSchema>());
 
 export function derivedSchemaOf({ inputSchema }: ToolInfo, target: SchemaTarget): DerivedSchema {
   if (target === "plain") return deriveSchema(inputSchema, target);
-  const targets = known.get(inputSchema) ?? new Map<SchemaTarget, DerivedSchema>();
-  known.set(inputSchema, targets);
-  const derived = targets.get(target) ?? deriveSchema(inputSchema, target);
-  targets.set(target, derived);
+  const byTarget = derivedSchemas(inputSchema);
+  const derived = byTarget.get(target) ?? deriveSchema(inputSchema, target);
+  byTarget.set(target, derived);
   return derived;
 }
 
@@ -229,9 +229,9 @@ export function withoutSearch<Tool>(
 }
 
 /** @throws ConfigError if `deferred` is not one of the values that an adapter knows */
-export function checkDeferred(deferred: string, known: readonly string[]): void {
-  if (known.includes(deferred)) return;
-  throw wrongOption("deferred", `must be one of ${known.join(", ")}`);
+export function checkDeferred(deferred: string, names: readonly string[]): void {
+  if (names.includes(deferred)) return;
+  throw wrongOption("deferred", `must be one of ${names.join(", ")}`);
 }
 
 /** The callers of one tool; undefined if the option does not say. */

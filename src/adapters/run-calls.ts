@@ -1,20 +1,30 @@
 /** Runs the calls that a model requested, in parallel. Every call gets a result; mistakes of the model are reported to the model. */
-
 import { readSearchArguments } from "../catalog/search/deferred-tools.js";
 import type { ContentPart } from "../content/content-part.js";
 import { CatalogError, SuspensionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 import { READ_ARTIFACT_NAME } from "../execution/artifacts/artifact-store.js";
-import { isSuspended, type Suspended } from "../execution/suspend/suspension.js";
+import {
+  isSuspended,
+  type ResumeInput,
+  type ResumeOptions,
+  type Suspended,
+} from "../execution/suspend/suspension.js";
 import type { CallToolOptions, SuspendOptions } from "../execution/tool-call.js";
+import type { ToolResult } from "../execution/tool-result.js";
 import { isForModel, type ToolInfo } from "../model/tool-info.js";
 import type { SchemaTarget } from "../schema/derive/derived-schema.js";
 import { isRecord } from "../util/json.js";
 import { sha256 } from "../util/text.js";
-import type { ContentOptions } from "./content-options.js";
 import { calledTool, createFitter, type PartFitter, type WithForModel, withReader } from "./for-model.js";
+import {
+  type AudienceRule,
+  type ContentOptions,
+  type ResultContent,
+  resultParts,
+  textPart,
+} from "./model-content.js";
 import { derivedSchemaOf, selectedTools, type ToolSelection } from "./offered-tools.js";
-import { type ResultContent, resultParts, textPart } from "./result-parts.js";
-import type { ToolSource } from "./tool-source.js";
+import { resumeTool, type ToolSource } from "./tool-source.js";
 
 /** Key in `_meta` with the id that the provider of the model gave to the call. */
 const TOOL_CALL_ID_META_KEY = "toolport/tool-call-id";
@@ -101,7 +111,7 @@ export type WithSuspend<Options> = Omit<Options, "suspend"> & {
 };
 
 /** A call that waits for a person. */
-export interface SuspendedOutcome {
+interface SuspendedOutcome {
   readonly call: RequestedCall;
   readonly suspended: Suspended;
 }
@@ -117,7 +127,7 @@ export interface CallOutcome {
 }
 
 /** What an adapter knows about the calls of its provider. */
-export interface RunRules {
+interface RunRules {
   /** The form of the schema of each offered tool, by name; undefined if the program does not pass its tools. */
   readonly offered?: OfferedForms | undefined;
   /** The form of all other tools. Undefined: that of the server. */
@@ -129,7 +139,7 @@ export interface RunRules {
 export type OfferedForms = ReadonlyMap<string, SchemaTarget>;
 
 /** Results are in the order of the calls. Throws only on abort, and what `onError` throws. */
-export async function runCalls(
+async function runCalls(
   toolport: ToolSource,
   calls: readonly RequestedCall[],
   options: AnyRunOptions & RunRules,
@@ -163,7 +173,7 @@ export async function runCalls(
 }
 
 /** Options of a run, with or without `suspend`. */
-export type AnyRunOptions = RunToolCallsOptions | WithSuspend<RunToolCallsOptions>;
+type AnyRunOptions = RunToolCallsOptions | WithSuspend<RunToolCallsOptions>;
 
 /** The option `suspend` for each of the calls; throws before anything is sent. */
 async function suspendOptions(
@@ -215,9 +225,9 @@ async function answerCall(
     if (isSearch(call)) return await answerSearch(call, context);
     if (tool === undefined && !(isOpen && (await isCallable(toolport, call.name))))
       throw notOffered(call.name, [...byName.keys()]);
-    const given = readArguments(call, tool);
+    const input = readArguments(call, tool);
     const form = options.offered?.get(call.name) ?? options.otherForm;
-    const args = tool && form ? derivedSchemaOf(tool, form).unwrap(given) : given;
+    const args = tool && form ? derivedSchemaOf(tool, form).unwrap(input) : input;
     const sent = toCallOptions(options, call.id);
     const result =
       suspend === undefined
@@ -247,15 +257,15 @@ async function answerSearch(call: RequestedCall, { toolport, options }: CallCont
 }
 
 /** A program parses the result by the output schema of the tool, so it gets the structured content only. */
-export const forCaller = (call: RequestedCall, result: ResultContent): ResultContent =>
+const forCaller = (call: RequestedCall, result: ResultContent): ResultContent =>
   isProgrammatic(call) && result.structuredContent !== undefined && result.isError !== true
     ? { ...result, content: [] }
     : result;
 
 /** A model must not call a tool that is only for user interfaces. */
 async function isCallable(toolport: ToolSource, name: string): Promise<boolean> {
-  const known = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
-  return known === undefined || isForModel(known);
+  const info = (await toolport.tools({ all: true })).find((tool) => tool.name === name);
+  return info === undefined || isForModel(info);
 }
 
 /** The options of a call among those of an adapter. */
@@ -267,23 +277,23 @@ export function toCallOptions(
   const { checkArguments, added } = options;
   const meta = id === undefined ? options.meta : { [TOOL_CALL_ID_META_KEY]: id, ...options.meta };
   const limits = { signal, timeoutMs, onProgress, idempotent, headers, meta, context };
-  const given = { ...limits, applyDefaults, checkArguments, added };
-  return Object.fromEntries(Object.entries(given).filter(([, value]) => value !== undefined));
+  const fields = { ...limits, applyDefaults, checkArguments, added };
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined));
 }
 
 /** Throws `INVALID_ARGUMENTS` if they are not an object. */
 function readArguments({ name, args }: RequestedCall, tool: ToolInfo | undefined): Record<string, unknown> {
-  let given: unknown = args ?? {};
+  let value: unknown = args ?? {};
   let problem = "are not a JSON object";
-  if (typeof given === "string") {
+  if (typeof value === "string") {
     try {
-      given = given.trim() === "" ? {} : JSON.parse(given);
+      value = value.trim() === "" ? {} : JSON.parse(value);
     } catch (error) {
-      given = undefined;
+      value = undefined;
       problem = `are not valid JSON: ${(error as Error).message}`;
     }
   }
-  if (isRecord(given)) return given;
+  if (isRecord(value)) return value;
   throw new ToolCallError({
     code: "INVALID_ARGUMENTS",
     server: tool?.server,
@@ -318,3 +328,162 @@ export async function searchAmong(
   const { length } = await toolport.searchTools(query, { limit, ...wait });
   return ranked.flatMap(({ name }) => hidden.get(name) ?? []).slice(0, Math.max(limit, length));
 }
+
+/** A call of a model that waits for a person. */
+export type PendingCall = Suspended & {
+  /** The call as the model requested it; `call.id` is the id of the provider. */
+  readonly call: RequestedCall;
+  /** The place of its result among the results of all calls of the response. */
+  readonly index: number;
+};
+
+/** The outcome of a run with `suspend`. Plain JSON: save it until the user has answered. */
+export interface SuspendedRun<Message> {
+  /** The results of the calls that are over. A provider accepts them only when `pending` is empty. */
+  readonly messages: Message[];
+  /** The calls that wait for a person, in the order of the calls. */
+  readonly pending: PendingCall[];
+}
+
+/** An answer that could not be used. */
+export interface ResumeFailure {
+  readonly token: string;
+  readonly error: unknown;
+}
+
+export interface ResumedRun<Message> extends SuspendedRun<Message> {
+  /** Calls that still wait because their answer was not accepted, or because their server could not be reached. */
+  readonly errors: ResumeFailure[];
+}
+
+/** What the user decided, by the token of the call. */
+export type ResumeAnswers = Readonly<Record<string, ResumeInput>>;
+
+/** How a provider represents results: one item for each call, and content that follows all of them. */
+export interface RunFormat<Message, Result, Beside> {
+  convert(outcome: CallOutcome): { result: Result; beside: Beside[] };
+  join(results: readonly Result[], beside: readonly Beside[]): Message[];
+  split(messages: readonly Message[]): { results: Result[]; beside: Beside[] };
+}
+
+/** Runs the calls of a model. Returns the messages, and with `suspend` also the calls that wait. */
+export async function runAndFormat<Message, Result, Beside>(
+  toolport: ToolSource,
+  calls: readonly RequestedCall[],
+  options: AnyRunOptions & RunRules,
+  format: RunFormat<Message, Result, Beside>,
+): Promise<Message[] | SuspendedRun<Message>> {
+  const run = toSuspendedRun(await runCalls(toolport, calls, options), format);
+  return options.suspend ? run : run.messages;
+}
+
+/** Separates the calls that wait from the others. */
+function toSuspendedRun<Message, Result, Beside>(
+  outcomes: readonly (CallOutcome | SuspendedOutcome)[],
+  format: RunFormat<Message, Result, Beside>,
+): SuspendedRun<Message> {
+  const pending = outcomes.flatMap((outcome, index): PendingCall[] =>
+    "suspended" in outcome ? [{ ...outcome.suspended, call: outcome.call, index }] : [],
+  );
+  const over = outcomes.filter((outcome): outcome is CallOutcome => !("suspended" in outcome));
+  const converted = over.map((outcome) => format.convert(outcome));
+  const messages = format.join(
+    converted.map(({ result }) => result),
+    converted.flatMap(({ beside }) => beside),
+  );
+  return { messages, pending };
+}
+
+/** Continues the calls that have an answer, and inserts their results at the place of the calls. */
+export async function resumeRun<Message, Result, Beside>(
+  toolport: ToolSource,
+  { messages, pending }: SuspendedRun<Message>,
+  {
+    answers,
+    options,
+    offered,
+    format,
+  }: {
+    answers: ResumeAnswers;
+    options: ResumeOptions & WithForModel & { audience?: AudienceRule | undefined };
+    /** The tools that the model was offered; undefined if the program does not pass them. */
+    offered: OfferedForms | undefined;
+    format: RunFormat<Message, Result, Beside>;
+  },
+): Promise<ResumedRun<Message>> {
+  const { results, beside } = format.split(messages);
+  const waiting: PendingCall[] = [];
+  const errors: ResumeFailure[] = [];
+  const calls = [...pending].sort((a, b) => a.index - b.index);
+  const resume = resumeOptions(options);
+  const fitParts = createFitter(toolport, options.forModel, offered?.has(READ_ARTIFACT_NAME) ?? true);
+  const outcomes = await Promise.all(
+    calls.map(({ token }) =>
+      Object.hasOwn(answers, token)
+        ? resumeCall(toolport, { token, answer: answers[token], options: resume })
+        : undefined,
+    ),
+  );
+  for (const [place, { call, index, ...suspended }] of calls.entries()) {
+    const outcome = outcomes[place];
+    const { token, server, tool } = suspended;
+    if (outcome === undefined || "error" in outcome) {
+      waiting.push(calls[place]!);
+      if (outcome !== undefined) errors.push({ token, error: outcome.error });
+      continue;
+    }
+    if ("next" in outcome) {
+      waiting.push({ ...outcome.next, call, index });
+      continue;
+    }
+    const facts = { tool: calledTool(call.name, call.args), server };
+    const partsOf = (result: ToolResult) => {
+      const parts = resultParts(forCaller(call, result), options.audience);
+      return isProgrammatic(call) ? parts : fitParts(parts, { ...facts, result });
+    };
+    const answer: Pick<CallOutcome, "parts" | "isError"> =
+      "note" in outcome
+        ? { parts: [textPart(outcome.note)], isError: true }
+        : { parts: partsOf(outcome.result), isError: outcome.result.isError };
+    const converted = format.convert({ call, server, tool, ...answer });
+    results.splice(index - waiting.length, 0, converted.result);
+    beside.push(...converted.beside);
+  }
+  return { messages: format.join(results, beside), pending: waiting, errors };
+}
+
+/**
+ * `next`: the call waits again. `note`: the call is over without a result, and this is what the model reads. `error`: the call still
+ * waits with the same token.
+ */
+export type ResumeOutcome =
+  | { readonly result: ToolResult }
+  | { readonly next: Suspended }
+  | { readonly note: string }
+  | { readonly error: unknown };
+
+/** Codes of errors after which the token is gone. */
+const OVER = ["SUSPENSION_UNKNOWN", "REFUSED", "PROTOCOL", "INVALID_OUTPUT", "TASK_LOST", "TASK_CANCELLED"];
+
+const GONE =
+  "The call no longer waits: it was continued before, so it may have run, or it has expired. Ask the user before you call the tool again.";
+
+/** Never rejects, so that one wrong answer does not cost the results of other calls. */
+export async function resumeCall(
+  toolport: ToolSource,
+  { token, answer, options }: { token: string; answer: ResumeInput | undefined; options: ResumeOptions },
+): Promise<ResumeOutcome> {
+  try {
+    const result = await resumeTool(toolport, token, answer, options);
+    return isSuspended(result) ? { next: result } : { result };
+  } catch (error) {
+    if (!ToolportError.isInstance(error) || !OVER.includes(error.code)) return { error };
+    return { note: error.code === "SUSPENSION_UNKNOWN" ? GONE : error.message };
+  }
+}
+
+/** The options of `resume()` among those of an adapter. */
+export const resumeOptions = ({ signal, timeoutMs, onProgress, context }: ResumeOptions): ResumeOptions =>
+  Object.fromEntries(
+    Object.entries({ signal, timeoutMs, onProgress, context }).filter(([, value]) => value !== undefined),
+  );

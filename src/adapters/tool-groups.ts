@@ -4,6 +4,8 @@ import { sanitiseText } from "../catalog/safety/sanitise.js";
 import { ToolportError } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { pushTo } from "../util/collections.js";
+import { oncePerObject } from "../util/concurrency.js";
+import { cutText } from "../util/text.js";
 import type { ToolSource } from "./tool-source.js";
 
 /** Some tools of one server. */
@@ -103,15 +105,15 @@ function describe(
   { server, about, isOnly }: { server: string; about: string; isOnly: boolean },
 ): string {
   if (isOnly && about !== "") return about;
-  const named = cutAtWord(labels.join(", "), MAX_DESCRIPTION);
-  const which = words.length > 0 ? `${cutAtWord(words.join(" "), MAX_REPEATED)}: ${named}` : named;
-  if (about !== "") return `${cutAtWord(about, MAX_REPEATED)} (${which})`;
+  const named = cutText(labels.join(", "), MAX_DESCRIPTION);
+  const which = words.length > 0 ? `${cutText(words.join(" "), MAX_REPEATED)}: ${named}` : named;
+  if (about !== "") return `${cutText(about, MAX_REPEATED)} (${which})`;
   return `${server}${words.length > 0 ? " " : ": "}${which}`;
 }
 
 /** The name on the server, which may contain anything. */
 const shownName = ({ sourceName }: ToolInfo): string =>
-  cutAtWord(sanitiseText(sourceName.slice(0, 256)).text.replace(/\s+/g, " ").trim(), MAX_SHOWN_NAME);
+  cutText(sanitiseText(sourceName.slice(0, 256)).text.replace(/\s+/g, " ").trim(), MAX_SHOWN_NAME);
 
 /** A name in the characters of OpenAI's namespaces that no tool and no other group has. */
 function uniqueName(parts: readonly string[], taken: Set<string>): string {
@@ -123,25 +125,24 @@ function uniqueName(parts: readonly string[], taken: Set<string>): string {
 }
 
 /** The descriptions that were used first: a change would invalidate the prompt cache in the middle of a conversation. */
-const descriptions = new WeakMap<ToolSource, Map<string, string>>();
+const descriptionsOf = oncePerObject((_source: ToolSource) => new Map<string, string>());
 
 /** The first sentence of the instructions of every connected server, sanitised and scanned; others get an empty text. */
 async function aboutServers(
   toolport: ToolSource,
   servers: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
-  const known = descriptions.get(toolport) ?? new Map<string, string>();
-  descriptions.set(toolport, known);
-  const unknown = servers.filter((server) => !known.has(server));
-  if (unknown.length === 0) return known;
+  const descriptions = descriptionsOf(toolport);
+  const others = servers.filter((server) => !descriptions.has(server));
+  if (others.length === 0) return descriptions;
   const { servers: states = {} } = toolport.snapshot?.() ?? {};
   await Promise.all(
-    unknown.map(async (server) => {
+    others.map(async (server) => {
       const isReady = states[server]?.state === "ready";
-      known.set(server, isReady ? firstSentence(await instructionsOf(toolport, server)) : "");
+      descriptions.set(server, isReady ? firstSentence(await instructionsOf(toolport, server)) : "");
     }),
   );
-  return known;
+  return descriptions;
 }
 
 async function instructionsOf(toolport: ToolSource, server: string): Promise<string> {
@@ -159,13 +160,5 @@ function firstSentence(text: string): string {
   const line = text.split("\n").find((candidate) => /[\p{L}\p{N}]/u.test(candidate)) ?? "";
   const plain = line.replace(/^[#>*\-\s]+/, "").trim();
   const end = /[.!?](?=\s|$)/.exec(plain);
-  return cutAtWord(end === null ? plain : plain.slice(0, end.index + 1), MAX_DESCRIPTION);
-}
-
-function cutAtWord(text: string, maxLength: number): string {
-  if (text.length <= maxLength) return text;
-  const cut = text.slice(0, maxLength - 1);
-  const space = cut.lastIndexOf(" ");
-  // Without a space, do not split a surrogate pair.
-  return `${(space > maxLength / 2 ? cut.slice(0, space) : cut.replace(/[\ud800-\udbff]$/, "")).trimEnd()}…`;
+  return cutText(end === null ? plain : plain.slice(0, end.index + 1), MAX_DESCRIPTION);
 }

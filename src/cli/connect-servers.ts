@@ -12,9 +12,9 @@ import {
   ToolCallError,
 } from "../errors/toolport-error.js";
 import type { ToolInfo } from "../model/tool-info.js";
+import { textsIn } from "../node/expand-entry.js";
 import { hasVariables } from "../node/expand-variables.js";
 import type { LoadedConfig } from "../node/load-config.js";
-import { textsIn } from "../node/project-files.js";
 import type { ToolportOptions } from "../port/options.js";
 import { mapConcurrently } from "../util/concurrency.js";
 import { isRecord } from "../util/json.js";

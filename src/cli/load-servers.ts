@@ -8,11 +8,11 @@ import { join, resolve } from "node:path";
 import { parseJsonConfig, valueAt } from "../config/parse-json-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
-import type { ConfigInput } from "../node/config-inputs.js";
 import { findConfigs, ownConfigFile, surroundingsOf } from "../node/config-locations.js";
 import { type CommandDescription, describeCommand, describeWritten } from "../node/describe-command.js";
 import { dialectOf } from "../node/dialects/dialects.js";
 import { checkWritten, filesOf, writtenForm } from "../node/expand-server.js";
+import type { ConfigInput } from "../node/expand-variables.js";
 import {
   effectiveServers,
   expandConfig,

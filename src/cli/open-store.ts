@@ -7,7 +7,7 @@ import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import { fileStore } from "../state/stores/file/file-store.js";
 import { sqliteStore } from "../state/stores/sqlite/index.js";
-import { loadSqliteDriver } from "../state/stores/sqlite/sqlite-driver.js";
+import { loadSqliteDriver } from "../state/stores/sqlite/open-database.js";
 import type { CommandContext, OpenedStore } from "./command.js";
 import { CliError, EXIT } from "./errors.js";
 

@@ -15,10 +15,9 @@ import {
   isRiskyVariable,
   variableRisks,
 } from "./entry-risks.js";
-import { PLACE_NAMES } from "./expand-entry.js";
+import { PLACE_NAMES, textsIn } from "./expand-entry.js";
 import { writtenForm } from "./expand-server.js";
 import { type Reference, referencesIn, withDefaults } from "./expand-variables.js";
-import { textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
 
 /** What an entry would start or contact, for the question to the user. */

@@ -5,9 +5,14 @@ import type { ServerConfig } from "../config/server-config.js";
 import type { ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
 import { addressWarnings } from "./entry-risks.js";
-import { type EntrySurroundings, expandEntry } from "./expand-entry.js";
+import {
+  type EntrySurroundings,
+  expandEntry,
+  type ProjectFiles,
+  readProjectFiles,
+  textsIn,
+} from "./expand-entry.js";
 import { hasVariables, referencesIn } from "./expand-variables.js";
-import { type ProjectFiles, readProjectFiles, textsIn } from "./project-files.js";
 import type { WrittenServer } from "./read-servers.js";
 
 /** A validated entry. */

@@ -1,4 +1,5 @@
-/** Expands variables in strings of configuration files, in the syntax of every supported program. */
+/** Expands variables in strings of configuration files, in the syntax of every supported program, and asks for VS Code's inputs. */
+import { isRecord } from "../util/json.js";
 
 /** The environment to look variables up in. */
 export type Environment = Readonly<Record<string, string | undefined>>;
@@ -21,7 +22,7 @@ export interface VariableSource {
   readonly askInput?: (id: string) => Promise<VariableValue>;
 }
 
-export interface Expansion {
+interface Expansion {
   readonly text: string;
   /** Problems, without quoting the text. */
   readonly problems: readonly string[];
@@ -136,4 +137,75 @@ function fromEnvironment(name: string, fallback: string | undefined, env: Enviro
   if (typeof value === "string" && (value !== "" || fallback === undefined)) return { value };
   if (fallback !== undefined) return { value: fallback };
   return { problem: `needs the variable ${name}, which is not set; set it, or write \${${name}:-default}` };
+}
+
+/** An input as the file declares it. */
+export interface ConfigInput {
+  readonly id: string;
+  /** The file that declares the input. */
+  readonly file: string;
+  readonly description: string | undefined;
+  /** The value is a secret: do not display it. */
+  readonly password: boolean;
+  readonly default: string | undefined;
+  /** The allowed values of a choice. */
+  readonly options: readonly string[] | undefined;
+}
+
+/** Values by id, or a function that asks the user. Without a value, the default of the file is used. */
+export type InputAnswers =
+  | Readonly<Record<string, string>>
+  | ((input: ConfigInput) => string | undefined | Promise<string | undefined>);
+
+const text = (value: unknown): string | undefined => (typeof value === "string" ? value : undefined);
+
+function readInput(file: string, id: string, declared: unknown): ConfigInput {
+  const fields = isRecord(declared) ? declared : {};
+  const options = Array.isArray(fields["options"])
+    ? fields["options"].flatMap((option: unknown) => text(isRecord(option) ? option["value"] : option) ?? [])
+    : undefined;
+  return {
+    id,
+    file,
+    description: text(fields["description"]),
+    password: fields["password"] === true,
+    default: text(fields["default"]),
+    options,
+  };
+}
+
+/** Returns a function that resolves an input by id. Each input is asked for once. */
+export function createInputs(
+  file: string,
+  declared: unknown,
+  answers: InputAnswers | undefined,
+): (id: string) => Promise<VariableValue> {
+  const list: unknown[] = Array.isArray(declared) ? declared : [];
+  const asked = new Map<string, Promise<VariableValue>>();
+  const ask = async (id: string): Promise<VariableValue> => {
+    const found = list.findLast((item) => isRecord(item) && item["id"] === id);
+    const input = readInput(file, id, found);
+    const given =
+      typeof answers === "function"
+        ? await answers(input)
+        : answers !== undefined && Object.hasOwn(answers, id)
+          ? answers[id]
+          : undefined;
+    const value = given ?? input.default;
+    if (typeof value !== "string") return { problem: missingInput(input) };
+    if (input.options !== undefined && !input.options.includes(value)) {
+      return { problem: `got a value for the input "${id}" that is not one of its options` };
+    }
+    return { value, secret: input.password };
+  };
+  return (id) => {
+    const answer = asked.get(id) ?? ask(id);
+    asked.set(id, answer);
+    return answer;
+  };
+}
+
+function missingInput({ id, description }: ConfigInput): string {
+  const what = description === undefined ? "" : ` (${description.slice(0, 80)})`;
+  return `needs a value for the input "${id}"${what}; pass it as loadConfig(…, { inputs: { "${id}": "…" } })`;
 }

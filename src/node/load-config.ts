@@ -5,7 +5,6 @@ import { ConfigIssues } from "../config/option-table.js";
 import { checkFallback } from "../config/parse-servers.js";
 import type { FallbackOption, ServerEntry } from "../config/server-entry.js";
 import { ConfigError, type ConfigIssue } from "../errors/toolport-error.js";
-import type { InputAnswers } from "./config-inputs.js";
 import {
   type ConfigLocation,
   type ConfigScope,
@@ -19,11 +18,11 @@ import {
   surroundingsOf,
   userLocations,
 } from "./config-locations.js";
-import { detectDialect } from "./detect-dialect.js";
 import type { DialectKind } from "./dialects/dialect.js";
 import { dialectOf } from "./dialects/dialects.js";
 import { type CheckedServer, checkWritten, expandServer } from "./expand-server.js";
-import { readDocument } from "./read-document.js";
+import type { InputAnswers } from "./expand-variables.js";
+import { detectDialect, readDocument } from "./read-document.js";
 import { readServers, type WrittenServer } from "./read-servers.js";
 
 /** The servers of one or more files, ready for `createToolport`. */

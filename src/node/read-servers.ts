@@ -7,13 +7,18 @@ import { type ConfigDocument, valueAt } from "../config/parse-json-config.js";
 import type { ConfigIssue } from "../errors/toolport-error.js";
 import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
-import { createInputs, type InputAnswers } from "./config-inputs.js";
 import { type ConfigPlace, type ConfigSource, foldersFrom, type Surroundings } from "./config-locations.js";
-import { findContainers, type ServerContainer } from "./detect-dialect.js";
 import { type Dialect, type DialectEntry, readEntry } from "./dialects/dialect.js";
-import { hideAll, hideValues } from "./expand-entry.js";
-import { hasVariables, referencesIn, type VariableValue, withBraces } from "./expand-variables.js";
-import { textsIn } from "./project-files.js";
+import { hideAll, hideValues, textsIn } from "./expand-entry.js";
+import {
+  createInputs,
+  hasVariables,
+  type InputAnswers,
+  referencesIn,
+  type VariableValue,
+  withBraces,
+} from "./expand-variables.js";
+import { findContainers, type ServerContainer } from "./read-document.js";
 
 /** An unexpanded server of a file. */
 export interface WrittenServer {

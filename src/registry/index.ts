@@ -1,5 +1,5 @@
 /** The entry point `toolport/registry`: servers of an MCP registry, and the entries of `mcpServers` that they become. */
-export { VerifiedMcpb, verifyMcpb } from "./bundle-command.js";
+
 export type { RegistryInput } from "./input-resolver.js";
 export { McpRegistryClient } from "./mcp-registry-client.js";
 export type {
@@ -10,6 +10,6 @@ export type {
   RegistryCallOptions,
   RegistryWarning,
 } from "./registry-options.js";
-export type { RegistryPage, RegistryServer } from "./registry-server.js";
-export type { ServerJson, ServerPackage, ServerRemote } from "./server-json.js";
+export type { RegistryPage, RegistryServer, ServerJson, ServerPackage, ServerRemote } from "./server-json.js";
+export { VerifiedMcpb, verifyMcpb } from "./start-command.js";
 export { type ServerConfigResult, type ToServerConfigOptions, toServerConfig } from "./to-server-config.js";

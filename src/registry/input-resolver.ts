@@ -170,10 +170,10 @@ export class InputResolver {
 
   /** Warns about given names that are not inputs of this source. */
   reportUnused(): void {
-    const known = [...this.#inputs.keys()];
+    const names = [...this.#inputs.keys()];
     for (const name of Object.keys(this.#given)) {
       if (this.#inputs.has(name)) continue;
-      const [close] = suggest(name, known, 1);
+      const [close] = suggest(name, names, 1);
       const hint = close === undefined ? "" : `; did you mean "${close}"?`;
       this.warnings.push(`There is no input "${name}"${hint}`);
     }

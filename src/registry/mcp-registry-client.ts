@@ -5,7 +5,6 @@ import { systemFetch } from "../transports/create-transport.js";
 import { callSafely } from "../util/callbacks.js";
 import { type Fields, isRecord } from "../util/json.js";
 import { USER_AGENT } from "../util/version.js";
-import { InvalidValue } from "./fields.js";
 import {
   type AllServersOptions,
   createAddress,
@@ -23,11 +22,12 @@ import {
   type ResponseCache,
 } from "./registry-requests.js";
 import {
+  InvalidValue,
   type RegistryPage,
   type RegistryServer,
   readRegistryPage,
   readRegistryServer,
-} from "./registry-server.js";
+} from "./server-json.js";
 
 const MAX_PAGES = 1_000;
 /** The maximum page size of the official registry, to list all servers with the fewest requests. */
@@ -167,8 +167,10 @@ export class McpRegistryClient {
   }
 
   async #live(route: string, options: RegistryCallOptions): Promise<RegistryInfo> {
-    const read = (value: unknown): Fields | InvalidValue =>
-      isRecord(value) ? value : new InvalidValue("it is not an object");
+    const read = (value: unknown): Fields => {
+      if (!isRecord(value)) throw new InvalidValue("it is not an object");
+      return value;
+    };
     return (await this.#requests.find({ url: this.#address([route]), read, isLive: true, options })).value;
   }
 

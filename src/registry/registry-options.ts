@@ -3,7 +3,7 @@ import type { HeadersOption } from "../config/server-entry.js";
 import { ConfigError, ToolCallError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { canParseUrl } from "../util/text.js";
-import type { SkippedServer, StaleAnswer } from "./registry-server.js";
+import type { SkippedServer, StaleAnswer } from "./server-json.js";
 
 /** Retries of a request; `false` disables them. */
 export type RegistryRetryOptions =

@@ -1,22 +1,16 @@
 /** Sends requests to a registry with retries and a cache. Uses a stale response while the registry is unavailable. */
 import type { HeadersOption } from "../config/server-entry.js";
+import { fromHttpStatus, fromSystemError } from "../errors/foreign-error.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
-import { ConnectionError, ToolportError } from "../errors/toolport-error.js";
+import { ConnectionError, ToolCallError, ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
+import { parseRetryAfter } from "../transports/http/network/http-errors.js";
 import { isRecord, parseJson } from "../util/json.js";
+import { redactText } from "../util/redact-text.js";
 import { canParseUrl, hashText } from "../util/text.js";
 import { backoffMs, sleep, withDeadline } from "../util/timers.js";
-import { fieldOf, InvalidValue, textOf } from "./fields.js";
-import {
-  type RegistryResponse,
-  readErrorBody,
-  timeoutError,
-  toBadResponse,
-  toFetchError,
-  toStatusError,
-} from "./registry-error.js";
 import type { McpRegistryClientOptions, RegistryCallOptions, RegistryWarning } from "./registry-options.js";
-import type { StaleAnswer } from "./registry-server.js";
+import { fieldOf, InvalidValue, type StaleAnswer, textOf, unlessInvalid } from "./server-json.js";
 
 /** Settings of a client, with all defaults. */
 interface RequestSettings
@@ -31,8 +25,8 @@ interface RequestSettings
 /** One request. */
 interface RegistryRequest<T extends object> {
   readonly url: URL;
-  /** Validates the JSON of the response. */
-  readonly read: (value: unknown) => T | InvalidValue;
+  /** Validates the JSON of the response. Throws {@link InvalidValue}. */
+  readonly read: (value: unknown) => T;
   /** The error for a 404 in the registry's error format. @default HTTP_STATUS */
   readonly notFound?: (() => ToolportError) | undefined;
   /** Send once, without cache and retries. @default false */
@@ -51,10 +45,10 @@ async function requestWithRetries(
   const maxAttempts = request.isLive === true ? 1 : settings.maxAttempts;
   for (let attempt = 1; ; attempt++) {
     try {
-      const given = typeof settings.headers === "function" ? await settings.headers() : settings.headers;
+      const headers = typeof settings.headers === "function" ? await settings.headers() : settings.headers;
       const answer = await sendRequest(request.url, {
         fetch: settings.fetch,
-        headers: { accept: "application/json", "user-agent": settings.userAgent, ...given, ...conditions },
+        headers: { accept: "application/json", "user-agent": settings.userAgent, ...headers, ...conditions },
         signal,
         timeoutMs: Math.min(timeoutMs, Math.max(1, Math.ceil(deadline - performance.now()))),
         maxBytes: settings.maxBytes,
@@ -88,13 +82,13 @@ const isOutage = (error: unknown): error is ToolportError =>
 
 function parse<T extends object>(text: string, read: RegistryRequest<T>["read"]): T | InvalidValue {
   const json = parseJson(text);
-  return json === undefined ? new InvalidValue("it is not JSON") : read(json);
+  return json === undefined ? new InvalidValue("it is not JSON") : unlessInvalid(() => read(json));
 }
 
-function conditionsFor(kept: CachedResponse | undefined): Record<string, string> {
+function conditionsFor(cached: CachedResponse | undefined): Record<string, string> {
   const conditions: Record<string, string> = {};
-  if (kept?.etag !== undefined) conditions["if-none-match"] = kept.etag;
-  if (kept?.lastModified !== undefined) conditions["if-modified-since"] = kept.lastModified;
+  if (cached?.etag !== undefined) conditions["if-none-match"] = cached.etag;
+  if (cached?.lastModified !== undefined) conditions["if-modified-since"] = cached.lastModified;
   return conditions;
 }
 
@@ -111,49 +105,49 @@ export class RegistryRequests {
     request: RegistryRequest<T>,
   ): Promise<{ value: T; stale?: StaleAnswer | undefined }> {
     if (request.isLive === true) return { value: await this.#fetch(request, undefined) };
-    const kept = await this.#kept(request);
-    if (kept !== undefined && ageOf(kept) < Math.max(kept.freshMs, this.#settings.freshMs))
-      return { value: kept.value };
+    const cached = await this.#kept(request);
+    if (cached !== undefined && ageOf(cached) < Math.max(cached.freshMs, this.#settings.freshMs))
+      return { value: cached.value };
     try {
-      return { value: await this.#fetch(request, kept) };
+      return { value: await this.#fetch(request, cached) };
     } catch (error) {
       if (request.options.signal?.aborted) throw error;
-      if (kept === undefined || !isOutage(error) || ageOf(kept) >= this.#settings.maxStaleMs) throw error;
-      const stale: StaleAnswer = { ageMs: ageOf(kept), error };
+      if (cached === undefined || !isOutage(error) || ageOf(cached) >= this.#settings.maxStaleMs) throw error;
+      const stale: StaleAnswer = { ageMs: ageOf(cached), error };
       const message = `${request.url.host} is unavailable (${error.code}); the cached response is ${stale.ageMs} ms old`;
       this.#settings.warn({ kind: "stale", message, stale });
-      return { value: kept.value, stale };
+      return { value: cached.value, stale };
     }
   }
 
   async #fetch<T extends object>(
     request: RegistryRequest<T>,
-    kept: (CachedResponse & { value: T }) | undefined,
+    cached: (CachedResponse & { value: T }) | undefined,
   ): Promise<T> {
     const { url, read } = request;
     let answer: RegistryResponse;
     try {
-      answer = await requestWithRetries(this.#settings, request, conditionsFor(kept));
+      answer = await requestWithRetries(this.#settings, request, conditionsFor(cached));
     } catch (error) {
       if (ToolportError.isInstance(error) && error.code === "UNKNOWN_SERVER") await this.#forget(request);
       throw error;
     }
-    if (answer.status === 304 && kept !== undefined) {
-      await this.#keep(request, answer, kept);
-      return kept.value;
+    if (answer.status === 304 && cached !== undefined) {
+      await this.#keep(request, answer, cached);
+      return cached.value;
     }
     const value = parse(answer.text, read);
-    if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.problem);
+    if (value instanceof InvalidValue) throw toBadResponse(answer, url.host, value.message);
     await this.#keep(request, answer);
     return value;
   }
 
   /** The cached response, if it is still valid. */
   async #kept<T extends object>({ url, read }: RegistryRequest<T>) {
-    const kept = await this.#withCache((cache) => cache.get(url.href));
-    if (kept === undefined) return undefined;
-    const value = parse(kept.body, read);
-    return value instanceof InvalidValue ? undefined : { ...kept, value };
+    const cached = await this.#withCache((cache) => cache.get(url.href));
+    if (cached === undefined) return undefined;
+    const value = parse(cached.body, read);
+    return value instanceof InvalidValue ? undefined : { ...cached, value };
   }
 
   async #keep(
@@ -165,14 +159,14 @@ export class RegistryRequests {
     const freshMs = maxAgeMs(answer.headers);
     const body = before?.body ?? answer.text;
     if (freshMs === undefined || body.length > MAX_CACHED_CHARS) return this.#forget(request);
-    const kept: CachedResponse = {
+    const cached: CachedResponse = {
       body,
       etag: answer.headers.get("etag") ?? before?.etag,
       lastModified: answer.headers.get("last-modified") ?? before?.lastModified,
       confirmedAt: Date.now(),
       freshMs,
     };
-    await this.#withCache((cache) => cache.put(request.url.href, kept));
+    await this.#withCache((cache) => cache.put(request.url.href, cached));
   }
 
   async #forget({ url }: RegistryRequest<object>): Promise<void> {
@@ -383,3 +377,96 @@ function maxAgeMs(headers: Headers): number | undefined {
   // At most one hour: a registry may delete a harmful server at any time.
   return Math.min(seconds, 3_600) * 1_000;
 }
+
+/** A response with its complete body. */
+interface RegistryResponse {
+  readonly status: number;
+  readonly headers: Headers;
+  readonly text: string;
+}
+
+const EXCERPT_CHARS = 200;
+
+/** An excerpt of the registry's text for an error message. */
+const quote = (text: string): string =>
+  redactText(text)
+    .slice(0, EXCERPT_CHARS)
+    .replace(/[.\s]+$/, "");
+
+/** Reads `{ error }` and problem+json (`title`, `detail`, `errors`). `isRegistry`: it is one of them, so no proxy sent it. */
+function readErrorBody(text: string) {
+  const value = parseJson(text);
+  if (!isRecord(value)) return { isRegistry: false, detail: "", issues: [] };
+  const said = textOf(value, "error") ?? textOf(value, "detail") ?? textOf(value, "title");
+  const errors = fieldOf(value, "errors");
+  const issues = (Array.isArray(errors) ? errors.slice(0, 20) : []).filter(isRecord).map((issue) => ({
+    path: quote(textOf(issue, "location") ?? ""),
+    message: quote(textOf(issue, "message") ?? ""),
+  }));
+  return { isRegistry: said !== undefined || issues.length > 0, detail: quote(said ?? ""), issues };
+}
+
+const colon = (detail: string): string => (detail === "" ? "" : `: ${detail}`);
+
+/** The error for an HTTP status other than 2xx. */
+function toStatusError({ status, headers, text }: RegistryResponse, host: string): ToolportError {
+  if (status === 401 || status === 403) return fromHttpStatus(status, undefined, { server: host });
+  const { detail, issues } = readErrorBody(text);
+  if (status === 400 || status === 422) {
+    return new ToolCallError({
+      server: host,
+      code: "INVALID_ARGUMENTS",
+      what: `The registry rejected the request (HTTP ${status})${colon(detail)}`,
+      next: issues.length > 0 ? "Correct the options in `issues`" : "Check the options",
+      issues,
+    });
+  }
+  const isBusy = status === 429 || status === 503;
+  return new ConnectionError({
+    server: host,
+    code: "HTTP_STATUS",
+    what: `The registry responded with HTTP ${status}${colon(detail)}`,
+    next: status < 500 && !isBusy ? "Check that `baseUrl` is the URL of an MCP registry" : "Try again later",
+    status,
+    retryable: isBusy || status >= 500 || status === 408 || status === 425,
+    retryAfterMs: parseRetryAfter(headers.get("retry-after")),
+  });
+}
+
+/** The error for an unusable response. `why` is the end of a sentence. */
+function toBadResponse({ status, headers, text }: RegistryResponse, host: string, why: string) {
+  const type = quote(headers.get("content-type") ?? "none");
+  return new ConnectionError({
+    server: host,
+    code: "BAD_RESPONSE",
+    what: `The registry's response cannot be used, ${why} (HTTP ${status}, content type ${type})${colon(quote(text))}`,
+    next: "Check that `baseUrl` is the URL of an MCP registry, and that no proxy or login page is in between",
+    status,
+  });
+}
+
+/** Converts errors of `fetch` and of reading a body. */
+function toFetchError(error: unknown, host: string): ToolportError {
+  if (ToolportError.isInstance(error)) return error;
+  const known = fromSystemError(error, { server: host });
+  if (known !== undefined) return known;
+  // Outside Node, a failed fetch is a plain TypeError.
+  return new ConnectionError({
+    server: host,
+    code: "UNREACHABLE",
+    what: "The registry could not be reached, or the connection broke",
+    next: "Check `baseUrl` and the network",
+    retryable: true,
+    cause: error,
+  });
+}
+
+const timeoutError = (host: string, timeoutMs: number): ToolCallError =>
+  new ToolCallError({
+    server: host,
+    code: "TIMEOUT",
+    what: `The registry did not respond within ${timeoutMs} ms`,
+    next: "Try again, or raise `timeoutMs`",
+    phase: "registry",
+    retryable: true,
+  });

@@ -1,6 +1,7 @@
-/** `server.json` of the registry: its types, and how untrusted documents are read. */
+/** `server.json` and the responses of a registry: their types, and how untrusted documents are read. */
+
+import type { ToolportError } from "../errors/toolport-error.js";
 import { type Fields, isRecord } from "../util/json.js";
-import { fieldOf, flagOf, InvalidValue, readEach, textOf, textsOf } from "./fields.js";
 
 /** An input: fixed by the publisher, with a default, or set by the user. */
 export interface ServerInput {
@@ -108,78 +109,64 @@ function readInput(fields: Fields): ServerInput {
   };
 }
 
-function readVariables(fields: Fields): Record<string, ServerInput> | InvalidValue {
+function readVariables(fields: Fields): Record<string, ServerInput> {
   const value = fieldOf(fields, "variables") ?? {};
-  if (!isRecord(value)) return new InvalidValue('"variables" is not an object');
+  if (!isRecord(value)) throw new InvalidValue('"variables" is not an object');
   const wrong = Object.keys(value).find((name) => !isRecord(value[name]));
-  if (wrong !== undefined) return new InvalidValue(`the variable ${JSON.stringify(wrong)} is not an object`);
+  if (wrong !== undefined) throw new InvalidValue(`the variable ${JSON.stringify(wrong)} is not an object`);
   return Object.fromEntries(Object.entries(value).map(([name, input]) => [name, readInput(input as Fields)]));
 }
 
-function readTemplate(fields: Fields): TemplateInput | InvalidValue {
+function readTemplate(fields: Fields): TemplateInput {
   // Reject values of another type: ignoring them would turn them into inputs of the user.
   for (const key of ["value", "default"]) {
     const given = fieldOf(fields, key);
-    if (given !== undefined && typeof given !== "string") return new InvalidValue(`"${key}" is not a string`);
+    if (given !== undefined && typeof given !== "string") throw new InvalidValue(`"${key}" is not a string`);
   }
-  const variables = readVariables(fields);
-  return variables instanceof InvalidValue ? variables : { ...readInput(fields), variables };
+  return { ...readInput(fields), variables: readVariables(fields) };
 }
 
-function readKeyValue(value: unknown): KeyValueInput | InvalidValue {
-  if (!isRecord(value)) return new InvalidValue("is not an object");
+function readKeyValue(value: unknown): KeyValueInput {
+  if (!isRecord(value)) throw new InvalidValue("is not an object");
   const name = textOf(value, "name");
-  if (name === undefined || name === "") return new InvalidValue("has no name");
-  const template = readTemplate(value);
-  return template instanceof InvalidValue ? template : { name, ...template };
+  if (name === undefined || name === "") throw new InvalidValue("has no name");
+  return { name, ...readTemplate(value) };
 }
 
-function readArgument(value: unknown): ServerArgument | InvalidValue {
-  if (!isRecord(value)) return new InvalidValue("is not an object");
+function readArgument(value: unknown): ServerArgument {
+  if (!isRecord(value)) throw new InvalidValue("is not an object");
   const type = fieldOf(value, "type");
-  if (type !== "positional" && type !== "named") return new InvalidValue("is neither positional nor named");
+  if (type !== "positional" && type !== "named") throw new InvalidValue("is neither positional nor named");
   const name = textOf(value, "name");
-  if (type === "named" && (name === undefined || name === "")) return new InvalidValue("has no name");
+  if (type === "named" && (name === undefined || name === "")) throw new InvalidValue("has no name");
   const template = readTemplate(value);
-  if (template instanceof InvalidValue) return template;
   const [valueHint, isRepeated] = [textOf(value, "valueHint"), flagOf(value, "isRepeated")];
   return { type, ...(type === "named" ? { name } : { valueHint }), isRepeated, ...template };
 }
 
-function readRemote(value: unknown): ServerRemote | InvalidValue {
-  if (!isRecord(value)) return new InvalidValue("is not an object");
+function readRemote(value: unknown): ServerRemote {
+  if (!isRecord(value)) throw new InvalidValue("is not an object");
   const type = fieldOf(value, "type");
-  if (type !== "streamable-http" && type !== "sse") return new InvalidValue("is of an unknown type");
+  if (type !== "streamable-http" && type !== "sse") throw new InvalidValue("is of an unknown type");
   const url = textOf(value, "url");
-  if (url === undefined) return new InvalidValue("has no url");
+  if (url === undefined) throw new InvalidValue("has no url");
   const headers = readEach(value, "headers", readKeyValue);
-  if (headers instanceof InvalidValue) return headers;
-  const variables = readVariables(value);
-  return variables instanceof InvalidValue ? variables : { type, url, headers, variables };
+  return { type, url, headers, variables: readVariables(value) };
 }
 
-function readTransport(value: unknown): ServerPackage["transport"] | InvalidValue {
+function readTransport(value: unknown): ServerPackage["transport"] {
   // Older entries without this field use stdio.
   if (value === undefined) return { type: "stdio" };
   if (isRecord(value) && fieldOf(value, "type") === "stdio") return { type: "stdio" };
-  const remote = readRemote(value);
-  return remote instanceof InvalidValue ? new InvalidValue(`its transport ${remote.problem}`) : remote;
+  return within("its transport ", () => readRemote(value));
 }
 
-function readPackage(value: unknown): ServerPackage | InvalidValue {
-  if (!isRecord(value)) return new InvalidValue("is not an object");
+function readPackage(value: unknown): ServerPackage {
+  if (!isRecord(value)) throw new InvalidValue("is not an object");
   const registryType = textOf(value, "registryType");
   const identifier = textOf(value, "identifier");
-  if (registryType === undefined) return new InvalidValue("has no registryType");
-  if (identifier === undefined || identifier === "") return new InvalidValue("has no identifier");
-  const transport = readTransport(fieldOf(value, "transport"));
-  if (transport instanceof InvalidValue) return transport;
-  const runtimeArguments = readEach(value, "runtimeArguments", readArgument);
-  if (runtimeArguments instanceof InvalidValue) return runtimeArguments;
-  const packageArguments = readEach(value, "packageArguments", readArgument);
-  if (packageArguments instanceof InvalidValue) return packageArguments;
-  const environmentVariables = readEach(value, "environmentVariables", readKeyValue);
-  if (environmentVariables instanceof InvalidValue) return environmentVariables;
+  if (registryType === undefined) throw new InvalidValue("has no registryType");
+  if (identifier === undefined || identifier === "") throw new InvalidValue("has no identifier");
   return {
     registryType,
     registryBaseUrl: textOf(value, "registryBaseUrl"),
@@ -187,10 +174,10 @@ function readPackage(value: unknown): ServerPackage | InvalidValue {
     version: textOf(value, "version"),
     fileSha256: textOf(value, "fileSha256"),
     runtimeHint: textOf(value, "runtimeHint"),
-    transport,
-    runtimeArguments,
-    packageArguments,
-    environmentVariables,
+    transport: readTransport(fieldOf(value, "transport")),
+    runtimeArguments: readEach(value, "runtimeArguments", readArgument),
+    packageArguments: readEach(value, "packageArguments", readArgument),
+    environmentVariables: readEach(value, "environmentVariables", readKeyValue),
   };
 }
 
@@ -201,9 +188,9 @@ function readRepository(value: unknown): ServerJson["repository"] {
   return { url, source, id: textOf(value, "id"), subfolder: textOf(value, "subfolder") };
 }
 
-function readIcon(value: unknown): ServerJson["icons"][number] | InvalidValue {
+function readIcon(value: unknown): ServerJson["icons"][number] {
   const src = isRecord(value) ? textOf(value, "src") : undefined;
-  if (!isRecord(value) || src === undefined) return new InvalidValue("has no src");
+  if (!isRecord(value) || src === undefined) throw new InvalidValue("has no src");
   return {
     src,
     mimeType: textOf(value, "mimeType"),
@@ -216,7 +203,7 @@ function readIcon(value: unknown): ServerJson["icons"][number] | InvalidValue {
 function readValid<T extends object>(
   fields: Fields,
   key: string,
-  { read, problems }: { read: (value: unknown) => T | InvalidValue; problems: string[] },
+  { read, problems }: { read: (value: unknown) => T; problems: string[] },
 ): T[] {
   const value = fieldOf(fields, key) ?? [];
   if (!Array.isArray(value)) {
@@ -225,20 +212,20 @@ function readValid<T extends object>(
   }
   if (value.length > MAX_PARTS) problems.push(`only the first ${MAX_PARTS} of "${key}" were read`);
   return value.slice(0, MAX_PARTS).flatMap((item, index) => {
-    const found = read(item);
-    if (!(found instanceof InvalidValue)) return [found];
-    problems.push(`${key}[${index}]: ${found.problem}`);
+    const part = unlessInvalid(() => read(item));
+    if (!(part instanceof InvalidValue)) return [part];
+    problems.push(`${key}[${index}]: ${part.message}`);
     return [];
   });
 }
 
 /** Reads the description of a server. Adds the problems of dropped parts to `problems`. */
-export function readServerJson(value: unknown, problems: string[]): ServerJson | InvalidValue {
-  if (!isRecord(value)) return new InvalidValue("it is not an object");
+export function readServerJson(value: unknown, problems: string[]): ServerJson {
+  if (!isRecord(value)) throw new InvalidValue("it is not an object");
   const name = textOf(value, "name");
-  if (name === undefined || name === "") return new InvalidValue("it has no name");
+  if (name === undefined || name === "") throw new InvalidValue("it has no name");
   const version = textOf(value, "version");
-  if (version === undefined || version === "") return new InvalidValue("it has no version");
+  if (version === undefined || version === "") throw new InvalidValue("it has no version");
   const meta = fieldOf(value, "_meta");
   return {
     name,
@@ -252,4 +239,166 @@ export function readServerJson(value: unknown, problems: string[]): ServerJson |
     remotes: readValid(value, "remotes", { read: readRemote, problems }),
     _meta: isRecord(meta) ? meta : undefined,
   };
+}
+
+/** Metadata of the official registry about a version. */
+export interface OfficialMeta {
+  readonly status?: "active" | "deprecated" | "deleted" | undefined;
+  readonly statusMessage?: string | undefined;
+  readonly statusChangedAt?: string | undefined;
+  readonly publishedAt?: string | undefined;
+  readonly updatedAt?: string | undefined;
+  readonly isLatest?: boolean | undefined;
+}
+
+/** Information about a cached response that was used because the registry was unavailable. */
+export interface StaleAnswer {
+  /** Time since the registry last confirmed the response. */
+  readonly ageMs: number;
+  /** Why the registry was unavailable. */
+  readonly error: ToolportError;
+}
+
+/** One version of a server in a registry. */
+export interface RegistryServer {
+  readonly server: ServerJson;
+  /** The registry's own metadata; undefined if there is none. */
+  readonly official: OfficialMeta | undefined;
+  /** All metadata of the registry, by reverse-DNS names. */
+  readonly _meta: Readonly<Record<string, unknown>>;
+  /** Problems of dropped parts, one line each. */
+  readonly problems: readonly string[];
+  /** Set if this is an old answer from the cache. */
+  readonly stale?: StaleAnswer | undefined;
+}
+
+/** An invalid entry of a list. */
+export interface SkippedServer {
+  /** Its index on the page. */
+  readonly index: number;
+  /** Its name, if it has one. */
+  readonly name?: string | undefined;
+  readonly reason: string;
+}
+
+/** One page of a list. */
+export interface RegistryPage {
+  readonly servers: readonly RegistryServer[];
+  /** Pass it to `listServers` as `cursor` for the next page; undefined on the last page. */
+  readonly nextCursor: string | undefined;
+  /** Number of entries on this page according to the registry. */
+  readonly count: number | undefined;
+  /** Invalid entries, which were left out. */
+  readonly skipped: readonly SkippedServer[];
+  /** Set if this is an old answer from the cache. */
+  readonly stale?: StaleAnswer | undefined;
+}
+
+const OFFICIAL = "io.modelcontextprotocol.registry/official";
+const STATUSES: readonly unknown[] = ["active", "deprecated", "deleted"];
+
+/** Far more than any registry puts on one page. */
+const MAX_ENTRIES = 10_000;
+
+function readOfficial(meta: Fields): OfficialMeta | undefined {
+  const fields = fieldOf(meta, OFFICIAL);
+  if (!isRecord(fields)) return undefined;
+  const status = fieldOf(fields, "status");
+  return {
+    status: STATUSES.includes(status) ? (status as OfficialMeta["status"]) : undefined,
+    statusMessage: textOf(fields, "statusMessage"),
+    statusChangedAt: textOf(fields, "statusChangedAt"),
+    publishedAt: textOf(fields, "publishedAt"),
+    updatedAt: textOf(fields, "updatedAt"),
+    isLatest: flagOf(fields, "isLatest"),
+  };
+}
+
+/** Reads a response of the form `{ server, _meta? }`. */
+export function readRegistryServer(value: unknown): RegistryServer {
+  if (!isRecord(value)) throw new InvalidValue("it is not an object");
+  const problems: string[] = [];
+  const server = readServerJson(fieldOf(value, "server"), problems);
+  const found = fieldOf(value, "_meta");
+  const meta = isRecord(found) ? found : {};
+  return { server, official: readOfficial(meta), _meta: meta, problems };
+}
+
+const nameOf = (value: unknown): string | undefined => {
+  const server = isRecord(value) ? fieldOf(value, "server") : undefined;
+  return isRecord(server) ? textOf(server, "name")?.slice(0, 200) : undefined;
+};
+
+/** Reads a response of the form `{ servers, metadata? }`. Skips invalid entries. */
+export function readRegistryPage(value: unknown): RegistryPage {
+  const list = isRecord(value) ? fieldOf(value, "servers") : undefined;
+  if (!isRecord(value) || !Array.isArray(list)) throw new InvalidValue("it has no list of servers");
+  if (list.length > MAX_ENTRIES) throw new InvalidValue(`it lists more than ${MAX_ENTRIES} servers at once`);
+  const servers: RegistryServer[] = [];
+  const skipped: SkippedServer[] = [];
+  for (const [index, item] of list.entries()) {
+    const server = unlessInvalid(() => readRegistryServer(item));
+    if (server instanceof InvalidValue) skipped.push({ index, name: nameOf(item), reason: server.message });
+    else servers.push(server);
+  }
+  const metadata = fieldOf(value, "metadata");
+  const fields = isRecord(metadata) ? metadata : {};
+  const cursor = fieldOf(fields, "nextCursor") ?? "";
+  // Treating it as the last page would silently truncate the list.
+  if (typeof cursor !== "string") throw new InvalidValue("its cursor is not a string");
+  const count = fieldOf(fields, "count");
+  return {
+    servers,
+    nextCursor: cursor === "" ? undefined : cursor,
+    count: typeof count === "number" ? count : undefined,
+    skipped,
+  };
+}
+
+/** Why a value cannot be used. Thrown and caught inside this folder. */
+export class InvalidValue extends Error {}
+
+/** What `read` returns, or the {@link InvalidValue} that it throws. */
+export function unlessInvalid<T>(read: () => T): T | InvalidValue {
+  try {
+    return read();
+  } catch (error) {
+    if (error instanceof InvalidValue) return error;
+    throw error;
+  }
+}
+
+/** An own field, to ignore polluted prototypes. `null` counts as missing. */
+export const fieldOf = (fields: Fields, key: string): unknown =>
+  Object.hasOwn(fields, key) ? (fields[key] ?? undefined) : undefined;
+
+/** A string field. Values of other types count as missing. */
+export const textOf = (fields: Fields, key: string): string | undefined => {
+  const value = fieldOf(fields, key);
+  return typeof value === "string" ? value : undefined;
+};
+
+export const flagOf = (fields: Fields, key: string): boolean | undefined => {
+  const value = fieldOf(fields, key);
+  return typeof value === "boolean" ? value : undefined;
+};
+
+/** The strings of an array; undefined if the field is not an array. */
+export const textsOf = (fields: Fields, key: string): string[] | undefined => {
+  const value = fieldOf(fields, key);
+  return Array.isArray(value) ? value.filter((item) => typeof item === "string") : undefined;
+};
+
+/** Reads all items of an array. A missing array is empty. */
+function readEach<T extends object>(fields: Fields, key: string, read: (value: unknown) => T): T[] {
+  const value = fieldOf(fields, key) ?? [];
+  if (!Array.isArray(value)) throw new InvalidValue(`"${key}" is not an array`);
+  return value.map((item, index) => within(`${key}[${index}]: `, () => read(item)));
+}
+
+/** Runs `read`, and adds to its {@link InvalidValue} where the value stands. */
+function within<T>(place: string, read: () => T): T {
+  const value = unlessInvalid(read);
+  if (value instanceof InvalidValue) throw new InvalidValue(`${place}${value.message}`);
+  return value;
 }

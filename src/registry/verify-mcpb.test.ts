@@ -1,7 +1,7 @@
 /** A bundle is used only if its hash matches the registry entry. */
 import { createHash } from "node:crypto";
 import { describe, expect, it } from "vitest";
-import { VerifiedMcpb, verifyMcpb } from "./bundle-command.js";
+import { VerifiedMcpb, verifyMcpb } from "./start-command.js";
 import { toServerConfig } from "./to-server-config.js";
 
 const bytes = new TextEncoder().encode("a bundle");

@@ -260,7 +260,7 @@ function entriesOf(node: SchemaNode, keyword: string): Record<string, unknown> {
 }
 
 /** The rewritten schemas under a keyword. */
-function partsOf(node: SchemaNode, keyword: string): unknown[] {
+export function partsOf(node: SchemaNode, keyword: string): unknown[] {
   const value = node[keyword];
   if (value === undefined || value === true) return [];
   const isMap = Object.getPrototypeOf(value) === null;

@@ -5,6 +5,7 @@ import type {
   JsonSchemaValidatorResult,
   jsonSchemaValidator,
 } from "@modelcontextprotocol/client";
+import { oncePerObject } from "../util/concurrency.js";
 import { isPlainObject } from "../util/json.js";
 import { isRecord, type JsonSchema } from "./json-schema.js";
 import { toJsonValue } from "./json-value.js";
@@ -46,7 +47,7 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
     createBudget,
     prepare,
     validate(schema, value, budget = createBudget()) {
-      if (validator === undefined && shortcutOf(schema)?.(value)) return [];
+      if (validator === undefined && isRecord(schema) && shortcutOf(schema)?.(value)) return [];
       const seen = toJsonValue(value);
       if ("problem" in seen) return [{ path: "$", message: seen.problem }];
       // A boolean is a valid JSON Schema, but not a valid schema of a tool.
@@ -68,8 +69,7 @@ export function createSchemaValidator(options: SchemaValidatorOptions = {}): Sch
 const shortcuts = new WeakMap<JsonSchema, Acceptance | null>();
 
 /** Compiled once per schema. */
-function shortcutOf(schema: JsonSchema): Acceptance | null | undefined {
-  if (!isRecord(schema)) return undefined;
+function shortcutOf(schema: JsonSchema): Acceptance | null {
   let shortcut = shortcuts.get(schema);
   if (shortcut === undefined) {
     shortcut = compilePlainSchema(schema) ?? null;
@@ -98,14 +98,12 @@ function lazyCheck(
 }
 
 function ownCheck(validator: SchemaValidatorFactory): PreparableCheck {
-  const known = new WeakMap<JsonSchema, ReturnType<SchemaValidatorFactory["compile"]>>();
+  const checkOf = oncePerObject((schema: JsonSchema) => validator.compile(schema));
   return {
     prepare: async () => {},
     check(schema, value) {
       try {
-        const check = known.get(schema) ?? validator.compile(schema);
-        known.set(schema, check);
-        return (check(value) ?? []).slice(0, MAX_ISSUES);
+        return (checkOf(schema)(value) ?? []).slice(0, MAX_ISSUES);
       } catch (error) {
         const reason = error instanceof Error ? error.message : "the validator failed";
         return [uncheckedIssue("$", reason)];

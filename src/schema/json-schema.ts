@@ -1,6 +1,8 @@
 /** The structure of JSON Schema: which keywords contain subschemas, what makes their value valid, and where references inside one document lead. Nothing is ever fetched. */
 import type { JsonSchema } from "../model/tool-info.js";
+import { oncePerObject } from "../util/concurrency.js";
 import { isRecord } from "../util/json.js";
+import { setKey } from "./json-value.js";
 
 export { isRecord, type JsonSchema };
 
@@ -43,6 +45,27 @@ export function* subschemas(schema: Readonly<Record<string, unknown>>): Generato
   }
 }
 
+/**
+ * The value of a keyword with other schemas in place of its subschemas; the same value if `map` returns the same schemas.
+ * `key` is the name or the index of a subschema in a map or a list.
+ */
+export function mapSubschemas(
+  keyword: string,
+  value: unknown,
+  map: (schema: JsonSchema, key?: string) => JsonSchema,
+): unknown {
+  const kind = keywordKind(keyword, value);
+  if (kind === "data") return value;
+  if (kind === "schema") return map(value as JsonSchema);
+  const before = Object.entries(value as object);
+  const after = before.map(([key, part]): unknown => (isRecord(part) ? map(part, key) : part));
+  if (after.every((part, index) => part === before[index]![1])) return value;
+  if (kind === "list") return after;
+  const copy: Record<string, unknown> = {};
+  for (const [index, [key]] of before.entries()) setKey(copy, key, after[index]);
+  return copy;
+}
+
 const isSchema = (value: unknown): boolean => isRecord(value) || typeof value === "boolean";
 const isSchemas = (value: unknown): boolean => Array.isArray(value) && value.every(isSchema);
 const isSchemaMap = (value: unknown): boolean => {
@@ -62,6 +85,22 @@ export const isType = (value: unknown): boolean =>
   Array.isArray(value)
     ? value.length > 0 && value.every((name) => TYPES.has(name))
     : TYPES.has(value as string);
+
+/** Whether a JSON value is of a type of JSON Schema. */
+export function isOfType(value: unknown, type: string): boolean {
+  switch (type) {
+    case "null":
+      return value === null;
+    case "array":
+      return Array.isArray(value);
+    case "object":
+      return isRecord(value);
+    case "integer":
+      return Number.isInteger(value);
+    default:
+      return typeof value === type;
+  }
+}
 
 const isDependencies = (value: unknown): boolean =>
   isRecord(value) && Object.values(value).every((needed) => isSchema(needed) || isStrings(needed));
@@ -125,14 +164,13 @@ export function draftOf(schema: JsonSchema): Draft | undefined {
   return Object.hasOwn(DRAFTS, address) ? DRAFTS[address] : undefined;
 }
 
-const anchorsOf = new WeakMap<object, Map<string, object>>();
-
 /** The target of `ref` inside `root`, a JSON pointer (`#/$defs/a`) or an anchor (`#a`); undefined if there is none. */
 export function resolveLocalRef(root: JsonSchema, ref: string): JsonSchema | boolean | undefined {
   if (!ref.startsWith("#")) return undefined;
   const fragment = decodeFragment(ref.slice(1));
   if (fragment === undefined) return undefined;
-  const found = fragment === "" || fragment.startsWith("/") ? follow(root, fragment) : anchor(root, fragment);
+  const found =
+    fragment === "" || fragment.startsWith("/") ? follow(root, fragment) : anchorsOf(root).get(fragment);
   return isRecord(found) || typeof found === "boolean" ? found : undefined;
 }
 
@@ -175,16 +213,7 @@ export const escapeToken = (key: string): string => key.replaceAll("~", "~0").re
 /** The key that a token of a JSON pointer encodes. */
 export const unescapeToken = (token: string): string => token.replaceAll("~1", "/").replaceAll("~0", "~");
 
-function anchor(root: JsonSchema, name: string): object | undefined {
-  let anchors = anchorsOf.get(root);
-  if (anchors === undefined) {
-    anchors = collectAnchors(root);
-    anchorsOf.set(root, anchors);
-  }
-  return anchors.get(name);
-}
-
-function collectAnchors(root: JsonSchema): Map<string, object> {
+const anchorsOf = oncePerObject((root: JsonSchema): Map<string, object> => {
   const anchors = new Map<string, object>();
   const seen = new Set<JsonSchema>();
   const open: JsonSchema[] = [root];
@@ -203,4 +232,4 @@ function collectAnchors(root: JsonSchema): Map<string, object> {
     open.push(...subschemas(schema));
   }
   return anchors;
-}
+});

@@ -23,6 +23,19 @@ export interface BackendPut {
   lease?: { name: string; fence: number } | undefined;
 }
 
+/** The saved identity of the process that takes a lease, and whether a saved process has ended. */
+export interface LeaseHolder {
+  readonly id: string;
+  /** False if it is not certain: two holders of one lease are worse than waiting for its expiry. */
+  isGone(id: string): boolean;
+}
+
+export interface LeaseRequest {
+  readonly name: string;
+  readonly ttlMs: number;
+  readonly holder?: LeaseHolder | undefined;
+}
+
 /**
  * The raw store. Keys are non-empty, well-formed Unicode without NUL (`createStore` ensures this). A backend connects
  * at first use, throws only `StateError`s, and limits the time of every call; `createStore` adds JSON,
@@ -53,4 +66,27 @@ export interface StoreBackend {
   watch(onChange: (key: string) => void): () => void;
   /** Called once, when no other call is under way. */
   close(): Promise<void>;
+}
+
+/** Compares two keys as a database compares their bytes. */
+export function compareKeys(a: string, b: string): number {
+  const length = Math.min(a.length, b.length);
+  for (let index = 0; index < length; index++) {
+    const [left, right] = [a.charCodeAt(index), b.charCodeAt(index)];
+    if (left !== right) return rank(left) - rank(right);
+  }
+  return a.length - b.length;
+}
+
+/** Surrogates encode the highest code points, although their values are below U+E000 to U+FFFF. */
+const rank = (unit: number): number => (unit >= 0xd800 && unit <= 0xdfff ? unit + 0x10000 : unit);
+
+/** The least key above all that begin with `prefix`, or undefined if there is none. */
+export function keyAfterPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (char) => char.codePointAt(0)!);
+  while (points.at(-1) === 0x10ffff) points.pop();
+  const last = points.pop();
+  if (last === undefined) return undefined;
+  // A lone surrogate is not a character.
+  return String.fromCodePoint(...points, last === 0xd7ff ? 0xe000 : last + 1);
 }

@@ -8,8 +8,7 @@ export {
   type ScriptRule,
 } from "./agent-loop.js";
 export { createTestServer, type TestServer } from "./create-test-server.js";
-export { type RecordOptions, recordServer } from "./record-server.js";
-export { type Recording, readRecording } from "./recording.js";
+export { type Recording, type RecordOptions, readRecording, recordServer } from "./record-server.js";
 export { type ReplayOptions, replayServer } from "./replay-server.js";
 export type { TestStdioServer, TestStreamServer } from "./serve-connection.js";
 export type { TestHttpOptions, TestHttpServer } from "./serve-http.js";

@@ -12,7 +12,7 @@ import {
   type Recording,
   type RpcMessage,
   readRecording,
-} from "./recording.js";
+} from "./record-server.js";
 
 /** Options of {@link replayServer}. */
 export interface ReplayOptions {

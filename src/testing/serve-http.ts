@@ -5,8 +5,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from "node:ht
 import type { ServerNotifier, WebStandardStreamableHTTPServerTransport } from "@modelcontextprotocol/server";
 import type { HttpServerEntry } from "../config/server-entry.js";
 import { buildServer, type ServerSdk, type SharedState, trackServer } from "./build-server.js";
-import { listenOnLoopback, sendWebResponse, toWebRequest } from "./local-http.js";
-import type { Opened } from "./serve-connection.js";
+import { listenOnLoopback, type Opened, sendWebResponse, toWebRequest } from "./serve-connection.js";
 import type { TestServerEra } from "./test-server-definition.js";
 
 const MAX_REQUEST_BODY_SIZE = 64 * 1024 * 1024;

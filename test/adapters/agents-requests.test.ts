@@ -3,7 +3,7 @@ import { memoryStore } from "toolport";
 import { Agent, McpClientManager, withMcp } from "toolport/agents";
 import { createTestServer, type TestHttpServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, it } from "vitest";
-import { callbackUrl, toKebabCase } from "../../src/adapters/agents/callback-url.js";
+import { callbackUrl, toKebabCase } from "../../src/adapters/agents/with-mcp.js";
 import { openDurableObjectStorage } from "../contract/durable-object-storage.js";
 import { failure } from "../support/failure.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";

@@ -9,7 +9,7 @@ import {
 import { createTestServer, type TestServer } from "toolport/testing";
 import ts from "typescript";
 import { afterAll, afterEach, beforeAll, describe, expect, it, vi } from "vitest";
-import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
+import { resolveOutputHandling } from "../../src/adapters/langchain/content.js";
 import { type OAuthTestServer, startOAuthServer } from "../fixtures/servers/oauth-server.js";
 import { type OpenAiDouble, startOpenAiDouble } from "../support/openai-double.js";
 import { waitFor } from "../support/wait-for.js";

@@ -3,7 +3,7 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
 import type { TestHttpServer } from "../../src/testing/index.js";
-import { readRecording } from "../../src/testing/recording.js";
+import { readRecording } from "../../src/testing/record-server.js";
 import { createCliServer, PIXEL } from "../fixtures/servers/cli-server.js";
 import { type CommandLinePlace, createCommandLinePlace } from "../support/command-line.js";
 

@@ -24,7 +24,7 @@ export interface SharedPlace {
 
 /** Adds the tests. `open` is called once per test; `close` after it. */
 export function testMailboxProcesses(open: () => Promise<SharedPlace & { close(): Promise<void> }>): void {
-  const source = storeSource({ also: ["serve/replicas", "state/stores/sqlite", "state/stores/local"] });
+  const source = storeSource({ also: ["serve/replicas", "state/stores/sqlite"] });
   afterAll(source.remove);
 
   const start = async (shared: SharedPlace, replica: string) => {

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { expect, test } from "vitest";
 import type { StateError } from "../../src/errors/toolport-error.js";
 import type { Store } from "../../src/state/store.js";
-import type { StoreWarning } from "../../src/state/stores/local/private-file.js";
+import type { StoreWarning } from "../../src/state/stores/local-files.js";
 import { failure } from "../support/failure.js";
 import type { StateFolder } from "../support/state-folder.js";
 

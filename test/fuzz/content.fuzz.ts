@@ -4,15 +4,18 @@ import { expect } from "vitest";
 import { toAiSdkContent, toModelOutput } from "../../src/adapters/ai-sdk/content.js";
 import { toAnthropicContent, toFileBlock } from "../../src/adapters/anthropic/content.js";
 import { toGeminiContent, toMessageData, toResponseData } from "../../src/adapters/gemini/content.js";
-import { toLangChainContent, toToolOutput } from "../../src/adapters/langchain/content.js";
-import { resolveOutputHandling } from "../../src/adapters/langchain/output-handling.js";
+import {
+  resolveOutputHandling,
+  toLangChainContent,
+  toToolOutput,
+} from "../../src/adapters/langchain/content.js";
+import { resultParts } from "../../src/adapters/model-content.js";
 import {
   toChatAudio,
   toChatFile,
   toOpenAIContent,
   toResponsesFile,
 } from "../../src/adapters/openai/content.js";
-import { resultParts } from "../../src/adapters/result-parts.js";
 import { partNote } from "../../src/content/content-part.js";
 import { resultSizeStep } from "../../src/execution/result-size.js";
 import type { ToolCall } from "../../src/execution/tool-call.js";

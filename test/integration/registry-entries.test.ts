@@ -1,7 +1,7 @@
 /** Every example of the registry's documentation becomes a usable entry, or reports the missing inputs. */
 import { describe, expect, it } from "vitest";
 import { parseServerEntry } from "../../src/config/parse-servers.js";
-import { verifyMcpb } from "../../src/registry/bundle-command.js";
+import { verifyMcpb } from "../../src/registry/start-command.js";
 import { type ToServerConfigOptions, toServerConfig } from "../../src/registry/to-server-config.js";
 import { exampleServers, seedServers } from "../support/registry-server.js";
 

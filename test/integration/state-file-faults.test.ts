@@ -10,7 +10,7 @@ import {
 } from "node:fs";
 import { beforeEach, expect, test } from "vitest";
 import { fileStore } from "../../src/state/stores/file/file-store.js";
-import type { StoreWarning } from "../../src/state/stores/local/private-file.js";
+import type { StoreWarning } from "../../src/state/stores/local-files.js";
 import { testDiskFaults } from "../contract/store-on-disk-faults.js";
 import { failure } from "../support/failure.js";
 import { useStateFolder } from "../support/state-folder.js";

@@ -9,7 +9,7 @@ import { promisify } from "node:util";
 import type { StateError } from "toolport";
 import { createStoreKey, sqliteStore } from "toolport/sqlite";
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import type { SqliteDriver } from "../../src/state/stores/sqlite/sqlite-driver.js";
+import type { SqliteDriver } from "../../src/state/stores/sqlite/open-database.js";
 import { transpileSource } from "../fixtures/transpiled-source.js";
 import { failure } from "../support/failure.js";
 import { waitFor } from "../support/wait-for.js";
@@ -123,7 +123,6 @@ test("without SQLite the error names the package to install", async () => {
   const source = transpileSource([
     "state",
     "state/stores",
-    "state/stores/local",
     "state/stores/sqlite",
     "config",
     "errors",

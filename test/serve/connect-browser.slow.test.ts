@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
-import { listenOnLoopback, toWebRequest } from "../../src/testing/local-http.js";
+import { listenOnLoopback, toWebRequest } from "../../src/testing/serve-connection.js";
 import { isWithoutChromium, launchChromium } from "../console/chromium.js";
 import { hasOpenssl, makeCertificates } from "../support/certificates.js";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";

@@ -21,7 +21,7 @@ export interface StateHost {
 
 /** Transpiles the stores; `start` runs one host, with `prefix` in front of its command line. */
 export function createStateHosts() {
-  const stores = ["local", "file", "sqlite"].map((name) => `state/stores/${name}`);
+  const stores = ["file", "sqlite"].map((name) => `state/stores/${name}`);
   const source = transpileSource(["state", "state/stores", ...stores, "config", "errors", "util"]);
   const folder = pathToFileURL(`${source.folder}/`).href;
   return {

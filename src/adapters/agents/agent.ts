@@ -1,6 +1,6 @@
 /** A small replacement for Cloudflare's `Agent`: a class that handles requests and has MCP servers, on any runtime. */
 import { DurableObjectBase } from "#durable-object";
-import { loadOnce } from "../../util/concurrency.js";
+import { loadOnce, oncePerObject } from "../../util/concurrency.js";
 import { mixMcp, type WithMcpOptions } from "./with-mcp.js";
 
 /** The part of a Durable Object's `ctx` that an agent uses. */
@@ -62,14 +62,8 @@ class PlainAgent extends Base {
   }
 }
 
-const starts = new WeakMap<PlainAgent, () => Promise<void>>();
-
 /** The next request repeats a start that failed. */
-function start(agent: PlainAgent): Promise<void> {
-  const startOnce = starts.get(agent) ?? loadOnce(async () => agent.onStart());
-  starts.set(agent, startOnce);
-  return startOnce();
-}
+const startOf = oncePerObject((agent: PlainAgent) => loadOnce(async () => agent.onStart()));
 
 /**
  * An agent: extend it, handle requests in `onRequest`, add MCP servers. In a Worker it is constructed as a Durable Object,
@@ -89,7 +83,7 @@ function start(agent: PlainAgent): Promise<void> {
  */
 export class Agent<Env = unknown, State = unknown> extends mixMcp(PlainAgent, {
   options: (agent) => agent.mcpOptions(),
-  beforeRequest: start,
+  beforeRequest: (agent) => startOf(agent)(),
 }) {
   declare readonly env: Env;
   /**

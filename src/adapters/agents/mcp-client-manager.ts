@@ -1,16 +1,23 @@
 /** The servers of one agent, under the method names of Cloudflare's agents. */
-
+import type { ClientOptions } from "@modelcontextprotocol/client";
 import type { ToolSet } from "ai";
 import { createToolport } from "../../create-toolport.js";
 import { toToolportError } from "../../errors/to-toolport-error.js";
 import { StateError } from "../../errors/toolport-error.js";
 import type { OAuthCallbackOptions } from "../../port/oauth-callback.js";
+import type { ToolportOptions } from "../../port/options.js";
 import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
 import { canParseUrl } from "../../util/text.js";
 import type { ForModelOption } from "../for-model.js";
-import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
-import { ServerRecords } from "./server-records.js";
+import {
+  normaliseUrl,
+  printOf,
+  ServerRecords,
+  type ServerRegistration,
+  type TransportOptions,
+  toServerEntry,
+} from "./server-records.js";
 import {
   type MCPConnectionResult,
   type MCPDiscoverResult,
@@ -18,8 +25,56 @@ import {
   toConnectionState,
   toServersState,
 } from "./servers-state.js";
-import { normaliseUrl, printOf, type ServerRegistration, toServerEntry } from "./to-server-entry.js";
 import { AiTools } from "./to-tools.js";
+
+/** Options that the manager sets itself: tool names begin with the id of their server, and servers are added one by one. */
+type ManagersOwn =
+  | "mcpServers"
+  | "prefix"
+  | "additionalToolNamePrefix"
+  | "toolNameMapper"
+  | "catalog"
+  | "callbackUrl"
+  | "onServerError"
+  | "requiredTools";
+
+/** Options of {@link McpClientManager}: those of `createToolport` that make sense for an agent, and its own. */
+export interface McpClientManagerOptions extends Omit<ToolportOptions, ManagersOwn> {
+  /**
+   * What happens to servers that were saved in `store`: connected at once, connected when one of
+   * their tools is called, or ignored.
+   * @default "connect"
+   */
+  restore?: "connect" | "lazy" | false;
+  /**
+   * The owner of these servers and logins, if several agents share a store.
+   * @default none: agents that share the store share the servers
+   */
+  principal?: string;
+  /**
+   * Limits the text of a result that the model gets from a tool of `getAITools()`. With it, the tool `read_artifact` is offered beside the
+   * others. See docs/calls.md#results-for-models.
+   * @default false: models get every result whole
+   * @example
+   * ```ts
+   * new McpClientManager({ forModel: { bytes: 100_000 }, deferTools: { mode: "auto" } });
+   * ```
+   */
+  forModel?: ForModelOption;
+}
+
+/** Options of {@link McpClientManager.addServer}. */
+export interface AddServerOptions {
+  /** The URL to which the browser returns after a login. @default none: servers that need a login fail */
+  callbackUrl?: string | undefined;
+  client?: ClientOptions | undefined;
+  transport?: TransportOptions | undefined;
+}
+
+/** The result of `addMcpServer()`: the server is ready, or the user has to log in first. */
+export type AddMcpServerResult =
+  | { id: string; state: "authenticating"; authUrl: string }
+  | { id: string; state: "ready"; authUrl?: undefined };
 
 /** The default of Cloudflare's agents. */
 const DISCOVERY_TIMEOUT_MS = 15_000;
@@ -76,15 +131,15 @@ export class McpClientManager implements AsyncDisposable {
   async addServer(name: string, url: string, options: AddServerOptions = {}): Promise<AddMcpServerResult> {
     const { callbackUrl = "", client: clientOptions, transport: transportOptions } = options;
     const id = await this.#change(async () => {
-      const found = this.#records.idFor(name, url);
-      await this.#register(found, {
+      const serverId = this.#records.idFor(name, url);
+      await this.#register(serverId, {
         name,
         url,
         callbackUrl,
         ...(clientOptions !== undefined && { clientOptions }),
         ...(transportOptions !== undefined && { transportOptions }),
       });
-      return found;
+      return serverId;
     });
     const { error, state, authUrl } = await this.#connect(id);
     if (error === undefined) return { id, state: "ready" };
@@ -223,15 +278,15 @@ export class McpClientManager implements AsyncDisposable {
     return report;
   }
 
-  async #register(id: string, given: ServerRegistration): Promise<void> {
+  async #register(id: string, options: ServerRegistration): Promise<void> {
     this.#assertReadable();
-    const known = this.#records.get(id);
-    const registration = { ...given, callbackUrl: this.#callbackUrl(id, given.callbackUrl) };
+    const before = this.#records.get(id);
+    const registration = { ...options, callbackUrl: this.#callbackUrl(id, options.callbackUrl) };
     const entry = toServerEntry(registration);
     const { name, callbackUrl } = registration;
-    const record = { name, url: normaliseUrl(given.url), callbackUrl, print: printOf(entry) };
-    const isSame = known?.print === record.print && known.callbackUrl === callbackUrl;
-    if (isSame && this.#named.has(id) && known.name === name) return;
+    const record = { name, url: normaliseUrl(options.url), callbackUrl, print: printOf(entry) };
+    const isSame = before?.print === record.print && before.callbackUrl === callbackUrl;
+    if (isSame && this.#named.has(id) && before.name === name) return;
     if (!isSame && this.#isKnown(id)) await this.toolport.remove(id, { keepState: true });
     this.toolport.register(id, entry);
     try {
@@ -244,10 +299,10 @@ export class McpClientManager implements AsyncDisposable {
   }
 
   /** The callback URL may be unknown outside a request. It is only needed when a server requires a login. */
-  #callbackUrl(id: string, given: string): string {
-    const known = this.#records.get(id)?.callbackUrl ?? "";
+  #callbackUrl(id: string, url: string): string {
+    const before = this.#records.get(id)?.callbackUrl ?? "";
     const isUp = this.toolport.snapshot().servers[id]?.state === "ready";
-    return given === "" || (isUp && known !== "") ? known : given;
+    return url === "" || (isUp && before !== "") ? before : url;
   }
 
   async #change<Result>(run: () => Promise<Result>): Promise<Result> {

@@ -1,5 +1,4 @@
 /** Adds MCP servers to any class, under the method names of Cloudflare's `Agent`. */
-
 import {
   type DurableObjectSqlStorage,
   type DurableObjectStoreOptions,
@@ -7,9 +6,13 @@ import {
 } from "../../state/stores/durable-object/durable-object-store.js";
 import { KEY_VARIABLE, type StoreKeys } from "../../state/stores/store-arguments.js";
 import { canParseUrl } from "../../util/text.js";
-import { callbackSuffix, callbackUrl, DEFAULT_AGENTS_PREFIX, originOf, toKebabCase } from "./callback-url.js";
-import type { AddMcpServerResult, AddServerOptions, McpClientManagerOptions } from "./manager-options.js";
-import { McpClientManager } from "./mcp-client-manager.js";
+
+import {
+  type AddMcpServerResult,
+  type AddServerOptions,
+  McpClientManager,
+  type McpClientManagerOptions,
+} from "./mcp-client-manager.js";
 import type { MCPServersState } from "./servers-state.js";
 
 /** Options of `addMcpServer()`. */
@@ -180,16 +183,16 @@ export function mixMcp<Given extends AnyClass>(
     #name(): string {
       const { name } = this as { name?: unknown };
       const id = this.#context?.id;
-      const given = this.#ownOptions().name ?? (typeof name === "string" ? name : undefined);
-      return given || (id?.name ?? id?.toString()) || "default";
+      const ownName = this.#ownOptions().name ?? (typeof name === "string" ? name : undefined);
+      return ownName || (id?.name ?? id?.toString()) || "default";
     }
 
     /** The secret of this name among the bindings: a text, or a binding of Cloudflare's Secrets Store. */
     #key(): DurableObjectStoreOptions["key"] {
-      const given: unknown = (this.#env as Partial<Record<string, unknown>> | undefined)?.[KEY_VARIABLE];
-      if (typeof given === "string" && given.trim() === "") return undefined;
-      const { get } = (given ?? {}) as { get?: unknown };
-      return typeof get === "function" ? () => get.call(given) : (given as StoreKeys | undefined);
+      const binding: unknown = (this.#env as Partial<Record<string, unknown>> | undefined)?.[KEY_VARIABLE];
+      if (typeof binding === "string" && binding.trim() === "") return undefined;
+      const { get } = (binding ?? {}) as { get?: unknown };
+      return typeof get === "function" ? () => get.call(binding) : (binding as StoreKeys | undefined);
     }
 
     #ownOptions(): WithMcpOptions {
@@ -199,13 +202,13 @@ export function mixMcp<Given extends AnyClass>(
     }
 
     #managerOptions(): McpClientManagerOptions {
-      const { name: _, ...given } = this.#ownOptions();
+      const { name: _, ...options } = this.#ownOptions();
       // Agents that share a store must not share their servers and logins.
-      if (given.store !== undefined)
-        return { principal: `${toKebabCase(this.constructor.name)}/${this.#name()}`, ...given };
+      if (options.store !== undefined)
+        return { principal: `${toKebabCase(this.constructor.name)}/${this.#name()}`, ...options };
       const storage = this.#context?.storage;
-      if (storage === undefined) return given;
-      return { ...given, store: durableObjectStore(storage, { key: this.#key(), logger: given.logger }) };
+      if (storage === undefined) return options;
+      return { ...options, store: durableObjectStore(storage, { key: this.#key(), logger: options.logger }) };
     }
   }
   Object.defineProperty(Mixed, "name", { value: Given.name });
@@ -271,9 +274,70 @@ function asyncContext(): AsyncContext<string> | undefined {
 
 /** Runs a function in the context of a request to this origin. */
 function runForOrigin<Result>(origin: string, run: () => Result): Result {
-  const known = asyncContext();
-  return known === undefined ? run() : known.run(origin, run);
+  const requests = asyncContext();
+  return requests === undefined ? run() : requests.run(origin, run);
 }
 
 /** Undefined outside a request, and on runtimes without `AsyncLocalStorage`. */
 const currentOrigin = (): string | undefined => asyncContext()?.getStore();
+
+const LOOPBACK: readonly string[] = ["localhost", "127.0.0.1", "[::1]"];
+
+const DEFAULT_AGENTS_PREFIX = "agents";
+
+interface CallbackPlace {
+  /** With or without a scheme and a path. Without a scheme: https, or http on this machine. */
+  readonly host: string;
+  readonly prefix: string;
+  /** Name of the agent's class. */
+  readonly agent: string;
+  /** Name of this one agent of its class. */
+  readonly name: string;
+}
+
+/**
+ * `<host>/<prefix>/<class, in kebab-case>/<name>/callback`, which Cloudflare's routing maps to the agent.
+ *
+ * @example
+ * ```ts
+ * callbackUrl({ host: "app.example.com", prefix: "agents", agent: "MyAgent", name: "ada" });
+ * // "https://app.example.com/agents/my-agent/ada/callback"
+ * ```
+ */
+export function callbackUrl({ host, prefix, agent, name }: CallbackPlace): string {
+  const lead = prefix
+    .split("/")
+    .filter((part) => part !== "")
+    .map((part) => `/${encodeURIComponent(part)}`)
+    .join("");
+  return `${withScheme(host).replace(/\/+$/, "")}${lead}${callbackSuffix(agent, name)}`;
+}
+
+/** The end of the callback path of this agent, for any host and prefix. */
+const callbackSuffix = (agent: string, name: string): string =>
+  `/${encodeURIComponent(toKebabCase(agent) || "agent")}/${encodeURIComponent(name)}/callback`;
+
+/** The host of a request. A proxy that terminates TLS turns https into http. */
+function originOf({ url }: Pick<Request, "url">): string | undefined {
+  if (!canParseUrl(url)) return undefined;
+  const { protocol, host, hostname } = new URL(url);
+  const isPlain = protocol === "http:" && LOOPBACK.includes(hostname);
+  return `${isPlain ? "http" : "https"}://${host}`;
+}
+
+function withScheme(host: string): string {
+  if (/^[a-z][a-z0-9+.-]*:\/\//i.test(host)) return host;
+  const isLocal = canParseUrl(`http://${host}`) && LOOPBACK.includes(new URL(`http://${host}`).hostname);
+  return `${isLocal ? "http" : "https"}://${host}`;
+}
+
+/** Kebab-case as in Cloudflare's routing of class names. */
+export function toKebabCase(name: string): string {
+  if (name === name.toUpperCase() && name !== name.toLowerCase())
+    return name.toLowerCase().replaceAll("_", "-");
+  return name
+    .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    .replace(/^-/, "")
+    .replaceAll("_", "-")
+    .replace(/-$/, "");
+}

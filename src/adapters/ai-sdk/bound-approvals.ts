@@ -86,10 +86,10 @@ export class BoundApprovals {
     const { toolport } = this.#parts;
     const suspend = { ...this.#limits(), key, create: false };
     for (let tries = 1; ; tries += 1) {
-      const found = await toolport.callTool(name, args, { ...options, suspend });
-      if (!isSuspended(found) || found.reason !== "approval") return found;
+      const outcome = await toolport.callTool(name, args, { ...options, suspend });
+      if (!isSuspended(outcome) || outcome.reason !== "approval") return outcome;
       try {
-        return await resumeTool(toolport, found.token, { approve: true }, options);
+        return await resumeTool(toolport, outcome.token, { approve: true }, options);
       } catch (error) {
         // Another process was faster: its result is saved.
         const isLost = SuspensionError.isInstance(error) && error.code === "SUSPENSION_UNKNOWN";
@@ -102,9 +102,9 @@ export class BoundApprovals {
   async settleDenied({ messages, context }: AiSdkCall): Promise<void> {
     const denied = deniedCalls(messages).filter(({ approvalId }) => !this.#settled.has(approvalId));
     if (this.#settled.size > MAX_SETTLED) this.#settled.clear();
-    for (const { approvalId, toolName, input, ...found } of denied) {
+    for (const { approvalId, toolName, input, ...rest } of denied) {
       this.#settled.add(approvalId);
-      const call = { ...found, context };
+      const call = { ...rest, context };
       const bound = this.#parts.callOf(toolName, input, call);
       // The call may be refused already, or its approval may have expired.
       if (bound !== undefined) await this.#refuse(bound, call).catch(() => {});
@@ -115,9 +115,9 @@ export class BoundApprovals {
     const { toolport } = this.#parts;
     const key = await this.keyOf(call);
     if (key === undefined) return;
-    const found = await toolport.callTool(name, args, { ...options, suspend: { key, create: false } });
-    if (isSuspended(found) && found.reason === "approval")
-      await resumeTool(toolport, found.token, { approve: false });
+    const outcome = await toolport.callTool(name, args, { ...options, suspend: { key, create: false } });
+    if (isSuspended(outcome) && outcome.reason === "approval")
+      await resumeTool(toolport, outcome.token, { approve: false });
   }
 
   /** The key contains how often the conversation used the id before: some models count their calls from one in every response. */

@@ -1,6 +1,9 @@
-/** Results and prompts in the format of the AI SDK. Its three versions have three formats for files. */
+/** Results, calls that wait and prompts in the format of the AI SDK. Its three versions have three formats for files. */
 import type { ContentPart } from "../../content/content-part.js";
+import { ConfigError } from "../../errors/toolport-error.js";
+import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { PromptResult } from "../../port/get-prompt.js";
+import { sha256 } from "../../util/text.js";
 import {
   type AudienceRule,
   type ContentOptions,
@@ -10,8 +13,10 @@ import {
   isSupportedSomewhere,
   leaveOut,
   mapParts,
-} from "../content-options.js";
-import { promptMessages, type ResultContent, resultParts } from "../result-parts.js";
+  promptMessages,
+  type ResultContent,
+  resultParts,
+} from "../model-content.js";
 
 /** Major versions of `ai` that are known. */
 export type AiSdkVersion = 5 | 6 | 7;
@@ -31,7 +36,7 @@ export type AiSdkModelOutput =
   | { type: "error-text"; value: string }
   | { type: "content"; value: AiSdkOutputPart[] };
 
-export interface ModelOutputOptions {
+interface ModelOutputOptions {
   readonly version: AiSdkVersion;
   /** Files become notes. */
   readonly notes: boolean;
@@ -146,4 +151,85 @@ export function toAiSdkMessages(prompt: PromptResult, options: ContentOptions = 
     },
   };
   return promptMessages(prompt, format, options);
+}
+
+/** No provider reads this name in `providerOptions`, so neither it nor its content reaches a model. */
+const OWN_OPTIONS = "toolport";
+
+/** The output that stands in the messages until the call is over. */
+export interface AiSdkSuspendedOutput {
+  type: "text";
+  value: string;
+  providerOptions: {
+    [OWN_OPTIONS]: {
+      /** Identifies the call. Derived from its token, which cannot be computed from it. */
+      suspended: string;
+    };
+  };
+}
+
+const WAITS_FOR = {
+  input: "the answer of the user to a question of the tool",
+  approval: "the approval of the user",
+  login: "the user to log in",
+} as const satisfies Record<Suspended["reason"], string>;
+
+/** What the model reads. It contains no token and none of the questions. */
+export async function toSuspendedOutput({ reason, token }: Suspended): Promise<AiSdkSuspendedOutput> {
+  return {
+    type: "text",
+    value: `The call is not finished: it waits for ${WAITS_FOR[reason]}. The result will follow. Do not call the tool again for this.`,
+    providerOptions: { [OWN_OPTIONS]: { suspended: await markOf(token) } },
+  };
+}
+
+/** Another hash than the one under which the store keeps the call. */
+export const markOf = (token: string): Promise<string> => sha256(`toolport message ${token}`);
+
+/** The mark of a waiting call in the output of a model message; undefined for other outputs. */
+export function suspendedMark(output: unknown): string | undefined {
+  const { providerOptions } = (output ?? {}) as Partial<AiSdkSuspendedOutput>;
+  const mark = providerOptions?.[OWN_OPTIONS]?.suspended;
+  return typeof mark === "string" ? mark : undefined;
+}
+
+/** The steps of a run, as `stopWhen` gets them in every version. */
+interface RunSteps {
+  readonly steps: readonly { readonly toolResults: readonly { readonly output: unknown }[] }[];
+}
+
+/**
+ * A condition for `stopWhen`: ends the run after a step in which a call began to wait for a person.
+ *
+ * @example
+ * ```ts
+ * const { toolResults, response } = await generateText({
+ *   model,
+ *   tools: await toAiSdkTools(toolport, { suspend: true }),
+ *   stopWhen: [hasSuspended(), stepCountIs(10)],
+ *   prompt: "Book a flight to Oslo",
+ * });
+ * ```
+ */
+export const hasSuspended =
+  () =>
+  ({ steps }: RunSteps): boolean =>
+    steps.at(-1)?.toolResults.some(({ output }) => isSuspended(output)) ?? false;
+
+/**
+ * Inside `try`, because esbuild (and so wrangler) does not bundle an import that it cannot resolve unless the failure is handled.
+ *
+ * @throws ConfigError if the package is not installed
+ */
+export async function loadAi(): Promise<typeof import("ai")> {
+  try {
+    return await import("ai");
+  } catch (cause) {
+    throw new ConfigError({
+      code: "INVALID_CONFIG",
+      what: "The package `ai`, which the tools require, cannot be loaded",
+      next: "Install it: npm install ai",
+      cause,
+    });
+  }
 }

@@ -1,11 +1,29 @@
 /** Deferred tools of the AI SDK: the fields that hide them from a model, and the tool that finds them. */
-import { SEARCH_TOOLS_NAME, type ToolDefinition } from "../../catalog/search/deferred-tools.js";
-import { ConfigError } from "../../errors/toolport-error.js";
+
+import type { JSONValue } from "ai";
+import {
+  SEARCH_TOOLS_NAME,
+  searchDefinition,
+  type ToolDefinition,
+} from "../../catalog/search/deferred-tools.js";
+import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import { type ToolResult, toToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
-import { callersOf, type DeferredOffer } from "../offered-tools.js";
+import { readCompact, type WithCompact } from "../../schema/derive/compact-schema.js";
+import { debugChannel } from "../../telemetry/logger.js";
+import { parseJson } from "../../util/json.js";
+import {
+  CALL_BY_NAME,
+  callersOf,
+  type DeferredOffer,
+  OfferedTool,
+  type SchemaFormOptions,
+  selectedTools,
+  type ToolSelection,
+  targetOf,
+} from "../offered-tools.js";
 import { searchAmong } from "../run-calls.js";
-import { groupTools } from "../tool-groups.js";
+import { groupTools, type ToolGroup } from "../tool-groups.js";
 import type { ToolSource } from "../tool-source.js";
 import type { ExecutionOptions, ToolSetParts } from "./execute-tool.js";
 
@@ -43,7 +61,7 @@ export async function createDeferral(
       ...callers.anthropic,
     };
     return Object.fromEntries(
-      Object.entries({ openai, anthropic }).filter(([, given]) => Object.keys(given).length > 0),
+      Object.entries({ openai, anthropic }).filter(([, fields]) => Object.keys(fields).length > 0),
     );
   };
   return {
@@ -102,8 +120,8 @@ function referenceSearch(
     inputSchema: ai.jsonSchema(inputSchema),
     async execute(input: unknown, { abortSignal }: ExecutionOptions): Promise<ToolResult> {
       const args = (input ?? {}) as Record<string, unknown>;
-      const found = await searchAmong(toolport, args, { tools: hidden.values(), signal: abortSignal });
-      const tools = found.map(({ name, description }) => ({ name, description }));
+      const matches = await searchAmong(toolport, args, { tools: hidden.values(), signal: abortSignal });
+      const tools = matches.map(({ name, description }) => ({ name, description }));
       const text = JSON.stringify({ tools: tools.map(({ name }) => name) });
       return toToolResult({ content: [{ type: "text", text }], structuredContent: { tools } }, "toolport");
     },
@@ -150,9 +168,102 @@ function sdkSearch(
     async search({ query, tools }) {
       // Only those that are active in this step.
       const active = tools.flatMap(({ name }) => hidden.get(name) ?? []);
-      const found = await searchAmong(toolport, { query }, { tools: active });
-      return found.map(({ name }) => name);
+      const matches = await searchAmong(toolport, { query }, { tools: active });
+      return matches.map(({ name }) => name);
     },
   });
   return { ...search, description };
+}
+
+/** Which tools the search finds, and the form of their schemas: the same as for `toAiSdkTools`. */
+export interface AiSdkToolSearchOptions extends ToolSelection, SchemaFormOptions, WithCompact {}
+
+/** The arguments of `openai.tools.toolSearch()`. */
+export interface AiSdkToolSearch {
+  execution: "client";
+  description: string;
+  parameters: Record<string, unknown>;
+  execute(
+    input: { arguments?: unknown },
+    options?: { abortSignal?: AbortSignal | undefined },
+  ): Promise<{ tools: { [key: string]: JSONValue | undefined }[] }>;
+}
+
+const debug = debugChannel("call");
+
+/**
+ * Returns the arguments of `openai.tools.toolSearch()` for a search that runs in your program: the model asks, Toolport's index
+ * answers with the definitions of the tools. Give both functions the same selection.
+ *
+ * @example
+ * ```ts
+ * const tools = {
+ *   ...(await toAiSdkTools(toolport, { deferred: "native" })),
+ *   tool_search: openai.tools.toolSearch(await toAiSdkToolSearch(toolport)),
+ * };
+ * ```
+ */
+export async function toAiSdkToolSearch(
+  toolport: ToolSource,
+  { schema, compact, ...selection }: AiSdkToolSearchOptions = {},
+): Promise<AiSdkToolSearch> {
+  const target = targetOf(schema);
+  const deferred = await selectedTools(toolport, selection, true);
+  // The same groups as in the request: they depend on all tools, not only on those that were found.
+  const groups = await groupTools(toolport, deferred);
+  const servers = [...new Set(deferred.map(({ server }) => server))];
+  const { description, inputSchema } = searchDefinition(servers, CALL_BY_NAME);
+  const steps = readCompact(compact);
+  const toFunction = (tool: ToolInfo) => {
+    const { derived, description: text } = new OfferedTool(tool, target, steps);
+    return {
+      type: "function",
+      name: tool.name,
+      ...(text !== undefined && { description: text }),
+      parameters: derived.schema as JSONValue,
+      defer_loading: true,
+    };
+  };
+  return {
+    execution: "client",
+    description,
+    parameters: { ...inputSchema },
+    async execute({ arguments: given }, { abortSignal } = {}) {
+      try {
+        const matches = await searchAmong(toolport, asObject(given), {
+          tools: deferred,
+          signal: abortSignal,
+        });
+        return { tools: byGroup(groups, matches).map((group) => toNamespace(group, toFunction)) };
+      } catch (error) {
+        // The API has no form for a failed search: the AI SDK would send an output that OpenAI rejects.
+        if (!ToolportError.isInstance(error)) throw error;
+        debug(`search failed: ${error.message}`);
+        return { tools: [] };
+      }
+    },
+  };
+}
+
+const toNamespace = (
+  { name, description, tools }: ToolGroup,
+  toFunction: (tool: ToolInfo) => { [key: string]: JSONValue },
+) => ({ type: "namespace", name, description, tools: tools.map(toFunction) });
+
+/** The groups of these tools, the group of the best match first. */
+function byGroup(groups: readonly ToolGroup[], matches: readonly ToolInfo[]): ToolGroup[] {
+  const chosen = new Map<ToolGroup, ToolInfo[]>();
+  for (const tool of matches) {
+    const group = groups.find(({ tools }) => tools.some(({ name }) => name === tool.name));
+    if (group !== undefined) chosen.set(group, [...(chosen.get(group) ?? []), tool]);
+  }
+  return [...chosen].map(([group, tools]) => ({ ...group, tools }));
+}
+
+/** Some models send JSON text instead of an object. */
+function asObject(input: unknown): Record<string, unknown> {
+  if (typeof input === "object" && input !== null) return input as Record<string, unknown>;
+  if (typeof input !== "string") return {};
+  const parsed = parseJson(input);
+  return parsed === undefined ? { query: input } : asObject(parsed);
 }

@@ -1,9 +1,15 @@
 /** Runs a call of a model and returns its output. */
 import { ToolCallError } from "../../errors/toolport-error.js";
+import { READ_ARTIFACT_NAME } from "../../execution/artifacts/artifact-store.js";
 import { isSuspended, type Suspended } from "../../execution/suspend/suspension.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
 import type { ToolResult } from "../../execution/tool-result.js";
-import { isLeftOutWatched } from "../content-options.js";
+import type { Progress } from "../../protocol/pending-request.js";
+import { MAX_WAITING_CALLS } from "../../util/callbacks.js";
+import { LinkedQueue } from "../../util/collections.js";
+import { onSharedAbort } from "../../util/timers.js";
+import { calledTool, createFitter } from "../for-model.js";
+import { isLeftOutWatched } from "../model-content.js";
 import type { OfferedTool } from "../offered-tools.js";
 import { toCallOptions } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
@@ -13,10 +19,8 @@ import {
   BoundApprovals,
   type BoundCall,
 } from "./bound-approvals.js";
-import { modelOutputOptions, toModelOutput, versionOf } from "./content.js";
-import { progressResults } from "./progress-results.js";
-import type { AiSdkSchema, AiSdkToolSchemas } from "./tool-schemas.js";
-import type { AiSdkToolsOptions } from "./tools-options.js";
+import { modelOutputOptions, toModelOutput, toSuspendedOutput, versionOf } from "./content.js";
+import type { AiSdkSchema, AiSdkToolResult, AiSdkToolSchemas, AiSdkToolsOptions } from "./tools-options.js";
 
 export interface ToolSetParts {
   readonly toolport: ToolSource;
@@ -58,8 +62,8 @@ export function boundApprovals(offered: readonly OfferedTool[], parts: ToolSetPa
     toolport,
     suspend: options.suspend as AiSdkSuspendOptions,
     callOf(toolName, input, execution) {
-      const found = byName.get(toolName);
-      return found && boundCall(found, parts, { input, execution });
+      const offer = byName.get(toolName);
+      return offer && boundCall(offer, parts, { input, execution });
     },
   });
 }
@@ -119,8 +123,8 @@ async function callTool(
       tool: tool.sourceName,
       onLeftOut: options.onLeftOut,
     });
-  const given = schemas?.[tool.name];
-  return given?.outputSchema === undefined ? result : checked(result, given.outputSchema, ai);
+  const own = schemas?.[tool.name];
+  return own?.outputSchema === undefined ? result : checked(result, own.outputSchema, ai);
 }
 
 /** An approved call is not made from the messages, but from what was saved when its approval was requested. */
@@ -162,4 +166,95 @@ async function checked(result: ToolResult, schema: AiSdkSchema, ai: ToolSetParts
     result,
     cause: verdict.error,
   });
+}
+
+/** The argument of `toModelOutput` since version 6. */
+interface OutputCall {
+  readonly input?: unknown;
+  readonly output: ToolResult | Suspended;
+}
+
+/**
+ * Returns the function for each tool. The AI SDK converts every output again in every step, from copies: equal outputs give equal texts
+ * and ids, so the conversation stays in the cache of the provider.
+ */
+export function createModelOutputs(
+  { toolport, ai, options }: ToolSetParts,
+  canRead: boolean,
+): (tool: string) => (given: never) => unknown {
+  const version = versionOf(ai);
+  const format = modelOutputOptions(options, version);
+  const fitter = createFitter(toolport, options.forModel, canRead);
+  const create = (tool: string) => (given: never) => {
+    // Version 5 passes the output itself, later versions wrap it.
+    const { input, output } = (version === 5 ? { output: given } : given) as OutputCall;
+    if (isSuspended(output)) return toSuspendedOutput(output);
+    const facts = { tool: calledTool(tool, input), server: output.server, result: output };
+    return toModelOutput(output, { ...format, fitParts: (parts) => fitter(parts, facts) });
+  };
+  const shared = create("");
+  const hasLimits = options.forModel !== false && options.forModel?.tools !== undefined;
+  // Shared by most tools: there may be thousands.
+  return (tool) => (hasLimits || tool === READ_ARTIFACT_NAME ? create(tool) : shared);
+}
+
+interface ProgressCall {
+  readonly server: string;
+  readonly signal: AbortSignal | undefined;
+  readonly run: (
+    onProgress: (progress: Progress) => void,
+    signal: AbortSignal,
+  ) => Promise<ToolResult | Suspended>;
+}
+
+/** Aborts the call when the consumer stops reading. */
+export async function* progressResults({
+  server,
+  signal,
+  run,
+}: ProgressCall): AsyncGenerator<AiSdkToolResult | Suspended> {
+  const stop = new AbortController();
+  const forget = signal === undefined ? () => {} : onSharedAbort(signal, () => stop.abort(signal.reason));
+  if (signal?.aborted) stop.abort(signal.reason);
+  const news = new LinkedQueue<Progress>();
+  let isOver = false;
+  let wake = () => {};
+  const running = run((progress) => {
+    news.push(progress);
+    // The latest progress replaces earlier ones: a slow consumer does not see every notification.
+    if (news.size > MAX_WAITING_CALLS) news.shift();
+    wake();
+  }, stop.signal);
+  const end = () => {
+    isOver = true;
+    wake();
+  };
+  running.then(end, end);
+  try {
+    while (!isOver) {
+      await new Promise<void>((resolve) => {
+        wake = resolve;
+        if (news.size > 0 || isOver) resolve();
+      });
+      for (let next = news.shift(); next !== undefined; next = news.shift()) yield preliminary(next, server);
+    }
+    yield await running;
+  } finally {
+    forget();
+    if (!isOver) stop.abort();
+  }
+}
+
+function preliminary(progress: Progress, server: string): AiSdkToolResult {
+  const { progress: done, total, message } = progress;
+  const text = message ?? (total === undefined ? String(done) : `${done} of ${total}`);
+  return {
+    text,
+    content: [{ type: "text", text }],
+    isError: false,
+    server,
+    attempts: 1,
+    durationMs: 0,
+    progress,
+  };
 }

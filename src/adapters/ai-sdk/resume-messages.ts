@@ -7,17 +7,19 @@ import {
 } from "../../execution/suspend/suspension.js";
 import type { ToolResult } from "../../execution/tool-result.js";
 import { createFitter, type WithForModel } from "../for-model.js";
-import { type ResumeOutcome, resumeCall, resumeOptions } from "../pending-calls.js";
+import { type ResumeOutcome, resumeCall, resumeOptions } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
   type AiSdkContentOptions,
   type AiSdkModelOutput,
+  loadAi,
+  markOf,
   modelOutputOptions,
+  suspendedMark,
   toModelOutput,
+  toSuspendedOutput,
   versionOf,
 } from "./content.js";
-import { loadAi } from "./load-ai.js";
-import { markOf, suspendedMark, toSuspendedOutput } from "./model-outputs.js";
 
 /** A message of the AI SDK: a model message (`content`), or a message of its user interface (`parts`). */
 export interface AiSdkMessage {
@@ -109,8 +111,8 @@ interface WaitingCall {
 }
 
 async function waitingCalls(messages: readonly AiSdkMessage[]): Promise<WaitingCall[]> {
-  const found = await Promise.all(messages.flatMap(partsOf).map(waitingCall));
-  return found.filter((call) => call !== undefined);
+  const calls = await Promise.all(messages.flatMap(partsOf).map(waitingCall));
+  return calls.filter((call) => call !== undefined);
 }
 
 async function waitingCall(part: MessagePart): Promise<WaitingCall | undefined> {

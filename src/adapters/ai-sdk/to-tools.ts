@@ -17,21 +17,26 @@ import {
   withSourceSchema,
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
-import { versionOf } from "./content.js";
+import { loadAi, versionOf } from "./content.js";
 import { createDeferral, type Deferral } from "./deferred-tools.js";
 import {
   boundApprovals,
   boundCall,
   createExecute,
+  createModelOutputs,
   type ExecutionOptions,
   type ToolParts,
   type ToolSetParts,
   toCall,
 } from "./execute-tool.js";
-import { loadAi } from "./load-ai.js";
-import { createModelOutputs } from "./model-outputs.js";
-import { type AiSdkToolSchemas, resultSchema, type TypedAiSdkTools } from "./tool-schemas.js";
-import { AI_SDK_DEFERRED, type AiSdkToolsOptions, checkOptions } from "./tools-options.js";
+import {
+  AI_SDK_DEFERRED,
+  type AiSdkToolSchemas,
+  type AiSdkToolsOptions,
+  checkOptions,
+  resultSchema,
+  type TypedAiSdkTools,
+} from "./tools-options.js";
 
 /**
  * Returns all tools as a `ToolSet`, under the unique names of `toolport.tools()`. With `schemas`, only the
@@ -97,14 +102,13 @@ export function buildToolSet(
   offered: readonly OfferedTool[],
   parts: ToolSetParts & { readonly deferral?: Deferral | undefined },
 ): ToolSet {
-  const { ai, options, deferral } = parts;
+  const { options, deferral } = parts;
   const outputOf = createModelOutputs(parts, hasReader(offered.map(({ tool }) => tool)));
   const tools: Record<string, unknown> = {};
-  const schemaOf = listedSchemas(ai);
   const approvals = options.needsApproval === "toolport" ? boundApprovals(offered, parts) : undefined;
   if (deferral?.search !== undefined) setKey(tools, SEARCH_TOOLS_NAME, deferral.search);
   for (const each of offered) {
-    const tool = toTool(each, { ...parts, approvals }, schemaOf);
+    const tool = toTool(each, { ...parts, approvals });
     tool["toModelOutput"] = outputOf(each.tool.name);
     if (deferral !== undefined) Object.assign(tool, deferral.fieldsOf(each.tool));
     setKey(tools, each.tool.name, tool);
@@ -112,30 +116,26 @@ export function buildToolSet(
   return tools as ToolSet;
 }
 
-function toTool(
-  offered: OfferedTool,
-  parts: ToolParts,
-  schemaOf: ReturnType<typeof listedSchemas>,
-): Record<string, unknown> {
+function toTool(offered: OfferedTool, parts: ToolParts): Record<string, unknown> {
   const { tool, description } = offered;
-  const { options, schemas, approvals } = parts;
+  const { ai, options, schemas, approvals } = parts;
   const { name, title, outputSchema, server, sourceName } = tool;
-  const given = schemas?.[name];
+  const own = schemas?.[name];
   const made: Record<string, unknown> = {};
   // Without a schema from the caller, the types of the tool are unknown at compile time.
-  if (given === undefined) made["type"] = "dynamic";
+  if (own === undefined) made["type"] = "dynamic";
   if (description !== undefined) made["description"] = description;
   if (title !== undefined) made["title"] = title;
   made["metadata"] = withSourceSchema({ server, tool: sourceName }, tool);
-  made["inputSchema"] = given?.inputSchema ?? schemaOf(() => offered.derived.schema);
-  if (outputSchema !== undefined) made["outputSchema"] = schemaOf(() => resultSchema(outputSchema));
+  made["inputSchema"] = own?.inputSchema ?? lazySchema(ai, () => offered.derived.schema);
+  if (outputSchema !== undefined) made["outputSchema"] = lazySchema(ai, () => resultSchema(outputSchema));
   if (approvals !== undefined) {
     made["needsApproval"] = (input: unknown, execution: ExecutionOptions) =>
       approvals.isNeeded(toCall(execution), boundCall(offered, parts, { input, execution }));
   } else if (options.needsApproval && options.needsApproval !== "toolport") {
     // The caller's rule uses the server's names, not the names that the model sees.
     const read = (input: unknown) =>
-      given === undefined && isRecord(input) ? offered.derived.unwrap(input) : input;
+      own === undefined && isRecord(input) ? offered.derived.unwrap(input) : input;
     made["needsApproval"] = approvalOf(tool, options.needsApproval, read);
   }
   made["execute"] = createExecute(offered, parts);
@@ -155,8 +155,8 @@ function approvalOf(
 }
 
 function find(name: string, offered: readonly OfferedTool[]): OfferedTool {
-  const found = offered.find(({ tool }) => tool.name === name);
-  if (found !== undefined) return found;
+  const match = offered.find(({ tool }) => tool.name === name);
+  if (match !== undefined) return match;
   throw new CatalogError({
     code: "TOOL_NOT_FOUND",
     tool: name,
@@ -165,27 +165,8 @@ function find(name: string, offered: readonly OfferedTool[]): OfferedTool {
   });
 }
 
-type Ai = typeof import("ai");
-type JsonSchemaText = Record<string, unknown>;
-
-/**
- * Like `ai.jsonSchema(make)`, for thousands of tools and for version 5, which does not accept a function: an object of `ai.jsonSchema` has its own
- * getter, so each one costs a hidden class. Here all objects share one getter, and have an object of the AI SDK as prototype.
- */
-function listedSchemas(ai: Ai): (make: () => JsonSchemaText) => Schema {
-  class ListedSchema {
-    #make: () => JsonSchemaText;
-    #made: JsonSchemaText | undefined;
-
-    constructor(make: () => JsonSchemaText) {
-      this.#make = make;
-    }
-
-    get jsonSchema(): JsonSchemaText {
-      this.#made ??= this.#make();
-      return this.#made;
-    }
-  }
-  Object.setPrototypeOf(ListedSchema.prototype, ai.jsonSchema({}));
-  return (make) => new ListedSchema(make) as unknown as Schema;
-}
+/** Like `ai.jsonSchema(make)`, which calls `make` when the schema is read; version 5 does not accept a function. */
+const lazySchema = (ai: typeof import("ai"), make: () => Record<string, unknown>): Schema => {
+  let schema: Record<string, unknown> | undefined;
+  return Object.defineProperty(ai.jsonSchema({}), "jsonSchema", { get: () => (schema ??= make()) });
+};

@@ -1,10 +1,14 @@
 /** The options of the tools for the AI SDK. */
+
+import type { Tool } from "ai";
 import { ConfigError } from "../../errors/toolport-error.js";
 import type { CallToolOptions } from "../../execution/tool-call.js";
+import type { ToolResult } from "../../execution/tool-result.js";
 import type { ToolInfo } from "../../model/tool-info.js";
+import type { Progress } from "../../protocol/pending-request.js";
 import type { WithCompact } from "../../schema/derive/compact-schema.js";
-import type { ContentOptions } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
+import type { ContentOptions } from "../model-content.js";
 import type { AllowedCallers, OnSchemaChange, SchemaFormOptions, ToolSelection } from "../offered-tools.js";
 import type { AiSdkSuspendOptions } from "./bound-approvals.js";
 import type { AiSdkVersion } from "./content.js";
@@ -112,3 +116,59 @@ export function checkOptions(options: AiSdkToolsOptions, version: AiSdkVersion):
 
 const invalid = (what: string, next: string): ConfigError =>
   new ConfigError({ code: "INVALID_CONFIG", what, next });
+
+/** A schema that the AI SDK accepts: zod, any other Standard Schema, or its own `jsonSchema()`. */
+export type AiSdkSchema = Tool["inputSchema"];
+
+/** Schemas by the public names of tools. */
+export type AiSdkToolSchemas = Readonly<
+  Record<
+    string,
+    {
+      readonly inputSchema: AiSdkSchema;
+      /** The schema of `structuredContent`; a result that does not match is an error. */
+      readonly outputSchema?: AiSdkSchema;
+    }
+  >
+>;
+
+type Inferred<Schema> = Schema extends { readonly "~standard": { readonly types?: infer Types } }
+  ? NonNullable<Types> extends { readonly output: infer Output }
+    ? Output
+    : unknown
+  : Schema extends { readonly _type: infer Output }
+    ? Output
+    : unknown;
+
+type OutputOf<Entry> = Entry extends { readonly outputSchema: infer Schema } ? Inferred<Schema> : unknown;
+
+/** The output of an execution: the result of the tool or, before it, its progress. */
+export type AiSdkToolResult<Structured = unknown> = ToolResult<Structured> & {
+  /** Only in preliminary results. */
+  readonly progress?: Progress;
+};
+
+/** The tools with schemas, with the types of the schemas. `Waiting`: the output of a call that waits for a person. */
+export type TypedAiSdkTools<Schemas extends AiSdkToolSchemas, Waiting = never> = {
+  [Name in keyof Schemas]: Tool<
+    Inferred<Schemas[Name]["inputSchema"]>,
+    AiSdkToolResult<OutputOf<Schemas[Name]>> | Waiting
+  >;
+};
+
+/** The JSON Schema of the output of an execution; contains that of the structured content. */
+export const resultSchema = (
+  structuredContent: Readonly<Record<string, unknown>>,
+): Record<string, unknown> => ({
+  type: "object",
+  properties: {
+    text: { type: "string" },
+    content: { type: "array", items: { type: "object", properties: { type: { type: "string" } } } },
+    structuredContent,
+    isError: { type: "boolean" },
+    server: { type: "string" },
+    attempts: { type: "integer" },
+    durationMs: { type: "number" },
+  },
+  required: ["text", "content", "isError", "server", "attempts", "durationMs"],
+});

@@ -1,8 +1,16 @@
 /** Content as blocks of Anthropic's messages API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
-import { type ContentOptions, convertParts, fileOf, leaveOut, type PartFormat } from "../content-options.js";
-import { promptMessages, type ResultContent, resultParts } from "../result-parts.js";
+import {
+  type ContentOptions,
+  convertParts,
+  fileOf,
+  leaveOut,
+  type PartFormat,
+  promptMessages,
+  type ResultContent,
+  resultParts,
+} from "../model-content.js";
 
 export const PROVIDER_NAME = "Anthropic's API";
 

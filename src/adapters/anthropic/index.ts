@@ -1,5 +1,5 @@
 /** The entry point `toolport/anthropic`: tools, calls and prompts in the format of Anthropic's API, without its package. */
-export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../pending-calls.js";
+export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../run-calls.js";
 export {
   type AnthropicContentOptions,
   type AnthropicFileBlock,

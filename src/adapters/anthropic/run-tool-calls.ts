@@ -3,24 +3,22 @@
 import { SEARCH_TOOLS_NAME } from "../../catalog/search/deferred-tools.js";
 import { partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
+import { type ContentOptions, leaveOut, noteOrThrow, textOf } from "../model-content.js";
 import type { DeferredOptions } from "../offered-tools.js";
-import {
-  type ResumeAnswers,
-  type ResumedRun,
-  type RunFormat,
-  resumeRun,
-  runAndFormat,
-  type SuspendedRun,
-} from "../pending-calls.js";
 import {
   type CallerOfCall,
   type CallOutcome,
   isProgrammatic,
   type OfferedForms,
   type RequestedCall,
+  type ResumeAnswers,
+  type ResumedRun,
+  type RunFormat,
   type RunToolCallsOptions,
+  resumeRun,
+  runAndFormat,
+  type SuspendedRun,
   type WithOfferedTools,
   type WithSuspend,
 } from "../run-calls.js";

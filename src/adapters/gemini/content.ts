@@ -1,8 +1,15 @@
 /** Content as parts of Gemini's API: results and prompts. */
 import type { ContentPart } from "../../content/content-part.js";
 import type { PromptResult } from "../../port/get-prompt.js";
-import { type ContentOptions, convertParts, fileOf, type PartFormat } from "../content-options.js";
-import { markedParts, promptTurns, type ResultContent } from "../result-parts.js";
+import {
+  type ContentOptions,
+  convertParts,
+  fileOf,
+  markedParts,
+  type PartFormat,
+  promptTurns,
+  type ResultContent,
+} from "../model-content.js";
 
 export const PROVIDER_NAME = "Gemini's API";
 

@@ -1,5 +1,5 @@
 /** The entry point `toolport/gemini`: tools, calls and prompts in the format of Gemini's API, without its package. */
-export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../pending-calls.js";
+export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../run-calls.js";
 export {
   type GeminiContentOptions,
   type GeminiInlineData,

@@ -1,23 +1,21 @@
 /** Runs the calls that a Gemini model requested, and returns the content to append to the conversation. */
 import { partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
-import { type ContentOptions, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
+import { type ContentOptions, noteOrThrow, textOf } from "../model-content.js";
 import {
+  type CallOutcome,
+  type OfferedForms,
+  type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
   type RunFormat,
+  type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-} from "../pending-calls.js";
-import type {
-  CallOutcome,
-  OfferedForms,
-  RequestedCall,
-  RunToolCallsOptions,
-  WithOfferedTools,
-  WithSuspend,
+  type WithOfferedTools,
+  type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {
@@ -180,14 +178,14 @@ function toResponse(
   const inside: GeminiInlineData[] = [];
   const beside: GeminiInlineData[] = [];
   const texts = parts.map((part) => {
-    const held = media === "response" ? toResponseData(part) : undefined;
-    if (held !== undefined) {
-      inside.push(held);
+    const data = media === "response" ? toResponseData(part) : undefined;
+    if (data !== undefined) {
+      inside.push(data);
       return partNote(part);
     }
-    const shown = media === "note" ? undefined : toMessageData(part);
-    if (shown === undefined) return textOf(part) ?? noteOrThrow(part, place);
-    beside.push(shown);
+    const file = media === "note" ? undefined : toMessageData(part);
+    if (file === undefined) return textOf(part) ?? noteOrThrow(part, place);
+    beside.push(file);
     return `${partNote(part)} (after the responses)`;
   });
   const text = texts.join("\n");

@@ -1,5 +1,4 @@
 /** Options of `MultiServerMCPClient` and `loadMcpTools`: those of `@langchain/mcp-adapters`, and a few more. */
-
 import type { ContentBlock, ToolMessage } from "@langchain/core/messages";
 import type { RunnableConfig } from "@langchain/core/runnables";
 import type {
@@ -19,11 +18,10 @@ import type {
   WebSocketServerEntry,
 } from "../../config/server-entry.js";
 import type { ToolportOptions } from "../../port/options.js";
-import type { AudienceRule, LeftOutContent } from "../content-options.js";
+import type { AudienceRule, LeftOutContent } from "../model-content.js";
 import type { SchemaForm } from "../offered-tools.js";
-import type { ToolArtifact, ToolOutput } from "./content.js";
+import type { OutputHandling, ToolArtifact, ToolOutput } from "./content.js";
 import type { MCPClientError } from "./errors.js";
-import type { OutputHandling } from "./output-handling.js";
 
 /** How tool output is mapped and how long a call may take. The value of a server takes precedence over the top level. */
 export interface OutputConfig {

@@ -12,18 +12,15 @@ import type { PromptResult } from "../../port/get-prompt.js";
 import {
   type AudienceRule,
   type ContentOptions,
+  forUserNote,
   isFileUrl,
+  isMeantForModel,
   isSupportedSomewhere,
   leaveOut,
+  type ResultContent,
   textOf,
-} from "../content-options.js";
-import { forUserNote, isMeantForModel, type ResultContent, textPart } from "../result-parts.js";
-import {
-  type OutputHandling,
-  type OutputTarget,
-  type OutputType,
-  resolveOutputHandling,
-} from "./output-handling.js";
+  textPart,
+} from "../model-content.js";
 
 const PROVIDER_NAME = "LangChain's models";
 
@@ -67,27 +64,18 @@ interface OutputSource {
 }
 
 /** Converts a result. Reads resources of which it contains only the URI. */
-export function toToolOutput(
+export async function toToolOutput(
   result: Result,
   options: OutputOptions,
   source: OutputSource,
-): ToolOutput | Promise<ToolOutput> {
+): Promise<ToolOutput> {
   const parts = toContentParts(result.content ?? []);
-  if (!parts.some(isBare)) return arrange(parts, result, { ...options, ...source });
-  const expanded = Promise.all(
-    parts.map((part) => (isBare(part) ? expand(part, source.readResource) : part)),
-  );
-  return expanded.then((all) => arrange(all.flat(), result, { ...options, ...source }));
+  const expanded = await Promise.all(parts.map((part) => expand(part, source.readResource)));
+  return arrange(expanded.flat(), result, { ...options, ...source });
 }
 
-type BareResource = Extract<ContentPart, { kind: "bare-resource" }>;
-
-const isBare = (part: ContentPart): part is BareResource => part.kind === "bare-resource";
-
-async function expand(
-  part: BareResource,
-  readResource: OutputSource["readResource"],
-): Promise<ContentPart[]> {
+async function expand(part: ContentPart, readResource: OutputSource["readResource"]): Promise<ContentPart[]> {
+  if (part.kind !== "bare-resource") return [part];
   const read = await readResource(part.uri);
   if (read === undefined || read.length === 0) return [part];
   // Nested resources without content stay unchanged. The audience of the block still applies.
@@ -120,15 +108,15 @@ function arrange(
     say(forUserNote(isError));
   const meta = _meta && ownMeta(_meta);
   if (meta !== undefined) artifact.push({ type: "mcp_meta", data: meta });
-  const shown = [...blocks.keys()];
-  const fitted = fitParts?.(shown) ?? shown;
-  const isCut = fitted !== shown;
+  const visible = [...blocks.keys()];
+  const fitted = fitParts?.(visible) ?? visible;
+  const isCut = fitted !== visible;
   const content = fitted.map((part) => blocks.get(part) ?? toBlock(part, useStandardContentBlocks));
   if (isCut) {
-    const kept = new Set(fitted);
+    const remaining = new Set(fitted);
     // The program receives whole what the model does not.
     for (const part of parts)
-      if (blocks.has(part) && !kept.has(part)) artifact.push(part.source as ContentBlock);
+      if (blocks.has(part) && !remaining.has(part)) artifact.push(part.source as ContentBlock);
   }
   return [loneText(content) ?? (isCut ? joinedText(content) : undefined) ?? content, artifact];
 }
@@ -307,4 +295,37 @@ function unsupported(
     what: `The prompt${prompt.name === undefined ? "" : ` ${prompt.name}`} has content of type ${JSON.stringify(type)}, ${why}`,
     next: "Read its messages from getPrompt() and convert them yourself",
   });
+}
+
+/** `ToolMessage.content`, which the model sees, or `ToolMessage.artifact`, which it does not. */
+export type OutputTarget = "content" | "artifact";
+
+/** The types of MCP content that have a target. */
+export type OutputType = "text" | "image" | "audio" | "resource" | "resource_link";
+
+/** One target for everything, or one for each type that is named. */
+export type OutputHandling = OutputTarget | { readonly [Type in OutputType]?: OutputTarget | undefined };
+
+export const OUTPUT_TYPES: readonly OutputType[] = ["text", "image", "audio", "resource", "resource_link"];
+
+const DEFAULTS: Readonly<Record<OutputType, OutputTarget>> = {
+  text: "content",
+  image: "content",
+  audio: "content",
+  resource: "artifact",
+  resource_link: "content",
+};
+
+/** Merges levels over the defaults, later ones over earlier ones: top level first, then the server. */
+export function resolveOutputHandling(
+  ...levels: readonly (OutputHandling | undefined)[]
+): Readonly<Record<OutputType, OutputTarget>> {
+  const resolved = { ...DEFAULTS };
+  for (const level of levels) {
+    for (const type of OUTPUT_TYPES) {
+      const target = typeof level === "string" ? level : level?.[type];
+      if (target !== undefined) resolved[type] = target;
+    }
+  }
+  return resolved;
 }

@@ -1,7 +1,11 @@
 /** The errors of the LangChain adapter, in the format that programs for `@langchain/mcp-adapters` expect. */
 
-import type { ConfigError } from "../../errors/toolport-error.js";
+import { compileFilter, type ToolFilters } from "../../catalog/filters/filters.js";
+import { type ConfigError, ToolportError } from "../../errors/toolport-error.js";
 import type { ContentBlock } from "../../execution/tool-result.js";
+import type { WithheldTool } from "../../model/tool-info.js";
+import type { ToolportSnapshot } from "../../port/snapshot.js";
+import type { Toolport } from "../../toolport.js";
 
 /** Details of the failure. */
 export interface ToolExceptionDetails {
@@ -66,6 +70,12 @@ export class MCPClientError extends Error {
   }
 }
 
+/** The error of a port as a client reports it: what failed, and why. */
+export function asClientError(cause: unknown, server: string, what: string): MCPClientError {
+  const why = ToolportError.isInstance(cause) ? cause.message : String(cause);
+  return new MCPClientError(`${what}: ${why}`, server, { cause });
+}
+
 /** One problem of a configuration. */
 export interface ZodIssue {
   readonly code: "custom";
@@ -94,8 +104,8 @@ export function toZodError(error: ConfigError, isBareMap: boolean): ConfigZodErr
     const own = keys[0] === "options" ? ["toolport", ...keys.slice(1)] : isBareMap ? keys.slice(1) : keys;
     return { code: "custom", path: own, message };
   });
-  const shown: ZodIssue[] = issues.length > 0 ? issues : [{ code: "custom", path: [], message: error.what }];
-  return new ConfigZodError(shown, { cause: error });
+  const all: ZodIssue[] = issues.length > 0 ? issues : [{ code: "custom", path: [], message: error.what }];
+  return new ConfigZodError(all, { cause: error });
 }
 
 /** Parses a path of `formatPath`: `mcpServers["my server"].args[1]`. */
@@ -106,4 +116,47 @@ function splitPath(path: string): (string | number)[] {
     else keys.push(quoted === undefined ? plain! : (JSON.parse(quoted) as string));
   }
   return keys;
+}
+
+/** Those of several ports, without duplicates, and those that LangChain rejected. */
+export function allWithheld(
+  ports: readonly Toolport[],
+  unconverted: readonly WithheldTool[],
+): readonly WithheldTool[] {
+  const all = [...ports.flatMap((port) => port.snapshot().withheldTools), ...unconverted];
+  return [...new Map(all.map((tool) => [JSON.stringify(tool), tool])).values()];
+}
+
+type Names = Pick<ToolFilters, "only" | "except">;
+
+/**
+ * The error for tools of a server that cannot be offered because of their definition; undefined if
+ * there is none. Duplicates, and tools that pins or the scan withhold, do not count.
+ *
+ * @param filters the user's own, by name: tools that they exclude are not reported
+ */
+export function loadError(
+  server: string,
+  { tools, withheldTools: withheld }: Pick<ToolportSnapshot, "tools" | "withheldTools">,
+  { own = {}, all = {} }: { own?: Names | undefined; all?: Names | undefined },
+): MCPClientError | undefined {
+  if (!withheld.some((tool) => tool.server === server)) return undefined;
+  const rules = [
+    compileFilter({ only: own.only, except: own.except }, "server"),
+    compileFilter({ only: all.only, except: all.except }),
+  ];
+  const offered = new Set(tools.filter((tool) => tool.server === server).map(({ sourceName }) => sourceName));
+  const missing = withheld.filter(({ server: its, name, isRefused }) => {
+    if (its !== server || isRefused || offered.has(name)) return false;
+    const tool = { name, sourceName: name, inputSchema: {} };
+    return rules.every((rule) => rule({ name: server }, tool) === undefined);
+  });
+  if (missing.length === 0) return undefined;
+  const each = missing.map(({ name, reason }) => `tool "${name}" cannot be offered: ${reason}`);
+  return new MCPClientError(
+    `Failed to load tools from server "${server}": ${each.join("; ")}. Set throwOnLoadError to false to leave ${
+      missing.length === 1 ? "it" : "them"
+    } out`,
+    server,
+  );
 }

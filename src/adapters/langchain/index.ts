@@ -15,6 +15,7 @@ export type {
   StreamableHTTPConnection,
   ToolHooks,
 } from "./client-config.js";
+export type { OutputHandling } from "./content.js";
 export {
   type LangChainContentOptions,
   type ToLangChainMessagesOptions,
@@ -23,6 +24,7 @@ export {
   toLangChainContent,
   toLangChainMessages,
 } from "./content.js";
+export { MCPClientError, ToolException } from "./errors.js";
 export {
   createResume,
   type GraphInterrupt,
@@ -30,9 +32,7 @@ export {
   type InterruptedCall,
   type InterruptValue,
   isToolportInterrupt,
-} from "./create-resume.js";
-export { MCPClientError, ToolException } from "./errors.js";
+} from "./interrupts.js";
 export { loadMcpTools, type McpClientLike } from "./load-mcp-tools.js";
 export { MultiServerMCPClient } from "./multi-server-mcp-client.js";
-export type { OutputHandling } from "./output-handling.js";
 export { type ToLangChainToolsOptions, toLangChainTools } from "./to-tools.js";

@@ -2,9 +2,9 @@
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { JSONRPCMessage, RequestId, Transport } from "@modelcontextprotocol/client";
 import { createToolport } from "../../create-toolport.js";
-import { ConnectionError, ToolportError } from "../../errors/toolport-error.js";
+import { ConnectionError } from "../../errors/toolport-error.js";
 import type { LoadMcpToolsOptions } from "./client-config.js";
-import { MCPClientError } from "./errors.js";
+import { asClientError } from "./errors.js";
 import { toLangChainTools } from "./to-tools.js";
 
 /**
@@ -44,12 +44,8 @@ export async function loadMcpTools(
     retry: false,
   });
   const { error } = await toolport.connectServer(serverName);
-  if (error !== undefined) {
-    const why = ToolportError.isInstance(error) ? error.message : String(error);
-    throw new MCPClientError(`Failed to load tools from server "${serverName}": ${why}`, serverName, {
-      cause: error,
-    });
-  }
+  if (error !== undefined)
+    throw asClientError(error, serverName, `Failed to load tools from server "${serverName}"`);
   // As in the original, results are not limited.
   return toLangChainTools(toolport, { ...rest, compact: false, throwOnLoadError, forModel: false });
 }

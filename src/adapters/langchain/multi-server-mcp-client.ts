@@ -1,18 +1,13 @@
 /** `MultiServerMCPClient`: the class of `@langchain/mcp-adapters`, implemented with a port. */
 import type { DynamicStructuredTool } from "@langchain/core/tools";
 import type { Client, LoggingLevel } from "@modelcontextprotocol/client";
-import { toolIdentity } from "../../catalog/names/assign-names.js";
-import { isSafeName, joinName, markedNames } from "../../catalog/names/safe-name.js";
-import { createToolport } from "../../create-toolport.js";
-import { ConfigError, ToolportError } from "../../errors/toolport-error.js";
+import type { ToolportError } from "../../errors/toolport-error.js";
 import type { ResourceContents, ResourceInfo, ResourceTemplateInfo } from "../../model/resource-info.js";
 import type { ToolInfo, WithheldTool } from "../../model/tool-info.js";
-import type { PrincipalOptions } from "../../port/principal.js";
 import type { ConnectReport } from "../../port/report.js";
 import type { ToolportSnapshot } from "../../port/snapshot.js";
 import type { Toolport } from "../../toolport.js";
 import { targetOf } from "../offered-tools.js";
-import { BackgroundRetries } from "./background-retries.js";
 import type {
   ClientConfig,
   Connection,
@@ -21,24 +16,18 @@ import type {
   MCPResourceContent,
   MCPResourceTemplate,
 } from "./client-config.js";
-import { MCPClientError, toZodError } from "./errors.js";
-import { interruptsOf } from "./interruptible-call.js";
-import { passNotifications } from "./notifications.js";
-import { type ReadConfig, readClientConfig } from "./read-client-config.js";
+import { allWithheld, asClientError, loadError, MCPClientError } from "./errors.js";
+import {
+  type OpenedClient,
+  openClient,
+  type ReadConfig,
+  readClientConfig,
+  uniqueNames,
+} from "./opened-client.js";
 import { type Conversion, convertTools } from "./to-tools.js";
-import { settingsByServer, type ToolPort } from "./tool-port.js";
-import { allWithheld, loadError } from "./withheld-tools.js";
+import { interruptsOf, readSettings, type ToolPort } from "./tool-port.js";
 
 type ServersOrOptions = readonly string[] | readonly [readonly string[], CustomHTTPTransportOptions?];
-/** What a closed client creates again when it is used. */
-interface Opened {
-  readonly toolport: Toolport;
-  readonly callers: CallerPorts;
-  readonly levels: LoggingLevels;
-  readonly retries: BackgroundRetries;
-  /** Tools that LangChain rejected, by server. */
-  readonly unconverted: Map<string, readonly WithheldTool[]>;
-}
 
 /**
  * Connects to MCP servers and loads their tools as LangChain tools.
@@ -54,12 +43,12 @@ interface Opened {
  */
 export class MultiServerMCPClient implements AsyncDisposable {
   readonly #read: ReadConfig;
-  #opened: Opened | undefined;
+  #opened: OpenedClient | undefined;
 
   /** @throws an error named `ZodError` with `issues` if the configuration is invalid */
   constructor(config: ClientConfig | Readonly<Record<string, Connection>>) {
     this.#read = readClientConfig(config);
-    this.#opened = this.#open();
+    this.#opened = openClient(this.#read);
   }
 
   /** A copy of the configuration with defaults. Changing it has no effect. */
@@ -171,32 +160,9 @@ export class MultiServerMCPClient implements AsyncDisposable {
     return Object.keys(this.#read.entries);
   }
 
-  #now(): Opened {
-    this.#opened ??= this.#open();
+  #now(): OpenedClient {
+    this.#opened ??= openClient(this.#read);
     return this.#opened;
-  }
-
-  #open(): Opened {
-    const { config, entries, isBareMap } = this.#read;
-    try {
-      const toolport = createToolport({
-        ...config.toolport,
-        mcpServers: entries,
-        prefix: config.prefixToolNameWithServerName ?? false,
-        additionalToolNamePrefix: config.additionalToolNamePrefix ?? "",
-      });
-      const report = (error: unknown) => config.toolport?.logger?.warn(`A hook threw: ${String(error)}`);
-      passNotifications(toolport, config, report);
-      return {
-        toolport,
-        callers: new CallerPorts(toolport),
-        levels: new LoggingLevels(toolport),
-        retries: new BackgroundRetries(),
-        unconverted: new Map(),
-      };
-    } catch (error) {
-      throw error instanceof ConfigError ? toZodError(error, isBareMap) : error;
-    }
   }
 
   /** Local processes do not use headers and providers: all callers share them. */
@@ -243,19 +209,19 @@ export class MultiServerMCPClient implements AsyncDisposable {
     options: CustomHTTPTransportOptions | undefined,
   ): Promise<{ name: string; error: ToolportError | undefined }[]> {
     const { retries } = this.#now();
-    const found: ConnectReport["servers"] = {};
+    const reports: ConnectReport["servers"] = {};
     const ports = [...new Set(servers.map((name) => this.#portOf(name, options)))];
     await Promise.all(
       ports.map(async (port) => {
         const isAsked = (name: string) =>
           this.#portOf(name, options) === port && retries.errorOf(port, name) === undefined;
-        Object.assign(found, (await port.connect({ servers: servers.filter(isAsked) })).servers);
+        Object.assign(reports, (await port.connect({ servers: servers.filter(isAsked) })).servers);
       }),
     );
     const { config, entries } = this.#read;
     return servers.map((name) => {
       const port = this.#portOf(name, options);
-      const report = found[name];
+      const report = reports[name];
       if (report !== undefined && config.onConnectionError !== "throw")
         retries.note(port, name, report, entries[name]!);
       return { name, error: report === undefined ? retries.errorOf(port, name) : report.error };
@@ -322,7 +288,7 @@ export class MultiServerMCPClient implements AsyncDisposable {
       toolport,
       hooks: config,
       target: targetOf(config.schema),
-      settingsOf: settingsByServer(config, (server) => config.mcpServers[server]),
+      settingsOf: (server) => readSettings(config, config.mcpServers[server]),
       withHeaders: async (server, headers) => {
         const itsPort = this.#portOf(server, { ...options, headers: { ...options?.headers, ...headers } });
         return itsPort === this.#now().toolport ? undefined : itsPort;
@@ -337,11 +303,6 @@ export class MultiServerMCPClient implements AsyncDisposable {
   }
 }
 
-function asClientError(cause: unknown, server: string, what: string): MCPClientError {
-  const why = ToolportError.isInstance(cause) ? cause.message : String(cause);
-  return new MCPClientError(`${what}: ${why}`, server, { cause });
-}
-
 /** Copies plain objects and lists; functions and instances of classes stay as they are. */
 function copyOf<Value>(value: Value): Value;
 function copyOf(value: unknown): unknown {
@@ -350,23 +311,6 @@ function copyOf(value: unknown): unknown {
   const prototype: unknown = Object.getPrototypeOf(value);
   if (prototype !== Object.prototype && prototype !== null) return value;
   return Object.fromEntries(Object.entries(value).map(([key, item]) => [key, copyOf(item)]));
-}
-
-/** Names tools one after the other: each keeps its name unless another tool already has it. */
-function uniqueNames(additionalPrefix: string): (tool: ToolInfo) => string {
-  const taken = new Set<string>();
-  return ({ name, server, sourceName }) => {
-    let free = name;
-    if (taken.has(free)) {
-      const parts = { prefixes: additionalPrefix === "" ? [] : [additionalPrefix], tool: sourceName };
-      const others = markedNames(parts, toolIdentity(server, sourceName));
-      const plain = joinName(parts);
-      if (isSafeName(plain)) free = plain;
-      while (taken.has(free)) free = others.next().value;
-    }
-    taken.add(free);
-    return free;
-  };
 }
 
 const toResource = ({ uri, ...rest }: ResourceInfo): MCPResource => ({ uri, ...describe(rest) });
@@ -390,84 +334,3 @@ const describe = ({ name, title, description, mimeType }: Described) => ({
   ...(description !== undefined && { description }),
   ...(mimeType !== undefined && { mimeType }),
 });
-
-/** The ports of callers with their own headers or credentials: one each, for the lifetime of the client. */
-class CallerPorts {
-  readonly #toolport: Toolport;
-  readonly #ports = new Map<string, Toolport>();
-  readonly #providers = new WeakMap<object, number>();
-  #lastProvider = 0;
-
-  constructor(toolport: Toolport) {
-    this.#toolport = toolport;
-  }
-
-  /** All ports so far, except the plain one. */
-  get ports(): Iterable<Toolport> {
-    return this.#ports.values();
-  }
-
-  /** Identifies a caller by its headers and provider; undefined without both. */
-  portFor({ headers, authProvider }: CustomHTTPTransportOptions = {}): Toolport {
-    const fields = Object.entries(headers ?? {}).map(([name, value]) => [name.toLowerCase(), value] as const);
-    if (fields.length === 0 && authProvider === undefined) return this.#toolport;
-    const sorted = fields.sort(([a], [b]) => (a < b ? -1 : a > b ? 1 : 0));
-    const identity = JSON.stringify([sorted, authProvider === undefined ? 0 : this.#numberOf(authProvider)]);
-    const known = this.#ports.get(identity);
-    if (known !== undefined) return known;
-    // Names appear in logs and traces, so this one reveals nothing about the credentials.
-    const port = this.#toolport.as(`caller-${crypto.randomUUID()}`, {
-      ...(fields.length > 0 && { headers: { ...headers } }),
-      ...(authProvider !== undefined && {
-        // A provider of SDK v1 has the same methods under the same names.
-        authProvider: authProvider as NonNullable<PrincipalOptions["authProvider"]>,
-      }),
-    });
-    this.#ports.set(identity, port);
-    return port;
-  }
-
-  #numberOf(provider: object): number {
-    const known = this.#providers.get(provider);
-    if (known !== undefined) return known;
-    this.#lastProvider += 1;
-    this.#providers.set(provider, this.#lastProvider);
-    return this.#lastProvider;
-  }
-}
-
-/** In the modern era, every request contains the level. */
-const LOG_LEVEL_META = "io.modelcontextprotocol/logLevel";
-
-/** Requests log messages from servers, as each era requires, and again after every reconnect. */
-class LoggingLevels {
-  readonly #toolport: Toolport;
-  readonly #levels = new Map<string, LoggingLevel>();
-
-  constructor(toolport: Toolport) {
-    this.#toolport = toolport;
-    toolport.on("state", ({ server, to, principal }) => {
-      const level = this.#levels.get(server);
-      if (to !== "ready" || principal !== undefined || level === undefined) return;
-      // A new connection starts without a level. If setting it fails, only log messages are missing.
-      this.#sendLevel(server, level).catch(() => {});
-    });
-  }
-
-  async set(server: string, level: LoggingLevel): Promise<void> {
-    this.#levels.set(server, level);
-    await this.#sendLevel(server, level);
-  }
-
-  /** `_meta` for a call of a server. */
-  metaOf(server: string): Readonly<Record<string, unknown>> | undefined {
-    const level = this.#levels.get(server);
-    return level === undefined ? undefined : { [LOG_LEVEL_META]: level };
-  }
-
-  async #sendLevel(server: string, level: LoggingLevel): Promise<void> {
-    const { era, capabilities } = this.#toolport.snapshot().servers[server] ?? {};
-    if (era !== "legacy" || capabilities?.["logging"] === undefined) return;
-    await (await this.#toolport.client(server)).setLoggingLevel(level);
-  }
-}

@@ -1,5 +1,5 @@
 /** Runs one call of a LangChain tool: calls the hooks, converts the result, and throws failures as LangChain expects them. */
-import { ToolMessage } from "@langchain/core/messages";
+import { isDirectToolOutput, ToolMessage } from "@langchain/core/messages";
 import { ToolInputParsingException } from "@langchain/core/tools";
 import { partNote } from "../../content/content-part.js";
 import { ToolCallError, ToolportError } from "../../errors/toolport-error.js";
@@ -10,18 +10,17 @@ import { debugChannel } from "../../telemetry/logger.js";
 import { isRecord } from "../../util/json.js";
 import { utf8Length } from "../../util/text.js";
 import { calledTool, type FitFacts } from "../for-model.js";
-import { textPart } from "../result-parts.js";
+import { textPart } from "../model-content.js";
 import type { ToolSource } from "../tool-source.js";
+import type { GraphCommand, HookState, ModifiedToolCallResult } from "./client-config.js";
 import { type ToolOutput, textForModel, toToolOutput } from "./content.js";
 import { ToolException } from "./errors.js";
-import { type RunOutput, toHookOutput } from "./hook-output.js";
-import { callInterruptibly, type InterruptibleCall } from "./interruptible-call.js";
-import { asRecord, stateOf, type ToolConfig, timeoutOf, toolCallIdOf } from "./tool-config.js";
-import type { ToolPort } from "./tool-port.js";
+import { callInterruptibly, type InterruptibleCall } from "./interrupts.js";
+import { asRecord, stateOf, type ToolConfig, type ToolPort, timeoutOf, toolCallIdOf } from "./tool-port.js";
 
 const debug = debugChannel("call");
 
-export interface ToolRun {
+interface ToolRun {
   readonly tool: ToolInfo;
   /** The name in LangChain. It differs from the name in the port if two ports have tools of the same name. */
   readonly name: string;
@@ -35,8 +34,7 @@ export interface ToolRun {
  * failure, or the reason of the caller's signal.
  */
 export async function runTool(run: ToolRun): Promise<RunOutput> {
-  // The duration is only needed for aborted calls.
-  const startedAt = run.config.signal === undefined ? 0 : performance.now();
+  const startedAt = performance.now();
   const { server, sourceName } = run.tool;
   try {
     if (debug.enabled) debug(`[${server}/${sourceName}] called`);
@@ -67,8 +65,7 @@ async function callWithHooks(run: ToolRun): Promise<RunOutput> {
   const toolport = route?.toolport ?? port.toolport;
   const call = { toolport, name: tool.name, args: own, options, ...route };
   const result = await send(run, call);
-  const mapped = toOutput(run, toolport, result);
-  const output = Array.isArray(mapped) ? mapped : await mapped;
+  const output = await toOutput(run, toolport, result);
   if (result.isError) return failure(run, result, output);
   const changed = afterToolCall && (await afterToolCall({ ...request, args, result: output }, state, config));
   if (changed?.result === undefined) return output;
@@ -151,7 +148,7 @@ const fitFacts = ({ tool, args }: ToolRun, result: ToolResult): FitFacts => ({
   result,
 });
 
-function toOutput(run: ToolRun, toolport: ToolSource, result: ToolResult): ToolOutput | Promise<ToolOutput> {
+function toOutput(run: ToolRun, toolport: ToolSource, result: ToolResult): Promise<ToolOutput> {
   const { tool, port, config } = run;
   const { server } = result;
   // With `deferTools`, a tool of Toolport may return the result of a server's tool.
@@ -282,3 +279,91 @@ const notAnObject = (tool: ToolInfo): ToolCallError =>
 
 const sizeOf = (text: string | undefined, blob: string | undefined): number =>
   (text === undefined ? 0 : utf8Length(text)) + Math.floor(((blob?.length ?? 0) * 3) / 4);
+
+/** Content and artifact, or a message or command instead of the content. */
+type RunOutput = readonly [unknown, unknown];
+
+/** The tool call. */
+interface AnsweredCall {
+  /** The tool's name in LangChain, as the model knows it. */
+  readonly name: string;
+  /** Undefined: the tool was invoked with plain arguments, so LangChain expects content, not a message. */
+  readonly toolCallId: string | undefined;
+  /** The state of the graph that the call belongs to. */
+  readonly state: HookState;
+  /** The output of the tool. */
+  readonly output: RunOutput;
+}
+
+/** @throws TypeError if the return value cannot be converted */
+function toHookOutput(result: ModifiedToolCallResult["result"], call: AnsweredCall): RunOutput {
+  if (typeof result === "string") return [result, []];
+  if (Array.isArray(result) && result.length === 2) return [result[0], result[1]];
+  if (ToolMessage.isInstance(result)) {
+    const { toolCallId } = call;
+    return [
+      toolCallId === undefined ? result.content : toAnswer(result, call.name, toolCallId),
+      result.artifact,
+    ];
+  }
+  if (isDirectToolOutput(result)) return [answeringCommand(result as GraphCommand, call), undefined];
+  throw new TypeError(
+    `afterToolCall of ${call.name} returned neither a text, a pair of content and artifact, a ToolMessage nor a Command`,
+  );
+}
+
+/**
+ * A copy, because a hook may return the same message for every call. It has no `id`: LangGraph would replace the message of
+ * another call that has the same one.
+ */
+function toAnswer(message: ToolMessage, name: string, toolCallId: string): ToolMessage {
+  const { content, artifact, metadata, additional_kwargs, response_metadata } = message;
+  const status = message.status ?? "success";
+  return new ToolMessage({
+    content,
+    artifact,
+    status,
+    name,
+    tool_call_id: toolCallId,
+    additional_kwargs,
+    response_metadata,
+    ...(metadata !== undefined && { metadata }),
+  });
+}
+
+type Update = Record<string, unknown> | readonly (readonly [string, unknown])[] | undefined;
+
+/**
+ * Completes a command so that its messages answer the call: providers reject a conversation in which a tool call has
+ * no answer. A command for another graph stays unchanged.
+ */
+function answeringCommand(command: GraphCommand, call: AnsweredCall): GraphCommand {
+  const { graph, update } = command as { graph?: unknown; update?: Update };
+  const { name, toolCallId, state, output } = call;
+  if (toolCallId === undefined || graph !== undefined) return command;
+  const fields: Record<string, unknown> = Array.isArray(update) ? Object.fromEntries(update) : { ...update };
+  if (!("messages" in fields || Array.isArray(state["messages"]))) return command;
+  const before: unknown[] = [fields["messages"] ?? []].flat();
+  if (before.some((message) => idOf(message) === toolCallId)) return command;
+  const first = before.findIndex((message) => ToolMessage.isInstance(message));
+  const messages = [...before];
+  if (first >= 0) messages[first] = toAnswer(before[first] as ToolMessage, name, toolCallId);
+  else messages.unshift(toOwnAnswer(output, name, toolCallId));
+  const copy = Object.assign(
+    Object.create(Object.getPrototypeOf(command) as object),
+    command,
+  ) as GraphCommand;
+  return Object.assign(copy, { update: { ...fields, messages } });
+}
+
+/** Messages may also be plain objects. */
+const idOf = (message: unknown): unknown => (isRecord(message) ? message["tool_call_id"] : undefined);
+
+const toOwnAnswer = ([content, artifact]: RunOutput, name: string, toolCallId: string): ToolMessage =>
+  new ToolMessage({
+    content: content as string,
+    artifact,
+    status: "success",
+    name,
+    tool_call_id: toolCallId,
+  });

@@ -17,12 +17,10 @@ import {
 } from "../offered-tools.js";
 import type { ToolSource } from "../tool-source.js";
 import type { InterruptOptions, LoadMcpToolsOptions, OutputConfig } from "./client-config.js";
-import { MCPClientError } from "./errors.js";
-import { arrive, interruptsOf } from "./interruptible-call.js";
+import { loadError, MCPClientError } from "./errors.js";
+import { arrive } from "./interrupts.js";
 import { runTool } from "./run-tool.js";
-import type { ToolConfig } from "./tool-config.js";
-import { settingsByServer, type ToolPort } from "./tool-port.js";
-import { loadError } from "./withheld-tools.js";
+import { interruptsOf, readSettings, type ToolConfig, type ToolPort } from "./tool-port.js";
 
 /** Options of `toLangChainTools`: which tools, how their output is mapped, and hooks. */
 export interface ToLangChainToolsOptions
@@ -79,8 +77,8 @@ export async function toLangChainTools(
   const target = targetOf(options.schema);
   const chosen = { servers, only, except, filter, all, signal, timeoutMs };
   checkDeferred(options.deferred ?? "own", ["own", "native"]);
-  const given = Object.entries(chosen).filter(([, value]) => value !== undefined);
-  const { visible, deferred } = await list(toolport, Object.fromEntries(given), options.deferred);
+  const fields = Object.entries(chosen).filter(([, value]) => value !== undefined);
+  const { visible, deferred } = await list(toolport, Object.fromEntries(fields), options.deferred);
   // Also if every tool is deferred: the results of those that a search finds can be large too.
   const offered = withReader(toolport, [...visible, ...deferred], options);
   if (options.throwOnLoadError === true) assertNoneWithheld(toolport, options);
@@ -91,7 +89,7 @@ export async function toLangChainTools(
     hooks: options,
     target,
     compact: readCompact(options.compact),
-    settingsOf: settingsByServer(options, (server) => options.outputOf?.[server]),
+    settingsOf: (server) => readSettings(options, options.outputOf?.[server]),
     interrupts: interruptsOf(options),
     extrasOf: (tool) => extras.get(tool),
     ...(options.forModel !== false && {

@@ -1,24 +1,32 @@
-/** Dependencies of a LangChain tool: a port for calls, and how its output is mapped. */
+/** What a LangChain tool works with: a port for calls, settings, and the configuration that LangChain and LangGraph pass to it. */
+
+import type { RunnableConfig } from "@langchain/core/runnables";
+import { AsyncLocalStorageProviderSingleton } from "@langchain/core/singletons";
+import { ConfigError } from "../../errors/toolport-error.js";
+import type { SuspendReason } from "../../execution/suspend/call-suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import type { CompactOptions } from "../../schema/derive/compact-schema.js";
 import type { SchemaTarget } from "../../schema/derive/derived-schema.js";
-import type { AudienceRule, ContentOptions } from "../content-options.js";
+import { isRecord } from "../../util/json.js";
 import type { PartFitter } from "../for-model.js";
+import type { AudienceRule } from "../model-content.js";
 import type { ToolSource } from "../tool-source.js";
-import type { LoadMcpToolsOptions, OutputConfig, ToolHooks } from "./client-config.js";
-import type { Interrupts } from "./interruptible-call.js";
-import { type OutputTarget, type OutputType, resolveOutputHandling } from "./output-handling.js";
+import type {
+  HookState,
+  InterruptOptions,
+  LoadMcpToolsOptions,
+  OutputConfig,
+  ToolHooks,
+} from "./client-config.js";
+import { type OutputOptions, resolveOutputHandling } from "./content.js";
 
 /** Options with defaults. */
-export interface ToolSettings {
-  readonly useStandardContentBlocks: boolean;
-  readonly outputHandling: Readonly<Record<OutputType, OutputTarget>>;
+interface ToolSettings extends OutputOptions {
+  readonly audience: AudienceRule;
   /** Undefined: the port's own limits. */
   readonly defaultToolTimeout: number | undefined;
   readonly toolErrors: "throw" | "message";
   readonly maxResourceBytes: number;
-  readonly audience: AudienceRule;
-  readonly onLeftOut: ContentOptions["onLeftOut"];
 }
 
 export interface ToolPort {
@@ -44,24 +52,8 @@ export interface ToolPort {
 
 const DEFAULT_MAX_RESOURCE_BYTES = 4 * 1024 * 1024;
 
-/** The settings by server, cached because every call and every tool reads them. */
-export function settingsByServer(
-  options: LoadMcpToolsOptions,
-  ownOf: (server: string) => OutputConfig | undefined,
-): (server: string) => ToolSettings {
-  const known = new Map<string, ToolSettings>();
-  return (server) => {
-    let settings = known.get(server);
-    if (settings === undefined) {
-      settings = readSettings(options, ownOf(server));
-      known.set(server, settings);
-    }
-    return settings;
-  };
-}
-
 /** The settings of one server: its own, then those of the top level, then the defaults. */
-function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
+export function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): ToolSettings {
   // The README of `@langchain/mcp-adapters` uses 0 for "not set".
   const timeout = own.defaultToolTimeout || options.defaultToolTimeout;
   return {
@@ -74,3 +66,81 @@ function readSettings(options: LoadMcpToolsOptions, own: OutputConfig = {}): Too
     onLeftOut: options.onLeftOut,
   };
 }
+
+/** What the calls of a tool interrupt the graph for. */
+export interface Interrupts {
+  readonly reasons: readonly SuspendReason[];
+  /** The name of the user changes with every process, so a later process cannot find the call. */
+  readonly isTemporaryUser: boolean;
+}
+
+/** Undefined if neither option is set. A login is needed before both. */
+export function interruptsOf(
+  { elicitation, approval }: InterruptOptions,
+  isTemporaryUser = false,
+): Interrupts | undefined {
+  const issues = Object.entries({ elicitation, approval })
+    .filter(([, value]) => value !== undefined && value !== "interrupt")
+    .map(([path]) => ({ path, message: 'must be "interrupt"' }));
+  if (issues.length > 0)
+    throw new ConfigError({ code: "INVALID_CONFIG", issues, next: "Correct or remove the option" });
+  if (elicitation === undefined && approval === undefined) return undefined;
+  const reasons: SuspendReason[] = ["login"];
+  if (elicitation !== undefined) reasons.push("input");
+  if (approval !== undefined) reasons.push("approval");
+  return { reasons, isTemporaryUser };
+}
+
+/** The configuration that LangChain passes to a tool; `toolCall` is set if a model requested the call. */
+export type ToolConfig = RunnableConfig & {
+  toolCall?: { readonly id?: string | undefined } | undefined;
+  readonly state?: unknown;
+  /** Part of the configuration of every node, so LangGraph itself is not needed here. */
+  readonly interrupt?: unknown;
+};
+
+/** LangGraph's record of one run of a task. Only read here. */
+interface Scratchpad {
+  readonly interruptCounter?: number;
+  readonly resume?: readonly unknown[];
+  readonly currentTaskInput?: unknown;
+}
+
+/** The task of LangGraph that a call belongs to. */
+export interface GraphTask {
+  readonly scratchpad: Scratchpad;
+  /** LangGraph's `interrupt`: returns the next resume value of the task, or throws its signal. */
+  interrupt(value: object): unknown;
+}
+
+export const toolCallIdOf = ({ toolCall }: ToolConfig): string | undefined => toolCall?.id || undefined;
+
+/** Set by `McpTool.invoke`, or by LangChain itself. */
+export function timeoutOf({ metadata }: ToolConfig): number | undefined {
+  const timeoutMs: unknown = metadata?.["timeoutMs"];
+  return typeof timeoutMs === "number" && timeoutMs > 0 ? timeoutMs : undefined;
+}
+
+// The same key that LangGraph's `getCurrentTaskInput` uses.
+const scratchpadOf = ({ configurable }: ToolConfig): Scratchpad | undefined =>
+  configurable?.["__pregel_scratchpad"] as Scratchpad | undefined;
+
+export function stateOf(config: ToolConfig): HookState {
+  return asRecord(scratchpadOf(config)?.currentTaskInput ?? config.state);
+}
+
+/** Undefined outside of a graph. */
+export function graphTaskOf(config: ToolConfig): GraphTask | undefined {
+  const { interrupt } = config;
+  const scratchpad = scratchpadOf(config);
+  if (typeof interrupt !== "function" || !isRecord(scratchpad)) return undefined;
+  // LangGraph's `interrupt` takes the task from here.
+  if (scratchpadOf(implicitConfig()) !== scratchpad) return undefined;
+  return { scratchpad, interrupt: interrupt as GraphTask["interrupt"] };
+}
+
+/** The configuration of the node or tool that is running. */
+export const implicitConfig = (): ToolConfig =>
+  (AsyncLocalStorageProviderSingleton.getRunnableConfig() as ToolConfig | undefined) ?? {};
+
+export const asRecord = (value: unknown): Record<string, unknown> => (isRecord(value) ? value : {});

@@ -7,9 +7,11 @@ import {
   dataUri,
   type FilePart,
   fileOf,
+  markedParts,
   type PartFormat,
-} from "../content-options.js";
-import { markedParts, promptMessages, type ResultContent } from "../result-parts.js";
+  promptMessages,
+  type ResultContent,
+} from "../model-content.js";
 
 /** One of OpenAI's APIs. */
 export type OpenAIApi = "chat" | "responses";

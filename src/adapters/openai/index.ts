@@ -1,5 +1,5 @@
 /** The entry point `toolport/openai`: tools, calls and prompts in the format of OpenAI's APIs, without its package. */
-export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../pending-calls.js";
+export type { ResumeAnswers, ResumedRun, SuspendedRun } from "../run-calls.js";
 export {
   type OpenAIChatPart,
   type OpenAIContentOptions,

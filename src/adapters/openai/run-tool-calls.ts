@@ -3,24 +3,22 @@ import { type ContentPart, partNote } from "../../content/content-part.js";
 import type { ResumeOptions } from "../../execution/suspend/suspension.js";
 import type { ToolInfo } from "../../model/tool-info.js";
 import { readCompact } from "../../schema/derive/compact-schema.js";
-import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../content-options.js";
 import type { WithForModel } from "../for-model.js";
+import { type ContentOptions, mapParts, noteOrThrow, textOf } from "../model-content.js";
 import { type DeferredOptions, OfferedTool } from "../offered-tools.js";
 import {
+  type CallerOfCall,
+  type CallOutcome,
+  type RequestedCall,
   type ResumeAnswers,
   type ResumedRun,
   type RunFormat,
+  type RunToolCallsOptions,
   resumeRun,
   runAndFormat,
   type SuspendedRun,
-} from "../pending-calls.js";
-import type {
-  CallerOfCall,
-  CallOutcome,
-  RequestedCall,
-  RunToolCallsOptions,
-  WithOfferedTools,
-  WithSuspend,
+  type WithOfferedTools,
+  type WithSuspend,
 } from "../run-calls.js";
 import type { ToolSource } from "../tool-source.js";
 import {

@@ -5,15 +5,18 @@ import { resolveCommand } from "../../config/entry-options.js";
 import { parseJsonConfig } from "../../config/parse-json-config.js";
 import { ConfigError } from "../../errors/toolport-error.js";
 import { surroundingsOf } from "../../node/config-locations.js";
-import { detectDialect } from "../../node/detect-dialect.js";
+import { textsIn } from "../../node/expand-entry.js";
 import { checkWritten } from "../../node/expand-server.js";
 import { hasVariables } from "../../node/expand-variables.js";
-import { textsIn } from "../../node/project-files.js";
+import { detectDialect } from "../../node/read-document.js";
 import { readServers } from "../../node/read-servers.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
-import type { SourcePreference } from "../../registry/build-entry.js";
 import type { InputValue, RegistryInput } from "../../registry/input-resolver.js";
-import { type ServerConfigResult, toServerConfig } from "../../registry/to-server-config.js";
+import {
+  type ServerConfigResult,
+  type SourcePreference,
+  toServerConfig,
+} from "../../registry/to-server-config.js";
 import { isRecord } from "../../util/json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";

@@ -2,7 +2,7 @@
 import { ToolportError } from "../../errors/toolport-error.js";
 import { McpRegistryClient } from "../../registry/mcp-registry-client.js";
 import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
-import type { RegistryServer } from "../../registry/registry-server.js";
+import type { RegistryServer } from "../../registry/server-json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { REGISTRY, text } from "../command-options.js";
 import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";

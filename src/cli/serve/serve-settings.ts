@@ -6,7 +6,7 @@ import { isIP } from "node:net";
 import { hostname } from "node:os";
 import { resolve } from "node:path";
 import { ConfigError } from "../../errors/toolport-error.js";
-import { textsIn } from "../../node/project-files.js";
+import { textsIn } from "../../node/expand-entry.js";
 import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
 import type { CommandContext } from "../command.js";
 import { CliError, EXIT, usageError } from "../errors.js";

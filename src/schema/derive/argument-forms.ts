@@ -1,5 +1,5 @@
 /** Converts arguments from the derived schema, which the model sees, to the original schema, and back. Free-form objects and values are JSON text for targets that accept only objects with declared properties. */
-import { isRecord } from "../json-schema.js";
+import { isOfType, isRecord } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json, ObjectNotes } from "./derivation.js";
 
@@ -87,7 +87,7 @@ function fits(schema: unknown, value: unknown, way: Way): boolean {
   if (Array.isArray(values) && !values.includes(value)) return false;
   if (schema["const"] !== undefined && schema["const"] !== value && typeof schema["const"] !== "object")
     return false;
-  if (type !== undefined && ![type].flat().some((name) => hasType(String(name).toLowerCase(), value)))
+  if (type !== undefined && ![type].flat().some((name) => isOfType(value, String(name).toLowerCase())))
     return false;
   if (Array.isArray(anyOf) && !anyOf.some((item) => fits(item, value, deeper))) return false;
   if (Array.isArray(value)) return value.every((item) => fits(schema["items"], item, deeper));
@@ -103,14 +103,6 @@ function fitsObject(schema: Json, value: Json, way: Way): boolean {
       ? fits(properties[key], item, way)
       : schema["additionalProperties"] !== false && fits(schema["additionalProperties"], item, way),
   );
-}
-
-function hasType(type: string, value: unknown): boolean {
-  if (type === "null") return value === null;
-  if (type === "array") return Array.isArray(value);
-  if (type === "object") return isRecord(value);
-  if (type === "integer") return Number.isInteger(value);
-  return typeof value === type;
 }
 
 /** `object`: the text is a JSON object. `any`: a JSON object or list if it can be parsed as one, otherwise the text itself. */

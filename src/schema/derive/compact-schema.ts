@@ -1,7 +1,8 @@
 /** Writes schemas and descriptions with fewer tokens, as the option `compact` of the adapters asks: what says nothing is left out. */
 import { ConfigError, type ConfigIssue } from "../../errors/toolport-error.js";
+import { oncePerObject } from "../../util/concurrency.js";
 import { cutText, tidyText } from "../../util/text.js";
-import { escapeToken, isRecord, type JsonSchema, keywordKind, subschemas } from "../json-schema.js";
+import { escapeToken, isRecord, type JsonSchema, mapSubschemas, subschemas } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { Json } from "./derivation.js";
 import { ChangeLog, type DerivedSchema, type SchemaChange, type SchemaTarget } from "./derived-schema.js";
@@ -83,7 +84,7 @@ function* problemsOf(option: unknown): Generator<ConfigIssue> {
 }
 
 /** By derived schema, which is cached itself, and by the steps. */
-const known = new WeakMap<DerivedSchema, Map<string, DerivedSchema>>();
+const compactForms = oncePerObject((_derived: DerivedSchema) => new Map<string, DerivedSchema>());
 
 /** The derived schema, written shorter. Arguments are converted as before. */
 export function compactDerived(
@@ -93,8 +94,7 @@ export function compactDerived(
 ): DerivedSchema {
   if (target === "plain") return derived;
   const { parameters, defs = false } = options;
-  const bySteps = known.get(derived) ?? new Map<string, DerivedSchema>();
-  known.set(derived, bySteps);
+  const bySteps = compactForms(derived);
   const key = `${parameters} ${defs}`;
   const compact = bySteps.get(key) ?? writeCompact(derived, target, { parameters, defs });
   bySteps.set(key, compact);
@@ -230,32 +230,12 @@ class Compactor {
   }
 
   #value(keyword: string, value: unknown, place: Place): unknown {
-    const kind = keywordKind(keyword, value);
-    const inside = { at: `${place.at}/${keyword}`, exact: place.exact || EXACT.has(keyword) };
-    if (kind === "schema") return this.write(value as JsonSchema, inside);
-    if (kind === "list") return this.#list(value as unknown[], inside);
-    if (kind === "map") return this.#map(keyword, value as Json, inside);
-    return keyword === "description" && typeof value === "string" ? this.#description(value, place) : value;
-  }
-
-  #list(list: readonly unknown[], place: Place): readonly unknown[] {
-    const written = list.map((item, index) =>
-      isRecord(item) ? this.write(item, { ...place, at: `${place.at}/${index}` }) : item,
-    );
-    return written.some((item, index) => item !== list[index]) ? written : list;
-  }
-
-  #map(keyword: string, map: Json, place: Place): Json {
-    const out: Json = {};
-    let isSame = true;
-    for (const [key, item] of Object.entries(map)) {
-      const at = `${place.at}/${escapeToken(key)}`;
-      const name = keyword === "properties" ? key : undefined;
-      const written = isRecord(item) ? this.write(item, { ...place, at, name }) : item;
-      if (written !== item) isSame = false;
-      setKey(out, key, written);
-    }
-    return isSame ? map : out;
+    if (keyword === "description" && typeof value === "string") return this.#description(value, place);
+    const exact = place.exact || EXACT.has(keyword);
+    return mapSubschemas(keyword, value, (schema, key) => {
+      const at = `${place.at}/${keyword}${key === undefined ? "" : `/${escapeToken(key)}`}`;
+      return this.write(schema, { at, exact, name: keyword === "properties" ? key : undefined });
+    });
   }
 
   #description(text: string, { at }: Place): string {
@@ -339,16 +319,11 @@ function visit(schema: JsonSchema, each: (part: JsonSchema) => void): void {
 
 function writeInside(schema: JsonSchema, write: (part: JsonSchema) => JsonSchema): JsonSchema {
   const out: Json = {};
-  const writePart = (part: unknown): unknown => (isRecord(part) ? write(part) : part);
-  for (const [keyword, value] of Object.entries(schema)) {
-    const kind = keywordKind(keyword, value);
-    if (kind === "schema") setKey(out, keyword, writePart(value));
-    else if (kind === "list") setKey(out, keyword, (value as unknown[]).map(writePart));
-    else if (kind === "map") {
-      const map: Json = {};
-      for (const [key, part] of Object.entries(value as Json)) setKey(map, key, writePart(part));
-      setKey(out, keyword, map);
-    } else setKey(out, keyword, value);
-  }
+  for (const [keyword, value] of Object.entries(schema))
+    setKey(
+      out,
+      keyword,
+      mapSubschemas(keyword, value, (part) => write(part)),
+    );
   return out;
 }

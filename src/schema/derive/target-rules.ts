@@ -1,5 +1,6 @@
 /** What each target accepts, according to its documentation, and which types of value a keyword applies to. */
 
+import { isOfType } from "../json-schema.js";
 import { readPattern } from "../read-pattern.js";
 import type { SchemaTarget } from "./derived-schema.js";
 import type { SchemaTree } from "./schema-tree.js";
@@ -148,9 +149,7 @@ export function inferTypes(tree: SchemaTree): { types: string[]; exact: boolean 
 export function refineTypes(types: string[], tree: SchemaTree): string[] {
   const values = tree.get("enum");
   if (!Array.isArray(values)) return types;
-  const fits = (type: string): boolean =>
-    values.some((value) => jsonTypeOf(value) === type || (type === "number" && typeof value === "number"));
-  const used = types.filter(fits);
+  const used = types.filter((type) => values.some((value) => isOfType(value, type)));
   return used.length > 0 ? used : types;
 }
 

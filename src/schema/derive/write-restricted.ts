@@ -1,4 +1,5 @@
 /** Writes a schema for targets that support only some keywords of JSON Schema. */
+import { isOfType } from "../json-schema.js";
 import { isSameJson, setKey } from "../json-value.js";
 import { JSON_TEXT, JSON_TEXT_WORDS, markJsonText } from "./argument-forms.js";
 import { type Derivation, describe, isChoiceOfRequired, type Json, sayKeywords } from "./derivation.js";
@@ -152,7 +153,9 @@ function writeEnum(
 ): string[] {
   const values = tree.get("enum");
   if (!Array.isArray(values)) return [];
-  const fitting = values.filter((value) => types === undefined || types.some((type) => hasType(value, type)));
+  const fitting = values.filter(
+    (value) => types === undefined || types.some((type) => isOfType(value, type)),
+  );
   const real = to.rules.openapi ? fitting.filter((value) => value !== null) : fitting;
   if (fitting.length > 0 && fitting.every((value) => value === null) && types?.join() === "null") return [];
   if (real.length === 0 || !real.every((value) => takes(value, to))) {
@@ -172,16 +175,13 @@ const takes = (value: unknown, { rules }: Derivation): boolean =>
   rules.enumTypes === undefined ||
   (rules.enumTypes.has(jsonTypeOf(value)) && (value !== "" || rules.enumTypes.has("null")));
 
-const hasType = (value: unknown, type: string): boolean =>
-  jsonTypeOf(value) === type || (type === "number" && typeof value === "number");
-
 /** Whether a keyword without subschemas can be kept unchanged. */
 function mayStand(keyword: string, tree: SchemaTree, to: Derivation): boolean {
   const { rules } = to;
   if (!rules.keywords?.has(keyword)) return false;
   if (keyword === "format") {
-    const isOfType = !rules.message || tree.types()?.includes("string") === true;
-    return isOfType && !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
+    const isOfText = !rules.message || tree.types()?.includes("string") === true;
+    return isOfText && !tree.has("enum") && rules.formats?.has(String(tree.get("format"))) === true;
   }
   if (keyword === "maxItems") return to.takesItems(Number(tree.get("maxItems")));
   if (keyword === "pattern") return takesPattern(String(tree.get("pattern")), rules);

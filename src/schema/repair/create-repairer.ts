@@ -2,11 +2,12 @@
 
 import { boundedRun } from "#run-bounded";
 import { pushTo } from "../../util/collections.js";
+import { oncePerObject } from "../../util/concurrency.js";
 import { TIMED_OUT } from "../bounded/bounded-run.js";
 import { loadLinearEngine } from "../built-in-check.js";
 import { NEVER, type SchemaNode } from "../compile-schema.js";
 import { propertyPath, shorten } from "../explain-errors.js";
-import { isRecord, type JsonSchema } from "../json-schema.js";
+import { isOfType, isRecord, type JsonSchema } from "../json-schema.js";
 import { isSameJson, setKey } from "../json-value.js";
 import type {
   ArgumentRepair,
@@ -16,14 +17,7 @@ import type {
   SchemaCheck,
   SchemaValidatorFactory,
 } from "../schema-validator.js";
-import {
-  builtInParts,
-  isOfType,
-  ownParts,
-  type Part,
-  PartNotCheckable,
-  type SchemaParts,
-} from "./schema-parts.js";
+import { builtInParts, ownParts, type Part, PartNotCheckable, type SchemaParts } from "./schema-parts.js";
 
 /** The user's validator, and the check that calls it. */
 interface OwnValidator {
@@ -37,8 +31,8 @@ const slowUntil = new WeakMap<SchemaParts, number>();
 
 /** Creates a repairer with its own cache of lenient schemas. */
 export function createRepairer(own: OwnValidator | undefined): Repairer {
-  const builtIn = remembered(builtInParts);
-  const owned = own && remembered((schema) => ownParts(own.validator, schema, own.check));
+  const builtIn = oncePerObject(builtInParts);
+  const owned = own && oncePerObject((schema: JsonSchema) => ownParts(own.validator, schema, own.check));
 
   return async (schema, value, request) => {
     await loadLinearEngine();
@@ -104,18 +98,6 @@ function repairValue(
   const final = refilled !== undefined && issuesOf(refilled).length === 0 ? refilled : repaired;
   const contradicts = parts.lenient.isWider && parts.strictIssues(final).length > 0;
   return { kind: "repaired", value: final, repairs, contradicts };
-}
-
-function remembered<Value>(make: (schema: JsonSchema) => Value): (schema: JsonSchema) => Value {
-  const known = new WeakMap<JsonSchema, Value>();
-  return (schema) => {
-    let value = known.get(schema);
-    if (value === undefined) {
-      value = make(schema);
-      known.set(schema, value);
-    }
-    return value;
-  };
 }
 
 /** A value with every possible repair. */

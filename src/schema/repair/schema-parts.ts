@@ -1,14 +1,16 @@
 /** Checks any part of a value against its part of a schema, with the built-in or the user's validator, by a lenient reading of schemas that contradict themselves. */
+import { oncePerObject } from "../../util/concurrency.js";
 import { bindSchema, compileForBuiltIn } from "../built-in-check.js";
 import {
   acceptSeveral,
   type CompiledSchema,
   compileSchema,
   NEVER,
+  partsOf,
   type SchemaNode,
 } from "../compile-schema.js";
 import { explainErrors } from "../explain-errors.js";
-import { isRecord, type JsonSchema } from "../json-schema.js";
+import { isOfType, isRecord, type JsonSchema } from "../json-schema.js";
 import { setKey } from "../json-value.js";
 import type { SchemaCheck, SchemaValidatorFactory, ValidationIssue } from "../schema-validator.js";
 
@@ -62,15 +64,10 @@ export function ownParts(
   if (typeof compiled === "string") return compiled;
   const lenient = readLeniently(compiled);
   const writer = new PartWriter(lenient.compiled, schema["$schema"]);
-  const known = new WeakMap<SchemaNode, ReturnType<SchemaValidatorFactory["compile"]>>();
+  const checkOf = oncePerObject((part: SchemaNode) => validator.compile(writer.write(part)));
   const ask = (part: SchemaNode, value: unknown): readonly ValidationIssue[] => {
     try {
-      let own = known.get(part);
-      if (own === undefined) {
-        own = validator.compile(writer.write(part));
-        known.set(part, own);
-      }
-      return own(value) ?? [];
+      return checkOf(part)(value) ?? [];
     } catch (cause) {
       throw new PartNotCheckable("The validator rejects a part of the schema", { cause });
     }
@@ -153,14 +150,6 @@ const ONE_ITEM = ["additionalItems", "unevaluatedItems"];
 const MAPS = ["properties", "patternProperties", "dependentSchemas"];
 /** Keywords whose subschemas apply to the same object as the schema that contains them. */
 const SAME_OBJECT = ["allOf", "anyOf", "oneOf", "then", "else", "dependentSchemas"];
-
-const asList = (value: unknown): Part[] => {
-  if (value === undefined) return [];
-  if (Array.isArray(value)) return value;
-  return value !== true && Object.getPrototypeOf(value) === null
-    ? Object.values(value as Record<string, Part>)
-    : [value as Part];
-};
 
 const newMap = (): Record<string, Part> => Object.create(null);
 
@@ -313,7 +302,7 @@ class LenientReader {
       if (node === undefined || node === true || seen.has(node)) continue;
       seen.add(node);
       for (const name of Object.keys((node["properties"] as object) ?? {})) names.add(name);
-      open.push(...asList(node["allOf"]));
+      open.push(...(partsOf(node, "allOf") as Part[]));
       if (typeof node["$ref"] === "string") open.push(this.strict.targets[node["$ref"]]);
     }
     return names.size === outer.size ? outer : names;
@@ -345,25 +334,9 @@ class LenientReader {
       if (++this.#visits > MAX_VISITS) return false;
       seen.add(node);
       if (look(node)) return true;
-      for (const keyword of SAME_OBJECT) open.push(...asList(node[keyword]));
+      for (const keyword of SAME_OBJECT) open.push(...(partsOf(node, keyword) as Part[]));
       if (typeof node["$ref"] === "string") open.push(this.strict.targets[node["$ref"]] ?? true);
     }
     return false;
-  }
-}
-
-/** Whether a JSON value is of a type of JSON Schema. */
-export function isOfType(value: unknown, type: string): boolean {
-  switch (type) {
-    case "null":
-      return value === null;
-    case "array":
-      return Array.isArray(value);
-    case "object":
-      return isRecord(value);
-    case "integer":
-      return Number.isInteger(value);
-    default:
-      return typeof value === type;
   }
 }

@@ -12,9 +12,9 @@ import {
   unkeyedSealer,
   withUnkeyed,
 } from "../../sealing.js";
-import * as records from "../../sql-records.js";
-import { migrate, type SqlRunner } from "../../sql-records.js";
 import type { StoreBackend } from "../../store-backend.js";
+import * as records from "../sql-records.js";
+import { migrate, type SqlRunner } from "../sql-records.js";
 import { checkStoreArguments, hasMethods, KEY_VARIABLE, needs, type StoreKeys } from "../store-arguments.js";
 
 /** The part of a Durable Object's `ctx.storage` that the store uses. */

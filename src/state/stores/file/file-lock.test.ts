@@ -3,7 +3,7 @@ import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "nod
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
-import { leaseHolder } from "../local/lease-holder.js";
+import { leaseHolder } from "../local-files.js";
 import { sweepLock, tryLock } from "./file-lock.js";
 
 const [FIRST, SECOND] = [crypto.randomUUID(), crypto.randomUUID()];

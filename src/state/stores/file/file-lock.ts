@@ -5,7 +5,7 @@
 import { linkSync, readdirSync, readFileSync, renameSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename, dirname, join } from "node:path";
-import { isAlive, leaseHolder } from "../local/lease-holder.js";
+import { isAlive, leaseHolder } from "../local-files.js";
 
 /** A lock lasts for one synchronous read and write. The owner of an older lock is assumed to be dead. */
 const STALE_MS = 10_000;

@@ -1,4 +1,4 @@
-/** A store in a JSON file. */
+/** A store in a JSON file, with the format of the file. */
 import {
   closeSync,
   fsyncSync,
@@ -12,34 +12,22 @@ import {
   writeFileSync,
 } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { StateError } from "../../../errors/toolport-error.js";
 import { sleep } from "../../../util/timers.js";
 import { createStore, type SealingStore } from "../../create-store.js";
+import { changedKeys, emptyContent, prune, recordMethods, type StoreContent } from "../../record-map.js";
 import type { StoreBackend } from "../../store-backend.js";
-import { leaseHolder } from "../local/lease-holder.js";
-import { localSealer, syncDirectory } from "../local/local-keys.js";
 import {
   busyError,
   inspectPrivateFile,
+  leaseHolder,
+  localSealer,
   type StoreWarning,
+  syncDirectory,
   toFileError,
   warn,
-} from "../local/private-file.js";
+} from "../local-files.js";
 import { type FileLock, sweepLock, tryLock } from "./file-lock.js";
-import {
-  changedKeys,
-  DamagedContent,
-  deleteRow,
-  emptyContent,
-  type FileContent,
-  getRow,
-  grantLease,
-  HEAD_LENGTH,
-  listRows,
-  putRow,
-  readContent,
-  renewLease,
-  writeContent,
-} from "./file-records.js";
 
 interface FileStoreOptions {
   /** How long a call waits while other processes write, before it fails with `BUSY`. @default 15000 */
@@ -116,27 +104,23 @@ function createFileBackend(
       return work();
     }
   };
-  const read = <T>(step: (content: FileContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
-  /** A step that returns undefined or false changed nothing. */
-  const write = <T>(step: (content: FileContent) => T): Promise<T> =>
+  const read = <T>(step: (content: StoreContent) => T): Promise<T> => unlessDamaged(() => step(file.read()));
+  const write = <T>(step: (content: StoreContent) => T): Promise<T> =>
     unlessDamaged(() =>
       withLock((lock) => {
         const content = file.read();
         const result = step(content);
-        if (result !== undefined && result !== false) file.replace(content, lock);
+        if (result === undefined || result === false) return result;
+        // Every change writes the whole file.
+        prune(content);
+        file.replace(content, lock);
         return result;
       }),
     );
 
   return {
-    get: (key) => read((content) => getRow(content, key)),
     // Every write waits for the disk: a file that is replaced as a whole could be lost as a whole.
-    put: (key, text, conditions) => write((content) => putRow(content, { key, text, ...conditions })),
-    delete: (key, { ifVersion }) => write((content) => deleteRow(content, key, ifVersion)),
-    list: (prefix) => read((content) => listRows(content, prefix)),
-    acquireLease: (name, ttlMs) =>
-      write((content) => grantLease(content, { name, ttlMs, holder: leaseHolder() })),
-    renewLease: (name, fence, ttlMs) => write((content) => renewLease(content, { name, fence, ttlMs })),
+    ...recordMethods(read, write, leaseHolder),
     watch: (onChange) => pollChanges(file, onChange),
     async close() {},
   };
@@ -173,10 +157,10 @@ type StateFile = ReturnType<typeof createStateFile>;
 class NotReplaced extends Error {}
 
 function createStateFile(path: string, onWarning: FileStoreOptions["onWarning"]) {
-  let known: { head: string; content: FileContent } | undefined;
+  let known: { head: string; content: StoreContent } | undefined;
   const draftOf = (nonce: string) => `${path}.new-${nonce}`;
 
-  const load = (): FileContent => {
+  const load = (): StoreContent => {
     const file = openSync(path, "r");
     try {
       // Timestamps and inode numbers cannot distinguish two files written at the same moment.
@@ -192,12 +176,12 @@ function createStateFile(path: string, onWarning: FileStoreOptions["onWarning"])
 
   return {
     /** The current content. The caller may change the object only to `replace` the file with it. */
-    read(): FileContent {
+    read(): StoreContent {
       if (inspectPrivateFile(path, onWarning) === undefined) return emptyContent();
       return load();
     },
     /** Replaces the file in one step. Throws `NotReplaced` if the lock was taken over. */
-    replace(content: FileContent, lock: FileLock): void {
+    replace(content: StoreContent, lock: FileLock): void {
       // The caller changed the content: the cache is valid again after the file is written.
       known = undefined;
       const text = writeContent(content, lock.nonce);
@@ -256,3 +240,53 @@ function writeDurably(path: string, text: string): void {
     closeSync(file);
   }
 }
+
+const FORMAT = 1;
+/** Pairs instead of objects: a key may be `__proto__`. */
+const PARTS = ["records", "deletions", "leases"] as const;
+
+/** The file has an unknown format. */
+class DamagedContent extends Error {}
+
+/** Characters at the beginning of a text within which two commits differ. */
+const HEAD_LENGTH = 64;
+
+/** @param commit a unique UUID for this text */
+function writeContent(content: StoreContent, commit: string): string {
+  const parts = PARTS.map((part) => [part, [...(content[part] ?? [])]]);
+  return JSON.stringify({ toolport: FORMAT, commit, last: content.last, ...Object.fromEntries(parts) });
+}
+
+/** Throws {@link DamagedContent}, or a `StateError` for a file of a newer Toolport. */
+function readContent(text: string, path: string): StoreContent {
+  // A new file is empty.
+  if (text === "") return emptyContent();
+  const stored = parse(text);
+  const { toolport: format, last } = stored;
+  if (Number.isSafeInteger(format) && Number(format) > FORMAT) throw newerFormat(path);
+  if (format !== FORMAT || !Number.isSafeInteger(last)) throw new DamagedContent("It has no known format");
+  const [records, deletions, leases] = PARTS.map((part) => readPairs(stored[part]));
+  return { last: Number(last), records, deletions, leases } as unknown as StoreContent;
+}
+
+function parse(text: string): Record<string, unknown> {
+  try {
+    return Object(JSON.parse(text)) as Record<string, unknown>;
+  } catch (cause) {
+    throw new DamagedContent("It is not JSON", { cause });
+  }
+}
+
+function readPairs(value: unknown): Map<string, object> {
+  const isPair = (pair: unknown): pair is [string, object] =>
+    Array.isArray(pair) && typeof pair[0] === "string" && typeof pair[1] === "object" && pair[1] !== null;
+  if (!Array.isArray(value) || !value.every(isPair)) throw new DamagedContent("Its records are not a list");
+  return new Map(value);
+}
+
+const newerFormat = (path: string): StateError =>
+  new StateError({
+    code: "UNAVAILABLE",
+    what: `The state file ${path} was written by a newer Toolport`,
+    next: "Update Toolport, or use another file; nothing was changed",
+  });

@@ -4,6 +4,8 @@ import { fileURLToPath } from "node:url";
 import { readFunction, readNumber, readUnchecked } from "../../../config/option-table.js";
 import { sleep } from "../../../util/timers.js";
 import { createStore, type SealingStore } from "../../create-store.js";
+import type { StoreBackend } from "../../store-backend.js";
+import { leaseHolder, localSealer, type StoreWarning } from "../local-files.js";
 import {
   acquireLease,
   deleteRecord,
@@ -12,21 +14,17 @@ import {
   listKeys,
   putRecord,
   renewLease,
-} from "../../sql-records.js";
-import type { StoreBackend } from "../../store-backend.js";
-import { leaseHolder } from "../local/lease-holder.js";
-import { localSealer } from "../local/local-keys.js";
-import type { StoreWarning } from "../local/private-file.js";
+} from "../sql-records.js";
 import { checkStoreArguments, needs, type StoreKeys } from "../store-arguments.js";
 import {
   isBusy,
   isDamaged,
   isReadOnly,
+  loadSqliteDriver,
   type OpenDatabase,
   openDatabase,
   toStateError,
 } from "./open-database.js";
-import { loadSqliteDriver } from "./sqlite-driver.js";
 
 /** Options of {@link sqliteStore}. */
 export interface SqliteStoreOptions {
@@ -76,7 +74,7 @@ function pathProblem(path: unknown): string | undefined {
 
 export type { SealingStore } from "../../create-store.js";
 export { createStoreKey, type StoreKey } from "../../sealing.js";
-export type { StoreWarning } from "../local/private-file.js";
+export type { StoreWarning } from "../local-files.js";
 export type { StoreKeys } from "../store-arguments.js";
 
 /** Poll interval for writes of other processes while there are watchers. */

@@ -2,9 +2,8 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, test } from "vitest";
-import type { SqlRunner } from "../../sql-records.js";
-import { chooseJournalMode, createSqliteRunner } from "./open-database.js";
-import { isSafeWithLog, loadSqliteDriver } from "./sqlite-driver.js";
+import type { SqlRunner } from "../sql-records.js";
+import { chooseJournalMode, createSqliteRunner, isSafeWithLog, loadSqliteDriver } from "./open-database.js";
 
 test.each([
   ["3.45.1", false],

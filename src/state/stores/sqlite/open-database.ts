@@ -1,21 +1,9 @@
-/** Opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
+/** Finds a driver and opens the file of a store: renames a damaged file, updates the tables and sets the journal mode. */
 import { closeSync, existsSync, openSync, renameSync, rmSync, statfsSync, statSync } from "node:fs";
 import { StateError } from "../../../errors/toolport-error.js";
-import { migrate, readSchemaVersion, type SqlRunner } from "../../sql-records.js";
-import {
-  busyError,
-  claimFile,
-  fullError,
-  type StoreWarning,
-  toFileError,
-  warn,
-} from "../local/private-file.js";
-import {
-  isSafeWithLog,
-  type SqliteDatabase,
-  type SqliteDriver,
-  type SqliteStatement,
-} from "./sqlite-driver.js";
+import { loadOnce } from "../../../util/concurrency.js";
+import { busyError, claimFile, fullError, type StoreWarning, toFileError, warn } from "../local-files.js";
+import { migrate, readSchemaVersion, type SqlRunner } from "../sql-records.js";
 
 /** A larger file is not read whole at every start. */
 const CHECKED_BYTES = 32 * 1024 * 1024;
@@ -307,5 +295,58 @@ export function toStateError(error: unknown, path: string): StateError {
     next: "The next call renames it and creates a new one",
     retryable: true,
     cause: error,
+  });
+}
+
+/** The part of `DatabaseSync` that the store uses. */
+export interface SqliteDatabase {
+  exec(sql: string): void;
+  prepare(sql: string): SqliteStatement;
+  close(): void;
+}
+
+interface SqliteStatement {
+  all(...bindings: unknown[]): unknown[];
+  get(...bindings: unknown[]): unknown;
+}
+
+/** Opens a database file. */
+export type SqliteDriver = new (path: string) => SqliteDatabase;
+
+/** Not literals, so that bundlers do not try to resolve them. */
+const PACKAGE = "@photostructure/sqlite";
+const BUILT_IN = "node:sqlite";
+
+/** An old version in Node is better than no SQLite. */
+function sources(): readonly string[] {
+  const { sqlite } = process.versions;
+  return sqlite !== undefined && isSafeWithLog(sqlite) ? [BUILT_IN, PACKAGE] : [PACKAGE, BUILT_IN];
+}
+
+/** The bug that loses a log during its reset is fixed since 3.51.3; 3.52.0 was withdrawn. */
+export function isSafeWithLog(version: string): boolean {
+  const [major = 0, minor = 0, patch = 0] = version.split(".").map(Number);
+  if (major !== 3) return major > 3;
+  return minor > 52 || (minor === 52 && patch > 0) || (minor === 51 && patch >= 3);
+}
+
+/** The first available driver; a missing driver may be available the next time. */
+export const loadSqliteDriver = loadOnce(findDriver);
+
+async function findDriver(): Promise<SqliteDriver> {
+  const causes: unknown[] = [];
+  for (const source of sources()) {
+    try {
+      const { DatabaseSync } = (await import(source)) as { DatabaseSync: SqliteDriver };
+      return DatabaseSync;
+    } catch (error) {
+      causes.push(error);
+    }
+  }
+  throw new StateError({
+    code: "UNAVAILABLE",
+    what: "No SQLite driver was found: neither the package @photostructure/sqlite nor that of Node",
+    next: "Run `npm install @photostructure/sqlite`",
+    cause: new AggregateError(causes),
   });
 }

@@ -4,8 +4,7 @@ import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, expect, test } from "vitest";
-import { createSqliteRunner } from "./open-database.js";
-import type { SqliteDatabase, SqliteDriver } from "./sqlite-driver.js";
+import { createSqliteRunner, type SqliteDatabase, type SqliteDriver } from "./open-database.js";
 
 const { DatabaseSync } = createRequire(import.meta.url)("@photostructure/sqlite") as {
   DatabaseSync: SqliteDriver;

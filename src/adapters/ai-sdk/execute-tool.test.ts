@@ -1,7 +1,7 @@
 /** Progress for a consumer that is slower than the server. */
 import { expect, test } from "vitest";
 import { isSuspended } from "../../execution/suspend/suspension.js";
-import { progressResults } from "./progress-results.js";
+import { progressResults } from "./execute-tool.js";
 
 test("a slow consumer gets the latest progress and the result", async () => {
   const answer = { text: "done", content: [], isError: false, server: "s", attempts: 1, durationMs: 1 };

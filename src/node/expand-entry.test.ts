@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { readProjectFiles } from "./project-files.js";
+import { readProjectFiles } from "./expand-entry.js";
 import { createFileReader } from "./read-servers.js";
 
 let folder = "";

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { expect, test } from "vitest";
-import { compareKeys, keyAfterPrefix } from "./key-order.js";
+import { compareKeys, keyAfterPrefix } from "./store-backend.js";
 
 /** Characters at the boundaries of the encodings. */
 const edges = [

@@ -2,9 +2,9 @@ import { chmodSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, wr
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, test, vi } from "vitest";
-import { waitFor } from "../../../../test/support/wait-for.js";
-import { createKeyRing, createStoreKey } from "../../sealing.js";
-import { loadKeychain, loadLocalKeys } from "./local-keys.js";
+import { waitFor } from "../../../test/support/wait-for.js";
+import { createKeyRing, createStoreKey } from "../sealing.js";
+import { loadKeychain, loadLocalKeys } from "./local-files.js";
 
 let folder = "";
 let keyFile = "";

@@ -1,6 +1,6 @@
 /** The resume value of interrupts. */
 import { expect, test } from "vitest";
-import { createResume, type InterruptValue, isToolportInterrupt } from "./create-resume.js";
+import { createResume, type InterruptValue, isToolportInterrupt } from "./interrupts.js";
 
 const token = (letter: string) => `tpc1.${letter.repeat(43)}`;
 const listing = (...letters: string[]): InterruptValue => ({

@@ -1,11 +1,10 @@
 /** The statements behind a store in SQLite. Synchronous: each call is one atomic step. */
-import { StateError } from "../errors/toolport-error.js";
-import { keyAfterPrefix } from "./key-order.js";
-import { UNKEYED } from "./sealing.js";
-import type { BackendPut, BackendRecord } from "./store-backend.js";
+import { StateError } from "../../errors/toolport-error.js";
+import { UNKEYED } from "../sealing.js";
+import { type BackendPut, type BackendRecord, keyAfterPrefix, type LeaseRequest } from "../store-backend.js";
 
 /** A value of a column or a parameter. */
-export type SqlValue = string | number | null;
+type SqlValue = string | number | null;
 
 /** A synchronous SQLite. */
 export interface SqlRunner {
@@ -167,19 +166,6 @@ export function listKeys(sql: SqlRunner, prefix: string): string[] {
     Date.now(),
   );
   return rows.map((row) => String(row["key"]));
-}
-
-/** The saved identity of the process that takes a lease, and whether a saved process has ended. */
-export interface LeaseHolder {
-  readonly id: string;
-  /** False if it is not certain: two holders of one lease are worse than waiting for its expiry. */
-  isGone(id: string): boolean;
-}
-
-export interface LeaseRequest {
-  readonly name: string;
-  readonly ttlMs: number;
-  readonly holder?: LeaseHolder | undefined;
 }
 
 export function acquireLease(sql: SqlRunner, { name, ttlMs, holder }: LeaseRequest): number | undefined {
