@@ -36,7 +36,7 @@ export const demoCommand: CommandSpec = {
   },
   examples: [["toolport demo", "every transport, a login, a crash and a fallback, in seconds"]],
   load: async () => {
-    const { startDemo } = await import("../../demo/start-demo.js");
+    const { startDemo } = await import("../demo/start-demo.js");
     return (context) =>
       startDemo({
         json: context.form === "json",

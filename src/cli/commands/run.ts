@@ -1,7 +1,7 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
 import type { ToolSource } from "../../adapters/tool-source.js";
-import { chooseModel, type ModelApi } from "../../agent/choose-model.js";
-import { type AgentOutcome, type Model, runAgent } from "../../agent/run-agent.js";
+import { chooseModel, type ModelApi } from "../agent/choose-model.js";
+import { type AgentOutcome, type Model, runAgent } from "../agent/run-agent.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
 import type { DeferToolsOptions } from "../../port/options.js";

@@ -1,7 +1,7 @@
 /** Runs all steps of the demo. */
 import type { Model } from "../agent/run-agent.js";
-import { createToolport, type FallbackRequest, type Toolport } from "../index.js";
-import { readProcessTable } from "../transports/stdio/process-tree.js";
+import { createToolport, type FallbackRequest, type Toolport } from "../../index.js";
+import { readProcessTable } from "../../transports/stdio/process-tree.js";
 import { letAgentWork } from "./agent-loop.js";
 import { callEach, listTools, shapeCatalog } from "./call-tools.js";
 import { connectAll, rememberEra, type ServerRow } from "./connect-all.js";

@@ -1,7 +1,7 @@
 /** A server that requires a login. */
 import { createHash, randomUUID } from "node:crypto";
 import { createServer } from "node:http";
-import { listenOnLoopback, sendWebResponse, toWebRequest } from "../testing/local-http.js";
+import { listenOnLoopback, sendWebResponse, toWebRequest } from "../../testing/local-http.js";
 import { allOrNone, createDemoServer } from "./create-demo-server.js";
 
 const METADATA_PATH = "/.well-known/oauth-protected-resource";

@@ -7,8 +7,8 @@ import {
   type Store,
   type Toolport,
   type ToolportSnapshot,
-} from "../index.js";
-import { formatTable, type TableColumn } from "../util/format-table.js";
+} from "../../index.js";
+import { formatTable, type TableColumn } from "../../util/format-table.js";
 import { type DemoServers, EXPECTED_FAILURES } from "./servers.js";
 import { check, type Look, type Screen, type ShowProgress, type StepOutcome } from "./step-runner.js";
 

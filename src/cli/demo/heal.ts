@@ -1,5 +1,5 @@
 /** Two failures: a server that disappears, for which another answers, and one that crashes and is started again. */
-import type { FallbackRequest, StateChange, Toolport } from "../index.js";
+import type { FallbackRequest, StateChange, Toolport } from "../../index.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./call-tools.js";
 import type { DemoServers, WeatherServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";

@@ -1,6 +1,6 @@
 /** Lists the tools, calls one on each working server, and shows filters and name collisions. */
-import { createToolport, type Toolport } from "../index.js";
-import { formatTable } from "../util/format-table.js";
+import { createToolport, type Toolport } from "../../index.js";
+import { formatTable } from "../../util/format-table.js";
 import type { WeatherServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
 

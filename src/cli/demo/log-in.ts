@@ -2,9 +2,9 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createToolport, type Store, type Toolport } from "../index.js";
-import { fileStore } from "../state/stores/file/file-store.js";
-import { sqliteStore } from "../state/stores/sqlite/index.js";
+import { createToolport, type Store, type Toolport } from "../../index.js";
+import { fileStore } from "../../state/stores/file/file-store.js";
+import { sqliteStore } from "../../state/stores/sqlite/index.js";
 import { check, type StepOutcome } from "./step-runner.js";
 import type { VaultServer } from "./vault-server.js";
 

@@ -1,23 +1,23 @@
 /** Chooses the model of an agent from options and environment variables. */
 
-import { type AnthropicTool, runAnthropicToolCalls, toAnthropicTools } from "../adapters/anthropic/index.js";
+import { type AnthropicTool, runAnthropicToolCalls, toAnthropicTools } from "../../adapters/anthropic/index.js";
 import {
   type OpenAIChatTool,
   type OpenAIToolMessage,
   runOpenAIToolCalls,
   toOpenAITools,
-} from "../adapters/openai/index.js";
-import { AuthError } from "../errors/auth-error.js";
-import { ConfigError } from "../errors/config-error.js";
-import { ConnectionError } from "../errors/connection-error.js";
-import { fromSystemError } from "../errors/from-system-error.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import { systemFetch } from "../transports/create-transport.js";
-import { parseRetryAfter } from "../transports/http/network/http-errors.js";
-import { USER_AGENT } from "../transports/user-agent.js";
-import { canParseUrl } from "../util/can-parse-url.js";
-import { redactText } from "../util/redact-text.js";
-import { sleep } from "../util/sleep.js";
+} from "../../adapters/openai/index.js";
+import { AuthError } from "../../errors/auth-error.js";
+import { ConfigError } from "../../errors/config-error.js";
+import { ConnectionError } from "../../errors/connection-error.js";
+import { fromSystemError } from "../../errors/from-system-error.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { systemFetch } from "../../transports/create-transport.js";
+import { parseRetryAfter } from "../../transports/http/network/http-errors.js";
+import { USER_AGENT } from "../../transports/user-agent.js";
+import { canParseUrl } from "../../util/can-parse-url.js";
+import { redactText } from "../../util/redact-text.js";
+import { sleep } from "../../util/sleep.js";
 import type { Conversation, ConversationParts, Model, RequestedCall } from "./run-agent.js";
 
 export type ModelApi = "openai" | "anthropic";

@@ -1,6 +1,6 @@
 /** The servers of the demo: a real one per transport, and two that fail. */
 import { fileURLToPath } from "node:url";
-import type { TestHttpServer, TestServer, TestTool } from "../testing/index.js";
+import type { TestHttpServer, TestServer, TestTool } from "../../testing/index.js";
 import { allOrNone, createDemoServer } from "./create-demo-server.js";
 import { startVault } from "./vault-server.js";
 

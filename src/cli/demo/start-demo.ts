@@ -1,8 +1,8 @@
 /** Runs the demo as a program: flags, output and exit code. */
 import { chooseModel } from "../agent/choose-model.js";
 import type { Model } from "../agent/run-agent.js";
-import { ToolportError } from "../errors/toolport-error.js";
-import type { Toolport } from "../index.js";
+import { ToolportError } from "../../errors/toolport-error.js";
+import type { Toolport } from "../../index.js";
 import { type DemoReport, runDemo } from "./run-demo.js";
 import { createScreen, type Screen, silentScreen } from "./step-runner.js";
 
@@ -54,7 +54,7 @@ function summarise({ ok, ms, steps }: DemoReport, { paint }: Screen): string[] {
 
 /** Keeps the servers running and shows them in the console, until Enter, Ctrl-C or the signal. */
 async function stayUp(toolport: Toolport, screen: Screen, signal?: AbortSignal): Promise<void> {
-  const { startConsole } = await import("../console/start-console.js");
+  const { startConsole } = await import("../../console/start-console.js");
   const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
   try {
     screen.print([

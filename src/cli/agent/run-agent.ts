@@ -1,5 +1,5 @@
 /** The agent loop: asks the model, runs the calls it requests, and sends it the results, until it is done. */
-import type { ToolSource } from "../adapters/tool-source.js";
+import type { ToolSource } from "../../adapters/tool-source.js";
 
 /** A tool call that the model requests. */
 export interface RequestedCall {
