@@ -16,7 +16,7 @@ import { isRecord } from "../util/is-record.js";
 import { mapConcurrently } from "../util/map-concurrently.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
-import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
+import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
 import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";
@@ -109,10 +109,10 @@ function withFallbacks(asked: readonly string[], { servers }: WrittenServers): s
 
 function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Error {
   if (issues.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues });
-  return new CliError(
+  return configurationError(
+    "NO_SERVERS",
     "No configuration file with servers was found for this project or user",
     "toolport add <name> <url>",
-    { code: "NO_SERVERS", exitCode: EXIT.configuration },
   );
 }
 
@@ -313,10 +313,10 @@ function throwIfMistyped(selector: string, names: readonly string[], { command }
   const [close] = suggest(selector.slice(0, mark), names, 1);
   if (close === undefined) return;
   const meant = `${close}${selector.slice(mark)}`;
-  throw new CliError(
+  throw configurationError(
+    "UNKNOWN_SERVER",
     `There is no server ${JSON.stringify(selector.slice(0, mark))}. Did you mean ${close}?`,
     `toolport ${command.name} ${shellWord(meant)}`,
-    { code: "UNKNOWN_SERVER", exitCode: 2 },
   );
 }
 

@@ -35,7 +35,7 @@ import {
   type TypedServers,
   type WrittenServers,
 } from "./command.js";
-import { CliError, EXIT, shellWord } from "./errors.js";
+import { type CliError, configurationError, shellWord } from "./errors.js";
 import { indented, plainLine } from "./plain-text.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;
@@ -136,10 +136,11 @@ const isSound = (server: WrittenServer): boolean =>
   checkWritten(server).issues.length === 0 && server.issues.length === 0;
 
 export const disabledServer = (name: string): CliError =>
-  new CliError(
+  configurationError(
+    "DISABLED",
     `The server ${JSON.stringify(name)} is disabled in its file`,
     `toolport enable ${shellWord(name)}`,
-    { code: "DISABLED", exitCode: EXIT.configuration, server: name },
+    name,
   );
 
 /** The error for an unknown server, or for one with an invalid entry. */
@@ -151,10 +152,11 @@ export function unknownServer(
   const own = issues.filter(({ path }) => path.includes(name));
   if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
   const [close] = suggest(name, names, 1);
-  return new CliError(
+  return configurationError(
+    "UNKNOWN_SERVER",
     `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     close === undefined ? "toolport list" : `toolport ${command} ${shellWord(close)}`,
-    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
+    name,
   );
 }
 
@@ -263,11 +265,12 @@ export class Consent {
 
   async #errorsFor(declined: readonly PendingConsent[]): Promise<ConsentErrors> {
     const error = async (asking: readonly PendingConsent[]) =>
-      new CliError(messageOf(asking), await this.#commandFor(asking), {
-        code: "NOT_TRUSTED",
-        exitCode: EXIT.configuration,
-        ...(asking.length === 1 && { server: asking[0]!.server.name }),
-      });
+      configurationError(
+        "NOT_TRUSTED",
+        messageOf(asking),
+        await this.#commandFor(asking),
+        asking.length === 1 ? asking[0]!.server.name : undefined,
+      );
     const byName = new Map<string, CliError>();
     for (const one of declined) byName.set(one.server.name, await error([one]));
     return { byName, all: declined.length === 0 ? undefined : await error(declined) };

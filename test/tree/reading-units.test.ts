@@ -17,7 +17,7 @@ const LONG: Readonly<Record<string, string>> = {
   "adapters/agents/with-mcp.ts mixMcp": FACTORY,
   "auth/server-oauth.ts createServerOAuth": FACTORY,
   "cli/create-command-context.ts createCommandContext": FACTORY,
-  "cli/demo/vault-server.ts startAuthorizationServer": FACTORY,
+  "cli/demo/servers.ts startAuthorizationServer": FACTORY,
   "code/create-code-mode.ts createCodeMode": FACTORY,
   "code/run-program.ts runProgram": STEPS,
   "console/actions.ts createActions": FACTORY,

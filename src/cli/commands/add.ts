@@ -17,7 +17,15 @@ import { type ServerConfigResult, toServerConfig } from "../../registry/to-serve
 import { isRecord } from "../../util/is-record.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
-import { CliError, EXIT, errorDocument, exitCodeOf, shellWord, usageError } from "../errors.js";
+import {
+  CliError,
+  configurationError,
+  EXIT,
+  errorDocument,
+  exitCodeOf,
+  shellWord,
+  usageError,
+} from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
@@ -132,10 +140,10 @@ async function save(additions: readonly Addition[], file: string, replace: boole
   } catch (error) {
     if (!(error instanceof ConfigError) || error.code !== "DUPLICATE_SERVER") throw error;
     const name = error.server ?? "";
-    throw new CliError(
+    throw configurationError(
+      "DUPLICATE_SERVER",
       `${file} already contains a server ${JSON.stringify(name)}. Use --replace to replace it`,
       `toolport add ${shellWord(name)} … --replace`,
-      { code: "DUPLICATE_SERVER", exitCode: EXIT.configuration },
     );
   }
 }
@@ -280,10 +288,10 @@ export async function readPasted(
   const chosen = isEntry || name === undefined ? servers : servers.filter((server) => server.name === name);
   if (chosen.length === 0) {
     const names = servers.map((server) => server.name).join(", ");
-    throw new CliError(
+    throw configurationError(
+      "NO_SERVERS",
       `There is no server${name === undefined ? "" : ` ${name}`} in the given JSON${names && `, only ${names}`}`,
       "toolport add --help",
-      { code: "NO_SERVERS", exitCode: EXIT.configuration },
     );
   }
   return chosen.map((server) => {

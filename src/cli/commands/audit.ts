@@ -7,7 +7,7 @@ import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../serve/replicas/gatew
 import { createSeal } from "../../serve/replicas/seal.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text } from "../command-options.js";
-import { CliError, EXIT } from "../errors.js";
+import { CliError, configurationError, EXIT } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { plainLine, plural } from "../plain-text.js";
 
@@ -48,10 +48,10 @@ export const runAudit: RunCommand = async (context) => {
 async function openKeys(context: CommandContext, url: string | undefined) {
   const { store, statePath } = url === undefined ? await context.openStore() : await openShared(context, url);
   if ((await store.get(GATEWAY_KEYS_RECORD)) === undefined)
-    throw new CliError(
+    throw configurationError(
+      "NO_KEYS",
       `The ${url === undefined ? `state ${statePath === undefined ? "in memory" : `in ${statePath}`}` : "store"} has no keys of a gateway`,
       "toolport audit verify <file> --state <path> (or --store <url>), as the gateway has it",
-      { code: "NO_KEYS", exitCode: EXIT.configuration },
     );
   const keys = await loadGatewayKeys(store);
   context.onExit(() => keys.close());

@@ -2,7 +2,7 @@
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
+import { configurationError, EXIT, shellWord } from "../errors.js";
 import { findOwnFile, savedNames, unknownServer } from "../load-servers.js";
 
 type ServerChange = "remove" | "enable" | "disable";
@@ -70,11 +70,11 @@ async function throwNotOwn(name: string, context: CommandContext, change: Server
   const { servers } = await context.readServers();
   const source = servers.get(name)?.source;
   if (source !== undefined) {
-    throw new CliError(
+    throw configurationError(
+      "FOREIGN_FILE",
       `${name} is configured in ${source.file}:${source.line}, a file of another program (${source.kind}), ` +
         `which is only read. ${change === "remove" ? "Remove it there" : "Edit it there"}, or copy it into Toolport's own file`,
       `toolport import ${shellWord(name)} --from ${source.kind}`,
-      { code: "FOREIGN_FILE", exitCode: EXIT.configuration },
     );
   }
   throw unknownServer(name, [...servers.keys()], { issues: [], command: change });

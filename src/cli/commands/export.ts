@@ -8,7 +8,7 @@ import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import type { WrittenServer } from "../../node/read-servers.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, SERVERS, text } from "../command-options.js";
-import { CliError, EXIT } from "../errors.js";
+import { CliError, configurationError, EXIT } from "../errors.js";
 import { unknownServer } from "../load-servers.js";
 import { plural } from "../plain-text.js";
 
@@ -82,10 +82,7 @@ async function chooseServers(
     return Object.fromEntries(
       entries.map(([name, entry]) => [name, withoutOwnFolder(entry, written.servers.get(name)!)]),
     );
-  throw new CliError("There are no servers to export", "toolport add <name> <url>", {
-    code: "NO_SERVERS",
-    exitCode: EXIT.configuration,
-  });
+  throw configurationError("NO_SERVERS", "There are no servers to export", "toolport add <name> <url>");
 }
 
 /**

@@ -11,7 +11,7 @@ import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
+import { CliError, configurationError, EXIT, shellWord } from "../errors.js";
 import { describeEntry, entriesOf, ownFileFor } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 
@@ -73,10 +73,11 @@ export const runImport: RunCommand = async (context) => {
 function choose(candidates: readonly ImportCandidate[], names: readonly string[]): ImportCandidate[] {
   for (const name of names) {
     if (candidates.some((candidate) => candidate.name === name)) continue;
-    throw new CliError(`No other program has a server ${JSON.stringify(name)}`, "toolport import --dry-run", {
-      code: "UNKNOWN_SERVER",
-      exitCode: EXIT.configuration,
-    });
+    throw configurationError(
+      "UNKNOWN_SERVER",
+      `No other program has a server ${JSON.stringify(name)}`,
+      "toolport import --dry-run",
+    );
   }
   return names.length === 0 ? [...candidates] : candidates.filter(({ name }) => names.includes(name));
 }

@@ -9,7 +9,7 @@ import { findingText, reviewRules } from "../../serve/policy/review-rules.js";
 import { readObject } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { text, texts } from "../command-options.js";
-import { CliError, EXIT, usageError } from "../errors.js";
+import { configurationError, EXIT, usageError } from "../errors.js";
 import { plainLine, plural } from "../plain-text.js";
 
 export const policyCommand: CommandSpec = {
@@ -70,10 +70,7 @@ export const runPolicy: RunCommand = async (context) => {
 /** @throws ConfigError that names every problem of the file */
 async function readFileOf(file: string, { cwd }: CommandContext): Promise<Policy> {
   const text = await readFile(resolve(cwd, file), "utf8").catch(({ code = "unknown error" }) => {
-    throw new CliError(`${file} cannot be read (${code})`, undefined, {
-      code: "UNREADABLE_CONFIG",
-      exitCode: EXIT.configuration,
-    });
+    throw configurationError("UNREADABLE_CONFIG", `${file} cannot be read (${code})`);
   });
   return readPolicy(text.replace(/^\uFEFF/, ""), { file });
 }

@@ -8,7 +8,7 @@ import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
 import { flag, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
+import { configurationError, EXIT, shellWord } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { printConfig } from "../serve/print-config.js";
 import {
@@ -157,12 +157,12 @@ async function openServers(settings: ServeSettings, context: CommandContext): Pr
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
   if (Object.keys(opened.toolport.snapshot().servers).length > 0) return opened;
   if (consentError !== undefined) throw consentError;
-  throw new CliError(
+  throw configurationError(
+    "NO_SERVERS",
     gateways.length > 0
       ? "Only entries that run toolport serve are configured, so there is nothing to offer"
       : "There is no server to offer",
     "toolport add <name> <url>",
-    { code: "NO_SERVERS", exitCode: EXIT.configuration },
   );
 }
 

@@ -11,7 +11,7 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { LOOPBACK_HOSTS } from "../../serve/http/http-request.js";
 import { canParseUrl } from "../../util/can-parse-url.js";
 import type { CommandContext } from "../command.js";
-import { CliError, EXIT } from "../errors.js";
+import { type CliError, configurationError } from "../errors.js";
 import { statePathOf } from "../open-store.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
 import {
@@ -48,10 +48,10 @@ export function tokenFileOf(
   if (context.env[TOKEN_VARIABLE]) return undefined;
   const path = statePathOf(context);
   if (path !== undefined) return join(dirname(path), "serve-token");
-  throw new CliError(
+  throw configurationError(
+    "USAGE",
     `Without state there is no place for the token of the gateway. Give --token-file, the variable ${TOKEN_VARIABLE}, or --issuer`,
     "toolport serve --http 8080 --no-state --token-file token.txt",
-    { exitCode: EXIT.configuration },
   );
 }
 
@@ -77,10 +77,10 @@ export function readCredentials(
 function readTokenVariable({ env }: CommandContext): string {
   const token = env[TOKEN_VARIABLE] ?? "";
   if (token.length >= MIN_TOKEN_LENGTH) return token;
-  throw new CliError(
+  throw configurationError(
+    "USAGE",
     `${TOKEN_VARIABLE} must have at least ${MIN_TOKEN_LENGTH} characters`,
     `export ${TOKEN_VARIABLE}=$(openssl rand -hex 32)`,
-    { exitCode: EXIT.configuration },
   );
 }
 
@@ -165,10 +165,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 const cannotListen = ({ code = "" }: NodeJS.ErrnoException, host: string, port: number): CliError =>
-  new CliError(
+  configurationError(
+    "CANNOT_LISTEN",
     `Cannot listen on ${shownHost(host)}:${port}: ${REASONS[code] ?? code}`,
     `toolport serve --http ${shownHost(host)}:0`,
-    { code: "CANNOT_LISTEN", exitCode: EXIT.configuration },
   );
 
 /** Responses that have ended may still be on their way. */

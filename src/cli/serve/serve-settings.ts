@@ -9,7 +9,7 @@ import { ConfigError } from "../../errors/config-error.js";
 import { textsIn } from "../../node/project-files.js";
 import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
 import type { CommandContext } from "../command.js";
-import { CliError, EXIT, usageError } from "../errors.js";
+import { configurationError, usageError } from "../errors.js";
 
 /** The clients for which `--print-config` writes an entry. */
 export type ConfigClient = "claude-desktop" | "claude-code" | "cursor" | "vscode" | "codex";
@@ -90,16 +90,16 @@ function checkAuthorization(settings: ServeSettings): void {
   if (connectClient !== undefined && (issuer === undefined || url === undefined))
     throw usageError("serve", "--connect-client needs --issuer and --url");
   if (issuer !== undefined && url === undefined && audience.length === 0)
-    throw new CliError(
+    throw configurationError(
+      "USAGE",
       "--issuer needs --url or --audience: a token must be made for this gateway",
       "toolport serve --http <port> --issuer <address> --url <address of the gateway>",
-      { exitCode: EXIT.configuration },
     );
   if (noToken && http !== undefined && !http.isLoopback)
-    throw new CliError(
+    throw configurationError(
+      "PUBLIC_WITHOUT_AUTHORIZATION",
       `${http.host} is not a loopback address: without a token, anyone who reaches it could use your servers`,
       `toolport serve --http ${shownHost(http.host)}:${http.port} --token-file <file>`,
-      { code: "PUBLIC_WITHOUT_AUTHORIZATION", exitCode: EXIT.configuration },
     );
 }
 
