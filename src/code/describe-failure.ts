@@ -1,8 +1,8 @@
 /** The message for the model that wrote a program which failed: what happened, where, what exists instead, what had run. */
 import { suggest } from "../util/suggest.js";
 import { visibleLine } from "../util/visible-text.js";
+import type { EndError } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode } from "./code-mode.js";
-import type { EndError } from "./program-ends.js";
 
 /** Why a program failed, before it is put into words. */
 export interface Failure extends Pick<EndError, "name" | "message" | "line" | "column" | "missing"> {

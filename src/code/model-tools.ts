@@ -20,8 +20,8 @@ import type {
   CodeValue,
   ExecuteOptions,
 } from "./code-mode.js";
-import { declareTools } from "./declarations.js";
 import type { ProgramApi } from "./program-api.js";
+import { declareTools } from "./program-api.js";
 import type { RunLimits } from "./run-program.js";
 
 export const SEARCH_NAME = "search";

@@ -10,14 +10,12 @@ import { availableParallelism } from "node:os";
 import { ConfigError } from "../errors/config-error.js";
 import { timerMs } from "../util/timers.js";
 import type { CodeExecutor, CodeProgram, ProgramHost, ProgramRun } from "./code-executor.js";
+import { cannotLeave, overloaded, tooManyAnswers } from "./code-executor.js";
 import type { CodeCapacity } from "./code-mode.js";
 import { PooledProgram } from "./pooled-program.js";
-import { cannotLeave, overloaded, tooManyAnswers } from "./program-ends.js";
-import { compileWasm } from "./when-quiet.js";
 import { GUEST_SOURCE } from "./worker/guest.js";
-import type { CompiledWasm } from "./worker/worker-messages.js";
-import { WorkerRun } from "./worker-run.js";
-import { WorkerThread } from "./worker-thread.js";
+import type { CompiledWasm } from "./worker/thread-link.js";
+import { compileWasm, WorkerThread } from "./worker-thread.js";
 
 const MIB = 1024 * 1024;
 /** As much as one program may use by default. */
@@ -217,17 +215,14 @@ class WorkerExecutor implements CodeExecutor {
   #begin(next: PooledProgram, thread: WorkerThread): void {
     const { memoryBytes } = next.limits;
     this.#turns.set(next.owner, ++this.#turn);
-    next.begin(
-      (program, host) =>
-        new WorkerRun(thread, host, {
-          program,
-          onFree: () => this.#free(thread, memoryBytes),
-          onLost: () => {
-            this.#replace(memoryBytes);
-            return this.#track(thread, thread.endNow());
-          },
-        }),
-    );
+    next.begin({
+      thread,
+      onFree: () => this.#free(thread, memoryBytes),
+      onLost: () => {
+        this.#replace(memoryBytes);
+        return this.#track(thread, thread.endNow());
+      },
+    });
   }
 
   #open(memoryBytes: number): WorkerThread {

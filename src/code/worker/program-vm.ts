@@ -4,7 +4,7 @@ import { gunzipSync, gzipSync } from "node:zlib";
 import { EvalFlags, JSException, type JSValueHandle, QuickJS, type Snapshot } from "quickjs-wasi";
 import { countContainers } from "../../util/json.js";
 import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
-import { cpuLimit, crashed, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
+import { cpuLimit, crashed, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../code-executor.js";
 import {
   FILE,
   isTimeout,
@@ -18,8 +18,8 @@ import {
   positionInSource,
 } from "./parse-program.js";
 import { createVm, type ReadyVm, type VmHooks, vmOptions } from "./ready-vm.js";
-import { ThreadState } from "./thread-state.js";
-import type { CompiledWasm } from "./worker-messages.js";
+import type { CompiledWasm } from "./thread-link.js";
+import { ThreadState } from "./thread-link.js";
 
 /** What a program runs in. */
 interface VmSource {
