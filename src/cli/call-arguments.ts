@@ -238,14 +238,13 @@ export function parseCallExpression(text: string): CallExpression | undefined {
   const values: [string, unknown][] = [];
   const positional: unknown[] = [];
   const words: string[] = [];
-  while (!reader.isAtEnd()) {
+  reader.readItems(undefined, () => {
     const name = reader.readName();
     const value = reader.readValue();
     if (name === undefined) positional.push(plainValue(value));
     else if (value instanceof BareWord) words.push(`${name}=${value.text}`);
     else values.push([name, value]);
-    if (!reader.isAtEnd()) reader.expect(",");
-  }
+  });
   // A single object without a name contains all arguments.
   const [only] = positional;
   if (positional.length === 1 && values.length + words.length === 0 && isRecord(only))
@@ -268,14 +267,15 @@ class ValueReader {
     this.#text = text;
   }
 
-  isAtEnd(): boolean {
-    this.#skipBlanks();
-    return this.#at >= this.#text.length;
-  }
-
-  expect(mark: string): void {
-    this.#skipBlanks();
-    if (this.#text[this.#at] !== mark) throw this.#error(`"${mark}" is missing`);
+  /** Items with commas between them. @param end the character after the last one; undefined: the end of the text */
+  readItems(end: string | undefined, readItem: () => void): void {
+    for (this.#skipBlanks(); this.#text[this.#at] !== end; this.#skipBlanks()) {
+      readItem();
+      this.#skipBlanks();
+      if (this.#text[this.#at] === end) break;
+      if (this.#text[this.#at] !== ",") throw this.#error('"," is missing');
+      this.#at += 1;
+    }
     this.#at += 1;
   }
 
@@ -309,7 +309,8 @@ class ValueReader {
 
   #readObject(depth: number): Record<string, unknown> {
     const fields: [string, unknown][] = [];
-    this.#readItems("}", () => {
+    this.#at += 1;
+    this.readItems("}", () => {
       const name = this.readName();
       if (name === undefined) throw this.#error("a name is missing");
       fields.push([name, plainValue(this.readValue(depth + 1))]);
@@ -319,20 +320,9 @@ class ValueReader {
 
   #readList(depth: number): unknown[] {
     const items: unknown[] = [];
-    this.#readItems("]", () => items.push(plainValue(this.readValue(depth + 1))));
+    this.#at += 1;
+    this.readItems("]", () => items.push(plainValue(this.readValue(depth + 1))));
     return items;
-  }
-
-  #readItems(end: string, readItem: () => void): void {
-    this.#at += 1;
-    for (;;) {
-      this.#skipBlanks();
-      if (this.#text[this.#at] === end) break;
-      readItem();
-      this.#skipBlanks();
-      if (this.#text[this.#at] !== end) this.expect(",");
-    }
-    this.#at += 1;
   }
 
   #readString(quote: string): string {

@@ -9,10 +9,11 @@ import {
   type NamedArgument,
   type OptionSpec,
   type OptionSpecs,
+  toOptionValues,
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError, shellWord, usageError } from "./errors.js";
+import { CliError, EXIT, shellWord, usageError } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =
@@ -40,7 +41,14 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   if (values["version"] === true) return { wants: "version" };
   if (name === "help") return { wants: "help", command: findCommand(words[1], commands) };
   if (values["help"] === true || command === undefined) return { wants: "help", command };
-  const invocation = { command, commands, words: words.slice(1), passthrough, options: values, named };
+  const invocation = {
+    command,
+    commands,
+    words: words.slice(1),
+    passthrough,
+    named,
+    ...toOptionValues(values),
+  };
   checkWords(invocation);
   return { wants: "run", invocation };
 }
@@ -209,7 +217,7 @@ export async function executeCommand(invocation: Invocation, parts: ContextParts
   const running = runCommand(context);
   running.catch(() => {});
   try {
-    return await Promise.race([running, interrupted]);
+    return (await Promise.race([running, interrupted])) ?? EXIT.ok;
   } catch (error) {
     // After an interruption, other errors are its consequences.
     throw signal.aborted ? signal.reason : error;

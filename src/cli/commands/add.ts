@@ -36,11 +36,10 @@ export const addCommand: CommandSpec = {
   summary: "Add a server: a URL, a command, JSON from a README, or a registry entry",
   group: "servers",
   positionals: [
-    { name: "name", summary: "Name for the server", completes: "none", optional: true },
+    { name: "name", summary: "Name for the server", optional: true },
     {
       name: "url",
       summary: "Its URL, or its entry as JSON (- reads stdin)",
-      completes: "none",
       optional: true,
     },
   ],

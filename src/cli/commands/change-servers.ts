@@ -2,7 +2,7 @@
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
-import { configurationError, EXIT, shellWord } from "../errors.js";
+import { configurationError, shellWord } from "../errors.js";
 import { findOwnFile, savedNames, unknownServer } from "../load-servers.js";
 
 type ServerChange = "remove" | "enable" | "disable";
@@ -54,7 +54,6 @@ export const changeServers =
       context.info(`${verb} ${name} ${preposition} ${file ?? "the saved state"}`, "green");
     }
     if (context.form === "json") context.printJson({ change, servers: found });
-    return EXIT.ok;
   };
 
 /** True for a server that a program added at run time. */

@@ -15,7 +15,6 @@ import type {
 } from "../command.js";
 import { GLOBAL_OPTIONS } from "../command-options.js";
 import { serversOf } from "../connect-servers.js";
-import { EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 import { PROGRAMS } from "./import.js";
 
@@ -23,9 +22,7 @@ export const completionCommand: CommandSpec = {
   name: "completion",
   summary: "Print the completion script for a shell",
   group: "program",
-  positionals: [
-    { name: "shell", summary: "bash, zsh or fish", completes: "none", choices: ["bash", "zsh", "fish"] },
-  ],
+  positionals: [{ name: "shell", summary: "bash, zsh or fish", choices: ["bash", "zsh", "fish"] }],
   options: {},
   examples: [
     ["source <(toolport completion bash)", "in ~/.bashrc"],
@@ -53,7 +50,6 @@ export const runCompletion: RunCommand = async (context) => {
   const script = SHELL_SCRIPTS[name];
   if (context.form === "json") context.printJson({ shell: name, script });
   else context.print(script.trimEnd());
-  return EXIT.ok;
 };
 
 type CompletedShell = "bash" | "zsh" | "fish";
@@ -117,7 +113,6 @@ export const runComplete: RunCommand = async (context) => {
   } catch {
     // Print nothing: the user is typing a command line.
   }
-  return EXIT.ok;
 };
 
 export interface Candidate {
@@ -222,7 +217,7 @@ async function positionalValues(
   const spec = positionals[words.length] ?? (last?.rest === true ? last : undefined);
   if (spec === undefined) return [];
   if (spec.choices !== undefined) return plainCandidates(spec.choices);
-  if (spec.completes === "none" || spec.completes === "file") return [];
+  if (spec.completes === undefined) return [];
   const found = await lookUp(spec.completes, words);
   // Do not offer a value twice.
   return spec.rest === true ? found.filter(({ value }) => !words.includes(value)) : found;

@@ -27,7 +27,6 @@ export const execCommand: CommandSpec = {
     {
       name: "file",
       summary: "JavaScript or TypeScript, the body of an async function; - reads it from stdin",
-      completes: "file",
     },
   ],
   options: {

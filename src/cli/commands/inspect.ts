@@ -4,7 +4,6 @@ import { formatPairs } from "../../util/format-table.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { requireServer, type ServerOutcome, sourceOf } from "../connect-servers.js";
-import { EXIT } from "../errors.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
 import { signature } from "./tools.js";
 
@@ -48,7 +47,6 @@ export const runInspect: RunCommand = async (context) => {
     // Print the messages after a failure, too.
     if (isRaw && context.form === "text") context.print(["", "Traffic", ...traffic].join("\n"));
   }
-  return EXIT.ok;
 };
 
 function describe(opened: OpenedPort, { name, ms }: ServerOutcome) {

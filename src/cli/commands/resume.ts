@@ -6,7 +6,7 @@ import { readObject } from "../call-arguments.js";
 import { finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, PositionalSpec, RunCommand } from "../command.js";
 import { ANSWERED_BY_OPTION, flag, PRINCIPAL_OPTION, SAVE_IMAGES, text } from "../command-options.js";
-import { CliError, EXIT, usageError } from "../errors.js";
+import { CliError, usageError } from "../errors.js";
 import {
   answeredByOf,
   askDecision,
@@ -31,7 +31,6 @@ export const suspendedCommand: CommandSpec = {
 const TOKEN: PositionalSpec = {
   name: "token",
   summary: "Token of the call, or - to read it from stdin, which other users of this machine cannot see",
-  completes: "none",
 };
 
 export const resumeCommand: CommandSpec = {
@@ -214,7 +213,6 @@ function calledTool({ toolport }: OpenedPort, { server, name }: { server: string
 export const runSuspended: RunCommand = async (context) => {
   const waiting = await openWaitingCalls(context);
   listSuspended(await waiting.suspended(), context);
-  return EXIT.ok;
 };
 
 export const runDiscard: RunCommand = async (context) => {
@@ -222,5 +220,4 @@ export const runDiscard: RunCommand = async (context) => {
   await waiting.discard(await readToken(context), { answeredBy: "cli" });
   if (context.form === "json") context.printJson({ discarded: true });
   else context.info("The call was discarded; nothing was sent", "green");
-  return EXIT.ok;
 };

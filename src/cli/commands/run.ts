@@ -16,7 +16,7 @@ export const runCommand: CommandSpec = {
   name: "run",
   summary: "Let a model do a task with the tools",
   group: "use",
-  positionals: [{ name: "task", summary: "The task, in plain words", completes: "none", rest: true }],
+  positionals: [{ name: "task", summary: "The task, in plain words", rest: true }],
   options: {
     ...MODEL_OPTIONS,
     api: text("<kind>", "API of the endpoint (guessed from its URL)", ["openai", "anthropic"]),

@@ -1,12 +1,13 @@
 /** `toolport shell`: runs commands in one session, typed at a terminal or read from stdin. */
 import { createInterface } from "node:readline";
-import type {
-  CommandContext,
-  CommandSpec,
-  Invocation,
-  OpenedPort,
-  OpenPortOptions,
-  RunCommand,
+import {
+  type CommandContext,
+  type CommandSpec,
+  type Invocation,
+  type OpenedPort,
+  type OpenPortOptions,
+  type RunCommand,
+  toOptionValues,
 } from "../command.js";
 import { commandHelp, flag, OPTIONAL_SERVER, programHelp, TYPED_OPTIONS } from "../command-options.js";
 import { serversIn, serversOf } from "../connect-servers.js";
@@ -56,7 +57,6 @@ export const runShell: RunCommand = async (context) => {
   context.info(`${plural(count, "server")}. Tab completes, help lists the commands, Ctrl-D ends.`, "dim");
   for (let line = await prompt.next(); line !== undefined; line = await prompt.next())
     if ((await session.run(line)) === undefined) break;
-  return EXIT.ok;
 };
 
 /** Ends at the first line that fails, with its exit code. `--keep-going`: runs all lines, and returns the first such code. */
@@ -174,7 +174,7 @@ export class ShellSession {
     const inherited = INHERITED.filter((name) => !(isFormGiven && ["json", "output"].includes(name)));
     const own = Object.fromEntries(inherited.map((name) => [name, options[name]]));
     const given = Object.entries(invocation.options).filter(([, value]) => value !== undefined);
-    return { ...invocation, options: { ...own, ...Object.fromEntries(given) } };
+    return { ...invocation, ...toOptionValues({ ...own, ...Object.fromEntries(given) }) };
   }
 
   #shellParts(invocation: Invocation): ShellParts {

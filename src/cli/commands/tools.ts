@@ -8,7 +8,7 @@ import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
-import { EXIT, shellWord, usageError } from "../errors.js";
+import { shellWord, usageError } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {
@@ -42,7 +42,7 @@ export const findCommand: CommandSpec = {
   name: "find",
   summary: "Search for tools",
   group: "look",
-  positionals: [{ name: "words", summary: "What the tool should do", completes: "none", rest: true }],
+  positionals: [{ name: "words", summary: "What the tool should do", rest: true }],
   options: { limit: text("<count>", "Maximum number of tools (10)") },
   examples: [["toolport find weather forecast", "the best matches come first"]],
   load: async () => (await import("./tools.js")).runFind,
@@ -63,9 +63,7 @@ export const runTools: RunCommand = async (context) => {
   const withCost = context.flag("cost");
   if (word !== undefined && server !== word) {
     const tool = await requireTool(context, opened, { server, selector: word });
-    if (withCost) await printCosts([tool], { opened, context, only: tool });
-    else printTool(tool, context);
-    return EXIT.ok;
+    return withCost ? printCosts([tool], { opened, context, only: tool }) : printTool(tool, context);
   }
   const { errors, exitCode } = await connectForList(context, opened, server);
   const tools = await opened.toolport.tools({
@@ -108,7 +106,7 @@ interface CostParts {
 async function printCosts(
   tools: readonly ToolInfo[],
   { opened, context, errors = [], only }: CostParts,
-): Promise<void> {
+): Promise<undefined> {
   const servers = [...new Set(tools.map(({ server }) => server))];
   const costs = await opened.toolport.cost({ servers, signal: context.signal });
   const listed = only === undefined ? costs.tools : costs.tools.filter(({ name }) => name === only.name);
@@ -135,7 +133,7 @@ async function printCosts(
 const totals = ({ tools, tokens, shown }: ToolCosts): string =>
   `${plural(tools.length, "tool")}, ${about(tokens)} tokens (estimated)${shown === tokens ? "" : `. A model gets ${about(shown)} at the start`}`;
 
-function printTool(tool: ToolInfo, context: CommandContext): void {
+function printTool(tool: ToolInfo, context: CommandContext): undefined {
   if (context.form === "json") context.printJson({ tools: [tool], errors: [] });
   else if (context.form === "raw") context.print(JSON.stringify(tool.inputSchema, undefined, 2));
   else context.printPainted(describeTool(tool, context));

@@ -10,7 +10,7 @@ import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived
 import type { CommandContext, OpenedPort } from "../command.js";
 import { EXIT, exitCodeOf, shellWord } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
-import { type Finding, findingsOf } from "./check-machine.js";
+import { type Finding, findingsOf } from "./checks.js";
 
 const STDERR_LINES = 6;
 const TIMEOUT_MS = 20_000;
