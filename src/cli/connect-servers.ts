@@ -119,16 +119,7 @@ function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Erro
 /** The outcome of connecting a server. */
 export type ServerStatus = "ok" | "auth" | "offline" | "error" | "disabled";
 
-export interface ServerOutcome {
-  readonly name: string;
-  readonly status: ServerStatus;
-  readonly state: ConnectionStatus;
-  /** Why the server cannot be used. */
-  readonly error: Error | undefined;
-  readonly authUrl: string | undefined;
-  readonly toolCount: number;
-  readonly ms: number;
-}
+export type ServerOutcome = Awaited<ReturnType<typeof connectServer>>;
 
 /** Error codes of servers that did not respond. Other codes mean that the server responded with an error. */
 const OFFLINE: readonly ConnectionErrorCode[] = [
@@ -143,7 +134,7 @@ interface ConnectOptions {
   /** @default all servers of the port */
   readonly names?: readonly string[] | undefined;
   /** Called with each outcome as soon as it is known. */
-  readonly onOutcome?: (outcome: ServerOutcome) => void | Promise<void>;
+  readonly onOutcome?: (outcome: ServerOutcome) => Promise<void>;
 }
 
 /**
@@ -190,11 +181,7 @@ export function sourceOf({ sources }: OpenedPort, name: string): ServerOrigin {
   return file === TYPED_SOURCE ? { kind: "typed" } : { kind, file, line: line! };
 }
 
-async function connectServer(
-  { signal }: CommandContext,
-  { toolport, leftOut }: OpenedPort,
-  name: string,
-): Promise<ServerOutcome> {
+async function connectServer({ signal }: CommandContext, { toolport, leftOut }: OpenedPort, name: string) {
   const unused = leftOut.get(name);
   if (unused !== undefined) return unusedOutcome(name, unused);
   const { servers } = await toolport.connect({ servers: [name], signal });
@@ -213,11 +200,13 @@ function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStat
 }
 
 /** The outcome of a server that is disabled or has no consent. */
-function unusedOutcome(name: string, error: CliError = disabledServer(name)): ServerOutcome {
+function unusedOutcome(name: string, error: CliError = disabledServer(name)) {
+  const status: ServerStatus = error.code === "DISABLED" ? "disabled" : "error";
   return {
     name,
-    status: error.code === "DISABLED" ? "disabled" : "error",
-    state: "closed",
+    status,
+    state: "closed" as const,
+    /** Why the server cannot be used. */
     error,
     authUrl: undefined,
     toolCount: 0,

@@ -214,7 +214,7 @@ export class Consent {
    *
    * @param mayAsk false: use saved consent only
    */
-  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<ConsentErrors> {
+  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }) {
     const context = this.#context;
     const open = servers.filter((server) => !this.#agreed.has(server) && !this.#declined.has(server));
     const store = open.length === 0 ? undefined : await openStore(context);
@@ -263,7 +263,8 @@ export class Consent {
     context.info("");
   }
 
-  async #errorsFor(declined: readonly PendingConsent[]): Promise<ConsentErrors> {
+  /** One error for each server, and one for all of them. */
+  async #errorsFor(declined: readonly PendingConsent[]) {
     const error = async (asking: readonly PendingConsent[]) =>
       configurationError(
         "NOT_TRUSTED",
@@ -288,13 +289,6 @@ export class Consent {
     const words = canList ? ["list", ...names.map(shellWord)] : [context.command.name, "…"];
     return ["toolport", ...words, ...locationOptions(context).map(shellWord), "--yes"].join(" ");
   }
-}
-
-/** Errors for servers that must not be used. */
-export interface ConsentErrors {
-  readonly byName: ReadonlyMap<string, CliError>;
-  /** One error for all of them; undefined if there are none. */
-  readonly all: CliError | undefined;
 }
 
 /** Unusable state is treated as no saved consent. `doctor` reports the problem. */

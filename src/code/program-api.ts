@@ -159,15 +159,10 @@ export function declareTools(api: Pick<ProgramApi, "servers">, options: Declarat
   return [...types, "declare const tools:{", ...groups, "};"].join("\n");
 }
 
-interface DeclaredTool {
-  readonly types: readonly string[];
-  readonly line: string;
-}
-
 function declareTool(
   { tool, member }: ProgramTool,
   { names, comments }: { names: NameSet; comments: Set<string> | undefined },
-): DeclaredTool {
+): { types: readonly string[]; line: string } {
   const { inputSchema, outputSchema } = tool;
   const isLong = JSON.stringify(inputSchema).length > MAX_SCHEMA;
   const style = createStyle(

@@ -87,11 +87,7 @@ function choose(candidates: readonly ImportCandidate[], names: readonly string[]
   return names.length === 0 ? [...candidates] : candidates.filter(({ name }) => names.includes(name));
 }
 
-const STATES: Readonly<Record<ImportCandidate["state"], string>> = {
-  new: "new",
-  same: "already present",
-  taken: "name taken (--replace)",
-};
+const STATES = { new: "new", same: "already present", taken: "name taken (--replace)" } as const;
 
 /** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */
 async function agree(
@@ -113,18 +109,10 @@ function toRow({ name, kind, file, line, state, entry }: ImportCandidate) {
 }
 
 /** A server in the file of another program. */
-export interface ImportCandidate {
-  readonly name: string;
-  readonly file: string;
-  readonly line: number;
-  readonly kind: DialectKind;
-  /** The entry to write. */
-  readonly entry: Readonly<Record<string, unknown>>;
-  /** The entry is in a project file, so its author may not be the user. */
-  readonly isForeign: boolean;
-  /** `"same"`: our file already contains this entry. `"taken"`: our file contains another server with this name. */
-  readonly state: "new" | "same" | "taken";
-}
+type ImportCandidate = Awaited<ReturnType<typeof findImports>>["candidates"][number];
+
+/** `"same"`: our file already contains this entry. `"taken"`: it contains another server with this name. */
+type ImportState = keyof typeof STATES;
 
 /**
  * Expands no variables. `files` are the files that were read, `notes` the warnings, and the issues of servers that are left out.
@@ -133,7 +121,8 @@ export interface ImportCandidate {
  */
 async function findImports(from: readonly string[], context: CommandContext, target: string) {
   const present = await entriesOf(target);
-  const candidates = new Map<string, ImportCandidate>();
+  const candidates = [];
+  const names = new Set<string>();
   const files: string[] = [];
   const notes: string[] = [];
   for (const file of await filesOf(from, context)) {
@@ -146,14 +135,20 @@ async function findImports(from: readonly string[], context: CommandContext, tar
       const { name, source } = server;
       const checked = checkWritten(server);
       notes.push(...notesOn(checked));
-      if (checked.issues.length > 0 || source.kind === "toolport" || candidates.has(name)) continue;
+      if (checked.issues.length > 0 || source.kind === "toolport" || names.has(name)) continue;
+      names.add(name);
       const { written: entry, line, kind } = source;
-      const known = present[name];
-      const state = known === undefined ? "new" : isDeepStrictEqual(known, plain(entry)) ? "same" : "taken";
-      candidates.set(name, { name, file, line, kind, entry, isForeign: source.scope === "project", state });
+      // The entry of a project file may not be the user's own.
+      const isForeign = source.scope === "project";
+      candidates.push({ name, file, line, kind, entry, isForeign, state: stateOf(present[name], entry) });
     }
   }
-  return { candidates: [...candidates.values()], files, notes };
+  return { candidates, files, notes };
+}
+
+function stateOf(own: unknown, entry: object): ImportState {
+  if (own === undefined) return "new";
+  return isDeepStrictEqual(own, JSON.parse(JSON.stringify(entry))) ? "same" : "taken";
 }
 
 function notesOn({ issues, warnings }: Pick<CheckedServer, "issues" | "warnings">): string[] {
@@ -181,8 +176,6 @@ function unknownProgram(word: string): CliError {
     `toolport import --from ${close ?? "claude"}`,
   );
 }
-
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** Values of `--from`, with the dialects of each. */
 export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {

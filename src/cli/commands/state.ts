@@ -108,14 +108,6 @@ function failWithoutFile(why: string): never {
   throw new CliError(`State is in memory: ${why}`, "toolport doctor", { code: "NO_STATE_FILE" });
 }
 
-interface SavedRecord {
-  readonly key: string;
-  readonly version: number | null;
-  readonly sealed: boolean;
-  /** Why the record cannot be read. */
-  readonly problem?: string | undefined;
-}
-
 /** Descriptions by the first segment of a key. */
 const MEANINGS: Readonly<Record<string, string>> = {
   catalog: "lists of tools, resources and prompts",
@@ -130,12 +122,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 async function listState(store: Store, prefix: string) {
-  const records: SavedRecord[] = [];
+  const records = [];
   for (const key of await store.list(prefix)) {
     try {
       const record = await store.get(key);
-      if (record !== undefined) records.push({ key, version: record.version, sealed: record.sealed });
+      if (record !== undefined)
+        records.push({ key, version: record.version, sealed: record.sealed, problem: undefined });
     } catch (error) {
+      // The record cannot be read.
       records.push({ key, version: null, sealed: true, problem: toToolportError(error).what });
     }
   }

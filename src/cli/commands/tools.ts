@@ -197,14 +197,9 @@ const paragraphs = (text: string, columns: number | undefined): string[] =>
     .flatMap((line) => (columns === undefined || /^\s/.test(line) ? [line] : wrapWords(line, columns - 2)))
     .map((line) => `  ${line}`);
 
-interface ArgumentInfo {
-  readonly name: string;
-  readonly isRequired: boolean;
-  readonly type: string;
-  readonly description: string;
-}
+type ArgumentInfo = ReturnType<typeof argumentsOf>[number];
 
-function argumentsOf(schema: JsonSchema): ArgumentInfo[] {
+function argumentsOf(schema: JsonSchema) {
   const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.entries(propertiesOf(schema)).map(([name, inner]) => {
     const own = resolved(inner, schema);

@@ -248,25 +248,19 @@ function isRunnable(file: string): boolean {
 
 const isFolder = (path: string): boolean => statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
 
-/** The result of a plain GET request. */
-interface Probe {
-  readonly findings: readonly Finding[];
-  /** The response without its body; undefined if there was none. */
-  readonly answer?: Response | undefined;
-}
-
 const TIMEOUT_MS = 10_000;
 /** Larger clock skews may make tokens and signatures invalid. */
 const SKEW_MS = 60_000;
 
+/** A plain GET request: its findings, and the response without its body, if there was one. */
 export async function probeAddress(
   config: HttpConfig | SseConfig | WebSocketConfig,
   signal: AbortSignal,
-): Promise<Probe> {
+): Promise<{ findings: readonly Finding[]; answer?: Response }> {
   const server = config.name;
   const url = new URL(config.url);
   url.protocol = url.protocol.replace("ws", "http");
-  const failed = (check: string, message: string, next: string): Probe => ({
+  const failed = (check: string, message: string, next: string) => ({
     findings: [findingsOf(check, server).fail(message, next, EXIT.unreachable)],
   });
   const option = config.proxy?.reveal() ?? "env";

@@ -32,11 +32,7 @@ const FLUSH_MS = 1_000;
 const POLL_MS = 20;
 
 /** How clients prove that they may use the gateway. */
-export interface Credentials {
-  readonly auth: GatewayAuth | false;
-  /** The file with the token. */
-  readonly tokenFile?: string;
-}
+type Credentials = ReturnType<typeof readCredentials>;
 
 /** The file of the local token; undefined if another kind of credential is used. */
 export function tokenFileOf(
@@ -59,7 +55,7 @@ export function readCredentials(
   settings: ServeSettings,
   tokenFile: string | undefined,
   context: CommandContext,
-): Credentials {
+): { auth: GatewayAuth | false; tokenFile?: string } {
   const { issuer, audience, noToken, connectClient: clientId } = settings;
   if (issuer !== undefined) {
     const clientSecret = context.env[CONNECT_SECRET_VARIABLE];

@@ -15,12 +15,7 @@ import { configurationError, usageError } from "../errors.js";
 export type ConfigClient = "claude-desktop" | "claude-code" | "cursor" | "vscode" | "codex";
 
 /** Where to listen. */
-export interface Listening {
-  /** Without brackets. */
-  readonly host: string;
-  readonly port: number;
-  readonly isLoopback: boolean;
-}
+export type Listening = NonNullable<ReturnType<typeof readListening>>;
 
 /** The options, checked. */
 export type ServeSettings = ReturnType<typeof readServeSettings>;
@@ -104,7 +99,7 @@ function checkAuthorization(settings: ServeSettings): void {
 }
 
 /** Reads `8080`, `localhost:8080`, `0.0.0.0:8080` and `[::1]:8080`. */
-function readListening(text: string | undefined): Listening | undefined {
+function readListening(text: string | undefined) {
   if (text === undefined) return undefined;
   const [, given = "127.0.0.1", digits = ""] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
   const host = /^\[(.+)\]$/.exec(given)?.[1] ?? given;
@@ -115,6 +110,7 @@ function readListening(text: string | undefined): Listening | undefined {
       "serve",
       "--http requires a port or host:port, such as 8080, 0.0.0.0:8080 or [::1]:8080",
     );
+  // The host is without brackets.
   return { host, port, isLoopback: isLoopback(host) };
 }
 
