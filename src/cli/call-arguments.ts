@@ -12,9 +12,9 @@ export async function readObject(
   option: string,
   wrong: CliError,
 ): Promise<Record<string, unknown> | undefined> {
-  const given = context.text(option);
-  if (given === undefined) return undefined;
-  const value = parseJson(given === "-" ? await context.readAllInput() : given);
+  const text = context.text(option);
+  if (text === undefined) return undefined;
+  const value = parseJson(text === "-" ? await context.readAllInput() : text);
   if (isRecord(value)) return value;
   throw wrong;
 }
@@ -150,9 +150,9 @@ function requireJson(text: string, key: string): unknown {
 
 /** Converts the text to the type that the schema allows. */
 function toType(text: string, schema: unknown, root: JsonSchema): unknown {
-  const known = valuesOf(schema, root);
-  if (known !== undefined) {
-    const fitting = known.filter((value) => String(value) === text);
+  const values = valuesOf(schema, root);
+  if (values !== undefined) {
+    const fitting = values.filter((value) => String(value) === text);
     return fitting.length === 1 ? fitting[0] : text;
   }
   const types = typesOf(schema, root);

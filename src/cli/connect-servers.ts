@@ -94,17 +94,17 @@ function timeouts({ timeoutMs }: CommandContext): Partial<ToolportOptions> {
 
 /** The requested servers and their fallbacks. */
 function withFallbacks(asked: readonly string[], { servers }: WrittenServers): string[] {
-  const found = new Set<string>();
+  const wanted = new Set<string>();
   const open = [...asked];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (found.has(name)) continue;
-    found.add(name);
+    if (wanted.has(name)) continue;
+    wanted.add(name);
     const { fallback } = servers.get(name)?.translated.entry ?? {};
     const names = textsIn(isRecord(fallback) ? fallback["servers"] : fallback);
     // The value of a variable is unknown here: include all servers.
     open.push(...(names.some(hasVariables) ? servers.keys() : names));
   }
-  return [...found];
+  return [...wanted];
 }
 
 function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Error {
@@ -261,9 +261,9 @@ export function serversNamed(
   names: readonly string[],
   context: CommandContext,
 ): string[] | undefined {
-  const found = names.includes(selector) ? [selector] : serversOf(selector, names);
-  if (found === undefined) throwIfMistyped(selector, names, context);
-  return found;
+  const owners = names.includes(selector) ? [selector] : serversOf(selector, names);
+  if (owners === undefined) throwIfMistyped(selector, names, context);
+  return owners;
 }
 
 /** Connects the server of a tool (all servers, if the server is unknown) and finds the tool. */
@@ -310,12 +310,12 @@ function throwIfMistyped(selector: string, names: readonly string[], { command }
 }
 
 function withheld({ toolport }: OpenedPort, server: string, selector: string): CatalogError | undefined {
-  const found = toolport
+  const tool = toolport
     .snapshot()
     .withheldTools.find(
       ({ server: own, name }) => own === server && [`${own}.${name}`, `${own}__${name}`].includes(selector),
     );
-  return found && withheldError(found);
+  return tool && withheldError(tool);
 }
 
 function missing(tools: readonly ToolInfo[], selector: string, { command }: CommandContext): CliError {

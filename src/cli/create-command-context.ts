@@ -251,10 +251,10 @@ function createSpinner(stream: Streams["stderr"] | undefined) {
     isDrawn = false;
   };
   const draw = () => {
-    const shown = running.at(-1);
-    if (stream === undefined || shown === undefined || isPaused) return;
+    const spinning = running.at(-1);
+    if (stream === undefined || spinning === undefined || isPaused) return;
     frame = (frame + 1) % FRAMES.length;
-    const line = oneLine(shown.text, Math.max(10, (stream.columns || 80) - 3));
+    const line = oneLine(spinning.text, Math.max(10, (stream.columns || 80) - 3));
     stream.write(`${ERASE_LINE}${FRAMES[frame]} ${line}`);
     isDrawn = true;
   };

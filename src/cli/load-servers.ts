@@ -177,10 +177,10 @@ async function askForInput(context: CommandContext, input: ConfigInput): Promise
   const choices = options === undefined ? "" : ` (${options.join(", ")})`;
   const preset = input.default === undefined ? "" : ` [${password ? "preset" : input.default}]`;
   const question = `${file} asks for ${description ?? id}${choices}${preset}: `;
-  const given = await context.ask(question, { isSecret: password });
-  if (given === undefined || given === "") return undefined;
-  if (options?.includes(given) ?? true) await saveInput(context, { file, id }, given);
-  return given;
+  const answer = await context.ask(question, { isSecret: password });
+  if (answer === undefined || answer === "") return undefined;
+  if (options?.includes(answer) ?? true) await saveInput(context, { file, id }, answer);
+  return answer;
 }
 
 /** A server whose current entry has no consent. */
@@ -376,8 +376,8 @@ async function ownFiles(context: CommandContext): Promise<string[]> {
   const named = context.texts("config");
   if (named.length > 0) return Promise.all(named.map((path) => asFile(resolve(context.cwd, path))));
   const scope = context.flag("project") ? "project" : "all";
-  const found = await findConfigs({ ...context.surroundings, dialects: ["toolport"], scope });
-  return found.map(({ file }) => file);
+  const configs = await findConfigs({ ...context.surroundings, dialects: ["toolport"], scope });
+  return configs.map(({ file }) => file);
 }
 
 /** The own file that contains a server, even if its entry is invalid. */
@@ -399,8 +399,8 @@ export async function entriesOf(file: string): Promise<Readonly<Record<string, u
 }
 
 async function asFile(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isDirectory() === true ? join(path, "toolport.json") : path;
+  const entry = await stat(path).catch(() => undefined);
+  return entry?.isDirectory() === true ? join(path, "toolport.json") : path;
 }
 
 /** Like `describeCommand`. Falls back to the fields of an entry that is incomplete, such as a URL with a variable. */
@@ -412,8 +412,8 @@ export function describeEntry(
   } catch {
     const { command, args, url, image } = entry as Record<string, unknown>;
     const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === "string");
-    const shown = plainLine(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(unknown)"));
+    const line = plainLine(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(unknown)"));
     const startsProcess = command !== undefined || image !== undefined;
-    return { command: shown, startsProcess, text: `${startsProcess ? "runs" : "calls"}      ${shown}` };
+    return { command: line, startsProcess, text: `${startsProcess ? "runs" : "calls"}      ${line}` };
   }
 }

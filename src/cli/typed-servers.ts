@@ -117,8 +117,8 @@ function toTyped(servers: Readonly<Record<string, TypedServer>>, invocation: Inv
     if (plain !== name && !plain.startsWith(`${name}.`)) return line;
     const tool = plain.slice(name.length + 1);
     if (typeof typed !== "string") {
-      const shown = tool === "" ? "" : ` ${shellWord(tool)}`;
-      return `${start}${shown}${end}${options} -- ${typed.map(shellWord).join(" ")}`;
+      const toolWord = tool === "" ? "" : ` ${shellWord(tool)}`;
+      return `${start}${toolWord}${end}${options} -- ${typed.map(shellWord).join(" ")}`;
     }
     const [, address = "", query = ""] = /^([^?#]*)(.*)$/s.exec(typed) ?? [];
     const hidden = query === "" ? "" : "?…";
@@ -131,8 +131,8 @@ function toTyped(servers: Readonly<Record<string, TypedServer>>, invocation: Inv
 }
 
 function forbid({ command, options }: Invocation, names: readonly string[], what: string): void {
-  const given = names.find((name) => options[name] !== undefined);
-  if (given !== undefined) throw usageError(command.name, `--${given} has no effect on ${what}`);
+  const stray = names.find((name) => options[name] !== undefined);
+  if (stray !== undefined) throw usageError(command.name, `--${stray} has no effect on ${what}`);
 }
 
 export interface Addition {

@@ -145,10 +145,10 @@ export function declareTools(api: Pick<ProgramApi, "servers">, options: Declarat
   const names = new NameSet(GLOBAL_TYPES);
   const types: string[] = [];
   const groups = api.servers.flatMap(({ member, tools }: ProgramServer) => {
-    const shown = only === undefined ? tools : tools.filter(({ tool }) => only.has(tool));
-    if (shown.length === 0) return [];
+    const own = only === undefined ? tools : tools.filter(({ tool }) => only.has(tool));
+    if (own.length === 0) return [];
     const shownComments = new Set<string>();
-    const lines = shown.flatMap((each) => {
+    const lines = own.flatMap((each) => {
       const declared = declareTool(each, { names, comments: comments ? shownComments : undefined });
       types.push(...declared.types);
       const text = comments ? commentText(each.tool.description ?? each.tool.title) : "";
@@ -261,10 +261,10 @@ const stem = (word: string): string =>
 
 /** True if a text consists of these words and fillers: `The ID of the base` for `baseId`. */
 function repeats(text: string, words: readonly string[]): boolean {
-  const known = new Set(words.map(stem));
+  const stems = new Set(words.map(stem));
   return (
     !/[^\x20-\x7e]|\d/.test(text) &&
-    wordsOf(text).every((word) => FILLERS.has(word.toLowerCase()) || known.has(stem(word)))
+    wordsOf(text).every((word) => FILLERS.has(word.toLowerCase()) || stems.has(stem(word)))
   );
 }
 

@@ -169,11 +169,11 @@ class WorkerExecutor implements CodeExecutor {
     const usedBytes = used.reduce((sum, bytes) => sum + bytes, 0);
     if (used.length > 0 && usedBytes + memoryBytes > capacity.memoryBytes) return undefined;
     for (const { thread } of this.#idle.filter((each) => each.thread.isLost)) this.#drop(thread);
-    const found = this.#idle.findLast(({ thread }) => thread.memoryBytes >= memoryBytes)?.thread;
-    if (found === undefined)
+    const idleThread = this.#idle.findLast(({ thread }) => thread.memoryBytes >= memoryBytes)?.thread;
+    if (idleThread === undefined)
       return this.#threads.size < capacity.threads ? this.#open(memoryBytes) : undefined;
-    this.#forget(found);
-    return found;
+    this.#forget(idleThread);
+    return idleThread;
   }
 
   /** Lets programs that wait for their calls leave their threads, as many as are wanted. */

@@ -335,8 +335,8 @@ export class TrafficLog {
 
 /** Redacts when a page asks for it: most messages are never looked at. */
 function toContent({ content, redact }: Logged): unknown {
-  const shown = redactJson(content) ?? null;
-  return JSON.parse(JSON.stringify(shown), (_name, value: unknown) =>
+  const copy = redactJson(content) ?? null;
+  return JSON.parse(JSON.stringify(copy), (_name, value: unknown) =>
     typeof value === "string" ? redact(value) : value,
   );
 }

@@ -232,14 +232,14 @@ function typedCommand(context: CommandContext): Record<string, unknown> {
   const { cwd } = context;
   const [command = "", ...args] = context.passthrough;
   const env = readEnv(context);
-  const given = context.text("cwd");
+  const folderOption = context.text("cwd");
   const isProject = context.flag("project");
   // The configuration file is in another directory, so relative paths need a working directory.
   const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
   const needsFolder = namesFiles || (isProject && args.some((arg) => RELATIVE.test(arg)));
-  const base = given === undefined ? cwd : resolve(cwd, given);
+  const base = folderOption === undefined ? cwd : resolve(cwd, folderOption);
   const ownFolder = needsFolder ? (isProject ? "." : cwd) : undefined;
-  const folder = given === undefined ? ownFolder : base;
+  const folder = folderOption === undefined ? ownFolder : base;
   // The user's file is used from any folder, so its paths are absolute.
   const stored = isProject
     ? args
@@ -314,12 +314,12 @@ export async function readFromRegistry(wanted: string, context: CommandContext):
   const at = wanted.lastIndexOf("@");
   const [id, version] = at > 0 ? [wanted.slice(0, at), wanted.slice(at + 1)] : [wanted, undefined];
   const registry = await openRegistry(context);
-  const found = await registry.getServer(id, version, { signal: context.signal });
+  const server = await registry.getServer(id, version, { signal: context.signal });
   const inputs: Record<string, InputValue> = {
     ...readPairs(context.texts("input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
   };
   const prefer = context.text("prefer") as SourcePreference | undefined;
-  const build = () => toServerConfig(found, { inputs, ...(prefer && { prefer }) });
+  const build = () => toServerConfig(server, { inputs, ...(prefer && { prefer }) });
   let result = build();
   for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && context.isInteractive; round++) {
     for (const input of result.missing) {
@@ -354,14 +354,14 @@ function questionFor({ name, description, choices, placeholder, problem }: Regis
 
 function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
   const needs = missing.map((input) => `\n  - ${questionFor(input)}${input.isSecret ? " [secret]" : ""}`);
-  const given = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
+  const inputs = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
   const { configuration: exitCode } = EXIT;
   if (missing.length === 0) {
     const next = `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`;
     const message = `${wanted} cannot be added: ${plainLine(reason ?? "")}`;
     return new CliError(message, next, { code: "NOT_USABLE", exitCode });
   }
-  const next = `toolport add --from-registry ${shellWord(wanted)} ${given}`;
+  const next = `toolport add --from-registry ${shellWord(wanted)} ${inputs}`;
   const message = `${wanted} requires these inputs:${needs.join("")}`;
   return new CliError(message, next, { code: "MISSING_INPUTS", exitCode });
 }

@@ -40,20 +40,20 @@ export const changeServers =
   (change: ServerChange): RunCommand =>
   async (context) => {
     /** `file` is null for a server in the saved state. */
-    const found: { name: string; file: string | null }[] = [];
+    const owners: { name: string; file: string | null }[] = [];
     for (const name of context.words) {
       const file = await findOwnFile(name, context);
-      if (file !== undefined) found.push({ name, file });
-      else if (change === "remove" && (await isSaved(name, context))) found.push({ name, file: null });
+      if (file !== undefined) owners.push({ name, file });
+      else if (change === "remove" && (await isSaved(name, context))) owners.push({ name, file: null });
       else await throwNotOwn(name, context, change);
     }
-    for (const { name, file } of found) {
+    for (const { name, file } of owners) {
       if (file === null) await (await context.openPort({ servers: [name] })).toolport.remove(name);
       else await saveOwnConfig(file, { [change]: [name] });
       const [verb, preposition] = DONE[change];
       context.info(`${verb} ${name} ${preposition} ${file ?? "the saved state"}`, "green");
     }
-    if (context.form === "json") context.printJson({ change, servers: found });
+    if (context.form === "json") context.printJson({ change, servers: owners });
   };
 
 /** True for a server that a program added at run time. */

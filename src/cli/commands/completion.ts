@@ -138,8 +138,8 @@ export async function completeLine(
   const before = line.slice(0, -1);
   // The words after `--` belong to another program.
   if (before.includes("--")) return [];
-  const shown = commands.filter(({ isHidden }) => isHidden !== true);
-  const { command, words, openOption } = readBefore(before, shown);
+  const visible = commands.filter(({ isHidden }) => isHidden !== true);
+  const { command, words, openOption } = readBefore(before, visible);
   const specs = { ...GLOBAL_OPTIONS, ...command?.options };
   const candidates = async (): Promise<readonly Candidate[]> => {
     if (openOption !== undefined) return optionValues(openOption, specs[openOption]!, lookUp, words);
@@ -154,7 +154,7 @@ export async function completeLine(
       const flags = named.map(({ value, meaning }) => ({ value: `--${value.replace(/=.*$/, "")}`, meaning }));
       return [...optionNames(specs, before), ...flags];
     }
-    if (command === undefined) return commandNames(shown);
+    if (command === undefined) return commandNames(visible);
     return positionalValues(command, words, lookUp);
   };
   return (await candidates()).filter(({ value }) => value.startsWith(current) && isTypable(value));
@@ -173,10 +173,10 @@ function readBefore(before: readonly string[], commands: readonly CommandSpec[])
       continue;
     }
     const specs: OptionSpecs = { ...GLOBAL_OPTIONS, ...command?.options };
-    const found = Object.entries(specs).find(
+    const option = Object.entries(specs).find(
       ([name, { short }]) => word === `--${name}` || word === `-${short}`,
     );
-    if (found !== undefined) openOption = found[1].type === "string" ? found[0] : undefined;
+    if (option !== undefined) openOption = option[1].type === "string" ? option[0] : undefined;
     else if (word.startsWith("-") && word !== "-") continue;
     else if (command !== undefined) words.push(word);
     else {
@@ -218,9 +218,9 @@ async function positionalValues(
   if (spec === undefined) return [];
   if (spec.choices !== undefined) return plainCandidates(spec.choices);
   if (spec.completes === undefined) return [];
-  const found = await lookUp(spec.completes, words);
+  const candidates = await lookUp(spec.completes, words);
   // Do not offer a value twice.
-  return spec.rest === true ? found.filter(({ value }) => !words.includes(value)) : found;
+  return spec.rest === true ? candidates.filter(({ value }) => !words.includes(value)) : candidates;
 }
 
 /** Values of a property that are worth offering. */

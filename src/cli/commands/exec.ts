@@ -65,8 +65,8 @@ export async function findProgram(
   context: CommandContext,
 ): Promise<CodeSuspended | undefined> {
   const { store } = await context.openStore();
-  const found = await new ProgramRecords({ store, principal: principalOf(context) }).find(token);
-  return found && toSuspendedProgram(found.record);
+  const program = await new ProgramRecords({ store, principal: principalOf(context) }).find(token);
+  return program && toSuspendedProgram(program.record);
 }
 
 /** Continues a program that waits for a person. One that waited for an approval asks for the approval of its later calls too. */

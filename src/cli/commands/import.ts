@@ -165,8 +165,8 @@ async function filesOf(from: readonly string[], context: CommandContext): Promis
   const paths = from.filter((word) => !Object.hasOwn(PROGRAMS, word));
   for (const word of paths) if (!/[./\\]/.test(word)) throw unknownProgram(word);
   const dialects = from.length === 0 ? foreign : names.flatMap((name) => PROGRAMS[name]!);
-  const found = dialects.length === 0 ? [] : await findConfigs({ ...context.surroundings, dialects });
-  return [...paths.map((path) => resolve(context.cwd, path)), ...found.map(({ file }) => file)];
+  const configs = dialects.length === 0 ? [] : await findConfigs({ ...context.surroundings, dialects });
+  return [...paths.map((path) => resolve(context.cwd, path)), ...configs.map(({ file }) => file)];
 }
 
 function unknownProgram(word: string): CliError {

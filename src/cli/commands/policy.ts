@@ -138,7 +138,7 @@ async function requestOf(context: CommandContext, servers: readonly string[]): P
 function targetOf(server: string | undefined, name: string | undefined, servers: readonly string[]) {
   if (server !== undefined) return { server, name };
   const owner = servers
-    .filter((known) => name?.startsWith(`${known}__`))
+    .filter((candidate) => name?.startsWith(`${candidate}__`))
     .sort((a, b) => b.length - a.length)[0];
   if (owner !== undefined) return { server: owner, name: name!.slice(owner.length + 2) };
   if (servers.length === 1) return { server: servers[0]!, name };

@@ -173,8 +173,8 @@ export class ShellSession {
     const isFormGiven = ["json", "output"].some((name) => invocation.options[name] !== undefined);
     const inherited = INHERITED.filter((name) => !(isFormGiven && ["json", "output"].includes(name)));
     const own = Object.fromEntries(inherited.map((name) => [name, options[name]]));
-    const given = Object.entries(invocation.options).filter(([, value]) => value !== undefined);
-    return { ...invocation, ...toOptionValues({ ...own, ...Object.fromEntries(given) }) };
+    const values = Object.entries(invocation.options).filter(([, value]) => value !== undefined);
+    return { ...invocation, ...toOptionValues({ ...own, ...Object.fromEntries(values) }) };
   }
 
   #shellParts(invocation: Invocation): ShellParts {
@@ -249,9 +249,9 @@ export async function completeInSession(
   const values = [...candidates, ...tools]
     .map(({ value }) => value)
     .filter((value) => value.startsWith(current));
-  const found = [...new Set(values)];
-  const [only] = found;
-  if (only === undefined || found.length > 1 || /[.=]$/.test(only)) return [found, current];
+  const unique = [...new Set(values)];
+  const [only] = unique;
+  if (only === undefined || unique.length > 1 || /[.=]$/.test(only)) return [unique, current];
   return [[`${only} `], current];
 }
 
@@ -276,9 +276,9 @@ const lookUpIn =
       case "server":
         return plainCandidates(servers);
       case "tool": {
-        const known = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
+        const names = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
         const unknown = servers.filter((server) => tools.every((tool) => tool.server !== server));
-        return plainCandidates([...known, ...unknown.map((server) => `${server}.`)]);
+        return plainCandidates([...names, ...unknown.map((server) => `${server}.`)]);
       }
       case "argument": {
         const tool = tools.find(

@@ -54,9 +54,9 @@ export const runTools: RunCommand = async (context) => {
   const opened = await context.openPort({
     ...(word !== undefined && {
       servers: (names) => {
-        const found = serversNamed(word, names, context) ?? [word];
-        [server] = found;
-        return found;
+        const owners = serversNamed(word, names, context) ?? [word];
+        [server] = owners;
+        return owners;
       },
     }),
   });
@@ -172,15 +172,15 @@ export function describeTool(
   { paint, typed, columns }: Pick<CommandContext, "paint" | "typed" | "columns">,
 ): string[] {
   const { server, sourceName, name, title, description, inputSchema, outputSchema, annotations } = tool;
-  const given = argumentsOf(inputSchema);
+  const fields = argumentsOf(inputSchema);
   const hints = Object.entries(annotations ?? {}).filter(([key, value]) => key !== "title" && value === true);
-  const example = `toolport call ${exampleOf(server, sourceName, given)}`;
+  const example = `toolport call ${exampleOf(server, sourceName, fields)}`;
   return [
     paint("bold", cell(`${server}.${sourceName}`)),
     ...(title === undefined ? [] : [cell(title)]),
     ...(description === undefined ? [] : ["", ...paragraphs(description, columns)]),
     "",
-    ...(given.length === 0 ? ["No arguments."] : fieldTable("ARGUMENT", allFields(inputSchema), columns)),
+    ...(fields.length === 0 ? ["No arguments."] : fieldTable("ARGUMENT", allFields(inputSchema), columns)),
     ...(outputSchema === undefined ? [] : ["", ...returned(outputSchema, columns)]),
     ...(hints.length === 0 ? [] : ["", `Annotations: ${cell(hints.map(([key]) => key).join(", "))}`]),
     "",
@@ -242,7 +242,7 @@ function fieldsOf(schema: unknown, root: JsonSchema): { schema: JsonSchema; mark
     return isRecord(items["properties"]) ? { schema: items, mark: "[]." } : undefined;
   }
   const branches = [own["anyOf"], own["oneOf"]].find(Array.isArray) as unknown[] | undefined;
-  return branches?.map((branch) => fieldsOf(branch, {})).find((found) => found !== undefined);
+  return branches?.map((branch) => fieldsOf(branch, {})).find((fields) => fields !== undefined);
 }
 
 function typeName(schema: Record<string, unknown>): string {
@@ -263,8 +263,8 @@ function returned(schema: JsonSchema, width: number | undefined): string[] {
   return fields.length === 0 ? ["Returns", `  ${plainJson(schema)}`] : fieldTable("RETURNS", fields, width);
 }
 
-function fieldTable(first: string, given: readonly ArgumentInfo[], width: number | undefined): string[] {
-  const rows = given.map(({ name, isRequired, type, description }) => [
+function fieldTable(first: string, fields: readonly ArgumentInfo[], width: number | undefined): string[] {
+  const rows = fields.map(({ name, isRequired, type, description }) => [
     cell(name),
     oneLine(type, 40),
     isRequired ? "yes" : "",
@@ -274,8 +274,8 @@ function fieldTable(first: string, given: readonly ArgumentInfo[], width: number
   return formatTable(columns, rows, width);
 }
 
-function exampleOf(server: string, tool: string, given: readonly ArgumentInfo[]): string {
-  const words = given
+function exampleOf(server: string, tool: string, fields: readonly ArgumentInfo[]): string {
+  const words = fields
     .filter(({ isRequired }) => isRequired)
     .map(({ name, type }) => `${shellWord(name)}${/\[\]$|object|any/.test(type) ? ":" : ""}=…`);
   return [shellWord(`${server}.${tool}`), ...words].join(" ");

@@ -319,7 +319,8 @@ async function startAuthorizationServer() {
   return {
     issuer,
     counts,
-    isValid: (given: string | undefined): boolean => given !== undefined && accessTokens.has(given),
+    isValid: (accessToken: string | undefined): boolean =>
+      accessToken !== undefined && accessTokens.has(accessToken),
     /** Makes all access tokens invalid. */
     expireTokens: () => accessTokens.clear(),
     close: () => listening.close(),

@@ -99,10 +99,10 @@ export async function checkStore(context: CommandContext): Promise<Finding> {
     const { store, statePath } = await context.openStore();
     const key = `doctor/${randomBytes(8).toString("hex")}`;
     await store.put(key, { here: true }, { secret: true, ttlMs: 60_000 });
-    const found = await store.get(key);
+    const record = await store.get(key);
     await store.delete(key);
     const count = (await store.list("")).length;
-    if (found?.sealed !== true && statePath !== undefined)
+    if (record?.sealed !== true && statePath !== undefined)
       throw new StateError({ code: "CORRUPT", what: "A record that was just written is not encrypted" });
     if (statePath !== undefined) return ok(`${statePath}: readable, writable, up to date, ${count} records`);
     return warn(
@@ -138,7 +138,7 @@ export function checkConfig(
   const issues = (config?.issues ?? unreadable).filter(concerns);
   const warnings = (config?.warnings ?? []).filter(concerns);
   const countIn = (file: string) => [...servers.values()].filter(({ source }) => source.file === file).length;
-  const found = [
+  const findings = [
     ...files.map((file) => ok(`${file}: ${plural(countIn(file), "server")}`)),
     ...issues.map((issue) =>
       fail(
@@ -149,12 +149,12 @@ export function checkConfig(
     ),
     ...warnings.map((issue) => warn(placed(issue), fixOf(issue))),
   ];
-  if (servers.size > 0 || issues.length > 0) return found;
+  if (servers.size > 0 || issues.length > 0) return findings;
   const none = warn(
     "No configuration file with servers was found for this project or user",
     "toolport add <name> <url>, or toolport import",
   );
-  return [...found, none];
+  return [...findings, none];
 }
 
 /** An issue without a line concerns the file itself. */
@@ -293,13 +293,13 @@ export async function probeAddress(
     return { findings: [...proxy, statusFinding(answer, url, server), ...clock], answer };
   } catch (error) {
     if (signal.aborted) throw signal.reason;
-    const known = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
+    const cause = ToolportError.isInstance(error) ? error : fromSystemError(error, { server });
     const isLate = readField(error, "name") === "TimeoutError";
     const what = isLate
       ? `The server did not respond within ${TIMEOUT_MS / 1000} s`
       : "The server could not be reached";
-    const check = known?.retryable === false && url.protocol === "https:" ? "tls" : "http";
-    return failed(check, known?.what ?? what, known?.next ?? "Check the URL and the network");
+    const check = cause?.retryable === false && url.protocol === "https:" ? "tls" : "http";
+    return failed(check, cause?.what ?? what, cause?.next ?? "Check the URL and the network");
   } finally {
     await client.close();
   }

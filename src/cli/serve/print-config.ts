@@ -94,8 +94,8 @@ function programTarget(settings: ServeSettings, context: CommandContext): Client
 function stateWords(context: CommandContext): string[] {
   const { cwd, env } = context;
   if (context.flag("no-state")) return ["--no-state"];
-  const given = context.text("state");
-  if (given !== undefined) return ["--state", resolve(cwd, given)];
+  const path = context.text("state");
+  if (path !== undefined) return ["--state", resolve(cwd, path)];
   const variable = env[STATE_VARIABLE];
   if (variable === STATE_OFF) return ["--no-state"];
   return variable ? ["--state", resolve(cwd, variable)] : [];

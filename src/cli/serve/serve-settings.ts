@@ -101,10 +101,10 @@ function checkAuthorization(settings: ServeSettings): void {
 /** Reads `8080`, `localhost:8080`, `0.0.0.0:8080` and `[::1]:8080`. */
 function readListening(text: string | undefined) {
   if (text === undefined) return undefined;
-  const [, given = "127.0.0.1", digits = ""] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
-  const host = /^\[(.+)\]$/.exec(given)?.[1] ?? given;
+  const [, name = "127.0.0.1", digits = ""] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  const host = /^\[(.+)\]$/.exec(name)?.[1] ?? name;
   const port = Number(digits);
-  const isAddress = isIP(host) === 6 ? given.startsWith("[") : /^[\w.-]+$/.test(host);
+  const isAddress = isIP(host) === 6 ? name.startsWith("[") : /^[\w.-]+$/.test(host);
   if (digits === "" || port > 65_535 || !isAddress)
     throw usageError(
       "serve",
@@ -153,8 +153,8 @@ export function runsGateway(
 ): boolean {
   const { command } = entry;
   if (typeof command !== "string") return false;
-  const given = [command, ...textsIn(entry["args"])];
-  const words = SHELL.test(command) ? given.flatMap((text) => text.match(/[^\s'"`;&|()]+/g) ?? []) : given;
+  const line = [command, ...textsIn(entry["args"])];
+  const words = SHELL.test(command) ? line.flatMap((text) => text.match(/[^\s'"`;&|()]+/g) ?? []) : line;
   const at = words.findIndex((word) => PROGRAM.test(word) || MAIN.test(word) || isSameFile(word, ownFile));
   return at >= 0 && words.slice(at + 1).find((word) => commands.includes(word)) === "serve";
 }
@@ -183,8 +183,8 @@ export function extendServeChain(above: string | undefined, files: readonly stri
   const gateways = above ? above.split("/") : [];
   const own = [...new Set(files.map(hashOf))].sort();
   const isAbove = gateways.some((gateway) => {
-    const known = new Set(gateway.split("+"));
-    return own.length > 0 && own.every((hash) => known.has(hash));
+    const hashes = new Set(gateway.split("+"));
+    return own.length > 0 && own.every((hash) => hashes.has(hash));
   });
   if (isAbove)
     throw new ConfigError({

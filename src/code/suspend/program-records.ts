@@ -103,19 +103,19 @@ export class ProgramRecords {
   /** Undefined for a token that is wrong, used, expired or of another user. */
   async find(token: unknown): Promise<FoundHeld<ProgramRecord> | undefined> {
     if (typeof token !== "string" || !TOKEN.test(token)) return undefined;
-    const found = await this.#read(await this.#keyOf(token));
-    return found?.record.token === token && found.record.expiresAt > Date.now() ? found : undefined;
+    const entry = await this.#read(await this.#keyOf(token));
+    return entry?.record.token === token && entry.record.expiresAt > Date.now() ? entry : undefined;
   }
 
   /** The programs that wait for a person. Records that were changed in the store are left out: `find` reports them. */
   async waiting(): Promise<ProgramRecord[]> {
     const keys = await this.#state.store.list(this.#prefix);
-    const found = await Promise.all(
+    const entries = await Promise.all(
       keys
         .filter((key) => !key.startsWith(`${this.#prefix}key-`))
         .map((key) => this.#read(key).catch(() => undefined)),
     );
-    return found.flatMap((each) =>
+    return entries.flatMap((each) =>
       each?.record.state === "waiting" && each.record.expiresAt > Date.now() ? [each.record] : [],
     );
   }

@@ -82,8 +82,8 @@ export class SuspendedPrograms {
     const wish = readSuspendOption(options.suspend as true | SuspendOptions, { tool: "execute" });
     const key = wish.key === undefined ? undefined : await sha256(wish.key);
     if (key !== undefined) {
-      const known = await this.#known(key, source, options.signal);
-      if (known !== undefined) return known;
+      const earlier = await this.#known(key, source, options.signal);
+      if (earlier !== undefined) return earlier;
       if (!wish.create) throw unknownProgram();
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
@@ -96,12 +96,12 @@ export class SuspendedPrograms {
   /** Continues a program with the decision of a person. */
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<CodeOutcome> {
     for (;;) {
-      const found = await this.#records.find(token).catch(throwUnsent);
-      if (found === undefined) throw unknownProgram();
-      if (found.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
-      if (found.record.state === "running" && !(await this.#isAbandoned(found, options.signal))) continue;
-      const held = await this.#records.hold(found).catch(throwUnsent);
-      if (held !== undefined) return this.#continue(held, input, options);
+      const entry = await this.#records.find(token).catch(throwUnsent);
+      if (entry === undefined) throw unknownProgram();
+      if (entry.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
+      if (entry.record.state === "running" && !(await this.#isAbandoned(entry, options.signal))) continue;
+      const lease = await this.#records.hold(entry).catch(throwUnsent);
+      if (lease !== undefined) return this.#continue(lease, input, options);
     }
   }
 
@@ -169,11 +169,11 @@ export class SuspendedPrograms {
     const common = { signal, context, headers };
     try {
       const suspend = { ...suspendOptions(program, id), create: false };
-      const known = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
+      const earlier = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
         if (isLost(error) && input.again === true) return toolport.resume(token, input, common);
         throw error;
       });
-      const outcome = isSuspended(known) ? await toolport.resume(known.token, input, common) : known;
+      const outcome = isSuspended(earlier) ? await toolport.resume(earlier.token, input, common) : earlier;
       return isSuspended(outcome) ? { suspended: outcome } : { result: async () => outcome };
     } catch (error) {
       if (!isOver(error) && !(isLost(error) && input.approve === false)) throw error;
@@ -260,16 +260,16 @@ export class SuspendedPrograms {
       if (pointer.outcome !== undefined) return JSON.parse(pointer.outcome) as CodeOutcome;
       // It ended without an outcome. Its calls have saved theirs, so that it can be run again.
       if (pointer.token === undefined) return undefined;
-      const found = await this.#records.find(pointer.token).catch(throwUnsent);
-      if (found === undefined) return undefined;
-      if (found.record.state === "waiting" || (await this.#isAbandoned(found, signal)))
-        return toSuspendedProgram(found.record);
+      const entry = await this.#records.find(pointer.token).catch(throwUnsent);
+      if (entry === undefined) return undefined;
+      if (entry.record.state === "waiting" || (await this.#isAbandoned(entry, signal)))
+        return toSuspendedProgram(entry.record);
     }
   }
 
   /** Waits while another process runs the program. True if that process is gone. */
-  #isAbandoned(found: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
-    return isAbandoned(found, () => this.#records.find(found.record.token), signal);
+  #isAbandoned(entry: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
+    return isAbandoned(entry, () => this.#records.find(entry.record.token), signal);
   }
 }
 

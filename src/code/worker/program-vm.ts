@@ -329,14 +329,14 @@ export class ProgramVm {
       const bytes = Buffer.from(line);
       const whole = bytes.length <= this.#outputLeft;
       // Cut between characters.
-      const kept = whole
+      const part = whole
         ? line
         : new TextDecoder().decode(bytes.subarray(0, this.#outputLeft), { stream: true });
       this.#outputLeft -= bytes.length + 1;
-      this.#listener.onLog(kept);
-      if (kept.length === length) return;
+      this.#listener.onLog(part);
+      if (part.length === length) return;
       this.#outputLeft = 0;
-      this.#outputMissing += length - kept.length;
+      this.#outputMissing += length - part.length;
     } else this.#outputMissing += length;
     this.#listener.onCut();
   }
