@@ -16,7 +16,6 @@ const STEPS = "steps";
 const LONG: Readonly<Record<string, string>> = {
   "adapters/agents/with-mcp.ts mixMcp": FACTORY,
   "auth/server-oauth.ts createServerOAuth": FACTORY,
-  "cli/create-command-context.ts createCommandContext": FACTORY,
   "cli/demo/servers.ts startAuthorizationServer": FACTORY,
   "code/create-code-mode.ts createCodeMode": FACTORY,
   "code/run-program.ts runProgram": STEPS,
