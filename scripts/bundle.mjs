@@ -17,9 +17,9 @@ const root = fileURLToPath(new URL("..", import.meta.url));
 const NAMES_OF_VARIABLES = { toplevel: false, keepNames: { function: true, class: true } };
 
 /** Started by their path. */
-const PROGRAMS = ["demo/main", "demo/notes-server", "demo/broken-server", "code/worker/main"];
+const PROGRAMS = ["cli/demo/notes-server", "cli/demo/broken-server", "code/worker/main"];
 /** These find other files by relative path, so they keep the path of their source. */
-const PLACED = ["demo/servers", "console/page-files"];
+const PLACED = ["cli/demo/servers", "console/page-files"];
 
 /** The two builds: files of package.json with this extension, and the content of their chunks. */
 const FORMATS = {
@@ -107,7 +107,7 @@ async function withBuild({ input, define = {}, recursive = true }, use) {
 
 /** The demo's servers contain the SDK they are built with: it is no dependency. */
 const isBundled = (importer) =>
-  importer === sourceOf("demo/server-sdk") || importer?.includes("/node_modules/");
+  importer === sourceOf("cli/demo/server-sdk") || importer?.includes("/node_modules/");
 
 /** Every module that an entry imports statically. */
 async function modulesOf(entry) {
@@ -137,7 +137,7 @@ async function writeLicenses(written, folder) {
     return `${name} ${version}, ${license}\n\n${await readFile(join(path, "LICENSE"), "utf8")}`;
   });
   await writeFile(
-    join(folder, "demo/LICENSES.txt"),
+    join(folder, "cli/demo/LICENSES.txt"),
     (await Promise.all(texts)).join(`\n${"-".repeat(80)}\n\n`),
   );
 }

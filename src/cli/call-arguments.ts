@@ -11,9 +11,9 @@ export async function readObject(
   option: string,
   wrong: CliError,
 ): Promise<Record<string, unknown> | undefined> {
-  const given = context.text(option);
-  if (given === undefined) return undefined;
-  const value = parseJson(given === "-" ? await context.readAllInput() : given);
+  const text = context.text(option);
+  if (text === undefined) return undefined;
+  const value = parseJson(text === "-" ? await context.readAllInput() : text);
   if (isRecord(value)) return value;
   throw wrong;
 }
@@ -149,9 +149,9 @@ function requireJson(text: string, key: string): unknown {
 
 /** Converts the text to the type that the schema allows. */
 function toType(text: string, schema: unknown, root: JsonSchema): unknown {
-  const known = valuesOf(schema, root);
-  if (known !== undefined) {
-    const fitting = known.filter((value) => String(value) === text);
+  const values = valuesOf(schema, root);
+  if (values !== undefined) {
+    const fitting = values.filter((value) => String(value) === text);
     return fitting.length === 1 ? fitting[0] : text;
   }
   const types = typesOf(schema, root);
@@ -237,14 +237,13 @@ export function parseCallExpression(text: string): CallExpression | undefined {
   const values: [string, unknown][] = [];
   const positional: unknown[] = [];
   const words: string[] = [];
-  while (!reader.isAtEnd()) {
+  reader.readItems(undefined, () => {
     const name = reader.readName();
     const value = reader.readValue();
     if (name === undefined) positional.push(plainValue(value));
     else if (value instanceof BareWord) words.push(`${name}=${value.text}`);
     else values.push([name, value]);
-    if (!reader.isAtEnd()) reader.expect(",");
-  }
+  });
   // A single object without a name contains all arguments.
   const [only] = positional;
   if (positional.length === 1 && values.length + words.length === 0 && isRecord(only))
@@ -267,14 +266,15 @@ class ValueReader {
     this.#text = text;
   }
 
-  isAtEnd(): boolean {
-    this.#skipBlanks();
-    return this.#at >= this.#text.length;
-  }
-
-  expect(mark: string): void {
-    this.#skipBlanks();
-    if (this.#text[this.#at] !== mark) throw this.#error(`"${mark}" is missing`);
+  /** Items with commas between them. @param end the character after the last one; undefined: the end of the text */
+  readItems(end: string | undefined, readItem: () => void): void {
+    for (this.#skipBlanks(); this.#text[this.#at] !== end; this.#skipBlanks()) {
+      readItem();
+      this.#skipBlanks();
+      if (this.#text[this.#at] === end) break;
+      if (this.#text[this.#at] !== ",") throw this.#error('"," is missing');
+      this.#at += 1;
+    }
     this.#at += 1;
   }
 
@@ -308,7 +308,8 @@ class ValueReader {
 
   #readObject(depth: number): Record<string, unknown> {
     const fields: [string, unknown][] = [];
-    this.#readItems("}", () => {
+    this.#at += 1;
+    this.readItems("}", () => {
       const name = this.readName();
       if (name === undefined) throw this.#error("a name is missing");
       fields.push([name, plainValue(this.readValue(depth + 1))]);
@@ -318,20 +319,9 @@ class ValueReader {
 
   #readList(depth: number): unknown[] {
     const items: unknown[] = [];
-    this.#readItems("]", () => items.push(plainValue(this.readValue(depth + 1))));
+    this.#at += 1;
+    this.readItems("]", () => items.push(plainValue(this.readValue(depth + 1))));
     return items;
-  }
-
-  #readItems(end: string, readItem: () => void): void {
-    this.#at += 1;
-    for (;;) {
-      this.#skipBlanks();
-      if (this.#text[this.#at] === end) break;
-      readItem();
-      this.#skipBlanks();
-      if (this.#text[this.#at] !== end) this.expect(",");
-    }
-    this.#at += 1;
   }
 
   #readString(quote: string): string {

@@ -90,13 +90,7 @@ const ENDINGS: Readonly<Record<string, string>> = {
   "text/plain": "txt",
 };
 
-export interface SavedFile {
-  /** Index of the content part. */
-  readonly index: number;
-  readonly path: string;
-  readonly mimeType: string | null;
-  readonly bytes: number;
-}
+type SavedFile = Awaited<ReturnType<typeof saveBytes>>[number];
 
 /** A content part with binary data. */
 export type BytesPart = Extract<ContentPart, { kind: "image" | "audio" | "blob-resource" }>;
@@ -108,16 +102,17 @@ const isBytes = (part: ContentPart): part is BytesPart =>
 export async function saveBytes(
   parts: readonly ContentPart[],
   { folder, stem }: { folder: string; stem: string },
-): Promise<SavedFile[]> {
-  const saved: SavedFile[] = [];
+) {
+  const files = [];
   for (const [index, part] of parts.entries()) {
     if (!isBytes(part)) continue;
     await mkdir(folder, { recursive: true });
     const bytes = Buffer.from(part.data, "base64");
     const path = await writeNew(bytes, { folder, stem: safeName(stem), ending: endingOf(part.mimeType) });
-    saved.push({ index, path, mimeType: part.mimeType ?? null, bytes: bytes.length });
+    // `index`: of the content part.
+    files.push({ index, path, mimeType: part.mimeType ?? null, bytes: bytes.length });
   }
-  return saved;
+  return files;
 }
 
 /** A file name of letters, digits, dots and dashes that is not empty, hidden, reserved or too long. */

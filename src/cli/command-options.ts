@@ -131,8 +131,8 @@ export function commandHelp(command: CommandSpec, columns?: number | undefined):
   const pairs = pairsWithin(columns);
   const { name, summary, positionals, options, examples, takesCommand, takesTyped } = command;
   const words = positionals.map(({ name: word, optional, rest }) => {
-    const shown = rest === true ? `${word}…` : word;
-    return optional === true ? `[${shown}]` : `<${shown}>`;
+    const label = rest === true ? `${word}…` : word;
+    return optional === true ? `[${label}]` : `<${label}>`;
   });
   const hasOptions = Object.keys(options).length > 0;
   return [

@@ -30,12 +30,13 @@ export interface OptionSpec {
 export type OptionSpecs = Readonly<Record<string, OptionSpec>>;
 
 /** What a positional argument names; shell completion offers the known values. */
-export type Completes = "server" | "tool" | "argument" | "resource" | "prompt" | "file" | "none";
+export type Completes = "server" | "tool" | "argument" | "resource" | "prompt";
 
 export interface PositionalSpec {
   readonly name: string;
   readonly summary: string;
-  readonly completes: Completes;
+  /** @default nothing of Toolport's: the shell offers files */
+  readonly completes?: Completes | undefined;
   readonly optional?: boolean;
   /** Takes all remaining words. */
   readonly rest?: boolean;
@@ -67,11 +68,11 @@ export interface CommandSpec {
   readonly load: () => Promise<RunCommand>;
 }
 
-/** Runs a command and resolves with the exit code. `run-command-line.ts` prints the error it throws. */
-export type RunCommand = (context: CommandContext) => Promise<number>;
+/** Runs a command and resolves with the exit code (0). `run-command-line.ts` prints the error it throws. */
+export type RunCommand = (context: CommandContext) => Promise<number | undefined>;
 
 /** A parsed command line. */
-export interface Invocation {
+export interface Invocation extends OptionValues {
   readonly command: CommandSpec;
   /** The table that the command was found in. */
   readonly commands: readonly CommandSpec[];
@@ -79,8 +80,6 @@ export interface Invocation {
   readonly words: readonly string[];
   /** The words after `--`. */
   readonly passthrough: readonly string[];
-  /** Options of the command and global options. */
-  readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
   /** Options that are arguments of a tool or prompt, in order. */
   readonly named: readonly NamedArgument[];
   /** The servers that the user typed; undefined if all servers are configured ones. */
@@ -105,26 +104,33 @@ export const hasTyped = ({ command, words, passthrough, options }: Invocation): 
     options["stdio"] !== undefined ||
     words.slice(0, command.takesTyped === "servers" ? undefined : 1).some(isAddress));
 
-/** The value of a string option. */
-export function textOption({ options }: Invocation, name: string): string | undefined {
-  const value = options[name];
-  return typeof value === "string" ? value : undefined;
+/** The options of a command line, and the three ways to read them. */
+export interface OptionValues {
+  /** Options of the command and global options. */
+  readonly options: Readonly<Record<string, string | boolean | readonly string[] | undefined>>;
+  /** The value of an option; undefined if it was not given. */
+  text(option: string): string | undefined;
+  /** The values of an option that may be given several times. */
+  texts(option: string): readonly string[];
+  /** An option without a value was given. */
+  flag(option: string): boolean;
 }
 
-/** The values of a string option that may be given several times. */
-export function textsOption({ options }: Invocation, name: string): readonly string[] {
-  const value = options[name];
-  if (typeof value === "string") return [value];
-  return Array.isArray(value) ? value : [];
-}
-
-export const flagOption = ({ options }: Invocation, name: string): boolean => options[name] === true;
+export const toOptionValues = (options: OptionValues["options"]): OptionValues => ({
+  options,
+  text(option) {
+    const value = options[option];
+    return typeof value === "string" ? value : undefined;
+  },
+  texts: (option) => [options[option] ?? []].flat().filter((value) => typeof value === "string"),
+  flag: (option) => options[option] === true,
+});
 
 /** The `--config` and `--state` options as the user typed them. */
-export function locationOptions(invocation: Invocation): string[] {
-  const state = textOption(invocation, "state");
+export function locationOptions({ text, texts }: OptionValues): string[] {
+  const state = text("state");
   return [
-    ...textsOption(invocation, "config").flatMap((path) => ["--config", path]),
+    ...texts("config").flatMap((path) => ["--config", path]),
     ...(state === undefined ? [] : ["--state", state]),
   ];
 }
@@ -224,12 +230,6 @@ export interface Streams {
 
 /** The parsed command line, and everything a command uses. */
 export interface CommandContext extends Invocation {
-  /** The value of an option; undefined if it was not given. */
-  text(option: string): string | undefined;
-  /** The values of an option that may be given several times. */
-  texts(option: string): readonly string[];
-  /** An option without a value was given. */
-  flag(option: string): boolean;
   readonly streams: Streams;
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly cwd: string;
@@ -257,7 +257,7 @@ export interface CommandContext extends Invocation {
   /** Prints a table: escapes every cell to one line, with the first column in bold. */
   printRows(titles: readonly (string | TableColumn)[], rows: readonly (readonly unknown[])[]): void;
   /** Prints the JSON document of a command with `--json`. With `isLine`: one line of NDJSON. */
-  printJson(value: unknown, options?: { isLine?: boolean }): void;
+  printJson(value: unknown, options?: { isLine?: boolean }): undefined;
   /** Writes bytes unchanged to stdout. Throws if stdout is a terminal. */
   printBytes(bytes: Uint8Array): Promise<void>;
   /**

@@ -4,7 +4,6 @@
  */
 import type { CommandSpec } from "./command.js";
 import { addCommand } from "./commands/add.js";
-import { auditCommand } from "./commands/audit.js";
 import { authCommand, logoutCommand } from "./commands/auth.js";
 import { callCommand } from "./commands/call.js";
 import { disableCommand, enableCommand, removeCommand } from "./commands/change-servers.js";
@@ -12,13 +11,11 @@ import { completeCommand, completionCommand } from "./commands/completion.js";
 import { consoleCommand, demoCommand } from "./commands/console.js";
 import { doctorCommand } from "./commands/doctor.js";
 import { execCommand } from "./commands/exec.js";
-import { exportCommand } from "./commands/export.js";
-import { importCommand } from "./commands/import.js";
+import { exportCommand, importCommand } from "./commands/import.js";
 import { inspectCommand } from "./commands/inspect.js";
 import { listCommand } from "./commands/list.js";
-import { policyCommand } from "./commands/policy.js";
-import { promptCommand, promptsCommand } from "./commands/prompts.js";
-import { readCommand, resourcesCommand } from "./commands/resources.js";
+import { auditCommand, policyCommand } from "./commands/policy.js";
+import { promptCommand, promptsCommand, readCommand, resourcesCommand } from "./commands/resources.js";
 import { discardCommand, resumeCommand, suspendedCommand } from "./commands/resume.js";
 import { runCommand } from "./commands/run.js";
 import { searchCommand } from "./commands/search.js";

@@ -20,7 +20,7 @@ import { mapConcurrently } from "../util/concurrency.js";
 import { isRecord } from "../util/json.js";
 import { suggest } from "../util/suggest.js";
 import type { CommandContext, OpenedPort, OpenPortOptions, ServerOrigin, WrittenServers } from "./command.js";
-import { CliError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
+import { CliError, configurationError, EXIT, errorDocument, exitCodeOf, shellWord } from "./errors.js";
 import { disabledServer, savedNames, TYPED_SOURCE, unknownServer } from "./load-servers.js";
 import { plainBlock, plainLine } from "./plain-text.js";
 import { elicitOnTerminal } from "./questions.js";
@@ -98,41 +98,32 @@ function timeouts({ timeoutMs }: CommandContext): Partial<ToolportOptions> {
 
 /** The requested servers and their fallbacks. */
 function withFallbacks(asked: readonly string[], { servers }: WrittenServers): string[] {
-  const found = new Set<string>();
+  const wanted = new Set<string>();
   const open = [...asked];
   for (let name = open.pop(); name !== undefined; name = open.pop()) {
-    if (found.has(name)) continue;
-    found.add(name);
+    if (wanted.has(name)) continue;
+    wanted.add(name);
     const { fallback } = servers.get(name)?.translated.entry ?? {};
     const names = textsIn(isRecord(fallback) ? fallback["servers"] : fallback);
     // The value of a variable is unknown here: include all servers.
     open.push(...(names.some(hasVariables) ? servers.keys() : names));
   }
-  return [...found];
+  return [...wanted];
 }
 
 function nothingConfigured({ issues }: { issues: readonly ConfigIssue[] }): Error {
   if (issues.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues });
-  return new CliError(
+  return configurationError(
+    "NO_SERVERS",
     "No configuration file with servers was found for this project or user",
     "toolport add <name> <url>",
-    { code: "NO_SERVERS", exitCode: EXIT.configuration },
   );
 }
 
 /** The outcome of connecting a server. */
 export type ServerStatus = "ok" | "auth" | "offline" | "error" | "disabled";
 
-export interface ServerOutcome {
-  readonly name: string;
-  readonly status: ServerStatus;
-  readonly state: ConnectionStatus;
-  /** Why the server cannot be used. */
-  readonly error: Error | undefined;
-  readonly authUrl: string | undefined;
-  readonly toolCount: number;
-  readonly ms: number;
-}
+export type ServerOutcome = Awaited<ReturnType<typeof connectServer>>;
 
 /** Error codes of servers that did not respond. Other codes mean that the server responded with an error. */
 const OFFLINE: readonly ConnectionErrorCode[] = [
@@ -147,7 +138,7 @@ interface ConnectOptions {
   /** @default all servers of the port */
   readonly names?: readonly string[] | undefined;
   /** Called with each outcome as soon as it is known. */
-  readonly onOutcome?: (outcome: ServerOutcome) => void | Promise<void>;
+  readonly onOutcome?: (outcome: ServerOutcome) => Promise<void>;
 }
 
 /**
@@ -194,11 +185,7 @@ export function sourceOf({ sources }: OpenedPort, name: string): ServerOrigin {
   return file === TYPED_SOURCE ? { kind: "typed" } : { kind, file, line: line! };
 }
 
-async function connectServer(
-  { signal }: CommandContext,
-  { toolport, leftOut }: OpenedPort,
-  name: string,
-): Promise<ServerOutcome> {
+async function connectServer({ signal }: CommandContext, { toolport, leftOut }: OpenedPort, name: string) {
   const unused = leftOut.get(name);
   if (unused !== undefined) return unusedOutcome(name, unused);
   const { servers } = await toolport.connect({ servers: [name], signal });
@@ -217,11 +204,13 @@ function statusOf(state: ConnectionStatus, error: Error | undefined): ServerStat
 }
 
 /** The outcome of a server that is disabled or has no consent. */
-function unusedOutcome(name: string, error: CliError = disabledServer(name)): ServerOutcome {
+function unusedOutcome(name: string, error: CliError = disabledServer(name)) {
+  const status: ServerStatus = error.code === "DISABLED" ? "disabled" : "error";
   return {
     name,
-    status: error.code === "DISABLED" ? "disabled" : "error",
-    state: "closed",
+    status,
+    state: "closed" as const,
+    /** Why the server cannot be used. */
     error,
     authUrl: undefined,
     toolCount: 0,
@@ -276,9 +265,9 @@ export function serversNamed(
   names: readonly string[],
   context: CommandContext,
 ): string[] | undefined {
-  const found = names.includes(selector) ? [selector] : serversOf(selector, names);
-  if (found === undefined) throwIfMistyped(selector, names, context);
-  return found;
+  const owners = names.includes(selector) ? [selector] : serversOf(selector, names);
+  if (owners === undefined) throwIfMistyped(selector, names, context);
+  return owners;
 }
 
 /** Connects the server of a tool (all servers, if the server is unknown) and finds the tool. */
@@ -317,20 +306,20 @@ function throwIfMistyped(selector: string, names: readonly string[], { command }
   const [close] = suggest(selector.slice(0, mark), names, 1);
   if (close === undefined) return;
   const meant = `${close}${selector.slice(mark)}`;
-  throw new CliError(
+  throw configurationError(
+    "UNKNOWN_SERVER",
     `There is no server ${JSON.stringify(selector.slice(0, mark))}. Did you mean ${close}?`,
     `toolport ${command.name} ${shellWord(meant)}`,
-    { code: "UNKNOWN_SERVER", exitCode: 2 },
   );
 }
 
 function withheld({ toolport }: OpenedPort, server: string, selector: string): CatalogError | undefined {
-  const found = toolport
+  const tool = toolport
     .snapshot()
     .withheldTools.find(
       ({ server: own, name }) => own === server && [`${own}.${name}`, `${own}__${name}`].includes(selector),
     );
-  return found && withheldError(found);
+  return tool && withheldError(tool);
 }
 
 function missing(tools: readonly ToolInfo[], selector: string, { command }: CommandContext): CliError {

@@ -1,17 +1,14 @@
 /** Creates the context of a command from its options and the streams of the process. */
 
 import { formatTable, type TableColumn } from "../util/format-table.js";
-import {
-  type CommandContext,
-  flagOption,
-  type Invocation,
-  type OpenedPort,
-  type OpenedStore,
-  type OpenPortOptions,
-  type OutputForm,
-  type Streams,
-  textOption,
-  textsOption,
+import type {
+  CommandContext,
+  Invocation,
+  OpenedPort,
+  OpenedStore,
+  OpenPortOptions,
+  OutputForm,
+  Streams,
 } from "./command.js";
 import { CliError, type SignalSource, type SignalWatch } from "./errors.js";
 import type { ServerLoader } from "./load-servers.js";
@@ -88,15 +85,12 @@ export function createCommandContext(
   const context: CommandContext = {
     ...invocation,
     ...output,
-    text: (option) => textOption(invocation, option),
-    texts: (option) => textsOption(invocation, option),
-    flag: (option) => flagOption(invocation, option),
     streams: { stdin, stdout, stderr },
     env,
     cwd,
     surroundings: { cwd, env, ...(home && { home }) },
     isInteractive,
-    agreesToAll: flagOption(invocation, "yes"),
+    agreesToAll: invocation.flag("yes"),
     timeoutMs,
     callOptions: { signal: watch.signal, ...(timeoutMs !== undefined && { timeoutMs }) },
     signal: watch.signal,
@@ -149,9 +143,9 @@ function createOutput(
   isInShell: boolean,
 ) {
   const form = readForm(invocation);
-  const isQuiet = flagOption(invocation, "quiet");
-  const isVerbose = flagOption(invocation, "verbose");
-  const isPlain = flagOption(invocation, "no-color") || form !== "text";
+  const isQuiet = invocation.flag("quiet");
+  const isVerbose = invocation.flag("verbose");
+  const isPlain = invocation.flag("no-color") || form !== "text";
   const canMoveCursor = stderr.isTTY === true && env["TERM"] !== "dumb";
   const spinner = createSpinner(canMoveCursor && form !== "json" && !isQuiet ? stderr : undefined);
   const paint = choosePaint(stdout, env, isPlain);
@@ -178,7 +172,9 @@ function createOutput(
       ];
       output.printPainted(formatTable(head, rows.map(paintRow), columns));
     },
-    printJson: (value, { isLine = isInShell } = {}) => write(`${plainJson(value, isLine ? undefined : 2)}\n`),
+    printJson(value, { isLine = isInShell } = {}) {
+      write(`${plainJson(value, isLine ? undefined : 2)}\n`);
+    },
     async printBytes(bytes) {
       if (stdout.isTTY === true)
         throw new CliError(
@@ -217,8 +213,8 @@ type Output = Pick<
 >;
 
 function readForm(invocation: Invocation): OutputForm {
-  const output = textOption(invocation, "output") as OutputForm | undefined;
-  if (!flagOption(invocation, "json")) return output ?? "text";
+  const output = invocation.text("output") as OutputForm | undefined;
+  if (!invocation.flag("json")) return output ?? "text";
   if (output === undefined || output === "json") return "json";
   throw new CliError(
     `--json and --output ${output} contradict each other`,
@@ -227,7 +223,7 @@ function readForm(invocation: Invocation): OutputForm {
 }
 
 function readTimeout(invocation: Invocation): number | undefined {
-  const text = textOption(invocation, "timeout");
+  const text = invocation.text("timeout");
   if (text === undefined) return undefined;
   const timeoutMs = Number(text);
   if (Number.isFinite(timeoutMs) && timeoutMs > 0) return timeoutMs;
@@ -255,10 +251,10 @@ function createSpinner(stream: Streams["stderr"] | undefined) {
     isDrawn = false;
   };
   const draw = () => {
-    const shown = running.at(-1);
-    if (stream === undefined || shown === undefined || isPaused) return;
+    const spinning = running.at(-1);
+    if (stream === undefined || spinning === undefined || isPaused) return;
     frame = (frame + 1) % FRAMES.length;
-    const line = oneLine(shown.text, Math.max(10, (stream.columns || 80) - 3));
+    const line = oneLine(spinning.text, Math.max(10, (stream.columns || 80) - 3));
     stream.write(`${ERASE_LINE}${FRAMES[frame]} ${line}`);
     isDrawn = true;
   };

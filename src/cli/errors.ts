@@ -45,6 +45,10 @@ export class CliError extends Error {
 export const usageError = (command: string, message: string): CliError =>
   new CliError(message, `toolport ${command} --help`);
 
+/** Something that the configuration, or the machine, does not have or does not allow. */
+export const configurationError = (code: string, message: string, next?: string, server?: string): CliError =>
+  new CliError(message, next, { code, exitCode: EXIT.configuration, server });
+
 export const EXIT = {
   ok: 0,
   /** Wrong usage, and errors without a code of their own. */

@@ -34,7 +34,7 @@ import {
   type TypedServers,
   type WrittenServers,
 } from "./command.js";
-import { CliError, EXIT, shellWord } from "./errors.js";
+import { type CliError, configurationError, shellWord } from "./errors.js";
 import { indented, plainLine } from "./plain-text.js";
 
 export type ServerLoader = ReturnType<typeof createServerLoader>;
@@ -135,10 +135,11 @@ const isSound = (server: WrittenServer): boolean =>
   checkWritten(server).issues.length === 0 && server.issues.length === 0;
 
 export const disabledServer = (name: string): CliError =>
-  new CliError(
+  configurationError(
+    "DISABLED",
     `The server ${JSON.stringify(name)} is disabled in its file`,
     `toolport enable ${shellWord(name)}`,
-    { code: "DISABLED", exitCode: EXIT.configuration, server: name },
+    name,
   );
 
 /** The error for an unknown server, or for one with an invalid entry. */
@@ -150,10 +151,11 @@ export function unknownServer(
   const own = issues.filter(({ path }) => path.includes(name));
   if (own.length > 0) return new ConfigError({ code: "INVALID_CONFIG", issues: own, server: name });
   const [close] = suggest(name, names, 1);
-  return new CliError(
+  return configurationError(
+    "UNKNOWN_SERVER",
     `There is no server ${JSON.stringify(name)}${close === undefined ? "" : `. Did you mean ${close}?`}`,
     close === undefined ? "toolport list" : `toolport ${command} ${shellWord(close)}`,
-    { code: "UNKNOWN_SERVER", exitCode: EXIT.configuration, server: name },
+    name,
   );
 }
 
@@ -174,10 +176,10 @@ async function askForInput(context: CommandContext, input: ConfigInput): Promise
   const choices = options === undefined ? "" : ` (${options.join(", ")})`;
   const preset = input.default === undefined ? "" : ` [${password ? "preset" : input.default}]`;
   const question = `${file} asks for ${description ?? id}${choices}${preset}: `;
-  const given = await context.ask(question, { isSecret: password });
-  if (given === undefined || given === "") return undefined;
-  if (options?.includes(given) ?? true) await saveInput(context, { file, id }, given);
-  return given;
+  const answer = await context.ask(question, { isSecret: password });
+  if (answer === undefined || answer === "") return undefined;
+  if (options?.includes(answer) ?? true) await saveInput(context, { file, id }, answer);
+  return answer;
 }
 
 /** A server whose current entry has no consent. */
@@ -211,7 +213,7 @@ export class Consent {
    *
    * @param mayAsk false: use saved consent only
    */
-  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }): Promise<ConsentErrors> {
+  async ask(servers: readonly WrittenServer[], { mayAsk }: { mayAsk: boolean }) {
     const context = this.#context;
     const open = servers.filter((server) => !this.#agreed.has(server) && !this.#declined.has(server));
     const store = open.length === 0 ? undefined : await openStore(context);
@@ -260,13 +262,15 @@ export class Consent {
     context.info("");
   }
 
-  async #errorsFor(declined: readonly PendingConsent[]): Promise<ConsentErrors> {
+  /** One error for each server, and one for all of them. */
+  async #errorsFor(declined: readonly PendingConsent[]) {
     const error = async (asking: readonly PendingConsent[]) =>
-      new CliError(messageOf(asking), await this.#commandFor(asking), {
-        code: "NOT_TRUSTED",
-        exitCode: EXIT.configuration,
-        ...(asking.length === 1 && { server: asking[0]!.server.name }),
-      });
+      configurationError(
+        "NOT_TRUSTED",
+        messageOf(asking),
+        await this.#commandFor(asking),
+        asking.length === 1 ? asking[0]!.server.name : undefined,
+      );
     const byName = new Map<string, CliError>();
     for (const one of declined) byName.set(one.server.name, await error([one]));
     return { byName, all: declined.length === 0 ? undefined : await error(declined) };
@@ -284,13 +288,6 @@ export class Consent {
     const words = canList ? ["list", ...names.map(shellWord)] : [context.command.name, "…"];
     return ["toolport", ...words, ...locationOptions(context).map(shellWord), "--yes"].join(" ");
   }
-}
-
-/** Errors for servers that must not be used. */
-export interface ConsentErrors {
-  readonly byName: ReadonlyMap<string, CliError>;
-  /** One error for all of them; undefined if there are none. */
-  readonly all: CliError | undefined;
 }
 
 /** Unusable state is treated as no saved consent. `doctor` reports the problem. */
@@ -378,8 +375,8 @@ async function ownFiles(context: CommandContext): Promise<string[]> {
   const named = context.texts("config");
   if (named.length > 0) return Promise.all(named.map((path) => asFile(resolve(context.cwd, path))));
   const scope = context.flag("project") ? "project" : "all";
-  const found = await findConfigs({ ...context.surroundings, dialects: ["toolport"], scope });
-  return found.map(({ file }) => file);
+  const configs = await findConfigs({ ...context.surroundings, dialects: ["toolport"], scope });
+  return configs.map(({ file }) => file);
 }
 
 /** The own file that contains a server, even if its entry is invalid. */
@@ -401,8 +398,8 @@ export async function entriesOf(file: string): Promise<Readonly<Record<string, u
 }
 
 async function asFile(path: string): Promise<string> {
-  const found = await stat(path).catch(() => undefined);
-  return found?.isDirectory() === true ? join(path, "toolport.json") : path;
+  const entry = await stat(path).catch(() => undefined);
+  return entry?.isDirectory() === true ? join(path, "toolport.json") : path;
 }
 
 /** Like `describeCommand`. Falls back to the fields of an entry that is incomplete, such as a URL with a variable. */
@@ -414,8 +411,8 @@ export function describeEntry(
   } catch {
     const { command, args, url, image } = entry as Record<string, unknown>;
     const words = [command, ...(Array.isArray(args) ? args : [])].filter((word) => typeof word === "string");
-    const shown = plainLine(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(unknown)"));
+    const line = plainLine(words.length > 0 ? words.join(" ") : String(url ?? image ?? "(unknown)"));
     const startsProcess = command !== undefined || image !== undefined;
-    return { command: shown, startsProcess, text: `${startsProcess ? "runs" : "calls"}      ${shown}` };
+    return { command: line, startsProcess, text: `${startsProcess ? "runs" : "calls"}      ${line}` };
   }
 }

@@ -9,7 +9,7 @@ import { fileStore } from "../state/stores/file/file-store.js";
 import { sqliteStore } from "../state/stores/sqlite/index.js";
 import { loadSqliteDriver } from "../state/stores/sqlite/open-database.js";
 import type { CommandContext, OpenedStore } from "./command.js";
-import { CliError, EXIT } from "./errors.js";
+import { configurationError } from "./errors.js";
 
 /**
  * An existing JSON file stays in use after an update of Node, so that logins and consent are not lost.
@@ -113,10 +113,10 @@ export async function openSharedStore(url: string): Promise<Store> {
     case "postgresql":
       return (await import("../state/stores/postgres/index.js")).postgresStore(url);
     default:
-      throw new CliError(
+      throw configurationError(
+        "USAGE",
         "--store must be the URL of a Redis or a PostgreSQL: redis://… or postgres://…",
         "toolport serve --help",
-        { exitCode: EXIT.configuration },
       );
   }
 }

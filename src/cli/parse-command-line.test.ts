@@ -17,7 +17,7 @@ const COMMANDS = [
   command("call", {
     positionals: [
       { name: "target", summary: "what", completes: "tool" },
-      { name: "arguments", summary: "with what", completes: "none", optional: true, rest: true },
+      { name: "arguments", summary: "with what", optional: true, rest: true },
     ],
     options: { args: { type: "string", summary: "json" } },
   }),

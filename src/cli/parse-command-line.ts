@@ -9,10 +9,11 @@ import {
   type NamedArgument,
   type OptionSpec,
   type OptionSpecs,
+  toOptionValues,
 } from "./command.js";
 import { GLOBAL_OPTIONS } from "./command-options.js";
 import type { ContextParts } from "./create-command-context.js";
-import { CliError, shellWord, usageError } from "./errors.js";
+import { CliError, EXIT, shellWord, usageError } from "./errors.js";
 
 /** What a command line asks for. */
 export type ParsedLine =
@@ -40,20 +41,27 @@ export function parseCommandLine(args: readonly string[], commands: readonly Com
   if (values["version"] === true) return { wants: "version" };
   if (name === "help") return { wants: "help", command: findCommand(words[1], commands) };
   if (values["help"] === true || command === undefined) return { wants: "help", command };
-  const invocation = { command, commands, words: words.slice(1), passthrough, options: values, named };
+  const invocation = {
+    command,
+    commands,
+    words: words.slice(1),
+    passthrough,
+    named,
+    ...toOptionValues(values),
+  };
   checkWords(invocation);
   return { wants: "run", invocation };
 }
 
 /** Finds the first word that is neither an option nor the value of one. Options may precede the command. */
 function findName(args: readonly string[], commands: readonly CommandSpec[]): string | undefined {
-  const known = [GLOBAL_OPTIONS, ...commands.map(({ options }) => options)].flatMap(
+  const specs = [GLOBAL_OPTIONS, ...commands.map(({ options }) => options)].flatMap(
     Object.entries<OptionSpec>,
   );
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     if (!word.startsWith("-") || word === "-") return word;
-    const takesText = known.some(
+    const takesText = specs.some(
       ([name, { type, short }]) => type === "string" && (word === `--${name}` || word === `-${short}`),
     );
     if (takesText) index += 1;
@@ -65,10 +73,10 @@ function findCommand(name: string | undefined, commands: readonly CommandSpec[])
   if (name === undefined || name === "help") return undefined;
   const found = commands.find((command) => command.name === name);
   if (found !== undefined) return found;
-  const shown = commands.filter((command) => command.isHidden !== true);
+  const listed = commands.filter((command) => command.isHidden !== true);
   const [close] = suggest(
     name,
-    shown.map((command) => command.name),
+    listed.map((command) => command.name),
     1,
   );
   throw new CliError(
@@ -83,10 +91,10 @@ function hintAtMark(args: readonly string[], command: CommandSpec, specs: Option
   const places: number[] = [];
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
-    const known = Object.entries(specs).find(
+    const option = Object.entries(specs).find(
       ([name, { short }]) => word === `--${name}` || word === `-${short}`,
     );
-    if (known?.[1].type === "string") index += 1;
+    if (option?.[1].type === "string") index += 1;
     else if (word === "-" || !word.startsWith("-")) places.push(index);
   }
   // The words are the command itself, a name, and a URL, JSON or `-`.
@@ -108,12 +116,14 @@ function takeNamed(args: readonly string[], specs: OptionSpecs): { rest: string[
   for (let index = 0; index < args.length; index += 1) {
     const word = args[index]!;
     const [, name = "", inline] = /^--([a-z_][\w.-]*)(?:=(.*))?$/is.exec(word) ?? [];
-    const known = Object.entries(specs).find(([key, { short }]) => name === key || word === `-${short}`)?.[1];
+    const option = Object.entries(specs).find(
+      ([key, { short }]) => name === key || word === `-${short}`,
+    )?.[1];
     const next = args[index + 1];
     const hasValue = inline === undefined && next !== undefined && !isOption(next);
-    if (name === "" || known !== undefined) {
+    if (name === "" || option !== undefined) {
       rest.push(word);
-      if (known?.type === "string" && hasValue) rest.push(args[++index]!);
+      if (option?.type === "string" && hasValue) rest.push(args[++index]!);
     } else {
       named.push({ name, text: hasValue ? next : inline, isDetached: hasValue });
       if (hasValue) index += 1;
@@ -209,7 +219,7 @@ export async function executeCommand(invocation: Invocation, parts: ContextParts
   const running = runCommand(context);
   running.catch(() => {});
   try {
-    return await Promise.race([running, interrupted]);
+    return (await Promise.race([running, interrupted])) ?? EXIT.ok;
   } catch (error) {
     // After an interruption, other errors are its consequences.
     throw signal.aborted ? signal.reason : error;

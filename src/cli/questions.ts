@@ -120,11 +120,11 @@ async function askField(
   if (choices !== undefined)
     info(choices.map(({ value, title }) => `    ${value}${title === value ? "" : `: ${title}`}`));
   for (;;) {
-    const given = await ask(`  ${label} (${hint.filter(Boolean).join(", ")}): `);
-    if (given === undefined) return undefined;
+    const answer = await ask(`  ${label} (${hint.filter(Boolean).join(", ")}): `);
+    if (answer === undefined) return undefined;
     const form = completeForm(
       schema as FormSchema,
-      given === "" ? {} : { [name]: toValue(given, field, choices) },
+      answer === "" ? {} : { [name]: toValue(answer, field, choices) },
     );
     if ("content" in form) return form.content;
     info(
@@ -135,17 +135,17 @@ async function askField(
 }
 
 /** A value that does not fit the type is returned as typed: `completeForm` says what is wrong. */
-function toValue(given: string, { type }: Field, choices: readonly Choice[] | undefined): FormValue {
-  const text = given.trim();
+function toValue(answer: string, { type }: Field, choices: readonly Choice[] | undefined): FormValue {
+  const text = answer.trim();
   if (type === "boolean") {
     if (["y", "yes", "true"].includes(text.toLowerCase())) return true;
-    return ["n", "no", "false"].includes(text.toLowerCase()) ? false : given;
+    return ["n", "no", "false"].includes(text.toLowerCase()) ? false : answer;
   }
   if (type === "array")
     return text === EMPTY_TEXT ? [] : text.split(",").map((item) => choose(item.trim(), choices));
-  if (type === "number" || type === "integer") return Number.isNaN(Number(text)) ? given : Number(text);
+  if (type === "number" || type === "integer") return Number.isNaN(Number(text)) ? answer : Number(text);
   if (choices !== undefined) return choose(text, choices);
-  return given === EMPTY_TEXT ? "" : given;
+  return answer === EMPTY_TEXT ? "" : answer;
 }
 
 /** Choices may be typed by their value or their title. */
@@ -326,7 +326,7 @@ export class ShellPrompt {
         const none: [string[], string] = [[], line];
         if (this.#state !== "line" || complete === undefined) return done(null, none);
         complete(line).then(
-          (found) => done(null, found),
+          (candidates) => done(null, candidates),
           () => done(null, none),
         );
       },

@@ -244,7 +244,7 @@ export async function findWaiting(
   token: string,
   signal: AbortSignal,
 ): Promise<{ server: string; tool: string; call: Suspended | undefined }> {
-  const call = (await waiting.suspended()).find((found) => found.token === token);
+  const call = (await waiting.suspended()).find((candidate) => candidate.token === token);
   if (call !== undefined) return { server: call.server, tool: call.tool, call };
   // Without servers nothing can be sent. The error names the server of the call, or says that there is no such call.
   const error: unknown = await waiting.resume(token, {}, { signal }).catch((reason: unknown) => reason);

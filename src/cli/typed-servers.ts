@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import { suggestServerName } from "../registry/to-server-config.js";
 import { canParseUrl } from "../util/text.js";
-import { type Invocation, isAddress, type TypedServers, textOption, textsOption } from "./command.js";
+import { type Invocation, isAddress, type TypedServers } from "./command.js";
 import { CliError, shellWord, usageError } from "./errors.js";
 
 /** Extensions of files that web servers run. What follows another dot is the name of a tool. */
@@ -17,7 +17,7 @@ interface TypedServer {
 /** Replaces every typed server by a name, so that commands treat it like a configured one. */
 export function nameTypedServers(invocation: Invocation, cwd: string): Invocation {
   const { command, words, passthrough } = invocation;
-  const stdio = textOption(invocation, "stdio");
+  const stdio = invocation.text("stdio");
   if (stdio !== undefined && passthrough.length > 0)
     throw usageError(command.name, "A server has one command: use --stdio or --, not both");
   if (stdio !== undefined) return nameCommand(invocation, splitWords(stdio), cwd);
@@ -37,7 +37,7 @@ function nameCommand(invocation: Invocation, started: readonly string[], cwd: st
   const entry = {
     command: program,
     args,
-    cwd: resolve(cwd, textOption(invocation, "cwd") ?? "."),
+    cwd: resolve(cwd, invocation.text("cwd") ?? "."),
     ...(env && { env }),
   };
   const name = nameFromCommand(started);
@@ -88,7 +88,7 @@ function urlEntry(address: string, invocation: Invocation): TypedServer["entry"]
   if (!canParseUrl(address)) throw usageError(command.name, `${JSON.stringify(address)} is not a URL`);
   forbid(invocation, ["env", "cwd"], "a URL");
   const headers = readHeaders(invocation);
-  const transport = textOption(invocation, "transport");
+  const transport = invocation.text("transport");
   return { url: address, ...(transport && { transport }), ...(headers && { headers }) };
 }
 
@@ -107,8 +107,8 @@ function splitAddress(word: string): { address: string; tool?: string } {
 
 function toTyped(servers: Readonly<Record<string, TypedServer>>, invocation: Invocation): TypedServers {
   const options = [
-    ...textsOption(invocation, "header").map((text) => ` --header '${text.split(":")[0]}: …'`),
-    ...textsOption(invocation, "env").map((text) => ` --env ${shellWord(text.split("=")[0] ?? "")}=…`),
+    ...invocation.texts("header").map((text) => ` --header '${text.split(":")[0]}: …'`),
+    ...invocation.texts("env").map((text) => ` --env ${shellWord(text.split("=")[0] ?? "")}=…`),
   ].join("");
   const replace = (line: string, [name, { typed }]: [string, TypedServer]): string => {
     const [, start, word, end = ""] = /^(toolport \w+) (\S+)(.*)$/s.exec(line) ?? [];
@@ -117,8 +117,8 @@ function toTyped(servers: Readonly<Record<string, TypedServer>>, invocation: Inv
     if (plain !== name && !plain.startsWith(`${name}.`)) return line;
     const tool = plain.slice(name.length + 1);
     if (typeof typed !== "string") {
-      const shown = tool === "" ? "" : ` ${shellWord(tool)}`;
-      return `${start}${shown}${end}${options} -- ${typed.map(shellWord).join(" ")}`;
+      const toolWord = tool === "" ? "" : ` ${shellWord(tool)}`;
+      return `${start}${toolWord}${end}${options} -- ${typed.map(shellWord).join(" ")}`;
     }
     const [, address = "", query = ""] = /^([^?#]*)(.*)$/s.exec(typed) ?? [];
     const hidden = query === "" ? "" : "?…";
@@ -131,8 +131,8 @@ function toTyped(servers: Readonly<Record<string, TypedServer>>, invocation: Inv
 }
 
 function forbid({ command, options }: Invocation, names: readonly string[], what: string): void {
-  const given = names.find((name) => options[name] !== undefined);
-  if (given !== undefined) throw usageError(command.name, `--${given} has no effect on ${what}`);
+  const stray = names.find((name) => options[name] !== undefined);
+  if (stray !== undefined) throw usageError(command.name, `--${stray} has no effect on ${what}`);
 }
 
 export interface Addition {
@@ -169,11 +169,11 @@ export function readPairs(
 
 /** `--header`. */
 export const readHeaders = (invocation: Invocation): Record<string, string> | undefined =>
-  readPairs(textsOption(invocation, "header"), { mark: ":", option: "--header", example: "'X-Name: value'" });
+  readPairs(invocation.texts("header"), { mark: ":", option: "--header", example: "'X-Name: value'" });
 
 /** `--env`. */
 export const readEnv = (invocation: Invocation): Record<string, string> | undefined =>
-  readPairs(textsOption(invocation, "env"), { mark: "=", option: "--env", example: "NAME=value" });
+  readPairs(invocation.texts("env"), { mark: "=", option: "--env", example: "NAME=value" });
 
 /** Labels of host names that say nothing about the server. */
 const GENERIC_LABELS: ReadonlySet<string> = new Set(["mcp", "api", "www", "sse", "app", "server", "remote"]);

@@ -1,7 +1,7 @@
 /** A program over its limit that cannot be interrupted: time is simulated, and V8 has nothing else to do. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { atDeadline } from "./when-quiet.js";
-import { ThreadState } from "./worker/thread-state.js";
+import { ThreadState } from "./worker/thread-link.js";
+import { atDeadline } from "./worker-thread.js";
 
 const LIMIT_MS = 2_000;
 const QUIET_MS = 250;

@@ -75,8 +75,8 @@ export function createCodeMode(toolport: Toolport, options: CodeModeOptions = {}
   /** Runs a program, or continues one. */
   async function run(plan: ProgramPlan): Promise<CodeOutcome | PausedProgram> {
     const artifacts = portOf(toolport)?.artifacts;
-    const { source, options: given } = plan;
-    const watcher = announceProgram(toolport, { source, context: given.context });
+    const { source, options: callOptions } = plan;
+    const watcher = announceProgram(toolport, { source, context: callOptions.context });
     const parts = { toolport, artifacts, closing: closing.signal, onChange: watcher?.changed };
     const result = await runProgram({ ...plan, ...parts }).catch((error: unknown) => {
       watcher?.failed(error);
@@ -197,9 +197,9 @@ export async function loadExecutor({
   return createExecutor({ idleTimeoutMs, capacity });
 }
 
-function readLimits(given: CodeLimits | undefined, defaults: RunLimits): RunLimits {
-  checkNumbers("limits", given, Object.keys(DEFAULT_LIMITS));
-  const set = Object.entries(given ?? {}).filter(([, value]) => value !== undefined);
+function readLimits(own: CodeLimits | undefined, defaults: RunLimits): RunLimits {
+  checkNumbers("limits", own, Object.keys(DEFAULT_LIMITS));
+  const set = Object.entries(own ?? {}).filter(([, value]) => value !== undefined);
   return { ...defaults, ...Object.fromEntries(set) };
 }
 

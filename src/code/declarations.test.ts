@@ -4,8 +4,7 @@ import { checkSnippets } from "../../test/docs/check-snippets.js";
 import { collectedTools } from "../../test/support/definitions.js";
 import type { ToolInfo } from "../model/tool-info.js";
 import { estimateTokens } from "../util/text.js";
-import { declareTools } from "./declarations.js";
-import { createProgramApi } from "./program-api.js";
+import { createProgramApi, declareTools } from "./program-api.js";
 
 const tool = (sourceName: string, more: Partial<ToolInfo> = {}): ToolInfo => ({
   name: `box__${sourceName}`,

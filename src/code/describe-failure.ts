@@ -1,8 +1,8 @@
 /** The message for the model that wrote a program which failed: what happened, where, what exists instead, what had run. */
 import { suggest } from "../util/suggest.js";
 import { visibleLine } from "../util/visible-text.js";
+import type { EndError } from "./code-executor.js";
 import type { CodeCall, CodeErrorCode } from "./code-mode.js";
-import type { EndError } from "./program-ends.js";
 
 /** Why a program failed, before it is put into words. */
 export interface Failure extends Pick<EndError, "name" | "message" | "line" | "column" | "missing"> {
@@ -58,11 +58,11 @@ export function realPosition(
 function lineOf({ line, column }: Failure, source: string): string {
   const text = line === undefined ? undefined : linesOf(source)[line - 1];
   if (text === undefined || text.trim() === "") return "";
-  const shown = visibleLine(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text);
+  const excerpt = visibleLine(text.length > MAX_LINE ? `${text.slice(0, MAX_LINE)}…` : text);
   // The mark fits only if no character was replaced.
   const hasMark =
-    column !== undefined && column <= shown.length + 1 && shown.startsWith(text.slice(0, MAX_LINE));
-  return hasMark ? `  ${shown}\n  ${" ".repeat(column - 1)}^` : `  ${shown}`;
+    column !== undefined && column <= excerpt.length + 1 && excerpt.startsWith(text.slice(0, MAX_LINE));
+  return hasMark ? `  ${excerpt}\n  ${" ".repeat(column - 1)}^` : `  ${excerpt}`;
 }
 
 function adviceOn(failure: Failure, source: string, members: FailureFacts["members"]): string {
@@ -98,8 +98,8 @@ function whatExists(
 }
 
 function listOf(names: readonly string[], limit: number): string {
-  const shown = names.slice(0, limit).join(", ");
-  return names.length > limit ? `${shown}, and ${names.length - limit} more` : shown || "nothing";
+  const list = names.slice(0, limit).join(", ");
+  return names.length > limit ? `${list}, and ${names.length - limit} more` : list || "nothing";
 }
 
 /** The model must know what has an effect already, so that it does not repeat it. */

@@ -20,8 +20,7 @@ import type {
   CodeValue,
   ExecuteOptions,
 } from "./code-mode.js";
-import { declareTools } from "./declarations.js";
-import type { ProgramApi } from "./program-api.js";
+import { declareTools, type ProgramApi } from "./program-api.js";
 import type { RunLimits } from "./run-program.js";
 
 export const SEARCH_NAME = "search";
@@ -130,8 +129,8 @@ export async function describeTools(
   // Filters apply after the search, so a limit would count tools that are left out.
   const ranked = await finder.searchTools(query, { limit: Number.MAX_SAFE_INTEGER, signal });
   const { length } = await finder.searchTools(query, { limit, signal });
-  const found = ranked.flatMap(({ name }) => offered.get(name) ?? []).slice(0, Math.max(limit, length));
-  const only = new Set([...named, ...found]);
+  const matches = ranked.flatMap(({ name }) => offered.get(name) ?? []).slice(0, Math.max(limit, length));
+  const only = new Set([...named, ...matches]);
   return only.size > 0 ? declareTools(api, { only }) : overview(api);
 }
 
@@ -141,9 +140,9 @@ function overview({ servers }: ProgramApi): string {
   );
   const share = Math.max(60, Math.floor(MAX_OVERVIEW / Math.max(1, lines.length)));
   const cut = lines.map((line) => (line.length > share ? `${line.slice(0, share)}…` : line));
-  const shown = cut.slice(0, Math.ceil(MAX_OVERVIEW / 60));
-  const more = cut.length > shown.length ? [`and ${cut.length - shown.length} more servers`] : [];
-  return ["Nothing found. Search with other words. These functions exist:", ...shown, ...more].join("\n");
+  const listed = cut.slice(0, Math.ceil(MAX_OVERVIEW / 60));
+  const more = cut.length > listed.length ? [`and ${cut.length - listed.length} more servers`] : [];
+  return ["Nothing found. Search with other words. These functions exist:", ...listed, ...more].join("\n");
 }
 
 /** The program of a call. Some models write it as a code block. */

@@ -59,10 +59,14 @@ export interface PausedProgram {
   readonly paused: Omit<EarlierRun, "pending"> & {
     /** What the person is asked first. */
     readonly suspended: Suspended;
-    readonly pending: readonly (Pick<SuspendedProgramCall, "id" | "tool" | "args"> & {
-      readonly token: string;
-    })[];
+    readonly pending: readonly PendingCall[];
   };
+}
+
+/** A call that the image of a program waits for. */
+export interface PendingCall extends Pick<SuspendedProgramCall, "id" | "tool" | "args"> {
+  /** Token of the suspended call itself. */
+  readonly token: string;
 }
 
 type RunEvent =

@@ -1,7 +1,7 @@
 /** When a worker thread can be ended: time is simulated, and V8 has nothing else to do. */
 import { afterEach, beforeEach, expect, test, vi } from "vitest";
-import { whenQuiet } from "./when-quiet.js";
-import { ThreadState } from "./worker/thread-state.js";
+import { ThreadState } from "./worker/thread-link.js";
+import { whenQuiet } from "./worker-thread.js";
 
 const A_WHILE_MS = 250;
 const LAST_RESORT_MS = 20_000;

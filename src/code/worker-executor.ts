@@ -9,15 +9,20 @@ import { createRequire } from "node:module";
 import { availableParallelism } from "node:os";
 import { ConfigError } from "../errors/toolport-error.js";
 import { timerMs } from "../util/timers.js";
-import type { CodeExecutor, CodeProgram, ProgramHost, ProgramRun } from "./code-executor.js";
+import {
+  type CodeExecutor,
+  type CodeProgram,
+  cannotLeave,
+  overloaded,
+  type ProgramHost,
+  type ProgramRun,
+  tooManyAnswers,
+} from "./code-executor.js";
 import type { CodeCapacity } from "./code-mode.js";
 import { PooledProgram } from "./pooled-program.js";
-import { cannotLeave, overloaded, tooManyAnswers } from "./program-ends.js";
-import { compileWasm } from "./when-quiet.js";
 import { GUEST_SOURCE } from "./worker/guest.js";
-import type { CompiledWasm } from "./worker/worker-messages.js";
-import { WorkerRun } from "./worker-run.js";
-import { WorkerThread } from "./worker-thread.js";
+import type { CompiledWasm } from "./worker/thread-link.js";
+import { compileWasm, WorkerThread } from "./worker-thread.js";
 
 const MIB = 1024 * 1024;
 /** As much as one program may use by default. */
@@ -171,11 +176,11 @@ class WorkerExecutor implements CodeExecutor {
     const usedBytes = used.reduce((sum, bytes) => sum + bytes, 0);
     if (used.length > 0 && usedBytes + memoryBytes > capacity.memoryBytes) return undefined;
     for (const { thread } of this.#idle.filter((each) => each.thread.isLost)) this.#drop(thread);
-    const found = this.#idle.findLast(({ thread }) => thread.memoryBytes >= memoryBytes)?.thread;
-    if (found === undefined)
+    const idleThread = this.#idle.findLast(({ thread }) => thread.memoryBytes >= memoryBytes)?.thread;
+    if (idleThread === undefined)
       return this.#threads.size < capacity.threads ? this.#open(memoryBytes) : undefined;
-    this.#forget(found);
-    return found;
+    this.#forget(idleThread);
+    return idleThread;
   }
 
   /** Lets programs that wait for their calls leave their threads, as many as are wanted. */
@@ -217,17 +222,14 @@ class WorkerExecutor implements CodeExecutor {
   #begin(next: PooledProgram, thread: WorkerThread): void {
     const { memoryBytes } = next.limits;
     this.#turns.set(next.owner, ++this.#turn);
-    next.begin(
-      (program, host) =>
-        new WorkerRun(thread, host, {
-          program,
-          onFree: () => this.#free(thread, memoryBytes),
-          onLost: () => {
-            this.#replace(memoryBytes);
-            return this.#track(thread, thread.endNow());
-          },
-        }),
-    );
+    next.begin({
+      thread,
+      onFree: () => this.#free(thread, memoryBytes),
+      onLost: () => {
+        this.#replace(memoryBytes);
+        return this.#track(thread, thread.endNow());
+      },
+    });
   }
 
   #open(memoryBytes: number): WorkerThread {

@@ -5,8 +5,8 @@ import type { Programs } from "./programs.js";
 
 export type { StartCommand } from "./consent.js";
 export type { ConsoleFailure } from "./handle-request.js";
+export type { TrafficEntry } from "./logs.js";
 export type { ActivityView, ConsoleEvent } from "./observer.js";
-export type { TrafficEntry } from "./traffic-log.js";
 
 /** What the page can request, by name. */
 export type Actions = ReturnType<typeof createActions> & Programs["actions"];

@@ -191,9 +191,9 @@ function checkCallback(request: IncomingMessage, { host }: GuardOptions): number
 }
 
 function checkToken(request: IncomingMessage, { token }: GuardOptions): number | undefined {
-  const given = /^Bearer (\S{1,256})$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
+  const bearer = /^Bearer (\S{1,256})$/.exec(request.headers.authorization ?? "")?.[1] ?? "";
   // Compare hashes, which have equal length, in constant time.
-  return timingSafeEqual(digest(given), digest(token)) ? undefined : 401;
+  return timingSafeEqual(digest(bearer), digest(token)) ? undefined : 401;
 }
 
 const digest = (text: string): Buffer => createHash("sha256").update(text).digest();

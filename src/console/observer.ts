@@ -8,11 +8,10 @@ import type { Toolport } from "../toolport.js";
 import { TokenBucket } from "../util/concurrency.js";
 import { redactText } from "../util/redact-text.js";
 import { CLIENT_INFO } from "../util/version.js";
-import { CallLog, type CallSummary, ConsoleRuns } from "./call-log.js";
 import { Consent } from "./consent.js";
+import { CallLog, type CallSummary, ConsoleRuns, type TrafficEntry, TrafficLog } from "./logs.js";
 import { ServerHistory } from "./server-history.js";
 import type { ServerQuestions } from "./server-questions.js";
-import { type TrafficEntry, TrafficLog } from "./traffic-log.js";
 import { toServerView } from "./views.js";
 
 const MAX_ACTIVITY = 200;

@@ -10,7 +10,7 @@ import {
 import { BoundedMap } from "../util/collections.js";
 import { hideCredentials } from "../util/redact-text.js";
 import type { Action } from "./actions.js";
-import { ConsoleRun } from "./call-log.js";
+import { ConsoleRun } from "./logs.js";
 import type { Observer } from "./observer.js";
 import { BadRequest, textOf } from "./read-body.js";
 import { redactJson } from "./redact-json.js";

@@ -48,13 +48,13 @@ function copy(value: unknown, place: Place): unknown {
     if (value.length > MAX_ITEMS) items.push(`… (${value.length - MAX_ITEMS} more)`);
     return items;
   }
-  const shown: [string, unknown][] = [];
+  const fields: [string, unknown][] = [];
   for (const [name, field] of Object.entries(value).slice(0, MAX_ITEMS)) {
     place.budget.left -= name.length;
     const isSecret = isSecretName(name) && (typeof field === "string" || typeof field === "number");
-    shown.push([name, isSecret ? REDACTED : copy(field, inner(name))]);
+    fields.push([name, isSecret ? REDACTED : copy(field, inner(name))]);
   }
-  return Object.fromEntries(shown);
+  return Object.fromEntries(fields);
 }
 
 function copyText(text: string, { budget, name }: Place): string {
@@ -64,8 +64,8 @@ function copyText(text: string, { budget, name }: Place): string {
   budget.left -= cut.length;
   // Show no partial images.
   if (isData) return cut.length < text.length ? "" : text;
-  const shown = hideCredentials(cut);
-  return cut.length < text.length ? `${shown}… (${text.length - cut.length} more characters)` : shown;
+  const clean = hideCredentials(cut);
+  return cut.length < text.length ? `${clean}… (${text.length - cut.length} more characters)` : clean;
 }
 
 const isSecretName = (name: string): boolean => SECRET_NAME.test(name) && !HARMLESS_NAME.test(name);

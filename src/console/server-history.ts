@@ -35,8 +35,8 @@ export class ServerHistory {
       if (record.samples.length > MAX_SAMPLES) record.samples.shift();
       if (news.outcome === "suspended") continue;
       const at = Math.floor(this.#now() / MINUTE_MS);
-      const known = record.minutes[at % MINUTES];
-      const minute = known?.at === at ? known : { at, calls: 0, errors: 0, totalMs: 0 };
+      const slot = record.minutes[at % MINUTES];
+      const minute = slot?.at === at ? slot : { at, calls: 0, errors: 0, totalMs: 0 };
       record.minutes[at % MINUTES] = minute;
       minute.calls += 1;
       minute.totalMs += durationMs;
@@ -72,8 +72,8 @@ export class ServerHistory {
   }
 
   #record(server: string): ServerRecord | undefined {
-    const known = this.#servers.get(server);
-    if (known !== undefined || this.#servers.size >= MAX_SERVERS) return known;
+    const existing = this.#servers.get(server);
+    if (existing !== undefined || this.#servers.size >= MAX_SERVERS) return existing;
     const record = { minutes: [], states: [], samples: [] };
     this.#servers.set(server, record);
     return record;

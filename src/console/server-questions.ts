@@ -76,8 +76,8 @@ export class ServerQuestions implements ConsoleAnswers {
   }
 
   /** @throws BadRequest if a root is not a `file://` URL */
-  setRoots(given: unknown): void {
-    const roots = Array.isArray(given) ? given : [];
+  setRoots(value: unknown): void {
+    const roots = Array.isArray(value) ? value : [];
     this.#roots = roots.map((root: Partial<Root> | null) => {
       const { uri, name } = root ?? {};
       if (typeof uri !== "string" || !uri.startsWith("file://") || !canParseUrl(uri))
@@ -143,26 +143,26 @@ export class ServerQuestions implements ConsoleAnswers {
 }
 
 /** The completion that the user wrote; undefined if the user declined. */
-function toCompletion(given: Fields): SamplingAnswer | undefined {
-  const { action, model } = given;
+function toCompletion(body: Fields): SamplingAnswer | undefined {
+  const { action, model } = body;
   if (action !== "accept") return undefined;
   return {
     role: "assistant",
     model: typeof model === "string" && model !== "" ? model : "console",
-    content: { type: "text", text: textOf(given, "text") },
+    content: { type: "text", text: textOf(body, "text") },
     stopReason: "endTurn",
   };
 }
 
 function toDecision(
   request: ElicitationRequest,
-  given: Fields,
+  body: Fields,
   { id, origin }: { id: string; origin: RequestOrigin },
 ): ElicitationAnswer {
-  const { action } = given;
+  const { action } = body;
   if (action !== "accept") return { action: action === "cancel" ? "cancel" : "decline" };
   if (request.mode !== "form") return { action };
-  const form = completeForm(request.requestedSchema, fieldsOf(given, "content"));
+  const form = completeForm(request.requestedSchema, fieldsOf(body, "content"));
   if ("content" in form) return { action, content: form.content };
   throw new ToolCallError({
     code: "INVALID_ARGUMENTS",

@@ -63,9 +63,9 @@ export class WaitingCalls {
 
   async #find(id: string) {
     if (!this.#known.has(id)) await this.list();
-    const known = this.#known.get(id);
-    if (known === undefined) throw gone();
-    return known;
+    const call = this.#known.get(id);
+    if (call === undefined) throw gone();
+    return call;
   }
 
   #view(call: Suspended) {

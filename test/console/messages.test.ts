@@ -5,7 +5,7 @@ import { createToolport, type ToolportEvents } from "toolport";
 import { createTestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import type { TrafficEntry, TrafficView } from "../../src/console/console-api.js";
-import { TrafficLog } from "../../src/console/traffic-log.js";
+import { TrafficLog } from "../../src/console/logs.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { waitFor } from "../support/wait-for.js";

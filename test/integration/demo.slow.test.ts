@@ -9,13 +9,13 @@ import { beforeAll, expect, test, vi } from "vitest";
 vi.setConfig({ testTimeout: 100_000 });
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
-const main = fileURLToPath(new URL("../../dist/demo/main.js", import.meta.url));
+const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));
 const run = promisify(execFile);
 /** A closed port: the demo uses loopback only, so no request may go through the proxy. */
 const DEAD_PROXY = "http://127.0.0.1:9";
 const env = { ...process.env, HTTP_PROXY: DEAD_PROXY, HTTPS_PROXY: DEAD_PROXY, ALL_PROXY: DEAD_PROXY };
 const demo = (...flags: string[]) =>
-  run(process.execPath, [main, ...flags], { cwd: root, timeout: 100_000, env }).then(
+  run(process.execPath, [main, "demo", ...flags], { cwd: root, timeout: 100_000, env }).then(
     ({ stdout, stderr }) => ({ code: 0, stdout, stderr }),
     ({ code, stdout, stderr }) => ({ code: code as number | null, stdout, stderr }),
   );
@@ -86,5 +86,5 @@ test("an unknown flag is a usage error on stderr", async () => {
   const { code, stdout, stderr } = await demo("--nope");
   expect({ code, stdout }).toEqual({ code: 1, stdout: "" });
   expect(stderr).toContain("--nope");
-  expect(stderr).toContain("Usage: npm start");
+  expect(stderr).toContain("Try: toolport demo --help");
 });

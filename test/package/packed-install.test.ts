@@ -76,7 +76,7 @@ beforeAll(async () => {
   const options = ["--omit=dev", "--ignore-scripts", "--no-audit", "--no-fund", "--loglevel=error"];
   const installed = await run("npm", ["install", ...options, await packInto(home)]);
   expect(installed).toMatchObject({ code: 0 });
-  const server = { command: "node", args: ["node_modules/toolport/dist/demo/notes-server.js"] };
+  const server = { command: "node", args: ["node_modules/toolport/dist/cli/demo/notes-server.js"] };
   await writeFile(join(project, ".mcp.json"), JSON.stringify({ mcpServers: { notes: server } }));
 }, 180_000);
 

@@ -59,7 +59,7 @@ describe("package.json", () => {
     const indexes = filesBelow(join(root, "src"), "index.ts")
       .filter((file) => /(^|\/)index\.ts$/.test(file))
       .map((file) => `./dist/${file.replace(/\.ts$/, ".js")}`);
-    const inside = ["./dist/cli/", "./dist/console/", "./dist/demo/"];
+    const inside = ["./dist/cli/", "./dist/console/"];
     const targets = new Set(targetsOf(manifest.exports));
     const closed = indexes.filter(
       (file) => !targets.has(file) && !inside.some((folder) => file.startsWith(folder)),

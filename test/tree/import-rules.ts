@@ -20,14 +20,12 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["code"],
   ["adapters", "registry", "node", "testing", "serve"],
   ["index"],
-  ["agent"],
-  ["cli", "console", "demo"],
+  ["cli", "console"],
 ];
 
 /** Modules that may import from these modules of their own layer. */
 const NEIGHBOURS: Readonly<Record<string, readonly string[]>> = {
-  cli: ["console", "demo"],
-  demo: ["console"],
+  cli: ["console"],
 };
 
 /** Folders that may load a package (not merely its types). The first match decides; a package not listed is free. */
@@ -39,12 +37,12 @@ const PACKAGE_HOMES: readonly {
   {
     name: "SDK values",
     matches: /^@modelcontextprotocol\/client(\/|$)/,
-    homes: ["protocol", "transports", "auth", "demo"],
+    homes: ["protocol", "transports", "auth", "cli/demo"],
   },
   {
     name: "the SDK's server package",
     matches: /^@modelcontextprotocol\/server(\/|$)/,
-    homes: ["testing", "demo"],
+    homes: ["testing", "cli/demo"],
   },
   { name: "any other MCP package", matches: /^@modelcontextprotocol\//, homes: [] },
   { name: "LangChain", matches: /^(@langchain\/|langchain(\/|$))/, homes: ["adapters/langchain"] },
@@ -67,7 +65,6 @@ const NODE_HOMES = [
   "testing",
   "cli",
   "console",
-  "demo",
   "serve",
   "code",
   "state/stores",

@@ -15,12 +15,11 @@ const STEPS = "steps";
 /** Every longer function, and why it is one. */
 const LONG: Readonly<Record<string, string>> = {
   "adapters/agents/with-mcp.ts mixMcp": FACTORY,
-  "cli/create-command-context.ts createCommandContext": FACTORY,
+  "cli/demo/servers.ts startAuthorizationServer": FACTORY,
   "code/create-code-mode.ts createCodeMode": FACTORY,
   "code/run-program.ts runProgram": STEPS,
   "console/actions.ts createActions": FACTORY,
   "create-toolport.ts toToolport": FACTORY,
-  "demo/vault-server.ts startAuthorizationServer": FACTORY,
   "port/shared-parts.ts createSharedParts": FACTORY,
   "schema/typescript.ts createTypeWriter": FACTORY,
   "serve/policy/policy-engine.ts enginePolicy": FACTORY,

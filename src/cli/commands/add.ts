@@ -20,7 +20,15 @@ import {
 import { isRecord } from "../../util/json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, HEADER, PROJECT, REGISTRY, REPLACE, TRANSPORT, text, texts } from "../command-options.js";
-import { CliError, EXIT, errorDocument, exitCodeOf, shellWord, usageError } from "../errors.js";
+import {
+  CliError,
+  configurationError,
+  EXIT,
+  errorDocument,
+  exitCodeOf,
+  shellWord,
+  usageError,
+} from "../errors.js";
 import { describeEntry, ownFileFor } from "../load-servers.js";
 import { indented, plainLine, plural } from "../plain-text.js";
 import { type Addition, nameFromUrl, readEnv, readHeaders, readPairs } from "../typed-servers.js";
@@ -31,11 +39,10 @@ export const addCommand: CommandSpec = {
   summary: "Add a server: a URL, a command, JSON from a README, or a registry entry",
   group: "servers",
   positionals: [
-    { name: "name", summary: "Name for the server", completes: "none", optional: true },
+    { name: "name", summary: "Name for the server", optional: true },
     {
       name: "url",
       summary: "Its URL, or its entry as JSON (- reads stdin)",
-      completes: "none",
       optional: true,
     },
   ],
@@ -135,10 +142,10 @@ async function save(additions: readonly Addition[], file: string, replace: boole
   } catch (error) {
     if (!(error instanceof ConfigError) || error.code !== "DUPLICATE_SERVER") throw error;
     const name = error.server ?? "";
-    throw new CliError(
+    throw configurationError(
+      "DUPLICATE_SERVER",
       `${file} already contains a server ${JSON.stringify(name)}. Use --replace to replace it`,
       `toolport add ${shellWord(name)} … --replace`,
-      { code: "DUPLICATE_SERVER", exitCode: EXIT.configuration },
     );
   }
 }
@@ -228,14 +235,14 @@ function typedCommand(context: CommandContext): Record<string, unknown> {
   const { cwd } = context;
   const [command = "", ...args] = context.passthrough;
   const env = readEnv(context);
-  const given = context.text("cwd");
+  const folderOption = context.text("cwd");
   const isProject = context.flag("project");
   // The configuration file is in another directory, so relative paths need a working directory.
   const namesFiles = args.some((arg) => /^[^-/].*[./\\]/.test(arg) && existsSync(resolve(cwd, arg)));
   const needsFolder = namesFiles || (isProject && args.some((arg) => RELATIVE.test(arg)));
-  const base = given === undefined ? cwd : resolve(cwd, given);
+  const base = folderOption === undefined ? cwd : resolve(cwd, folderOption);
   const ownFolder = needsFolder ? (isProject ? "." : cwd) : undefined;
-  const folder = given === undefined ? ownFolder : base;
+  const folder = folderOption === undefined ? ownFolder : base;
   // The user's file is used from any folder, so its paths are absolute.
   const stored = isProject
     ? args
@@ -283,10 +290,10 @@ export async function readPasted(
   const chosen = isEntry || name === undefined ? servers : servers.filter((server) => server.name === name);
   if (chosen.length === 0) {
     const names = servers.map((server) => server.name).join(", ");
-    throw new CliError(
+    throw configurationError(
+      "NO_SERVERS",
       `There is no server${name === undefined ? "" : ` ${name}`} in the given JSON${names && `, only ${names}`}`,
       "toolport add --help",
-      { code: "NO_SERVERS", exitCode: EXIT.configuration },
     );
   }
   return chosen.map((server) => {
@@ -310,12 +317,12 @@ export async function readFromRegistry(wanted: string, context: CommandContext):
   const at = wanted.lastIndexOf("@");
   const [id, version] = at > 0 ? [wanted.slice(0, at), wanted.slice(at + 1)] : [wanted, undefined];
   const registry = await openRegistry(context);
-  const found = await registry.getServer(id, version, { signal: context.signal });
+  const server = await registry.getServer(id, version, { signal: context.signal });
   const inputs: Record<string, InputValue> = {
     ...readPairs(context.texts("input"), { mark: "=", option: "--input", example: "API_KEY=…" }),
   };
   const prefer = context.text("prefer") as SourcePreference | undefined;
-  const build = () => toServerConfig(found, { inputs, ...(prefer && { prefer }) });
+  const build = () => toServerConfig(server, { inputs, ...(prefer && { prefer }) });
   let result = build();
   for (let round = 0; round < MAX_ROUNDS && result.missing.length > 0 && context.isInteractive; round++) {
     for (const input of result.missing) {
@@ -350,14 +357,14 @@ function questionFor({ name, description, choices, placeholder, problem }: Regis
 
 function unusable(wanted: string, { missing, reason }: ServerConfigResult): CliError {
   const needs = missing.map((input) => `\n  - ${questionFor(input)}${input.isSecret ? " [secret]" : ""}`);
-  const given = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
+  const inputs = missing.map(({ name }) => `--input ${shellWord(name)}=…`).join(" ");
   const { configuration: exitCode } = EXIT;
   if (missing.length === 0) {
     const next = `toolport search ${shellWord(wanted.split("/").at(-1) ?? wanted)}`;
     const message = `${wanted} cannot be added: ${plainLine(reason ?? "")}`;
     return new CliError(message, next, { code: "NOT_USABLE", exitCode });
   }
-  const next = `toolport add --from-registry ${shellWord(wanted)} ${given}`;
+  const next = `toolport add --from-registry ${shellWord(wanted)} ${inputs}`;
   const message = `${wanted} requires these inputs:${needs.join("")}`;
   return new CliError(message, next, { code: "MISSING_INPUTS", exitCode });
 }

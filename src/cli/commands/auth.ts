@@ -5,7 +5,7 @@ import type { ServerReport } from "../../port/report.js";
 import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, PRINCIPAL_OPTION, SERVER, TYPED_OPTIONS } from "../command-options.js";
-import { EXIT, shellWord } from "../errors.js";
+import { shellWord } from "../errors.js";
 import { forgetInputs } from "../load-servers.js";
 import { plural } from "../plain-text.js";
 import { principalOf } from "../suspended-calls.js";
@@ -67,12 +67,10 @@ export const runAuth: RunCommand = async (context) => {
     });
   } catch (error) {
     if (!(error instanceof AlreadyLoggedIn)) throw error;
-    reportEnd(server, error.report, { isNew: false, hasLogin }, context);
-    return EXIT.ok;
+    return reportEnd(server, error.report, { isNew: false, hasLogin }, context);
   }
   if (report?.error !== undefined) throw report.error;
   reportEnd(server, report!, { isNew: true, hasLogin }, context);
-  return EXIT.ok;
 };
 
 const throwIfLeftOut = (leftOut: OpenedPort["leftOut"], server: string): void => {
@@ -125,7 +123,7 @@ function reportEnd(
   { state, toolCount }: ServerReport,
   { isNew, hasLogin }: { isNew: boolean; hasLogin: boolean },
   context: CommandContext,
-): void {
+): undefined {
   if (context.form === "json") {
     const event = isNew ? "authorized" : "nothingToDo";
     return context.printJson({ event, server, state, tools: toolCount }, { isLine: true });
@@ -154,7 +152,6 @@ export const runLogout: RunCommand = async (context) => {
     if (hasLogin) context.info(`Logged out of ${server}: its tokens were deleted`, "green");
     if (answers > 0) context.info(`Deleted ${plural(answers, "saved answer")} for ${server}`, "green");
   }
-  return EXIT.ok;
 };
 
 const hasUrl = (entry: object | undefined): boolean =>

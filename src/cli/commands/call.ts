@@ -71,8 +71,8 @@ export const runCall: RunCommand = async (context) => {
   const { selector } = expression ?? { selector: first };
   const wish = readSuspend(context);
   if (wish !== undefined) requireState(await context.openStore(), context);
-  const shown = shellWord(first || "server.tool");
-  const next = `toolport call ${shown} --args '{"key":"value"}'`;
+  const word = shellWord(first || "server.tool");
+  const next = `toolport call ${word} --args '{"key":"value"}'`;
   const base = await readObject(context, "args", new CliError("--args requires a JSON object", next));
   const record = await recording(context);
   let server: string | undefined;
@@ -81,9 +81,9 @@ export const runCall: RunCommand = async (context) => {
     isSpecial: wish !== undefined || record !== undefined,
     principal: principalOf(context),
     servers: (names) => {
-      const found = serversNamed(selector, names, context);
-      [server] = found ?? [];
-      return found;
+      const owners = serversNamed(selector, names, context);
+      [server] = owners ?? [];
+      return owners;
     },
     changeEntry: (entry, name) => (name === server && record !== undefined ? record(entry) : entry),
   });

@@ -2,7 +2,7 @@
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { PROJECT, SERVERS } from "../command-options.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
+import { configurationError, shellWord } from "../errors.js";
 import { findOwnFile, savedNames, unknownServer } from "../load-servers.js";
 
 type ServerChange = "remove" | "enable" | "disable";
@@ -40,21 +40,20 @@ export const changeServers =
   (change: ServerChange): RunCommand =>
   async (context) => {
     /** `file` is null for a server in the saved state. */
-    const found: { name: string; file: string | null }[] = [];
+    const owners: { name: string; file: string | null }[] = [];
     for (const name of context.words) {
       const file = await findOwnFile(name, context);
-      if (file !== undefined) found.push({ name, file });
-      else if (change === "remove" && (await isSaved(name, context))) found.push({ name, file: null });
+      if (file !== undefined) owners.push({ name, file });
+      else if (change === "remove" && (await isSaved(name, context))) owners.push({ name, file: null });
       else await throwNotOwn(name, context, change);
     }
-    for (const { name, file } of found) {
+    for (const { name, file } of owners) {
       if (file === null) await (await context.openPort({ servers: [name] })).toolport.remove(name);
       else await saveOwnConfig(file, { [change]: [name] });
       const [verb, preposition] = DONE[change];
       context.info(`${verb} ${name} ${preposition} ${file ?? "the saved state"}`, "green");
     }
-    if (context.form === "json") context.printJson({ change, servers: found });
-    return EXIT.ok;
+    if (context.form === "json") context.printJson({ change, servers: owners });
   };
 
 /** True for a server that a program added at run time. */
@@ -70,11 +69,11 @@ async function throwNotOwn(name: string, context: CommandContext, change: Server
   const { servers } = await context.readServers();
   const source = servers.get(name)?.source;
   if (source !== undefined) {
-    throw new CliError(
+    throw configurationError(
+      "FOREIGN_FILE",
       `${name} is configured in ${source.file}:${source.line}, a file of another program (${source.kind}), ` +
         `which is only read. ${change === "remove" ? "Remove it there" : "Edit it there"}, or copy it into Toolport's own file`,
       `toolport import ${shellWord(name)} --from ${source.kind}`,
-      { code: "FOREIGN_FILE", exitCode: EXIT.configuration },
     );
   }
   throw unknownServer(name, [...servers.keys()], { issues: [], command: change });

@@ -15,7 +15,6 @@ import type {
 } from "../command.js";
 import { GLOBAL_OPTIONS } from "../command-options.js";
 import { serversOf } from "../connect-servers.js";
-import { EXIT } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 import { PROGRAMS } from "./import.js";
 
@@ -23,9 +22,7 @@ export const completionCommand: CommandSpec = {
   name: "completion",
   summary: "Print the completion script for a shell",
   group: "program",
-  positionals: [
-    { name: "shell", summary: "bash, zsh or fish", completes: "none", choices: ["bash", "zsh", "fish"] },
-  ],
+  positionals: [{ name: "shell", summary: "bash, zsh or fish", choices: ["bash", "zsh", "fish"] }],
   options: {},
   examples: [
     ["source <(toolport completion bash)", "in ~/.bashrc"],
@@ -53,7 +50,6 @@ export const runCompletion: RunCommand = async (context) => {
   const script = SHELL_SCRIPTS[name];
   if (context.form === "json") context.printJson({ shell: name, script });
   else context.print(script.trimEnd());
-  return EXIT.ok;
 };
 
 type CompletedShell = "bash" | "zsh" | "fish";
@@ -117,7 +113,6 @@ export const runComplete: RunCommand = async (context) => {
   } catch {
     // Print nothing: the user is typing a command line.
   }
-  return EXIT.ok;
 };
 
 export interface Candidate {
@@ -143,8 +138,8 @@ export async function completeLine(
   const before = line.slice(0, -1);
   // The words after `--` belong to another program.
   if (before.includes("--")) return [];
-  const shown = commands.filter(({ isHidden }) => isHidden !== true);
-  const { command, words, openOption } = readBefore(before, shown);
+  const visible = commands.filter(({ isHidden }) => isHidden !== true);
+  const { command, words, openOption } = readBefore(before, visible);
   const specs = { ...GLOBAL_OPTIONS, ...command?.options };
   const candidates = async (): Promise<readonly Candidate[]> => {
     if (openOption !== undefined) return optionValues(openOption, specs[openOption]!, lookUp, words);
@@ -159,7 +154,7 @@ export async function completeLine(
       const flags = named.map(({ value, meaning }) => ({ value: `--${value.replace(/=.*$/, "")}`, meaning }));
       return [...optionNames(specs, before), ...flags];
     }
-    if (command === undefined) return commandNames(shown);
+    if (command === undefined) return commandNames(visible);
     return positionalValues(command, words, lookUp);
   };
   return (await candidates()).filter(({ value }) => value.startsWith(current) && isTypable(value));
@@ -178,10 +173,10 @@ function readBefore(before: readonly string[], commands: readonly CommandSpec[])
       continue;
     }
     const specs: OptionSpecs = { ...GLOBAL_OPTIONS, ...command?.options };
-    const found = Object.entries(specs).find(
+    const option = Object.entries(specs).find(
       ([name, { short }]) => word === `--${name}` || word === `-${short}`,
     );
-    if (found !== undefined) openOption = found[1].type === "string" ? found[0] : undefined;
+    if (option !== undefined) openOption = option[1].type === "string" ? option[0] : undefined;
     else if (word.startsWith("-") && word !== "-") continue;
     else if (command !== undefined) words.push(word);
     else {
@@ -222,10 +217,10 @@ async function positionalValues(
   const spec = positionals[words.length] ?? (last?.rest === true ? last : undefined);
   if (spec === undefined) return [];
   if (spec.choices !== undefined) return plainCandidates(spec.choices);
-  if (spec.completes === "none" || spec.completes === "file") return [];
-  const found = await lookUp(spec.completes, words);
+  if (spec.completes === undefined) return [];
+  const candidates = await lookUp(spec.completes, words);
   // Do not offer a value twice.
-  return spec.rest === true ? found.filter(({ value }) => !words.includes(value)) : found;
+  return spec.rest === true ? candidates.filter(({ value }) => !words.includes(value)) : candidates;
 }
 
 /** Values of a property that are worth offering. */

@@ -35,17 +35,7 @@ export const demoCommand: CommandSpec = {
     ...MODEL_OPTIONS,
   },
   examples: [["toolport demo", "every transport, a login, a crash and a fallback, in seconds"]],
-  load: async () => {
-    const { startDemo } = await import("../../demo/start-demo.js");
-    return (context) =>
-      startDemo({
-        json: context.form === "json",
-        console: context.flag("console") && !context.flag("once"),
-        modelUrl: context.text("model-url"),
-        model: context.text("model"),
-        signal: context.signal,
-      });
-  },
+  load: async () => (await import("../demo/run-demo.js")).startDemo,
 };
 
 const HOST = "127.0.0.1";

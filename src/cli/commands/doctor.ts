@@ -7,16 +7,18 @@ import type { CommandContext, CommandSpec, LoadedServers, RunCommand, WrittenSer
 import { OPTIONAL_SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { checkConnections } from "../doctor/check-catalog.js";
 import {
+  checkCommand,
   checkConfig,
   checkDurability,
   checkNode,
+  checkOAuth,
   checkStore,
   type Finding,
   type FindingStatus,
   findingsOf,
+  probeAddress,
   readFiles,
-} from "../doctor/check-machine.js";
-import { checkCommand, checkOAuth, probeAddress } from "../doctor/check-server.js";
+} from "../doctor/checks.js";
 import { CliError, EXIT, exitCodeOf, nextCommand } from "../errors.js";
 import { unknownServer } from "../load-servers.js";
 import { type Colour, plainLine, plainText, plural } from "../plain-text.js";

@@ -10,8 +10,7 @@ import type {
   ExecuteOptions,
 } from "../../code/code-mode.js";
 import { createCodeMode } from "../../code/create-code-mode.js";
-import { toSuspendedProgram } from "../../code/suspend/program-record.js";
-import { ProgramRecords } from "../../code/suspend/program-records.js";
+import { ProgramRecords, toSuspendedProgram } from "../../code/suspend/program-records.js";
 import { isSuspended, type ResumeInput } from "../../execution/suspend/suspension.js";
 import type { CommandContext, CommandSpec, OpenPortOptions, RunCommand } from "../command.js";
 import { PRINCIPAL_OPTION, SUSPEND_OPTIONS, texts } from "../command-options.js";
@@ -28,7 +27,6 @@ export const execCommand: CommandSpec = {
     {
       name: "file",
       summary: "JavaScript or TypeScript, the body of an async function; - reads it from stdin",
-      completes: "file",
     },
   ],
   options: {
@@ -67,8 +65,8 @@ export async function findProgram(
   context: CommandContext,
 ): Promise<CodeSuspended | undefined> {
   const { store } = await context.openStore();
-  const found = await new ProgramRecords({ store, principal: principalOf(context) }).find(token);
-  return found && toSuspendedProgram(found.record);
+  const program = await new ProgramRecords({ store, principal: principalOf(context) }).find(token);
+  return program && toSuspendedProgram(program.record);
 }
 
 /** Continues a program that waits for a person. One that waited for an approval asks for the approval of its later calls too. */

@@ -1,25 +1,31 @@
-/** `toolport import`: copies servers of other programs into one of Toolport's own files. */
-import { resolve } from "node:path";
+/** `toolport import` and `export`: copy servers of other programs into one of Toolport's own files, and write servers in their formats. */
+
+import { existsSync } from "node:fs";
+import { chmod, stat, writeFile } from "node:fs/promises";
+import { dirname, resolve } from "node:path";
 import { isDeepStrictEqual } from "node:util";
+import type { ServerEntry } from "../../config/server-entry.js";
 import type { ConfigIssue } from "../../errors/toolport-error.js";
 import { findConfigs } from "../../node/config-locations.js";
 import type { DialectKind } from "../../node/dialects/dialect.js";
 import { DIALECT_KINDS } from "../../node/dialects/dialects.js";
 import { type CheckedServer, checkWritten } from "../../node/expand-server.js";
+import { type ExportDialect, exportConfig } from "../../node/export-config.js";
 import { effectiveServers, readConfig } from "../../node/load-config.js";
+import type { WrittenServer } from "../../node/read-servers.js";
 import { saveOwnConfig } from "../../node/save-own-config.js";
 import { suggest } from "../../util/suggest.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
-import { flag, PROJECT, REPLACE, SERVERS, texts } from "../command-options.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
-import { describeEntry, entriesOf, ownFileFor } from "../load-servers.js";
+import { flag, PROJECT, REPLACE, SERVERS, text, texts } from "../command-options.js";
+import { CliError, configurationError, shellWord } from "../errors.js";
+import { describeEntry, entriesOf, ownFileFor, unknownServer } from "../load-servers.js";
 import { indented, plural } from "../plain-text.js";
 
 export const importCommand: CommandSpec = {
   name: "import",
   summary: "Copy servers of Claude, Cursor, VS Code and others into Toolport's own file",
   group: "servers",
-  positionals: [{ ...SERVERS, summary: "Only these servers", completes: "none", optional: true }],
+  positionals: [{ ...SERVERS, summary: "Only these servers", completes: undefined, optional: true }],
   options: {
     from: texts("<program>", "claude, cursor, vscode, codex …, or a file"),
     "dry-run": flag("Only show what would be copied"),
@@ -67,25 +73,21 @@ export const runImport: RunCommand = async (context) => {
   else if (coming.length === 0) context.info("There is nothing new to import");
   else if (isDryRun) context.info(`${count} would be written to ${target}. Nothing was changed`);
   else context.info(`Wrote ${count} to ${target}. Next: toolport doctor`, "green");
-  return EXIT.ok;
 };
 
 function choose(candidates: readonly ImportCandidate[], names: readonly string[]): ImportCandidate[] {
   for (const name of names) {
     if (candidates.some((candidate) => candidate.name === name)) continue;
-    throw new CliError(`No other program has a server ${JSON.stringify(name)}`, "toolport import --dry-run", {
-      code: "UNKNOWN_SERVER",
-      exitCode: EXIT.configuration,
-    });
+    throw configurationError(
+      "UNKNOWN_SERVER",
+      `No other program has a server ${JSON.stringify(name)}`,
+      "toolport import --dry-run",
+    );
   }
   return names.length === 0 ? [...candidates] : candidates.filter(({ name }) => names.includes(name));
 }
 
-const STATES: Readonly<Record<ImportCandidate["state"], string>> = {
-  new: "new",
-  same: "already present",
-  taken: "name taken (--replace)",
-};
+const STATES = { new: "new", same: "already present", taken: "name taken (--replace)" } as const;
 
 /** Servers in the user's own file need no consent later. So ask here about those that start a program or come with a project. */
 async function agree(
@@ -107,18 +109,10 @@ function toRow({ name, kind, file, line, state, entry }: ImportCandidate) {
 }
 
 /** A server in the file of another program. */
-export interface ImportCandidate {
-  readonly name: string;
-  readonly file: string;
-  readonly line: number;
-  readonly kind: DialectKind;
-  /** The entry to write. */
-  readonly entry: Readonly<Record<string, unknown>>;
-  /** The entry is in a project file, so its author may not be the user. */
-  readonly isForeign: boolean;
-  /** `"same"`: our file already contains this entry. `"taken"`: our file contains another server with this name. */
-  readonly state: "new" | "same" | "taken";
-}
+type ImportCandidate = Awaited<ReturnType<typeof findImports>>["candidates"][number];
+
+/** `"same"`: our file already contains this entry. `"taken"`: it contains another server with this name. */
+type ImportState = keyof typeof STATES;
 
 /**
  * Expands no variables. `files` are the files that were read, `notes` the warnings, and the issues of servers that are left out.
@@ -127,7 +121,8 @@ export interface ImportCandidate {
  */
 async function findImports(from: readonly string[], context: CommandContext, target: string) {
   const present = await entriesOf(target);
-  const candidates = new Map<string, ImportCandidate>();
+  const candidates = [];
+  const names = new Set<string>();
   const files: string[] = [];
   const notes: string[] = [];
   for (const file of await filesOf(from, context)) {
@@ -140,14 +135,20 @@ async function findImports(from: readonly string[], context: CommandContext, tar
       const { name, source } = server;
       const checked = checkWritten(server);
       notes.push(...notesOn(checked));
-      if (checked.issues.length > 0 || source.kind === "toolport" || candidates.has(name)) continue;
+      if (checked.issues.length > 0 || source.kind === "toolport" || names.has(name)) continue;
+      names.add(name);
       const { written: entry, line, kind } = source;
-      const known = present[name];
-      const state = known === undefined ? "new" : isDeepStrictEqual(known, plain(entry)) ? "same" : "taken";
-      candidates.set(name, { name, file, line, kind, entry, isForeign: source.scope === "project", state });
+      // The entry of a project file may not be the user's own.
+      const isForeign = source.scope === "project";
+      candidates.push({ name, file, line, kind, entry, isForeign, state: stateOf(present[name], entry) });
     }
   }
-  return { candidates: [...candidates.values()], files, notes };
+  return { candidates, files, notes };
+}
+
+function stateOf(own: unknown, entry: object): ImportState {
+  if (own === undefined) return "new";
+  return isDeepStrictEqual(own, JSON.parse(JSON.stringify(entry))) ? "same" : "taken";
 }
 
 function notesOn({ issues, warnings }: Pick<CheckedServer, "issues" | "warnings">): string[] {
@@ -164,8 +165,8 @@ async function filesOf(from: readonly string[], context: CommandContext): Promis
   const paths = from.filter((word) => !Object.hasOwn(PROGRAMS, word));
   for (const word of paths) if (!/[./\\]/.test(word)) throw unknownProgram(word);
   const dialects = from.length === 0 ? foreign : names.flatMap((name) => PROGRAMS[name]!);
-  const found = dialects.length === 0 ? [] : await findConfigs({ ...context.surroundings, dialects });
-  return [...paths.map((path) => resolve(context.cwd, path)), ...found.map(({ file }) => file)];
+  const configs = dialects.length === 0 ? [] : await findConfigs({ ...context.surroundings, dialects });
+  return [...paths.map((path) => resolve(context.cwd, path)), ...configs.map(({ file }) => file)];
 }
 
 function unknownProgram(word: string): CliError {
@@ -175,8 +176,6 @@ function unknownProgram(word: string): CliError {
     `toolport import --from ${close ?? "claude"}`,
   );
 }
-
-const plain = (value: unknown): unknown => JSON.parse(JSON.stringify(value));
 
 /** Values of `--from`, with the dialects of each. */
 export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {
@@ -197,3 +196,102 @@ export const PROGRAMS: Readonly<Record<string, readonly DialectKind[]>> = {
   mcporter: ["mcporter"],
   inspector: ["inspector"],
 };
+
+export const exportCommand: CommandSpec = {
+  name: "export",
+  summary: "Write servers in the format of another program",
+  group: "servers",
+  positionals: [{ ...SERVERS, summary: "Only these servers", optional: true }],
+  options: {
+    format: text("<program>", "The program to write for (toolport)", [
+      "vscode",
+      "claude",
+      "cursor",
+      "toolport",
+    ]),
+    out: text("<file>", "Write to this file"),
+    "keep-secrets": flag("Include the values of headers and variables"),
+  },
+  examples: [["toolport export --format vscode --out .vscode/mcp.json", "secrets become inputs"]],
+  load: async () => (await import("./import.js")).runExport,
+};
+
+/** Only the owner may read a file with secrets. */
+const PRIVATE_MODE = 0o600;
+
+export const runExport: RunCommand = async (context) => {
+  const format = (context.text("format") ?? "toolport") as ExportDialect;
+  const keepsSecrets = context.flag("keep-secrets");
+  const servers = await chooseServers(context.words, context);
+  const secrets = keepsSecrets ? "keep" : "variables";
+  const { text, variables, warnings } = exportConfig(servers, format, { secrets });
+  for (const warning of warnings) context.warn(warning);
+  const out = context.text("out");
+  const file = out === undefined ? undefined : resolve(context.cwd, out);
+  if (file !== undefined) await write(file, text, { isPrivate: keepsSecrets, context });
+  const names = Object.keys(servers);
+  if (context.form === "json") {
+    const config: unknown = JSON.parse(text);
+    return context.printJson({ format, file: file ?? null, servers: names, config, variables, warnings });
+  }
+  if (file === undefined) context.print(text.trimEnd());
+  else context.info(`Wrote ${plural(names.length, "server")} to ${file}`, "green");
+  if (variables.length > 0) {
+    const asks = format === "vscode" ? "VS Code will ask for" : "Set these variables";
+    context.info(`Values of headers and variables were left out. ${asks}: ${variables.join(", ")}`, "yellow");
+  }
+};
+
+/** The output contains expanded variables, so servers of project files need the user's consent. */
+async function chooseServers(
+  names: readonly string[],
+  context: CommandContext,
+): Promise<Record<string, ServerEntry>> {
+  const written = await context.readServers();
+  const all = [...written.servers.keys()];
+  for (const name of names) if (!all.includes(name)) throw unknownServer(name, all, written);
+  const { config, leftOut, consentError } = await context.loadServers(names.length === 0 ? all : names);
+  if (consentError !== undefined && !context.isInteractive) throw consentError;
+  const { mcpServers, issues } = config;
+  for (const { file, line, path, message } of issues) context.warn(`${file}:${line}: ${path} ${message}`);
+  for (const name of names) {
+    const error = leftOut.get(name);
+    if (error !== undefined) throw error;
+    if (!Object.hasOwn(mcpServers, name)) throw unknownServer(name, all, config);
+  }
+  for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
+  const entries = Object.entries(mcpServers);
+  if (entries.length > 0)
+    return Object.fromEntries(
+      entries.map(([name, entry]) => [name, withoutOwnFolder(entry, written.servers.get(name)!)]),
+    );
+  throw configurationError("NO_SERVERS", "There are no servers to export", "toolport add <name> <url>");
+}
+
+/**
+ * Toolport starts a server of the user's own file in the folder of that file. Other programs need that folder only for arguments that are
+ * relative paths, and some do not support one.
+ */
+function withoutOwnFolder(entry: ServerEntry, { raw, source }: WrittenServer): ServerEntry {
+  const { cwd, ...rest } = entry as ServerEntry & { cwd?: string; args?: readonly string[] };
+  const isOwn = source.kind === "toolport" && raw?.["cwd"] === undefined;
+  if (!isOwn || cwd === undefined || cwd !== dirname(source.file)) return entry;
+  const isNeeded = (arg: string) => /(?:^|=)\.{1,2}(?:[\\/]|$)/.test(arg) || existsSync(resolve(cwd, arg));
+  return rest.args?.some(isNeeded) ? entry : rest;
+}
+
+async function write(
+  file: string,
+  text: string,
+  { isPrivate, context }: { isPrivate: boolean; context: CommandContext },
+): Promise<void> {
+  const isThere = (await stat(file).catch(() => undefined)) !== undefined;
+  if (isThere && !(await context.confirm(`${file} already exists. Replace it?`))) {
+    throw new CliError(`${file} already exists and would be overwritten`, "toolport export … --yes", {
+      code: "FILE_EXISTS",
+    });
+  }
+  await writeFile(file, text, isPrivate ? { mode: PRIVATE_MODE } : {});
+  // `writeFile` sets the mode of new files only.
+  if (isPrivate && isThere) await chmod(file, PRIVATE_MODE);
+}

@@ -4,7 +4,6 @@ import { formatPairs } from "../../util/format-table.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, SERVER, TYPED_OPTIONS } from "../command-options.js";
 import { requireServer, type ServerOutcome, sourceOf } from "../connect-servers.js";
-import { EXIT } from "../errors.js";
 import { cell, plainJson, plainText, plural } from "../plain-text.js";
 import { signature } from "./tools.js";
 
@@ -48,7 +47,6 @@ export const runInspect: RunCommand = async (context) => {
     // Print the messages after a failure, too.
     if (isRaw && context.form === "text") context.print(["", "Traffic", ...traffic].join("\n"));
   }
-  return EXIT.ok;
 };
 
 function describe(opened: OpenedPort, { name, ms }: ServerOutcome) {
@@ -84,34 +82,36 @@ function describe(opened: OpenedPort, { name, ms }: ServerOutcome) {
 
 type Description = ReturnType<typeof describe>;
 
-function toLines(found: Description, { paint, columns }: CommandContext): string[] {
-  const { serverInfo, source, capabilities, instructions } = found;
+function toLines(description: Description, { paint, columns }: CommandContext): string[] {
+  const { serverInfo, source, capabilities, instructions } = description;
   const place = source.file === undefined ? undefined : `${source.file}:${source.line} (${source.kind})`;
   const facts = [
-    ["server", found.server],
+    ["server", description.server],
     ["source", place ?? (source.kind === "typed" ? "command line" : "saved state")],
-    ["address", found.address],
-    ["transport", found.transport],
-    ["protocol", `${found.protocolVersion} (${found.era})`],
+    ["address", description.address],
+    ["transport", description.transport],
+    ["protocol", `${description.protocolVersion} (${description.era})`],
     ["software", serverInfo === null ? "unknown" : `${serverInfo.name} ${serverInfo.version}`],
-    ["connected in", `${found.ms} ms`],
+    ["connected in", `${description.ms} ms`],
   ].map(([label, value]): [string, string] => [paint("dim", label!), cell(value)]);
   const counts = [
-    plural(found.tools.length, "tool"),
-    plural(found.resources.length, "resource"),
-    plural(found.resourceTemplates.length, "resource template"),
-    plural(found.prompts.length, "prompt"),
+    plural(description.tools.length, "tool"),
+    plural(description.resources.length, "resource"),
+    plural(description.resourceTemplates.length, "resource template"),
+    plural(description.prompts.length, "prompt"),
   ].join(", ");
   const sections = {
     Capabilities: Object.entries(capabilities ?? {}).map(
       ([key, value]) => `${cell(key)} ${plainJson(value)}`,
     ),
     Instructions: instructions === null ? [] : plainText(instructions).trim().split("\n"),
-    Tools: found.tools.flatMap((tool) => [cell(signature(tool)), `  ${plainJson(tool.inputSchema)}`]),
-    Resources: found.resources.map(({ uri, name }) => `${cell(uri)}  ${cell(name)}`),
-    Templates: found.resourceTemplates.map(({ uriTemplate, name }) => `${cell(uriTemplate)}  ${cell(name)}`),
-    Prompts: found.prompts.map(({ name }) => cell(name)),
-    "Withheld tools": found.withheldTools.map(({ name, reason }) => cell(`${name}: ${reason}`)),
+    Tools: description.tools.flatMap((tool) => [cell(signature(tool)), `  ${plainJson(tool.inputSchema)}`]),
+    Resources: description.resources.map(({ uri, name }) => `${cell(uri)}  ${cell(name)}`),
+    Templates: description.resourceTemplates.map(
+      ({ uriTemplate, name }) => `${cell(uriTemplate)}  ${cell(name)}`,
+    ),
+    Prompts: description.prompts.map(({ name }) => cell(name)),
+    "Withheld tools": description.withheldTools.map(({ name, reason }) => cell(`${name}: ${reason}`)),
   };
   return [
     ...formatPairs(facts, columns),

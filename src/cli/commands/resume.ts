@@ -6,7 +6,7 @@ import { readObject } from "../call-arguments.js";
 import { finishCall } from "../call-result.js";
 import type { CommandContext, CommandSpec, OpenedPort, PositionalSpec, RunCommand } from "../command.js";
 import { ANSWERED_BY_OPTION, flag, PRINCIPAL_OPTION, SAVE_IMAGES, text } from "../command-options.js";
-import { CliError, EXIT, usageError } from "../errors.js";
+import { CliError, usageError } from "../errors.js";
 import {
   answeredByOf,
   askDecision,
@@ -31,7 +31,6 @@ export const suspendedCommand: CommandSpec = {
 const TOKEN: PositionalSpec = {
   name: "token",
   summary: "Token of the call, or - to read it from stdin, which other users of this machine cannot see",
-  completes: "none",
 };
 
 export const resumeCommand: CommandSpec = {
@@ -79,19 +78,19 @@ export const discardCommand: CommandSpec = {
 const PROGRAM_PREFIX = "tpp1.";
 
 export const runResume: RunCommand = async (context) => {
-  const given = await readDecision(context);
+  const input = await readDecision(context);
   const waiting = await openWaitingCalls(context);
   const token = await readToken(context);
-  if (token.startsWith(PROGRAM_PREFIX)) return resumeProgram(token, given, context);
-  const found = await findWaiting(waiting, token, context.signal);
+  if (token.startsWith(PROGRAM_PREFIX)) return resumeProgram(token, input, context);
+  const target = await findWaiting(waiting, token, context.signal);
   const principal = principalOf(context);
   // Ask before any server is started.
-  let decision = given ?? (await decide(found.call, context));
-  if (decision === undefined) return postpone(found.call!, context);
-  const opened = await context.openPort({ servers: [found.server], principal });
-  const leftOut = opened.leftOut.get(found.server);
+  let decision = input ?? (await decide(target.call, context));
+  if (decision === undefined) return postpone(target.call!, context);
+  const opened = await context.openPort({ servers: [target.server], principal });
+  const leftOut = opened.leftOut.get(target.server);
   if (leftOut !== undefined) throw leftOut;
-  let next = { token, tool: found.tool };
+  let next = { token, tool: target.tool };
   for (;;) {
     const outcome = await send(opened, next.token, decision, context);
     if (!isSuspended(outcome)) {
@@ -114,12 +113,12 @@ async function resumeProgram(
   context: CommandContext,
 ): Promise<number> {
   const programs = await import("./exec.js");
-  const found = await programs.findProgram(token, context);
+  const program = await programs.findProgram(token, context);
   // An unknown token is reported by the code mode.
-  const decision = given ?? (await decide(found, context));
-  if (decision === undefined) return postpone(found!, context);
+  const decision = given ?? (await decide(program, context));
+  if (decision === undefined) return postpone(program!, context);
   return programs
-    .resumeProgram(found ?? { token, reason: "input" }, decision, context)
+    .resumeProgram(program ?? { token, reason: "input" }, decision, context)
     .catch((error: unknown) => Promise.reject(toWrongDecision(error) ?? error));
 }
 
@@ -134,10 +133,10 @@ async function readDecision(context: CommandContext): Promise<ResumeInput | unde
   if (answers === "-" && context.words[0] === "-")
     throw usageError("resume", "The token and --answers cannot both come from stdin");
   const what = "--answers requires a JSON object: the answer to each question, by its key";
-  const given = await readObject(context, "answers", usageError("resume", what));
+  const values = await readObject(context, "answers", usageError("resume", what));
   const input: ResumeInput = {
     ...((approve || refuse) && { approve: approve! }),
-    ...(given !== undefined && { answers: given as ResumeInput["answers"] & {} }),
+    ...(values !== undefined && { answers: values as ResumeInput["answers"] & {} }),
     ...(again && { again }),
     ...(restart && { restart }),
   };
@@ -207,14 +206,13 @@ function toWrongDecision(error: unknown): CliError | undefined {
 
 /** The name of the tool at its server, if the port knows it. */
 function calledTool({ toolport }: OpenedPort, { server, name }: { server: string; name: string }) {
-  const known = toolport.snapshot().tools.find((tool) => tool.name === name);
-  return known ?? { server, name, sourceName: name };
+  const listed = toolport.snapshot().tools.find((tool) => tool.name === name);
+  return listed ?? { server, name, sourceName: name };
 }
 
 export const runSuspended: RunCommand = async (context) => {
   const waiting = await openWaitingCalls(context);
   listSuspended(await waiting.suspended(), context);
-  return EXIT.ok;
 };
 
 export const runDiscard: RunCommand = async (context) => {
@@ -222,5 +220,4 @@ export const runDiscard: RunCommand = async (context) => {
   await waiting.discard(await readToken(context), { answeredBy: "cli" });
   if (context.form === "json") context.printJson({ discarded: true });
   else context.info("The call was discarded; nothing was sent", "green");
-  return EXIT.ok;
 };

@@ -1,15 +1,14 @@
 /** `toolport run`: a model does a task with the tools. The user approves calls that may change something. */
 import type { ToolSource } from "../../adapters/tool-source.js";
-import { chooseModel, type ModelApi } from "../../agent/choose-model.js";
-import { type AgentOutcome, type Model, runAgent } from "../../agent/run-agent.js";
 import { ToolportError } from "../../errors/toolport-error.js";
 import type { ApprovalRequest } from "../../execution/approve.js";
 import type { DeferToolsOptions } from "../../port/options.js";
 import type { Toolport } from "../../toolport.js";
+import { type AgentOutcome, chooseModel, type Model, type ModelApi, runAgent } from "../agent.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { flag, MODEL_OPTIONS, text, texts } from "../command-options.js";
 import { connectServers } from "../connect-servers.js";
-import { CliError, EXIT, exitCodeOf, shellWord, usageError } from "../errors.js";
+import { CliError, configurationError, EXIT, exitCodeOf, shellWord, usageError } from "../errors.js";
 import { about, COSTLY_TOKENS, oneLine } from "../plain-text.js";
 import { createSerialQueue } from "../questions.js";
 
@@ -17,7 +16,7 @@ export const runCommand: CommandSpec = {
   name: "run",
   summary: "Let a model do a task with the tools",
   group: "use",
-  positionals: [{ name: "task", summary: "The task, in plain words", completes: "none", rest: true }],
+  positionals: [{ name: "task", summary: "The task, in plain words", rest: true }],
   options: {
     ...MODEL_OPTIONS,
     api: text("<kind>", "API of the endpoint (guessed from its URL)", ["openai", "anthropic"]),
@@ -120,10 +119,10 @@ async function findModel(context: CommandContext): Promise<Model> {
     signal: context.signal,
   });
   if (model !== undefined) return model;
-  throw new CliError(
+  throw configurationError(
+    "NO_MODEL",
     "No model is configured. Set OPENAI_API_KEY or ANTHROPIC_API_KEY, or give an OpenAI-compatible endpoint with --model-url",
     `toolport run ${shellWord(context.words.join(" "))} --model-url http://127.0.0.1:11434/v1`,
-    { code: "NO_MODEL", exitCode: EXIT.configuration },
   );
 }
 

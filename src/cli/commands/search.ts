@@ -5,14 +5,14 @@ import { OFFICIAL_REGISTRY } from "../../registry/registry-options.js";
 import type { RegistryServer } from "../../registry/server-json.js";
 import type { CommandContext, CommandSpec, RunCommand } from "../command.js";
 import { REGISTRY, text } from "../command-options.js";
-import { CliError, EXIT, exitCodeOf, shellWord } from "../errors.js";
+import { CliError, exitCodeOf, shellWord } from "../errors.js";
 import { oneLine } from "../plain-text.js";
 
 export const searchCommand: CommandSpec = {
   name: "search",
   summary: "Search a registry for servers",
   group: "servers",
-  positionals: [{ name: "text", summary: "Part of the name", completes: "none", rest: true }],
+  positionals: [{ name: "text", summary: "Part of the name", rest: true }],
   options: {
     limit: text("<count>", "Maximum number of results (20)"),
     cursor: text("<cursor>", "Continue after this page"),
@@ -39,17 +39,14 @@ export const runSearch: RunCommand = async (context) => {
     .catch((error: unknown) => {
       throw unavailable(error, context);
     });
-  if (context.form === "json") {
-    context.printJson({ servers: servers.map(toRow), nextCursor: nextCursor ?? null });
-    return EXIT.ok;
-  }
+  const rows = servers.map(toRow);
+  if (context.form === "json") return context.printJson({ servers: rows, nextCursor: nextCursor ?? null });
   if (servers.length === 0) {
     context.info(`No server in the registry has ${JSON.stringify(search)} in its name`, "yellow");
     const [word = ""] = search.split(/[\s/]+/).sort((a, b) => b.length - a.length);
     if (word !== search) context.info(`Next: toolport search ${shellWord(word)}`);
-    return EXIT.ok;
+    return;
   }
-  const rows = servers.map(toRow);
   context.printRows(
     ["NAME", "VERSION", "KIND", "WHAT IT DOES"],
     rows.map(({ name, version, ways, description, status }) => [
@@ -62,7 +59,6 @@ export const runSearch: RunCommand = async (context) => {
   if (nextCursor !== undefined)
     context.info(`More results: toolport search ${shellWord(search)} --cursor ${shellWord(nextCursor)}`);
   context.info(`Next: toolport add --from-registry ${shellWord(rows[0]!.name)}`);
-  return EXIT.ok;
 };
 
 /** The registry is no configured server, so `doctor` and `list` cannot help. */

@@ -8,7 +8,7 @@ import type { Toolport } from "../../toolport.js";
 import type { CommandContext, CommandSpec, OpenedPort, OptionSpecs, RunCommand } from "../command.js";
 import { flag, text, texts } from "../command-options.js";
 import { openPort } from "../connect-servers.js";
-import { CliError, EXIT, shellWord } from "../errors.js";
+import { configurationError, shellWord } from "../errors.js";
 import { openSharedStore } from "../open-store.js";
 import { printConfig } from "../serve/print-config.js";
 import {
@@ -113,14 +113,13 @@ async function serveStdio(
   gateway: Gateway,
   { drainMs = STDIO_DRAIN_MS }: ServeSettings,
   context: CommandContext,
-): Promise<number> {
+): Promise<undefined> {
   context.onExit(async () => {
     await gateway.close({ drainMs });
     // Does not keep the process alive: it acts only while servers are still running.
     setTimeout(() => process.exit(), STDIO_STOP_MS).unref();
   });
   await gateway.stdio();
-  return EXIT.ok;
 }
 
 /** The port with the servers to offer. Servers that may not be used are left out: the others still work. */
@@ -157,12 +156,12 @@ async function openServers(settings: ServeSettings, context: CommandContext): Pr
   for (const [name, { message }] of leftOut) context.warn(`${name} is left out: ${message}`);
   if (Object.keys(opened.toolport.snapshot().servers).length > 0) return opened;
   if (consentError !== undefined) throw consentError;
-  throw new CliError(
+  throw configurationError(
+    "NO_SERVERS",
     gateways.length > 0
       ? "Only entries that run toolport serve are configured, so there is nothing to offer"
       : "There is no server to offer",
     "toolport add <name> <url>",
-    { code: "NO_SERVERS", exitCode: EXIT.configuration },
   );
 }
 

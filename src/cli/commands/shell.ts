@@ -1,12 +1,13 @@
 /** `toolport shell`: runs commands in one session, typed at a terminal or read from stdin. */
 import { createInterface } from "node:readline";
-import type {
-  CommandContext,
-  CommandSpec,
-  Invocation,
-  OpenedPort,
-  OpenPortOptions,
-  RunCommand,
+import {
+  type CommandContext,
+  type CommandSpec,
+  type Invocation,
+  type OpenedPort,
+  type OpenPortOptions,
+  type RunCommand,
+  toOptionValues,
 } from "../command.js";
 import { commandHelp, flag, OPTIONAL_SERVER, programHelp, TYPED_OPTIONS } from "../command-options.js";
 import { serversIn, serversOf } from "../connect-servers.js";
@@ -56,7 +57,6 @@ export const runShell: RunCommand = async (context) => {
   context.info(`${plural(count, "server")}. Tab completes, help lists the commands, Ctrl-D ends.`, "dim");
   for (let line = await prompt.next(); line !== undefined; line = await prompt.next())
     if ((await session.run(line)) === undefined) break;
-  return EXIT.ok;
 };
 
 /** Ends at the first line that fails, with its exit code. `--keep-going`: runs all lines, and returns the first such code. */
@@ -173,8 +173,8 @@ export class ShellSession {
     const isFormGiven = ["json", "output"].some((name) => invocation.options[name] !== undefined);
     const inherited = INHERITED.filter((name) => !(isFormGiven && ["json", "output"].includes(name)));
     const own = Object.fromEntries(inherited.map((name) => [name, options[name]]));
-    const given = Object.entries(invocation.options).filter(([, value]) => value !== undefined);
-    return { ...invocation, options: { ...own, ...Object.fromEntries(given) } };
+    const values = Object.entries(invocation.options).filter(([, value]) => value !== undefined);
+    return { ...invocation, ...toOptionValues({ ...own, ...Object.fromEntries(values) }) };
   }
 
   #shellParts(invocation: Invocation): ShellParts {
@@ -249,9 +249,9 @@ export async function completeInSession(
   const values = [...candidates, ...tools]
     .map(({ value }) => value)
     .filter((value) => value.startsWith(current));
-  const found = [...new Set(values)];
-  const [only] = found;
-  if (only === undefined || found.length > 1 || /[.=]$/.test(only)) return [found, current];
+  const unique = [...new Set(values)];
+  const [only] = unique;
+  if (only === undefined || unique.length > 1 || /[.=]$/.test(only)) return [unique, current];
   return [[`${only} `], current];
 }
 
@@ -276,9 +276,9 @@ const lookUpIn =
       case "server":
         return plainCandidates(servers);
       case "tool": {
-        const known = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
+        const names = tools.map(({ server, sourceName }) => `${server}.${sourceName}`);
         const unknown = servers.filter((server) => tools.every((tool) => tool.server !== server));
-        return plainCandidates([...known, ...unknown.map((server) => `${server}.`)]);
+        return plainCandidates([...names, ...unknown.map((server) => `${server}.`)]);
       }
       case "argument": {
         const tool = tools.find(

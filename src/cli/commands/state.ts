@@ -9,7 +9,7 @@ import type { Store } from "../../state/store.js";
 import { isRecord } from "../../util/json.js";
 import type { CommandContext, CommandSpec, OpenedStore, RunCommand } from "../command.js";
 import { flag } from "../command-options.js";
-import { CliError, EXIT } from "../errors.js";
+import { CliError } from "../errors.js";
 import { plainLine } from "../plain-text.js";
 
 export const stateCommand: CommandSpec = {
@@ -20,11 +20,10 @@ export const stateCommand: CommandSpec = {
     {
       name: "action",
       summary: "ls (list), gc (delete unused records), migrate, reseal (after a key change), path",
-      completes: "none",
       optional: true,
       choices: ["ls", "gc", "migrate", "reseal", "path"],
     },
-    { name: "prefix", summary: "With ls: only keys with this prefix", completes: "none", optional: true },
+    { name: "prefix", summary: "With ls: only keys with this prefix", optional: true },
   ],
   options: { "dry-run": flag("With gc: only show what would be deleted") },
   examples: [
@@ -51,22 +50,18 @@ export const runState: RunCommand = async (context) => {
   }
 };
 
-function showPath({ statePath }: OpenedStore, context: CommandContext): number {
+function showPath({ statePath }: OpenedStore, context: CommandContext): undefined {
   if (context.form === "json") context.printJson({ path: statePath ?? null });
   else context.print(statePath ?? failWithoutFile("it has no path"));
-  return EXIT.ok;
 }
 
 async function list(
   { store, statePath }: OpenedStore,
   prefix: string,
   context: CommandContext,
-): Promise<number> {
+): Promise<undefined> {
   const { kinds, records } = await listState(store, prefix);
-  if (context.form === "json") {
-    context.printJson({ path: statePath ?? null, kinds, records });
-    return EXIT.ok;
-  }
+  if (context.form === "json") return context.printJson({ path: statePath ?? null, kinds, records });
   if (records.length === 0) context.info("There are no saved records");
   else if (prefix !== "") {
     context.printRows(
@@ -80,52 +75,37 @@ async function list(
     );
   }
   if (statePath !== undefined) context.info(statePath, "dim");
-  return EXIT.ok;
 }
 
-async function tidy(opened: OpenedStore, isDryRun: boolean, context: CommandContext): Promise<number> {
+async function tidy(opened: OpenedStore, isDryRun: boolean, context: CommandContext): Promise<undefined> {
   const { removed, unreadable, freedBytes } = await tidyState(opened, isDryRun);
-  if (context.form === "json") {
-    context.printJson({ isDryRun, removed, unreadable, freedBytes });
-    return EXIT.ok;
-  }
+  if (context.form === "json") return context.printJson({ isDryRun, removed, unreadable, freedBytes });
   for (const { key, why } of removed)
     context.print(plainLine(`${isDryRun ? "would be removed" : "removed"}: ${key} (${why})`));
   for (const { key, why } of unreadable) context.warn(`${key} cannot be read and was kept: ${why}`);
   const space = isDryRun ? "" : `, ${freedBytes} bytes were freed`;
   context.info(`${removed.length} records ${isDryRun ? "would be" : "were"} removed${space}`);
-  return EXIT.ok;
 }
 
 /** Opening the store migrates its tables. A file of a newer Toolport is rejected and not changed. */
-async function migrate({ store, statePath }: OpenedStore, context: CommandContext): Promise<number> {
+async function migrate({ store, statePath }: OpenedStore, context: CommandContext): Promise<undefined> {
   const count = (await store.list("")).length;
   if (context.form === "json")
     context.printJson({ path: statePath ?? null, isUpToDate: true, records: count });
   else context.info(`${statePath ?? "The state in memory"} is up to date, with ${count} records`, "green");
-  return EXIT.ok;
 }
 
-async function reseal({ store }: OpenedStore, context: CommandContext): Promise<number> {
+async function reseal({ store }: OpenedStore, context: CommandContext): Promise<undefined> {
   if (!canReseal(store)) failWithoutFile("it has no key");
   const count = await store.reseal();
   if (context.form === "json") context.printJson({ resealed: count });
   else context.info(`${count} secrets were re-encrypted with the current key`, "green");
-  return EXIT.ok;
 }
 
 const canReseal = (store: Store): store is SealingStore => "reseal" in store;
 
 function failWithoutFile(why: string): never {
   throw new CliError(`State is in memory: ${why}`, "toolport doctor", { code: "NO_STATE_FILE" });
-}
-
-interface SavedRecord {
-  readonly key: string;
-  readonly version: number | null;
-  readonly sealed: boolean;
-  /** Why the record cannot be read. */
-  readonly problem?: string | undefined;
 }
 
 /** Descriptions by the first segment of a key. */
@@ -142,12 +122,14 @@ const MEANINGS: Readonly<Record<string, string>> = {
 };
 
 async function listState(store: Store, prefix: string) {
-  const records: SavedRecord[] = [];
+  const records = [];
   for (const key of await store.list(prefix)) {
     try {
       const record = await store.get(key);
-      if (record !== undefined) records.push({ key, version: record.version, sealed: record.sealed });
+      if (record !== undefined)
+        records.push({ key, version: record.version, sealed: record.sealed, problem: undefined });
     } catch (error) {
+      // The record cannot be read.
       records.push({ key, version: null, sealed: true, problem: toToolportError(error).what });
     }
   }

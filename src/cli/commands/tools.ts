@@ -7,7 +7,7 @@ import { propertiesOf, resolved } from "../call-arguments.js";
 import type { CommandContext, CommandSpec, OpenedPort, RunCommand } from "../command.js";
 import { flag, TYPED_OPTIONS, text } from "../command-options.js";
 import { connectForList, requireTool, serversNamed } from "../connect-servers.js";
-import { EXIT, shellWord, usageError } from "../errors.js";
+import { shellWord, usageError } from "../errors.js";
 import { about, cell, oneLine, plainJson, plainLine, plainText, plural } from "../plain-text.js";
 
 export const toolsCommand: CommandSpec = {
@@ -41,7 +41,7 @@ export const findCommand: CommandSpec = {
   name: "find",
   summary: "Search for tools",
   group: "look",
-  positionals: [{ name: "words", summary: "What the tool should do", completes: "none", rest: true }],
+  positionals: [{ name: "words", summary: "What the tool should do", rest: true }],
   options: { limit: text("<count>", "Maximum number of tools (10)") },
   examples: [["toolport find weather forecast", "the best matches come first"]],
   load: async () => (await import("./tools.js")).runFind,
@@ -53,18 +53,16 @@ export const runTools: RunCommand = async (context) => {
   const opened = await context.openPort({
     ...(word !== undefined && {
       servers: (names) => {
-        const found = serversNamed(word, names, context) ?? [word];
-        [server] = found;
-        return found;
+        const owners = serversNamed(word, names, context) ?? [word];
+        [server] = owners;
+        return owners;
       },
     }),
   });
   const withCost = context.flag("cost");
   if (word !== undefined && server !== word) {
     const tool = await requireTool(context, opened, { server, selector: word });
-    if (withCost) await printCosts([tool], { opened, context, only: tool });
-    else printTool(tool, context);
-    return EXIT.ok;
+    return withCost ? printCosts([tool], { opened, context, only: tool }) : printTool(tool, context);
   }
   const { errors, exitCode } = await connectForList(context, opened, server);
   const tools = await opened.toolport.tools({
@@ -107,7 +105,7 @@ interface CostParts {
 async function printCosts(
   tools: readonly ToolInfo[],
   { opened, context, errors = [], only }: CostParts,
-): Promise<void> {
+): Promise<undefined> {
   const servers = [...new Set(tools.map(({ server }) => server))];
   const costs = await opened.toolport.cost({ servers, signal: context.signal });
   const listed = only === undefined ? costs.tools : costs.tools.filter(({ name }) => name === only.name);
@@ -134,7 +132,7 @@ async function printCosts(
 const totals = ({ tools, tokens, shown }: ToolCosts): string =>
   `${plural(tools.length, "tool")}, ${about(tokens)} tokens (estimated)${shown === tokens ? "" : `. A model gets ${about(shown)} at the start`}`;
 
-function printTool(tool: ToolInfo, context: CommandContext): void {
+function printTool(tool: ToolInfo, context: CommandContext): undefined {
   if (context.form === "json") context.printJson({ tools: [tool], errors: [] });
   else if (context.form === "raw") context.print(JSON.stringify(tool.inputSchema, undefined, 2));
   else context.printPainted(describeTool(tool, context));
@@ -173,15 +171,15 @@ export function describeTool(
   { paint, typed, columns }: Pick<CommandContext, "paint" | "typed" | "columns">,
 ): string[] {
   const { server, sourceName, name, title, description, inputSchema, outputSchema, annotations } = tool;
-  const given = argumentsOf(inputSchema);
+  const fields = argumentsOf(inputSchema);
   const hints = Object.entries(annotations ?? {}).filter(([key, value]) => key !== "title" && value === true);
-  const example = `toolport call ${exampleOf(server, sourceName, given)}`;
+  const example = `toolport call ${exampleOf(server, sourceName, fields)}`;
   return [
     paint("bold", cell(`${server}.${sourceName}`)),
     ...(title === undefined ? [] : [cell(title)]),
     ...(description === undefined ? [] : ["", ...paragraphs(description, columns)]),
     "",
-    ...(given.length === 0 ? ["No arguments."] : fieldTable("ARGUMENT", allFields(inputSchema), columns)),
+    ...(fields.length === 0 ? ["No arguments."] : fieldTable("ARGUMENT", allFields(inputSchema), columns)),
     ...(outputSchema === undefined ? [] : ["", ...returned(outputSchema, columns)]),
     ...(hints.length === 0 ? [] : ["", `Annotations: ${cell(hints.map(([key]) => key).join(", "))}`]),
     "",
@@ -198,14 +196,9 @@ const paragraphs = (text: string, columns: number | undefined): string[] =>
     .flatMap((line) => (columns === undefined || /^\s/.test(line) ? [line] : wrapWords(line, columns - 2)))
     .map((line) => `  ${line}`);
 
-interface ArgumentInfo {
-  readonly name: string;
-  readonly isRequired: boolean;
-  readonly type: string;
-  readonly description: string;
-}
+type ArgumentInfo = ReturnType<typeof argumentsOf>[number];
 
-function argumentsOf(schema: JsonSchema): ArgumentInfo[] {
+function argumentsOf(schema: JsonSchema) {
   const required: unknown[] = Array.isArray(schema["required"]) ? schema["required"] : [];
   return Object.entries(propertiesOf(schema)).map(([name, inner]) => {
     const own = resolved(inner, schema);
@@ -248,7 +241,7 @@ function fieldsOf(schema: unknown, root: JsonSchema): { schema: JsonSchema; mark
     return isRecord(items["properties"]) ? { schema: items, mark: "[]." } : undefined;
   }
   const branches = [own["anyOf"], own["oneOf"]].find(Array.isArray) as unknown[] | undefined;
-  return branches?.map((branch) => fieldsOf(branch, {})).find((found) => found !== undefined);
+  return branches?.map((branch) => fieldsOf(branch, {})).find((fields) => fields !== undefined);
 }
 
 function typeName(schema: Record<string, unknown>): string {
@@ -269,8 +262,8 @@ function returned(schema: JsonSchema, width: number | undefined): string[] {
   return fields.length === 0 ? ["Returns", `  ${plainJson(schema)}`] : fieldTable("RETURNS", fields, width);
 }
 
-function fieldTable(first: string, given: readonly ArgumentInfo[], width: number | undefined): string[] {
-  const rows = given.map(({ name, isRequired, type, description }) => [
+function fieldTable(first: string, fields: readonly ArgumentInfo[], width: number | undefined): string[] {
+  const rows = fields.map(({ name, isRequired, type, description }) => [
     cell(name),
     oneLine(type, 40),
     isRequired ? "yes" : "",
@@ -280,8 +273,8 @@ function fieldTable(first: string, given: readonly ArgumentInfo[], width: number
   return formatTable(columns, rows, width);
 }
 
-function exampleOf(server: string, tool: string, given: readonly ArgumentInfo[]): string {
-  const words = given
+function exampleOf(server: string, tool: string, fields: readonly ArgumentInfo[]): string {
+  const words = fields
     .filter(({ isRequired }) => isRequired)
     .map(({ name, type }) => `${shellWord(name)}${/\[\]$|object|any/.test(type) ? ":" : ""}=…`);
   return [shellWord(`${server}.${tool}`), ...words].join(" ");

@@ -10,7 +10,7 @@ import type { SchemaChangeKind, SchemaTarget } from "../../schema/derive/derived
 import type { CommandContext, OpenedPort } from "../command.js";
 import { EXIT, exitCodeOf, shellWord } from "../errors.js";
 import { about, COSTLY_TOKENS, plainLine, plural } from "../plain-text.js";
-import { type Finding, findingsOf } from "./check-machine.js";
+import { type Finding, findingsOf } from "./checks.js";
 
 const STDERR_LINES = 6;
 const TIMEOUT_MS = 20_000;
@@ -32,14 +32,14 @@ export async function checkConnections(
   });
   stop();
   const snapshot = toolport.snapshot();
-  const found = Object.entries(report.servers).map(([server, outcome]) => {
+  const connections = Object.entries(report.servers).map(([server, outcome]) => {
     const { protocolVersion, transport } = snapshot.servers[server]!;
     return connectionFinding(server, outcome, `${transport}, ${protocolVersion ?? "unknown revision"}`);
   });
   const ready = servers.filter((server) => report.servers[server]?.state === "ready");
   const costs = await toolport.cost({ servers: ready, signal: context.signal });
   const cost = ready.length === 0 ? [] : [checkContext(costs)];
-  return [...found, ...noise, ...checkCatalog(snapshot, ready), ...cost];
+  return [...connections, ...noise, ...checkCatalog(snapshot, ready), ...cost];
 }
 
 function connectionFinding(
@@ -116,9 +116,9 @@ function checkSchemas({ tools }: ToolportSnapshot, server: string): Finding[] {
   /** The providers, and what to do, by what they do not support. */
   const said = new Map<string, { providers: string[]; next: string | undefined }>();
   const say = (provider: string, what: string, next?: string) => {
-    const known = said.get(what) ?? { providers: [], next };
-    known.providers.push(provider);
-    said.set(what, known);
+    const entry = said.get(what) ?? { providers: [], next };
+    entry.providers.push(provider);
+    said.set(what, entry);
   };
   for (const [target, provider] of Object.entries(PROVIDERS)) {
     const changed = own.map(({ sourceName, inputSchema }) => ({

@@ -3,7 +3,7 @@ import { createTestServer } from "toolport/testing";
 import { expect, it, test } from "vitest";
 import { memoryStore } from "../../state/memory-store.js";
 import { checkCatalog } from "./check-catalog.js";
-import { checkDurability } from "./check-machine.js";
+import { checkDurability } from "./checks.js";
 
 it("lists the tools whose schemas cannot be checked in full", async () => {
   const inputSchema = { type: "object", properties: { a: { type: "string", pattern: "^(?>a+)b" } } };

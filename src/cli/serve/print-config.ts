@@ -20,7 +20,7 @@ export async function printConfig(
   settings: ServeSettings,
   context: CommandContext,
   tokenFile: string | undefined,
-): Promise<number> {
+): Promise<undefined> {
   const format = CLIENT_FORMATS[client];
   const target = targetOf(settings, context);
   if (format.refer === undefined && (target.kind === "http" || target.variables.length > 0)) {
@@ -34,10 +34,7 @@ export async function printConfig(
   }
   const text = await writeConfig(format, target);
   const variables = target.kind === "stdio" ? target.variables : [target.tokenVariable].filter(Boolean);
-  if (context.form === "json") {
-    context.printJson({ client, file: format.file, text, variables });
-    return EXIT.ok;
-  }
+  if (context.form === "json") return context.printJson({ client, file: format.file, text, variables });
   context.print(text);
   context.info(`For ${format.title}: ${format.file}`, "dim");
   if (target.kind === "http" && target.tokenVariable !== undefined) {
@@ -50,7 +47,6 @@ export async function printConfig(
     );
   } else if (variables.length > 0)
     context.info(`Set ${variables.join(", ")} for ${format.title}; the file only refers to it`, "dim");
-  return EXIT.ok;
 }
 
 function targetOf(settings: ServeSettings, context: CommandContext): ClientTarget {
@@ -98,8 +94,8 @@ function programTarget(settings: ServeSettings, context: CommandContext): Client
 function stateWords(context: CommandContext): string[] {
   const { cwd, env } = context;
   if (context.flag("no-state")) return ["--no-state"];
-  const given = context.text("state");
-  if (given !== undefined) return ["--state", resolve(cwd, given)];
+  const path = context.text("state");
+  if (path !== undefined) return ["--state", resolve(cwd, path)];
   const variable = env[STATE_VARIABLE];
   if (variable === STATE_OFF) return ["--no-state"];
   return variable ? ["--state", resolve(cwd, variable)] : [];

@@ -11,7 +11,7 @@ import type { GatewayOptions } from "../../serve/gateway-options.js";
 import { LOOPBACK_HOSTS } from "../../serve/http/http-request.js";
 import { canParseUrl } from "../../util/text.js";
 import type { CommandContext } from "../command.js";
-import { CliError, EXIT } from "../errors.js";
+import { type CliError, configurationError } from "../errors.js";
 import { statePathOf } from "../open-store.js";
 import { TOKEN_VARIABLE } from "./print-config.js";
 import {
@@ -32,11 +32,7 @@ const FLUSH_MS = 1_000;
 const POLL_MS = 20;
 
 /** How clients prove that they may use the gateway. */
-export interface Credentials {
-  readonly auth: GatewayAuth | false;
-  /** The file with the token. */
-  readonly tokenFile?: string;
-}
+type Credentials = ReturnType<typeof readCredentials>;
 
 /** The file of the local token; undefined if another kind of credential is used. */
 export function tokenFileOf(
@@ -48,10 +44,10 @@ export function tokenFileOf(
   if (context.env[TOKEN_VARIABLE]) return undefined;
   const path = statePathOf(context);
   if (path !== undefined) return join(dirname(path), "serve-token");
-  throw new CliError(
+  throw configurationError(
+    "USAGE",
     `Without state there is no place for the token of the gateway. Give --token-file, the variable ${TOKEN_VARIABLE}, or --issuer`,
     "toolport serve --http 8080 --no-state --token-file token.txt",
-    { exitCode: EXIT.configuration },
   );
 }
 
@@ -59,7 +55,7 @@ export function readCredentials(
   settings: ServeSettings,
   tokenFile: string | undefined,
   context: CommandContext,
-): Credentials {
+): { auth: GatewayAuth | false; tokenFile?: string } {
   const { issuer, audience, noToken, connectClient: clientId } = settings;
   if (issuer !== undefined) {
     const clientSecret = context.env[CONNECT_SECRET_VARIABLE];
@@ -77,10 +73,10 @@ export function readCredentials(
 function readTokenVariable({ env }: CommandContext): string {
   const token = env[TOKEN_VARIABLE] ?? "";
   if (token.length >= MIN_TOKEN_LENGTH) return token;
-  throw new CliError(
+  throw configurationError(
+    "USAGE",
     `${TOKEN_VARIABLE} must have at least ${MIN_TOKEN_LENGTH} characters`,
     `export ${TOKEN_VARIABLE}=$(openssl rand -hex 32)`,
-    { exitCode: EXIT.configuration },
   );
 }
 
@@ -165,10 +161,10 @@ const REASONS: Readonly<Record<string, string>> = {
 };
 
 const cannotListen = ({ code = "" }: NodeJS.ErrnoException, host: string, port: number): CliError =>
-  new CliError(
+  configurationError(
+    "CANNOT_LISTEN",
     `Cannot listen on ${shownHost(host)}:${port}: ${REASONS[code] ?? code}`,
     `toolport serve --http ${shownHost(host)}:0`,
-    { code: "CANNOT_LISTEN", exitCode: EXIT.configuration },
   );
 
 /** Responses that have ended may still be on their way. */

@@ -9,18 +9,13 @@ import { ConfigError } from "../../errors/toolport-error.js";
 import { textsIn } from "../../node/expand-entry.js";
 import { SERVE_CHAIN_VARIABLE } from "../../transports/stdio/spawn-environment.js";
 import type { CommandContext } from "../command.js";
-import { CliError, EXIT, usageError } from "../errors.js";
+import { configurationError, usageError } from "../errors.js";
 
 /** The clients for which `--print-config` writes an entry. */
 export type ConfigClient = "claude-desktop" | "claude-code" | "cursor" | "vscode" | "codex";
 
 /** Where to listen. */
-export interface Listening {
-  /** Without brackets. */
-  readonly host: string;
-  readonly port: number;
-  readonly isLoopback: boolean;
-}
+export type Listening = NonNullable<ReturnType<typeof readListening>>;
 
 /** The options, checked. */
 export type ServeSettings = ReturnType<typeof readServeSettings>;
@@ -90,31 +85,32 @@ function checkAuthorization(settings: ServeSettings): void {
   if (connectClient !== undefined && (issuer === undefined || url === undefined))
     throw usageError("serve", "--connect-client needs --issuer and --url");
   if (issuer !== undefined && url === undefined && audience.length === 0)
-    throw new CliError(
+    throw configurationError(
+      "USAGE",
       "--issuer needs --url or --audience: a token must be made for this gateway",
       "toolport serve --http <port> --issuer <address> --url <address of the gateway>",
-      { exitCode: EXIT.configuration },
     );
   if (noToken && http !== undefined && !http.isLoopback)
-    throw new CliError(
+    throw configurationError(
+      "PUBLIC_WITHOUT_AUTHORIZATION",
       `${http.host} is not a loopback address: without a token, anyone who reaches it could use your servers`,
       `toolport serve --http ${shownHost(http.host)}:${http.port} --token-file <file>`,
-      { code: "PUBLIC_WITHOUT_AUTHORIZATION", exitCode: EXIT.configuration },
     );
 }
 
 /** Reads `8080`, `localhost:8080`, `0.0.0.0:8080` and `[::1]:8080`. */
-function readListening(text: string | undefined): Listening | undefined {
+function readListening(text: string | undefined) {
   if (text === undefined) return undefined;
-  const [, given = "127.0.0.1", digits = ""] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
-  const host = /^\[(.+)\]$/.exec(given)?.[1] ?? given;
+  const [, name = "127.0.0.1", digits = ""] = /^(?:(.+):)?(\d{1,5})$/.exec(text) ?? [];
+  const host = /^\[(.+)\]$/.exec(name)?.[1] ?? name;
   const port = Number(digits);
-  const isAddress = isIP(host) === 6 ? given.startsWith("[") : /^[\w.-]+$/.test(host);
+  const isAddress = isIP(host) === 6 ? name.startsWith("[") : /^[\w.-]+$/.test(host);
   if (digits === "" || port > 65_535 || !isAddress)
     throw usageError(
       "serve",
       "--http requires a port or host:port, such as 8080, 0.0.0.0:8080 or [::1]:8080",
     );
+  // The host is without brackets.
   return { host, port, isLoopback: isLoopback(host) };
 }
 
@@ -157,8 +153,8 @@ export function runsGateway(
 ): boolean {
   const { command } = entry;
   if (typeof command !== "string") return false;
-  const given = [command, ...textsIn(entry["args"])];
-  const words = SHELL.test(command) ? given.flatMap((text) => text.match(/[^\s'"`;&|()]+/g) ?? []) : given;
+  const line = [command, ...textsIn(entry["args"])];
+  const words = SHELL.test(command) ? line.flatMap((text) => text.match(/[^\s'"`;&|()]+/g) ?? []) : line;
   const at = words.findIndex((word) => PROGRAM.test(word) || MAIN.test(word) || isSameFile(word, ownFile));
   return at >= 0 && words.slice(at + 1).find((word) => commands.includes(word)) === "serve";
 }
@@ -187,8 +183,8 @@ export function extendServeChain(above: string | undefined, files: readonly stri
   const gateways = above ? above.split("/") : [];
   const own = [...new Set(files.map(hashOf))].sort();
   const isAbove = gateways.some((gateway) => {
-    const known = new Set(gateway.split("+"));
-    return own.length > 0 && own.every((hash) => known.has(hash));
+    const hashes = new Set(gateway.split("+"));
+    return own.length > 0 && own.every((hash) => hashes.has(hash));
   });
   if (isAbove)
     throw new ConfigError({

@@ -26,14 +26,20 @@ import { sha256 } from "../../util/text.js";
 import type { CodeExecutor } from "../code-executor.js";
 import type { CodeOutcome, CodeSuspended, ExecuteOptions } from "../code-mode.js";
 import type { ProgramApi } from "../program-api.js";
-import { notOffered, type PausedProgram, type RunLimits, type RunPlan } from "../run-program.js";
 import {
+  notOffered,
+  type PausedProgram,
   type PendingCall,
+  type RunLimits,
+  type RunPlan,
+} from "../run-program.js";
+import {
+  createProgramToken,
   type ProgramRecord,
+  ProgramRecords,
   type SavedTool,
   toSuspendedProgram,
-} from "./program-record.js";
-import { createProgramToken, ProgramRecords } from "./program-records.js";
+} from "./program-records.js";
 
 /** The parts of a code mode that suspended programs need. */
 export interface SuspendedProgramsParts {
@@ -47,17 +53,11 @@ export interface SuspendedProgramsParts {
   inSpan(action: () => Promise<CodeOutcome | PausedProgram>): Promise<CodeOutcome | PausedProgram>;
 }
 
-/** A program, as long as it runs in this process. */
-interface LiveProgram {
-  readonly source: string;
-  readonly run: string;
-  /** Hash of the caller's key. */
-  readonly key: string | undefined;
-  readonly limits: RunLimits;
-  readonly wish: Pick<SuspendWish, "ttlMs" | "reasons" | "requireDurable">;
-  /** The tools of a program that is continued; undefined for a new one, which has those of the catalog. */
-  readonly tools?: ProgramRecord["tools"] | undefined;
-}
+/** A program, as long as it runs in this process. A new one has no `tools`: it has those of the catalog. */
+interface LiveProgram
+  extends Pick<ProgramRecord, "source" | "run" | "key" | "limits" | "ttlMs" | "reasons">,
+    Partial<Pick<ProgramRecord, "tools">>,
+    Pick<SuspendWish, "requireDurable"> {}
 
 export class SuspendedPrograms {
   readonly #parts: SuspendedProgramsParts;
@@ -80,12 +80,12 @@ export class SuspendedPrograms {
     const wish = readSuspendOption(options.suspend as true | SuspendOptions, { tool: "execute" });
     const key = wish.key === undefined ? undefined : await sha256(wish.key);
     if (key !== undefined) {
-      const known = await this.#known(key, source, options.signal);
-      if (known !== undefined) return known;
+      const earlier = await this.#known(key, source, options.signal);
+      if (earlier !== undefined) return earlier;
       if (!wish.create) throw unknownProgram();
       await this.#records.point(key, { format: 1, source }, wish.ttlMs).catch(throwUnsent);
     }
-    const program = { source, limits, wish, key, run: key ?? globalThis.crypto.randomUUID() };
+    const program = { ...wish, source, limits, key, run: key ?? globalThis.crypto.randomUUID() };
     const { api, inSpan, run } = this.#parts;
     const outcome = await inSpan(() => run({ source, limits, options, api, call: this.#caller(program) }));
     return this.#finish(program, outcome);
@@ -94,12 +94,12 @@ export class SuspendedPrograms {
   /** Continues a program with the decision of a person. */
   async resume(token: string, input: ResumeInput, options: ResumeOptions): Promise<CodeOutcome> {
     for (;;) {
-      const found = await this.#records.find(token).catch(throwUnsent);
-      if (found === undefined) throw unknownProgram();
-      if (found.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
-      if (found.record.state === "running" && !(await this.#isAbandoned(found, options.signal))) continue;
-      const held = await this.#records.hold(found).catch(throwUnsent);
-      if (held !== undefined) return this.#continue(held, input, options);
+      const entry = await this.#records.find(token).catch(throwUnsent);
+      if (entry === undefined) throw unknownProgram();
+      if (entry.record.executor !== (this.#parts.executor.version ?? "")) throw otherEngine();
+      if (entry.record.state === "running" && !(await this.#isAbandoned(entry, options.signal))) continue;
+      const lease = await this.#records.hold(entry).catch(throwUnsent);
+      if (lease !== undefined) return this.#continue(lease, input, options);
     }
   }
 
@@ -113,15 +113,7 @@ export class SuspendedPrograms {
     options: ResumeOptions,
   ): Promise<CodeOutcome> {
     const { record } = held;
-    const { source, run, key, limits, ttlMs, tools } = record;
-    const program: LiveProgram = {
-      source,
-      run,
-      key,
-      limits,
-      tools,
-      wish: { ttlMs, reasons: record.reasons, requireDurable: false },
-    };
+    const program = { ...record, requireDurable: false };
     try {
       const outcome = await this.#parts.inSpan(() => this.#decide(program, { record, input, options }));
       return await this.#finish(program, outcome, held);
@@ -175,11 +167,11 @@ export class SuspendedPrograms {
     const common = { signal, context, headers };
     try {
       const suspend = { ...suspendOptions(program, id), create: false };
-      const known = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
+      const earlier = await toolport.callTool(tool, args, { ...common, suspend }).catch((error: unknown) => {
         if (isLost(error) && input.again === true) return toolport.resume(token, input, common);
         throw error;
       });
-      const outcome = isSuspended(known) ? await toolport.resume(known.token, input, common) : known;
+      const outcome = isSuspended(earlier) ? await toolport.resume(earlier.token, input, common) : earlier;
       return isSuspended(outcome) ? { suspended: outcome } : { result: async () => outcome };
     } catch (error) {
       if (!isOver(error) && !(isLost(error) && input.approve === false)) throw error;
@@ -209,35 +201,10 @@ export class SuspendedPrograms {
     outcome: CodeOutcome | PausedProgram,
     held?: HeldRecord<ProgramRecord>,
   ): Promise<CodeOutcome> {
-    if ("paused" in outcome) {
-      const { suspended, pending, image, calls, logs, cpuMs, timeMs } = outcome.paused;
-      const { source, run, key, limits, wish } = program;
-      const tools = program.tools ?? (await savedTools(this.#parts.api));
-      const base = { format: 1, state: "waiting", executor: this.#parts.executor.version ?? "" } as const;
-      return this.#save(
-        {
-          ...base,
-          source,
-          run,
-          key,
-          limits,
-          tools,
-          pending,
-          calls,
-          logs,
-          cpuMs,
-          timeMs,
-          ttlMs: wish.ttlMs,
-          reasons: wish.reasons,
-          image: toBase64(image),
-        },
-        suspended,
-        held,
-      );
-    }
-    const { key, source, run, wish } = program;
+    if ("paused" in outcome) return this.#save(program, outcome.paused, held);
+    const { key, source, run, ttlMs } = program;
     if (key !== undefined)
-      await this.#records.point(key, { format: 1, source, outcome: JSON.stringify(outcome) }, wish.ttlMs);
+      await this.#records.point(key, { format: 1, source, outcome: JSON.stringify(outcome) }, ttlMs);
     await held?.delete();
     await this.#state.forgetCalls(outcome.calls.map((_, index) => callKey(run, index + 1)));
     return outcome;
@@ -245,25 +212,37 @@ export class SuspendedPrograms {
 
   /** Saves a program under a new token, in place of the record that this process held. */
   async #save(
-    record: Omit<ProgramRecord, "token" | "expiresAt" | "waitsFor">,
-    suspended: Suspended,
+    { source, run, key, limits, ttlMs, reasons, tools }: LiveProgram,
+    { suspended, pending, image, calls, logs, cpuMs, timeMs }: PausedProgram["paused"],
     held: HeldRecord<ProgramRecord> | undefined,
   ): Promise<CodeSuspended> {
+    const { executor, api } = this.#parts;
     const { token: _, ...waitsFor } = suspended;
-    const next: ProgramRecord = {
-      ...record,
+    const record: ProgramRecord = {
+      format: 1,
       state: "waiting",
-      holder: undefined,
-      leaseUntil: undefined,
-      waitsFor,
+      executor: executor.version ?? "",
+      tools: tools ?? (await savedTools(api)),
+      image: toBase64(image),
       token: createProgramToken(),
-      expiresAt: Date.now() + record.ttlMs,
+      expiresAt: Date.now() + ttlMs,
+      source,
+      run,
+      key,
+      limits,
+      ttlMs,
+      reasons,
+      pending,
+      calls,
+      logs,
+      cpuMs,
+      timeMs,
+      waitsFor,
     };
-    await this.#records.save(next);
-    const { key, source, ttlMs } = next;
-    if (key !== undefined) await this.#records.point(key, { format: 1, source, token: next.token }, ttlMs);
+    await this.#records.save(record);
+    if (key !== undefined) await this.#records.point(key, { format: 1, source, token: record.token }, ttlMs);
     await held?.delete();
-    return toSuspendedProgram(next);
+    return toSuspendedProgram(record);
   }
 
   /** The outcome of an earlier program with the same key; undefined if it has to be run. */
@@ -279,26 +258,29 @@ export class SuspendedPrograms {
       if (pointer.outcome !== undefined) return JSON.parse(pointer.outcome) as CodeOutcome;
       // It ended without an outcome. Its calls have saved theirs, so that it can be run again.
       if (pointer.token === undefined) return undefined;
-      const found = await this.#records.find(pointer.token).catch(throwUnsent);
-      if (found === undefined) return undefined;
-      if (found.record.state === "waiting" || (await this.#isAbandoned(found, signal)))
-        return toSuspendedProgram(found.record);
+      const entry = await this.#records.find(pointer.token).catch(throwUnsent);
+      if (entry === undefined) return undefined;
+      if (entry.record.state === "waiting" || (await this.#isAbandoned(entry, signal)))
+        return toSuspendedProgram(entry.record);
     }
   }
 
   /** Waits while another process runs the program. True if that process is gone. */
-  #isAbandoned(found: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
-    return isAbandoned(found, () => this.#records.find(found.record.token), signal);
+  #isAbandoned(entry: FoundHeld<ProgramRecord>, signal: AbortSignal | undefined): Promise<boolean> {
+    return isAbandoned(entry, () => this.#records.find(entry.record.token), signal);
   }
 }
 
 const callKey = (run: string, id: number): string => `program ${run} ${id}`;
 
-const suspendOptions = ({ run, wish }: LiveProgram, id: number): SuspendOptions => ({
+const suspendOptions = (
+  { run, ttlMs, requireDurable, reasons }: LiveProgram,
+  id: number,
+): SuspendOptions => ({
   key: callKey(run, id),
-  ttlMs: wish.ttlMs,
-  requireDurable: wish.requireDurable,
-  ...(wish.reasons !== undefined && { reasons: wish.reasons }),
+  ttlMs,
+  requireDurable,
+  reasons,
 });
 
 /** True if the call will not wait any more: the program gets the error. Other errors leave it waiting, and the caller gets them. */

@@ -1,11 +1,9 @@
 /** The program of a worker thread: runs programs of a model, one after the other, each in a new VM. */
 import { parentPort, workerData } from "node:worker_threads";
-import type { CodeProgram, ProgramEnd } from "../code-executor.js";
-import { crashed } from "../program-ends.js";
+import { type CodeProgram, crashed, type ProgramEnd } from "../code-executor.js";
 import { ProgramVm } from "./program-vm.js";
 import { prepareVm, type ReadyVm } from "./ready-vm.js";
-import { ThreadState } from "./thread-state.js";
-import type { FromWorker, ToWorker, WorkerSettings } from "./worker-messages.js";
+import { type FromWorker, ThreadState, type ToWorker, type WorkerSettings } from "./thread-link.js";
 
 const host = parentPort!;
 const { wasm, cells } = workerData as WorkerSettings;

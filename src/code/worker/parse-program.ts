@@ -184,7 +184,7 @@ function originalPosition(mappings: string, { line, column }: Position): Positio
   if (line === undefined || column === undefined) return { line, column };
   // The columns of the source continue from line to line in a source map.
   let source = 0;
-  let found = column;
+  let original = column;
   for (const [index, segments] of mappings.split(";").slice(0, line).entries()) {
     let made = 0;
     for (const segment of segments.split(",")) {
@@ -192,8 +192,8 @@ function originalPosition(mappings: string, { line, column }: Position): Positio
       made += step;
       if (sourceStep === undefined) continue;
       source += sourceStep;
-      if (index === line - 1 && made < column) found = source + (column - made);
+      if (index === line - 1 && made < column) original = source + (column - made);
     }
   }
-  return { line, column: found };
+  return { line, column: original };
 }

@@ -5,8 +5,7 @@ import { beforeAll, describe, expect, test } from "vitest";
 import type { CodeProgram, ProgramCall, ProgramEnd } from "../code-executor.js";
 import { ProgramVm } from "./program-vm.js";
 import { prepareVm, type ReadyVm } from "./ready-vm.js";
-import { ThreadState } from "./thread-state.js";
-import type { CompiledWasm } from "./worker-messages.js";
+import { type CompiledWasm, ThreadState } from "./thread-link.js";
 
 const LIMITS = { calls: 100, cpuMs: 5_000, memoryBytes: 64 << 20, outputBytes: 1_000, resultBytes: 1_000 };
 const TOOLS = { calc: ["add", "list"], files: ["read"] };

@@ -3,8 +3,19 @@
 import { gunzipSync, gzipSync } from "node:zlib";
 import { EvalFlags, JSException, type JSValueHandle, QuickJS, type Snapshot } from "quickjs-wasi";
 import { countContainers } from "../../util/json.js";
-import type { CodeProgram, ProgramAnswer, ProgramCall, ProgramEnd } from "../code-executor.js";
-import { cpuLimit, crashed, type EndError, memoryLimit, stopped, stuck, tooLarge } from "../program-ends.js";
+import {
+  type CodeProgram,
+  cpuLimit,
+  crashed,
+  type EndError,
+  memoryLimit,
+  type ProgramAnswer,
+  type ProgramCall,
+  type ProgramEnd,
+  stopped,
+  stuck,
+  tooLarge,
+} from "../code-executor.js";
 import {
   FILE,
   isTimeout,
@@ -18,8 +29,7 @@ import {
   positionInSource,
 } from "./parse-program.js";
 import { createVm, type ReadyVm, type VmHooks, vmOptions } from "./ready-vm.js";
-import { ThreadState } from "./thread-state.js";
-import type { CompiledWasm } from "./worker-messages.js";
+import { type CompiledWasm, ThreadState } from "./thread-link.js";
 
 /** What a program runs in. */
 interface VmSource {
@@ -329,14 +339,14 @@ export class ProgramVm {
       const bytes = Buffer.from(line);
       const whole = bytes.length <= this.#outputLeft;
       // Cut between characters.
-      const kept = whole
+      const part = whole
         ? line
         : new TextDecoder().decode(bytes.subarray(0, this.#outputLeft), { stream: true });
       this.#outputLeft -= bytes.length + 1;
-      this.#listener.onLog(kept);
-      if (kept.length === length) return;
+      this.#listener.onLog(part);
+      if (part.length === length) return;
       this.#outputLeft = 0;
-      this.#outputMissing += length - kept.length;
+      this.#outputMissing += length - part.length;
     } else this.#outputMissing += length;
     this.#listener.onCut();
   }

@@ -1,7 +1,7 @@
 /** A VM without a program: made before the program comes, because that takes longer than most programs. */
 import { EvalFlags, type JSValueHandle, MAX_STACK_SIZE, QuickJS } from "quickjs-wasi";
 import { GUEST_SOURCE } from "./guest.js";
-import type { CompiledWasm } from "./worker-messages.js";
+import type { CompiledWasm } from "./thread-link.js";
 
 export interface ReadyVm {
   readonly vm: QuickJS;

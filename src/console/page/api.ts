@@ -5,12 +5,12 @@ const KEPT_AS = "toolport-token";
 
 /** Reads the token from the fragment of the URL, and removes it from the address bar. */
 function readToken(): string {
-  const found = /^#t=([\w-]+)$/.exec(location.hash)?.[1];
-  if (found !== undefined) {
-    sessionStorage.setItem(KEPT_AS, found);
+  const fragment = /^#t=([\w-]+)$/.exec(location.hash)?.[1];
+  if (fragment !== undefined) {
+    sessionStorage.setItem(KEPT_AS, fragment);
     history.replaceState(null, "", location.pathname);
   }
-  return found ?? sessionStorage.getItem(KEPT_AS) ?? "";
+  return fragment ?? sessionStorage.getItem(KEPT_AS) ?? "";
 }
 
 const token = readToken();

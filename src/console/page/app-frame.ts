@@ -73,7 +73,7 @@ function Frame({ view, args, result, onClose }: FrameProps): VNode {
       // The origin of the frame is opaque, so no other target can be named. The page's policy keeps other documents out of the frame.
       send: (message) => frame.current?.contentWindow?.postMessage(message, "*"),
       // An app cannot make the page ask whether to start a program: such a call fails.
-      call: (name, given) => ask("callFromApp", { app: view.id, name, args: given }, gone.signal),
+      call: (name, input) => ask("callFromApp", { app: view.id, name, args: input }, gone.signal),
       openLink: (url) => openLink(url, view.server),
       resize: (wanted) => setHeight(Math.min(Math.max(Math.ceil(wanted) || 0, MIN_HEIGHT), MAX_HEIGHT)),
       stop: onClose,

@@ -1,12 +1,11 @@
 /** The console's page: panes, navigation and dialogs. */
 import { render, type VNode } from "preact";
 import { useEffect, useRef, useState } from "preact/hooks";
-import { AuthorizationPane } from "./authorization-pane.js";
 import { CatalogPane } from "./catalog-pane.js";
 import { html } from "./html.js";
 import { CallsPane, MessagesPane } from "./log-panes.js";
 import { change, isOpen, type PageState, type Question, start, usePage } from "./page-state.js";
-import { RootsPane, SavedStatePane } from "./port-panes.js";
+import { AuthorizationPane, RootsPane, SavedStatePane } from "./port-panes.js";
 import { ProgramsPane } from "./programs-pane.js";
 import { Questions } from "./questions-view.js";
 import { ResourcesPane } from "./resources-pane.js";

@@ -105,7 +105,7 @@ const programsChanged = (): void => change({ programsVersion: current.programsVe
 
 function withCall(call: CallSummary): readonly CallSummary[] {
   const isKnown = current.calls.some(({ id }) => id === call.id);
-  if (isKnown) return current.calls.map((known) => (known.id === call.id ? call : known));
+  if (isKnown) return current.calls.map((old) => (old.id === call.id ? call : old));
   return [call, ...current.calls].slice(0, MAX_CALLS);
 }
 
@@ -228,12 +228,12 @@ let slots = 0;
 /** Keeps rows with an outcome or with input of the user, removes others that no longer wait, and appends new ones. */
 function mergeWaiting(rows: readonly WaitingRow[], calls: readonly WaitingView[]): readonly WaitingRow[] {
   const waiting = new Set(calls.map(({ id }) => id));
-  const kept = rows.flatMap((row): WaitingRow[] => {
+  const remaining = rows.flatMap((row): WaitingRow[] => {
     if (row.isBusy || !isOpen(row) || waiting.has(row.call.id)) return [row];
     return row.isTouched || row.failure !== null ? [{ ...row, isGone: true }] : [];
   });
-  const known = new Set(kept.map(({ call }) => call.id));
+  const ids = new Set(remaining.map(({ call }) => call.id));
   const blank = { isBusy: false, isTouched: false, isGone: false, failure: null, note: null };
-  const fresh = calls.filter(({ id }) => !known.has(id));
-  return [...kept, ...fresh.map((call) => ({ ...blank, slot: ++slots, call }))];
+  const fresh = calls.filter(({ id }) => !ids.has(id));
+  return [...remaining, ...fresh.map((call) => ({ ...blank, slot: ++slots, call }))];
 }

@@ -42,13 +42,13 @@ export function ProgramsPane(): VNode {
   const [picked, setPicked] = useState<string | null>(null);
   const items = programs ?? [];
   // Without a choice of the user, show the newest.
-  const shown = items.find(({ id }) => String(id) === picked) ?? items[0];
-  const list = html`<${PickList} label="Programs" items=${items} keyOf=${({ id }: ProgramSummary) => String(id)} picked=${shown && String(shown.id)} onPick=${setPicked}
+  const program = items.find(({ id }) => String(id) === picked) ?? items[0];
+  const list = html`<${PickList} label="Programs" items=${items} keyOf=${({ id }: ProgramSummary) => String(id)} picked=${program && String(program.id)} onPick=${setPicked}
     draw=${drawRow} empty=${html`<${Empty} title="No programs yet">Programs of your code mode on this port appear here, too.<//>`} />`;
   return html`<${Bar} title="Programs" note="code mode: a program calls the tools" />
     <div class="compose"><${Editor} onRun=${() => setPicked(null)} /><${Declarations} /></div>
     <${Split} isOpen=${picked !== null} onBack=${() => setPicked(null)} list=${list}>
-      ${shown && html`<${Program} key=${shown.id} id=${shown.id} version=${programsVersion} />`}
+      ${program && html`<${Program} key=${program.id} id=${program.id} version=${programsVersion} />`}
     <//>`;
 }
 
@@ -81,14 +81,14 @@ function Editor({ onRun }: { onRun: () => void }): VNode {
 /** Searches the declarations of tools. */
 function Declarations(): VNode {
   const [query, setQuery] = useState("");
-  const [found, setFound] = useState<string | null>(null);
+  const [declarations, setDeclarations] = useState<string | null>(null);
   const search = async (event: Event) => {
     event.preventDefault();
-    setFound((await act("describeTools", { query })) ?? null);
+    setDeclarations((await act("describeTools", { query })) ?? null);
   };
   return html`<form aria-label="Declarations" onSubmit=${search}>
     <div class="filters"><${Search} label="Search declarations" value=${query} onChange=${setQuery} /><button>Search</button></div>
-    ${found !== null && html`<${Code} label="Declarations">${found || "No tool matches"}<//>`}
+    ${declarations !== null && html`<${Code} label="Declarations">${declarations || "No tool matches"}<//>`}
   </form>`;
 }
 

@@ -3,10 +3,10 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { QuestionView, ServerQuestionView } from "../console-api.js";
 import { ask, type Failure } from "./api.js";
-import { isPage } from "./authorization-pane.js";
 import { Code } from "./content-view.js";
 import { html } from "./html.js";
 import { loadQuestions, usePage } from "./page-state.js";
+import { isPage } from "./port-panes.js";
 import { Group, type Issue, propertiesOf, type Schema } from "./tool-form.js";
 import { json, typed, useElementId } from "./widgets.js";
 

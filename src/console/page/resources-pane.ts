@@ -138,7 +138,7 @@ function Proposed({ entry, argument, values, onChange }: ProposedProps): VNode {
       const body = { server, [kind]: address, argument: argument.name, value, context: values };
       // Ignore failures: completions are optional.
       ask("complete", body).then(
-        (found) => setProposals(found.values),
+        (completion) => setProposals(completion.values),
         () => {},
       );
     }, PAUSE_MS);

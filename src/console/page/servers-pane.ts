@@ -9,10 +9,10 @@ import type {
   ToolSummary,
 } from "../console-api.js";
 import { ask } from "./api.js";
-import { logIn } from "./authorization-pane.js";
 import { CopyButton } from "./content-view.js";
 import { html } from "./html.js";
 import { act, agreeToStart, showNotice, usePage } from "./page-state.js";
+import { logIn } from "./port-panes.js";
 import {
   about,
   Bar,

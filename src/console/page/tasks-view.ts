@@ -37,8 +37,8 @@ export function StartedTask({ task: started }: { task: TaskInfo }): VNode {
   const [tasks, load] = useAction("tasks", {});
   const [isOver, setIsOver] = useState(false);
   useInterval(load, POLL_MS, !isOver);
-  const known = tasks?.find(({ id }) => id === started.id);
-  const task = known ?? { ...started, status: "working", message: null, progress: null };
+  const listed = tasks?.find(({ id }) => id === started.id);
+  const task = listed ?? { ...started, status: "working", message: null, progress: null };
   return html`<${Task} task=${task} onEnd=${() => setIsOver(true)} />`;
 }
 

@@ -183,9 +183,9 @@ const MAX_DEPTH = 5;
 
 /** Resolves local references, and unions with null. */
 export function resolve(schema: unknown, root: Schema, hops = 0): Schema {
-  const found = fieldsOf(schema);
+  const fields = fieldsOf(schema);
   if (hops > 8) return {};
-  const { $ref, anyOf, oneOf, allOf, ...own } = found;
+  const { $ref, anyOf, oneOf, allOf, ...own } = fields;
   if (typeof $ref === "string") return { ...resolve(resolveLocalRef(root, $ref), root, hops + 1), ...own };
   if (Array.isArray(allOf) && allOf.length === 1) return { ...resolve(allOf[0], root, hops + 1), ...own };
   const branches = [anyOf, oneOf]
@@ -198,7 +198,7 @@ export function resolve(schema: unknown, root: Schema, hops = 0): Schema {
       enum: branches.map((branch) => branch["const"]),
       enumNames: branches.map(({ title }) => title),
     };
-  return branches?.length === 1 ? { ...resolve(branches[0], root, hops + 1), ...own } : found;
+  return branches?.length === 1 ? { ...resolve(branches[0], root, hops + 1), ...own } : fields;
 }
 
 /** How a question asks for a list. */
@@ -252,8 +252,8 @@ export function initial(raw: unknown, root: Schema, must: boolean, depth = 0): u
       name,
       initial(property, root, isRequired(schema, name), depth + 1),
     ]);
-    const given = entries.filter(([, value]) => value !== undefined);
-    return must || given.length > 0 ? Object.fromEntries(given) : undefined;
+    const values = entries.filter(([, value]) => value !== undefined);
+    return must || values.length > 0 ? Object.fromEntries(values) : undefined;
   }
   if (!must) return undefined;
   const firsts: Fields = { choice: choicesOf(schema)[0]?.value, text: "", boolean: false, list: [] };

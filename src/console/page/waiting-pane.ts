@@ -3,7 +3,6 @@ import type { VNode } from "preact";
 import { useState } from "preact/hooks";
 import type { WaitingView } from "../console-api.js";
 import type { Failure } from "./api.js";
-import { isPage, logIn } from "./authorization-pane.js";
 import { Code, ResultLine, ResultView } from "./content-view.js";
 import { html } from "./html.js";
 import {
@@ -17,6 +16,7 @@ import {
   usePage,
   type WaitingRow,
 } from "./page-state.js";
+import { isPage, logIn } from "./port-panes.js";
 import { type Content, defaultsOf, LinkedPage, QuestionForm } from "./questions-view.js";
 import { Tasks } from "./tasks-view.js";
 import type { Issue } from "./tool-form.js";

@@ -167,16 +167,15 @@ export function PickList<Item>(props: PickListProps<Item>): VNode {
   const [limit, setLimit] = useState(STEP);
   const [focused, setFocused] = useState<string | null>(null);
   const list = useRef<HTMLUListElement>(null);
-  const shown = items.slice(0, limit);
+  const page = items.slice(0, limit);
   const stop =
-    [focused, picked].find((key) => shown.some((item) => keyOf(item) === key)) ??
-    (shown[0] && keyOf(shown[0]));
+    [focused, picked].find((key) => page.some((item) => keyOf(item) === key)) ?? (page[0] && keyOf(page[0]));
   const onKeyDown = (event: KeyboardEvent) => {
-    const at = shown.findIndex((item) => keyOf(item) === stop);
-    const to = MOVES[event.key]?.(at, shown.length - 1);
+    const at = page.findIndex((item) => keyOf(item) === stop);
+    const to = MOVES[event.key]?.(at, page.length - 1);
     if (to !== undefined) {
       event.preventDefault();
-      setFocused(keyOf(shown[to] as Item));
+      setFocused(keyOf(page[to] as Item));
       (list.current?.children[to] as HTMLElement | undefined)?.focus();
     } else if ((event.key === "Enter" || event.key === " ") && stop !== undefined) {
       event.preventDefault();
@@ -185,7 +184,7 @@ export function PickList<Item>(props: PickListProps<Item>): VNode {
   };
   if (items.length === 0 && empty) return empty;
   return html`<ul class="picks" role="listbox" aria-label=${label} ref=${list} onKeyDown=${onKeyDown}>
-      ${shown.map((item) => {
+      ${page.map((item) => {
         const key = keyOf(item);
         return html`<li key=${key} role="option" aria-selected=${key === picked} tabindex=${key === stop ? 0 : -1}
           onFocus=${() => setFocused(key)} onClick=${() => onPick(key)}>${draw(item)}</li>`;

@@ -1,7 +1,7 @@
 /** Runs an agent loop on the demo's servers, with a scripted or a real model. */
-import { type Model, runAgent } from "../agent/run-agent.js";
-import { createToolport, type Toolport } from "../index.js";
-import { CALL_LIMIT } from "./call-tools.js";
+import { createToolport, type Toolport } from "../../index.js";
+import { type Model, runAgent } from "../agent.js";
+import { CALL_LIMIT } from "./connect-and-call.js";
 import type { DemoServers } from "./servers.js";
 import { check, type ShowProgress, type StepOutcome } from "./step-runner.js";
 
@@ -34,7 +34,7 @@ export async function letAgentWork(
   check(offered.join() === "search_tools,call_tool", `the model was given ${offered.join(", ")}`);
   const details = [
     model === undefined
-      ? "a script with simple rules replaces the model (src/demo/agent-loop.ts)"
+      ? "a script with simple rules replaces the model (src/cli/demo/agent-loop.ts)"
       : `a real model is used: ${model.name} at ${model.host}`,
     `it is given ${offered.join(" and ")}, and this task:`,
     ...TASK.map((line) => `  ${line}`),
@@ -55,24 +55,24 @@ interface Work {
   readonly report: (line: string) => void;
 }
 
+/** The script searches for a tool for each line of the task, and calls the first one. */
 async function followScript({ toolport, called, report }: Work): Promise<void> {
-  const turns = follow(TASK);
-  // A generator ignores the first value.
-  let said = turns.next("").value;
-  for (let turn = 0; turn < MAX_TURNS; turn += 1) {
-    if (said.kind === "answer") {
-      const { text: answer } = said;
-      const wrong = EXPECTED.find((text) => !answer.includes(text));
-      check(wrong === undefined, `the answer ${JSON.stringify(answer)} lacks ${wrong}`);
-      check(called.length === 3, `${called.length} tools were called, not 3`);
-      report(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
-      return;
-    }
-    const { text } = await toolport.callTool(said.tool, said.args, CALL_LIMIT);
-    report(`script: ${describe(said)} → ${shorten(text)}`);
-    said = turns.next(text).value;
+  const call = async (tool: string, args: Readonly<Record<string, unknown>>): Promise<string> => {
+    const { text } = await toolport.callTool(tool, args, CALL_LIMIT);
+    report(`script: ${tool} ${JSON.stringify(args)} → ${shorten(text)}`);
+    return text;
+  };
+  const findings: string[] = [];
+  for (const line of TASK) {
+    const text = await call("search_tools", { query: line, limit: 1 });
+    const [tool] = (JSON.parse(text) as { tools: readonly FoundTool[] }).tools;
+    check(tool !== undefined, `${line}: no tool found`);
+    findings.push(await call("call_tool", { name: tool.name, arguments: fillIn(tool, line) }));
   }
-  throw new Error(`the script did not finish within ${MAX_TURNS} turns`);
+  const wrong = EXPECTED.find((text, index) => !findings[index]?.includes(text));
+  check(wrong === undefined, `the answer ${JSON.stringify(findings.join("\n"))} lacks ${wrong}`);
+  check(called.length === 3, `${called.length} tools were called, not 3`);
+  report(`script: done, with ${called.length} tools called: ${called.join(", ")}`);
 }
 
 async function followModel({ toolport, called, report }: Work, model: Model): Promise<void> {
@@ -96,38 +96,15 @@ async function followModel({ toolport, called, report }: Work, model: Model): Pr
   report(`done, with ${called.length} tools called: ${called.join(", ")}`);
 }
 
-const describe = ({ tool, args }: Extract<ModelTurn, { kind: "call" }>): string =>
-  `${tool} ${JSON.stringify(args)}`;
-
 /** Shortens a search result to the names of the tools. */
 function shorten(text: string): string {
   if (!text.startsWith('{"tools"')) return text;
   return (JSON.parse(text) as { tools: { name: string }[] }).tools.map(({ name }) => name).join(", ");
 }
 
-/** A turn of the model: a tool call or the final answer. */
-type ModelTurn =
-  | { readonly kind: "call"; readonly tool: string; readonly args: Readonly<Record<string, unknown>> }
-  | { readonly kind: "answer"; readonly text: string };
-
 interface FoundTool {
   readonly name: string;
   readonly inputSchema: { readonly properties?: Readonly<Record<string, { readonly type?: unknown }>> };
-}
-
-/** The turns of a scripted model for a task. Receives the result of each tool call. */
-function* follow(task: readonly string[]): Generator<ModelTurn, ModelTurn, string> {
-  const findings: string[] = [];
-  for (const line of task) {
-    const found = yield { kind: "call", tool: "search_tools", args: { query: line, limit: 1 } };
-    const [tool] = (JSON.parse(found) as { tools: readonly FoundTool[] }).tools;
-    if (tool === undefined) findings.push(`${line}: no tool found`);
-    else {
-      const args = { name: tool.name, arguments: fillIn(tool, line) };
-      findings.push(`${line}: ${yield { kind: "call", tool: "call_tool", args }}`);
-    }
-  }
-  return { kind: "answer", text: findings.join("\n") };
 }
 
 /** Fills parameters in order: numbers from the line, and dates or quoted words for strings. */

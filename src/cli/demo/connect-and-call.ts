@@ -1,4 +1,4 @@
-/** Connects to all servers at once, shows their progress, and shows that a second port needs no protocol probe. */
+/** Connects to all servers at once and calls a tool on each; shows filters, name collisions, and that a second port needs no protocol probe. */
 import {
   ConnectionError,
   createToolport,
@@ -7,30 +7,10 @@ import {
   type Store,
   type Toolport,
   type ToolportSnapshot,
-} from "../index.js";
-import { formatTable, type TableColumn } from "../util/format-table.js";
-import { type DemoServers, EXPECTED_FAILURES } from "./servers.js";
+} from "../../index.js";
+import { formatTable, type TableColumn } from "../../util/format-table.js";
+import { type DemoServers, EXPECTED_FAILURES, type WeatherServers } from "./servers.js";
 import { check, type Look, type Screen, type ShowProgress, type StepOutcome } from "./step-runner.js";
-
-/** One server, as `--json` prints it. */
-export interface ServerRow {
-  readonly server: string;
-  readonly transport: string;
-  readonly era: string | null;
-  readonly protocolVersion: string | null;
-  readonly state: string;
-  readonly tools: number;
-  readonly ms: number;
-  readonly error?: ServerFailure | undefined;
-}
-
-interface ServerFailure {
-  readonly code: string;
-  readonly message: string;
-  readonly errno?: string | undefined;
-  readonly exitCode?: number | null | undefined;
-  readonly stderrTail?: string | undefined;
-}
 
 const COLUMNS: readonly TableColumn[] = [
   { title: "server" },
@@ -44,11 +24,7 @@ const COLUMNS: readonly TableColumn[] = [
 const LOOKS: Readonly<Record<string, Look>> = { ready: "good", failed: "bad", idle: "quiet" };
 const REDRAW_MS = 80;
 
-export async function connectAll(
-  toolport: Toolport,
-  screen: Screen,
-  show: ShowProgress,
-): Promise<StepOutcome<ServerRow[]>> {
+export async function connectAll(toolport: Toolport, screen: Screen, show: ShowProgress) {
   const startedAt = performance.now();
   const elapsed = () => Math.round(performance.now() - startedAt);
   const settled = new Map<string, number>();
@@ -73,11 +49,12 @@ export async function connectAll(
   }
 }
 
+/** The servers, as `--json` prints them. */
 function rowsOf(
   { servers }: ToolportSnapshot,
   msOf: (server: string) => number,
   reports: Readonly<Record<string, ServerReport>> = {},
-): ServerRow[] {
+) {
   return Object.values(servers).map(({ name, transport, era, protocolVersion, state, toolCount }) => ({
     server: name,
     transport,
@@ -90,7 +67,9 @@ function rowsOf(
   }));
 }
 
-function failureOf(error: ServerReport["error"]): ServerFailure | undefined {
+type ServerRow = ReturnType<typeof rowsOf>[number];
+
+function failureOf(error: ServerReport["error"]) {
   if (error === undefined) return undefined;
   const { code, message } = error;
   if (!(error instanceof ConnectionError)) return { code, message };
@@ -134,9 +113,95 @@ function describeFailures(rows: readonly ServerRow[], { paint }: Screen): string
   });
 }
 
-interface Round {
-  readonly ms: number;
-  readonly probes: number;
+/** A short timeout, so that a failing step does not delay the demo. */
+export const CALL_LIMIT = { timeoutMs: 5_000 } as const;
+
+interface DemoCall {
+  readonly name: string;
+  readonly args: Readonly<Record<string, unknown>>;
+  readonly answer: string;
+}
+
+export const CALLS = {
+  notes: { name: "notes__add_note", args: { text: "buy milk" }, answer: "Note 1 is kept" },
+  calendar: {
+    name: "calendar__days_between",
+    args: { from: "2026-01-01", to: "2026-12-24" },
+    answer: "357",
+  },
+  units: { name: "units__to_fahrenheit", args: { celsius: 21 }, answer: '{"fahrenheit":69.8}' },
+  dictionary: {
+    name: "dictionary__define",
+    args: { word: "port" },
+    answer: "a place where ships load and unload",
+  },
+  relay: { name: "relay__reverse", args: { text: "troploot" }, answer: "toolport" },
+} as const satisfies Record<string, DemoCall>;
+
+export async function listTools(toolport: Toolport): Promise<StepOutcome> {
+  const tools = await toolport.tools();
+  for (const { name } of Object.values(CALLS)) {
+    check(
+      tools.some((tool) => tool.name === name),
+      `${name} is not in the list`,
+    );
+  }
+  const rows = tools.map(({ name, description }) => [name, description ?? ""]);
+  return { details: formatTable([{ title: "tool" }, { title: "what it does" }], rows) };
+}
+
+export async function callEach(toolport: Toolport): Promise<StepOutcome> {
+  const rows: string[][] = [];
+  for (const call of Object.values(CALLS)) {
+    const { text, ms } = await callOnce(toolport, call);
+    rows.push([call.name, text, `${ms} ms`]);
+  }
+  return {
+    details: formatTable([{ title: "tool" }, { title: "answer" }, { title: "time", align: "right" }], rows),
+  };
+}
+
+/** Makes a call and checks its result. */
+export async function callOnce(
+  toolport: Toolport,
+  { name, args, answer }: DemoCall,
+): Promise<{ text: string; ms: number }> {
+  const startedAt = performance.now();
+  const { text, isError } = await toolport.callTool(name, args, CALL_LIMIT);
+  check(
+    !isError && text === answer,
+    `${name} returned ${JSON.stringify(text)}, not ${JSON.stringify(answer)}`,
+  );
+  return { text, ms: Math.round(performance.now() - startedAt) };
+}
+
+export async function shapeCatalog(weather: WeatherServers): Promise<StepOutcome> {
+  await using toolport = createToolport({
+    mcpServers: weather.mcpServers,
+    prefix: false,
+    except: ["delete_*"],
+    onServerError: "throw",
+  });
+  await toolport.connect();
+  const tools = await toolport.tools();
+  check(tools.length === 2, `${tools.length} tools are offered, not 2`);
+  check(new Set(tools.map(({ name }) => name)).size === 2, "two tools have the same name");
+  const [collision] = toolport.snapshot().nameIssues;
+  check(collision?.kind === "collision", "the name collision is not reported");
+
+  const before = weather.listCount;
+  await toolport.tools();
+  const requests = weather.listCount - before;
+  check(requests === 0, `the second listing took ${requests} requests`);
+  const rows = tools.map(({ name, server, sourceName }) => [name, server, sourceName]);
+  return {
+    details: [
+      ...formatTable([{ title: "name" }, { title: "server" }, { title: "name on the server" }], rows),
+      "filter: except delete_*, so delete_station is not offered",
+      `collision: ${collision.server}/${collision.sourceName} became ${collision.name}`,
+      `second listing: ${requests} requests`,
+    ],
+  };
 }
 
 export async function rememberEra(servers: DemoServers): Promise<StepOutcome> {
@@ -145,14 +210,14 @@ export async function rememberEra(servers: DemoServers): Promise<StepOutcome> {
   const second = await connectOnce(servers, store);
   check(first.probes > 0, "the first port sent no probes");
   check(second.probes === 0, `the second port sent ${second.probes} probes`);
-  const line = (name: string, { ms, probes }: Round) => `${name}: ${ms} ms, ${probes} probes`;
+  const line = (name: string, { ms, probes }: typeof first) => `${name}: ${ms} ms, ${probes} probes`;
   return {
     details: [line("first port, which probes", first), line("second port, which reads the store", second)],
   };
 }
 
 /** Uses only running servers: starting a process would hide the difference. */
-async function connectOnce(servers: DemoServers, store: Store): Promise<Round> {
+async function connectOnce(servers: DemoServers, store: Store) {
   const { calendar, units } = servers;
   const before = servers.probeCount;
   await using toolport = createToolport({

@@ -2,11 +2,10 @@
 import { mkdtemp, rm } from "node:fs/promises";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { createToolport, type Store, type Toolport } from "../index.js";
-import { fileStore } from "../state/stores/file/file-store.js";
-import { sqliteStore } from "../state/stores/sqlite/index.js";
+import { createToolport, type Store, type Toolport } from "../../index.js";
+import { openStore } from "../open-store.js";
+import type { VaultServer } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
-import type { VaultServer } from "./vault-server.js";
 
 const CALLBACK_URL = "http://127.0.0.1/oauth/callback";
 const CALLS = 50;
@@ -14,31 +13,18 @@ const CALLS = 50;
 export async function logInAndRestart(vault: VaultServer): Promise<StepOutcome> {
   const directory = await mkdtemp(join(tmpdir(), "toolport-demo-"));
   try {
-    const openStore = storeMaker(join(directory, "state.db"));
-    const first = await logIn(vault, openStore);
-    const second = await restart(vault, openStore);
+    // The same file for every port, as after a restart.
+    const open = async () => (await openStore(join(directory, "state.db"), () => {})).store;
+    const first = await logIn(vault, await open());
+    const second = await restart(vault, await open());
     return { details: [...first, ...second] };
   } finally {
     await rm(directory, { recursive: true, force: true });
   }
 }
 
-/** Opens the same file for every port, as after a restart. */
-function storeMaker(path: string): () => Promise<Store> {
-  return async () => {
-    const store = sqliteStore(path);
-    try {
-      await store.list("");
-      return store;
-    } catch {
-      return fileStore(`${path}.json`);
-    }
-  };
-}
-
-async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promise<string[]> {
+async function logIn(vault: VaultServer, store: Store): Promise<string[]> {
   const { authorization } = vault;
-  const store = await openStore();
   await using toolport = createToolport({ store, callbackUrl: CALLBACK_URL });
   const { state, authUrl } = await toolport.add("vault", vault.server.entry);
   check(state === "authenticating" && authUrl !== undefined, `the server is ${state}, not authenticating`);
@@ -58,10 +44,9 @@ async function logIn(vault: VaultServer, openStore: () => Promise<Store>): Promi
   ];
 }
 
-async function restart(vault: VaultServer, openStore: () => Promise<Store>): Promise<string[]> {
+async function restart(vault: VaultServer, store: Store): Promise<string[]> {
   const { authorization } = vault;
   const { logins, tokens } = authorization.counts;
-  const store = await openStore();
   await using toolport = createToolport({ store });
   const tools = await toolport.tools();
   const { state } = toolport.snapshot().servers["vault"]!;

@@ -1,12 +1,46 @@
-/** A log of the last calls, with everything needed to replay one; and the calls and programs that a page started, with what cancels them. */
+/**
+ * The logs of the console: the last calls, with everything needed to replay one; the calls and programs that a page started, with what
+ * cancels them; the last messages between the port and its servers, lines of stderr, and requests to authorization servers.
+ */
 import { type CallNews, type CallProgressNews, cancelCall } from "../execution/listeners.js";
+import type { AuthRequest, ServerMessage } from "../port/events.js";
 import type { Progress } from "../protocol/pending-request.js";
+import { BoundedMap } from "../util/collections.js";
+import type { Fields } from "../util/json.js";
 import { redactText } from "../util/redact-text.js";
 import { redactJson, weigh } from "./redact-json.js";
 
-const MAX_CALLS = 200;
-/** Maximum size of all arguments and results, in characters. The oldest are discarded first. */
-const MAX_WEIGHT = 32_000_000;
+/** Entries by their ids, oldest first. Beyond the limits, the oldest entries and the contents of the oldest are discarded. */
+class BoundedLog<Entry extends { weight: number }> extends Map<number, Entry> {
+  #weight = 0;
+
+  /** @param maxWeight of all contents, in characters. @param discarded what an entry becomes without its contents */
+  constructor(
+    readonly maxEntries: number,
+    readonly maxWeight: number,
+    readonly discarded: Partial<Entry>,
+  ) {
+    super();
+  }
+
+  /** Adds an entry, or contents to one. */
+  add(id: number, entry: Entry, weight: number): void {
+    this.set(id, entry);
+    entry.weight += weight;
+    this.#weight += weight;
+    for (const [oldest, { weight: freed }] of this) {
+      if (this.size <= this.maxEntries) break;
+      this.#weight -= freed;
+      this.delete(oldest);
+    }
+    for (const oldest of this.values()) {
+      if (this.#weight <= this.maxWeight) break;
+      this.#weight -= oldest.weight;
+      Object.assign(oldest, this.discarded, { weight: 0 });
+    }
+  }
+}
+
 const MAX_RESULT_WEIGHT = 6_000_000;
 
 type Start = Extract<CallNews, { phase: "start" }>;
@@ -27,9 +61,8 @@ interface LoggedCall {
 export type CallSummary = ReturnType<CallLog["list"]>[number];
 
 export class CallLog {
-  readonly #calls = new Map<number, LoggedCall>();
+  readonly #calls = new BoundedLog<LoggedCall>(200, 32_000_000, { isDiscarded: true, result: undefined });
   readonly #principal: string | undefined;
-  #weight = 0;
 
   /** @param principal the user of the console: calls of other users are listed, but cannot be replayed */
   constructor(principal: string | undefined) {
@@ -39,11 +72,8 @@ export class CallLog {
   /** Records an event and returns the updated summary of its call. */
   add(news: CallNews): CallSummary | undefined {
     if (news.phase === "start") {
-      const weight = weigh(news.message) + weigh(news.given);
-      const call = { start: news, startedAt: Date.now(), isDiscarded: false, weight };
-      this.#calls.set(news.id, call);
-      this.#weight += call.weight;
-      this.#trim();
+      const call = { start: news, startedAt: Date.now(), isDiscarded: false, weight: 0 };
+      this.#calls.add(news.id, call, weigh(news.message) + weigh(news.given));
       return this.#summary(call);
     }
     const call = this.#calls.get(news.id);
@@ -54,10 +84,7 @@ export class CallLog {
     // A suspended call has no result yet.
     if (end.outcome !== "suspended")
       call.result = weight > MAX_RESULT_WEIGHT ? "This result is too large for the log" : result;
-    const added = Math.min(weight, MAX_RESULT_WEIGHT);
-    call.weight += added;
-    this.#weight += added;
-    this.#trim();
+    this.#calls.add(news.id, call, Math.min(weight, MAX_RESULT_WEIGHT));
     return this.#summary(call);
   }
 
@@ -142,19 +169,6 @@ export class CallLog {
     const isOurs = start.principal === this.#principal;
     return isOurs && !isDiscarded && ["tool", "prompt", "resource"].includes(start.kind);
   }
-
-  #trim(): void {
-    for (const [id, call] of this.#calls) {
-      if (this.#calls.size <= MAX_CALLS) break;
-      this.#weight -= call.weight;
-      this.#calls.delete(id);
-    }
-    for (const call of this.#calls.values()) {
-      if (this.#weight <= MAX_WEIGHT) break;
-      this.#weight -= call.weight;
-      Object.assign(call, { isDiscarded: true, weight: 0, result: undefined });
-    }
-  }
 }
 
 export const toProgressView = ({ progress, total, message }: Progress) => ({
@@ -207,4 +221,122 @@ export class ConsoleRuns {
     for (const { controller } of this.#runs.values()) controller.abort(new Error("The console was closed"));
     this.#runs.clear();
   }
+}
+
+const MAX_WEIGHT_OF_ONE = 1_000_000;
+/** Requests whose response is awaited: the response has no method of its own. */
+const MAX_OPEN = 1_000;
+
+/** A message, a line of stderr, or a request to an authorization server. */
+export interface TrafficEntry {
+  readonly id: number;
+  readonly at: number;
+  readonly server: string;
+  readonly kind: "request" | "response" | "error" | "notification" | "stderr" | "auth";
+  readonly direction: "sent" | "received";
+  /** The method, the line, or what the request is for. */
+  readonly label: string;
+  /** Approximate size in characters. */
+  readonly size: number;
+  /** With a response: the time since the request. */
+  readonly durationMs?: number | undefined;
+}
+
+interface Logged {
+  readonly entry: TrafficEntry;
+  content: unknown;
+  readonly redact: (text: string) => string;
+  weight: number;
+}
+
+const newTraffic = () => new BoundedLog<Logged>(2_000, 8_000_000, { content: "Discarded to save memory" });
+
+export class TrafficLog {
+  #logged = newTraffic();
+  /** By server, direction and id. */
+  readonly #open = new BoundedMap<string, { readonly method: string; readonly at: number }>(MAX_OPEN);
+  readonly #onEntry: (entry: TrafficEntry) => void;
+  #last = 0;
+
+  /** @param onEntry called for every new entry */
+  constructor(onEntry: (entry: TrafficEntry) => void) {
+    this.#onEntry = onEntry;
+  }
+
+  addMessage({ server, direction, message, redact }: ServerMessage): void {
+    // One message may be a batch of several.
+    for (const each of Array.isArray(message) ? message : [message])
+      this.#addOne({ server, direction, redact }, (each ?? {}) as Fields);
+  }
+
+  addLine(server: string, line: string): void {
+    const facts = { kind: "stderr", direction: "received", label: redactText(line.slice(0, 300)) } as const;
+    this.#add({ server, ...facts }, line);
+  }
+
+  addAuthRequest({ server, principal: _, ...request }: AuthRequest): void {
+    const { step, status } = request;
+    const durationMs = Math.round(request.durationMs);
+    const label = `${step}: ${status ?? "no response"}`;
+    this.#add({ server, kind: "auth", direction: "sent", label, durationMs }, { ...request, durationMs });
+  }
+
+  /** Newest first, optionally of one server or one kind. */
+  list(server?: string, kind?: string): TrafficEntry[] {
+    return [...this.#logged.values()]
+      .map(({ entry }) => entry)
+      .filter((entry) => (server ?? entry.server) === entry.server && (kind ?? entry.kind) === entry.kind)
+      .reverse();
+  }
+
+  view(id: number) {
+    const logged = this.#logged.get(id);
+    return logged && { ...logged.entry, content: toContent(logged) };
+  }
+
+  clear(): void {
+    this.#logged = newTraffic();
+    this.#open.clear();
+  }
+
+  #addOne(origin: Omit<ServerMessage, "message" | "principal">, message: Fields): void {
+    const { server, direction, redact } = origin;
+    const { method, id } = message;
+    const isRequest = typeof method === "string" && id !== undefined;
+    if (isRequest) {
+      this.#open.set(`${server}\n${direction}\n${String(id)}`, { method, at: Date.now() });
+      return this.#add({ server, direction, kind: "request", label: method }, message, redact);
+    }
+    if (typeof method === "string")
+      return this.#add({ server, direction, kind: "notification", label: method }, message, redact);
+    // The response travels in the opposite direction.
+    const key = `${server}\n${direction === "sent" ? "received" : "sent"}\n${String(id)}`;
+    const request = this.#open.get(key);
+    this.#open.delete(key);
+    const kind = "error" in message ? "error" : "response";
+    const label = request?.method ?? "response";
+    const durationMs = request && Date.now() - request.at;
+    this.#add({ server, direction, kind, label, ...(request && { durationMs }) }, message, redact);
+  }
+
+  #add(
+    facts: Omit<TrafficEntry, "id" | "at" | "size">,
+    content: unknown,
+    redact: (text: string) => string = (text) => text,
+  ): void {
+    const size = weigh(content);
+    const isTooLarge = size > MAX_WEIGHT_OF_ONE;
+    const entry = { ...facts, id: ++this.#last, at: Date.now(), size };
+    const logged = { entry, content: isTooLarge ? "Too large to keep" : content, redact, weight: 0 };
+    this.#logged.add(entry.id, logged, isTooLarge ? 0 : size);
+    this.#onEntry(entry);
+  }
+}
+
+/** Redacts when a page asks for it: most messages are never looked at. */
+function toContent({ content, redact }: Logged): unknown {
+  const copy = redactJson(content) ?? null;
+  return JSON.parse(JSON.stringify(copy), (_name, value: unknown) =>
+    typeof value === "string" ? redact(value) : value,
+  );
 }

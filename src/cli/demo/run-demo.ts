@@ -1,48 +1,105 @@
-/** Runs all steps of the demo. */
-import type { Model } from "../agent/run-agent.js";
-import { createToolport, type FallbackRequest, type Toolport } from "../index.js";
-import { readProcessTable } from "../transports/stdio/process-tree.js";
+/** `toolport demo`: starts real servers, runs all steps on them, and prints the results. */
+import { once } from "node:events";
+import { ToolportError } from "../../errors/toolport-error.js";
+import { createToolport, type FallbackRequest, type Toolport } from "../../index.js";
+import { readProcessTable } from "../../transports/stdio/process-tree.js";
+import { chooseModel, type Model } from "../agent.js";
+import type { CommandContext, RunCommand } from "../command.js";
 import { letAgentWork } from "./agent-loop.js";
-import { callEach, listTools, shapeCatalog } from "./call-tools.js";
-import { connectAll, rememberEra, type ServerRow } from "./connect-all.js";
-import { dropWebSocket, fallBack, forgetSessions, killProcess, retryAfterRejection } from "./heal.js";
+import { callEach, connectAll, listTools, rememberEra, shapeCatalog } from "./connect-and-call.js";
+import {
+  dropWebSocket,
+  fallBack,
+  forgetSessions,
+  killProcess,
+  retryAfterRejection,
+  serveForeignClient,
+} from "./failures.js";
 import { logInAndRestart } from "./log-in.js";
-import { serveForeignClient } from "./serve-foreign-client.js";
 import { type DemoServers, startServers } from "./servers.js";
-import { check, type Screen, type StepOutcome, type StepReport, StepRunner } from "./step-runner.js";
+import {
+  check,
+  createScreen,
+  type Screen,
+  type StepOutcome,
+  StepRunner,
+  silentScreen,
+} from "./step-runner.js";
 
-/** What `--json` prints. */
-export interface DemoReport {
-  readonly ok: boolean;
-  readonly ms: number;
-  readonly servers: readonly ServerRow[];
-  readonly steps: readonly StepReport[];
-}
-
-interface DemoOptions {
-  /** The model of the agent loop. @default a script */
-  readonly model?: Model | undefined;
-  /** Awaited before everything is closed, while the servers are still running. */
-  readonly stayUp?: ((toolport: Toolport) => Promise<void>) | undefined;
-}
-
-export async function runDemo(screen: Screen, options: DemoOptions = {}): Promise<DemoReport> {
+/** Resolves with the exit code: 0 if every step passed. Does not reject for a failed step. */
+export const startDemo: RunCommand = async (context) => {
+  const { stdout, stderr } = context.streams;
+  let model: Model | undefined;
+  try {
+    model = await chooseModel({
+      url: context.text("model-url"),
+      name: context.text("model"),
+      env: context.env,
+    });
+  } catch (error) {
+    if (!ToolportError.isInstance(error)) throw error;
+    stderr.write(`${error.message}\n`);
+    return 2;
+  }
+  const isJson = context.form === "json";
+  const screen = isJson ? silentScreen : createScreen(stdout, context.env);
+  const title = "Toolport demo: every transport, both protocol eras, on this machine only";
+  screen.print([screen.paint("title", title), ""]);
   const startedAt = performance.now();
   const runner = new StepRunner(screen);
-  const rows = await runSteps(runner, screen, options);
-  return {
-    ok: runner.reports.every(({ ok }) => ok),
-    ms: Math.round(performance.now() - startedAt - runner.pausedMs),
-    servers: rows,
-    steps: runner.reports,
-  };
+  const isKept = !isJson && context.flag("console") && !context.flag("once");
+  const servers = await runSteps(runner, model, async (toolport) => {
+    if (isKept) await stayUp(toolport, screen, context);
+  });
+  const ms = Math.round(performance.now() - startedAt - runner.pausedMs);
+  const ok = runner.reports.every((report) => report.ok);
+  if (isJson) context.printJson({ ok, ms, servers, steps: runner.reports });
+  else screen.print(summarise(runner, ms));
+  return ok ? 0 : 1;
+};
+
+function summarise({ reports, screen: { paint } }: StepRunner, ms: number): string[] {
+  const failed = reports.filter(({ ok }) => !ok);
+  const seconds = (ms / 1_000).toFixed(1);
+  if (failed.length === 0) return [paint("good", `All ${reports.length} steps passed in ${seconds} s.`)];
+  return [
+    paint("bad", `${failed.length} of ${reports.length} steps failed in ${seconds} s:`),
+    ...failed.map(({ title, error }) => `  ${title}: ${error}`),
+  ];
 }
 
+/** Keeps the servers running and shows them in the console, until Enter, Ctrl-C or the end of the input. */
+async function stayUp(
+  toolport: Toolport,
+  screen: Screen,
+  { streams, signal }: CommandContext,
+): Promise<void> {
+  const { startConsole } = await import("../../console/start-console.js");
+  const page = await startConsole({ toolport, log: (message) => screen.print([message]) });
+  try {
+    screen.print([
+      `${screen.paint("title", "The servers keep running. Open the console:")} ${page.url}`,
+      screen.paint("quiet", "Press Enter or Ctrl-C to end the demo."),
+      "",
+    ]);
+    await Promise.race(["data", "end"].map((event) => once(streams.stdin, event, { signal }))).catch(
+      () => {},
+    );
+    streams.stdin.pause();
+  } finally {
+    await page.close();
+  }
+}
+
+/**
+ * @param model undefined: a script
+ * @param stayUp awaited before everything is closed, while the servers are still running
+ */
 async function runSteps(
   runner: StepRunner,
-  screen: Screen,
-  { model, stayUp }: DemoOptions,
-): Promise<ServerRow[]> {
+  model: Model | undefined,
+  stayUp: (toolport: Toolport) => Promise<void>,
+) {
   const servers = await runner.run("start", "Start real MCP servers on this machine", async () => ({
     value: await startServers(),
     details: [
@@ -58,7 +115,7 @@ async function runSteps(
   const pids = new Set<number>();
   try {
     const rows = await runner.run("connect", "Connect to all of them at once", (show) =>
-      connectAll(toolport, screen, show),
+      connectAll(toolport, runner.screen, show),
     );
     await runner.run("list", "List their tools", () => listTools(toolport));
     await runner.run("catalog", "Shape the catalog: filter tools, resolve a name collision, list again", () =>
@@ -98,7 +155,7 @@ async function runSteps(
       "Log in to a server behind OAuth, expire the token, restart from the saved state",
       () => logInAndRestart(servers.vault),
     );
-    await runner.pause(() => stayUp?.(toolport));
+    await runner.pause(() => stayUp(toolport));
     return rows ?? [];
   } finally {
     await runner.run("close", "Close and check that nothing is left", () =>

@@ -1,5 +1,6 @@
 /** Runs the steps of the demo in order, prints each with its duration, and records the results. */
 import { stripVTControlCharacters, styleText } from "node:util";
+import type { CommandContext, Streams } from "../command.js";
 
 /** Text styles. */
 export type Look = "good" | "bad" | "busy" | "quiet" | "title";
@@ -18,7 +19,7 @@ export interface Screen {
 /** Prints nothing, for `--json`. */
 export const silentScreen: Screen = { paint: (_look, text) => text, draw() {}, print() {} };
 
-export function createScreen(stream: NodeJS.WriteStream, env: NodeJS.ProcessEnv = process.env): Screen {
+export function createScreen(stream: Streams["stdout"], env: CommandContext["env"]): Screen {
   const isTerminal = stream.isTTY === true && env["TERM"] !== "dumb";
   const hasColour = isTerminal && !env["NO_COLOR"];
   let drawn = 0;
@@ -49,7 +50,7 @@ function shorten(line: string, columns: number): string {
 }
 
 /** The result of one step, as `--json` prints it. */
-export interface StepReport {
+interface StepReport {
   readonly id: string;
   readonly title: string;
   readonly ok: boolean;
@@ -77,19 +78,16 @@ export class StepRunner {
   readonly reports: StepReport[] = [];
   /** Time spent waiting for the user. */
   pausedMs = 0;
-  readonly #screen: Screen;
 
-  constructor(screen: Screen) {
-    this.#screen = screen;
-  }
+  constructor(readonly screen: Screen) {}
 
   /** Waits for the user, without counting the time. Never rejects; prints the error instead. */
-  async pause(run: () => Promise<void> | undefined): Promise<void> {
+  async pause(run: () => Promise<void>): Promise<void> {
     const startedAt = performance.now();
     try {
       await run();
     } catch (error) {
-      this.#screen.print([this.#screen.paint("bad", errorText(error))]);
+      this.screen.print([this.screen.paint("bad", errorText(error))]);
     }
     this.pausedMs += performance.now() - startedAt;
   }
@@ -102,7 +100,7 @@ export class StepRunner {
   ): Promise<Value | undefined> {
     const startedAt = performance.now();
     const show: ShowProgress = (lines) =>
-      this.#screen.draw([this.#screen.paint("busy", `… ${title}`), ...indent(lines)]);
+      this.screen.draw([this.screen.paint("busy", `… ${title}`), ...indent(lines)]);
     show([]);
     try {
       const { value, details } = await run(show);
@@ -117,11 +115,11 @@ export class StepRunner {
   #report(report: StepReport): void {
     this.reports.push(report);
     const { ok, title, ms, details, error } = report;
-    const { paint } = this.#screen;
+    const { paint } = this.screen;
     const mark = ok ? paint("good", "✔") : paint("bad", "✘");
     const time = paint("quiet", `${ms} ms`);
     const complaint = error === undefined ? [] : error.split("\n").map((line) => paint("bad", line));
-    this.#screen.print([`${mark} ${title}  ${time}`, ...indent([...details, ...complaint]), ""]);
+    this.screen.print([`${mark} ${title}  ${time}`, ...indent([...details, ...complaint]), ""]);
   }
 }
 

@@ -1,6 +1,11 @@
-/** Two failures: a server that disappears, for which another answers, and one that crashes and is started again. */
-import type { FallbackRequest, Toolport, ToolportEvents } from "../index.js";
-import { CALL_LIMIT, CALLS, callOnce } from "./call-tools.js";
+/** Failures: a server that rejects a call, disappears or crashes, lost sessions and connections, and a crash behind the gateway. */
+import { randomBytes } from "node:crypto";
+import { createServer } from "node:http";
+import type { Client } from "@modelcontextprotocol/client";
+import type { FallbackRequest, Toolport } from "../../index.js";
+import { createGateway } from "../../serve/index.js";
+import { listenOnLoopback } from "../../testing/serve-connection.js";
+import { CALL_LIMIT, CALLS, callOnce } from "./connect-and-call.js";
 import type { DemoServers, WeatherServers } from "./servers.js";
 import { check, type StepOutcome } from "./step-runner.js";
 
@@ -49,11 +54,8 @@ export async function fallBack(
 
 /** Kills the process of the stdio server. Adds every process id to `pids`, for the check at the end. */
 export async function killProcess(toolport: Toolport, pids: Set<number>): Promise<StepOutcome> {
-  const processId = async () => {
-    const pid = Number((await toolport.callTool("notes__process_id", {}, CALL_LIMIT)).text);
-    pids.add(pid);
-    return pid;
-  };
+  const processId = async () =>
+    addTo(pids, (await toolport.callTool("notes__process_id", {}, CALL_LIMIT)).text);
   const first = await processId();
   const moves = watch(toolport, "notes");
   const lost = whenLost(toolport, "notes");
@@ -68,6 +70,11 @@ export async function killProcess(toolport: Toolport, pids: Set<number>): Promis
       `states: ${moves()}`,
     ],
   };
+}
+
+function addTo(pids: Set<number>, text: string): number {
+  pids.add(Number(text));
+  return Number(text);
 }
 
 /** Makes the HTTP server forget its sessions, as after a restart. */
@@ -135,5 +142,78 @@ function waitForChange(
 }
 
 /** Resolves when Toolport has noticed that the connection is lost. */
-export const whenLost = (toolport: Toolport, server: string): Promise<void> =>
+const whenLost = (toolport: Toolport, server: string): Promise<void> =>
   waitForChange(toolport, server, ({ from }) => from === "ready");
+
+/** Calls to other servers that run while one server is killed. */
+const OTHERS = [CALLS.units, CALLS.calendar, CALLS.relay];
+const MIN_CALLS = 30;
+
+/** Lets the SDK's own client use all servers through the gateway, while one of them is killed. */
+export async function serveForeignClient(toolport: Toolport, pids: Set<number>): Promise<StepOutcome> {
+  const token = randomBytes(32).toString("base64url");
+  const gateway = createGateway(toolport, { auth: { token } });
+  const server = await listenOnLoopback(createServer((request, response) => gateway.node(request, response)));
+  try {
+    const client = await connect(new URL(`http://${server.address}/mcp`), token);
+    try {
+      return await callWhileKilling(toolport, client, pids);
+    } finally {
+      await client.close();
+    }
+  } finally {
+    await gateway.close({ drainMs: 1_000 });
+    await server.close();
+  }
+}
+
+async function callWhileKilling(toolport: Toolport, client: Client, pids: Set<number>): Promise<StepOutcome> {
+  const { tools } = await client.listTools();
+  const processId = async () => addTo(pids, await call(client, { name: "notes__process_id", args: {} }));
+  const first = await processId();
+  let isHealed = false;
+  let [made, failed] = [0, 0];
+  const others = OTHERS.map(async (wanted) => {
+    while (!isHealed || made < MIN_CALLS) {
+      const text = await call(client, wanted).catch(String);
+      made += 1;
+      if (text !== wanted.answer) failed += 1;
+    }
+  });
+  const lost = whenLost(toolport, "notes");
+  process.kill(first, "SIGKILL");
+  await lost;
+  const startedAt = performance.now();
+  const second = await processId().finally(() => {
+    isHealed = true;
+  });
+  const ms = Math.round(performance.now() - startedAt);
+  await Promise.all(others);
+  check(second !== first, "the same process responded");
+  check(failed === 0, `${failed} of ${made} calls to other servers failed`);
+  return {
+    details: [
+      `the SDK's client lists ${tools.length} tools at one address`,
+      `process ${first} was killed, process ${second} responded to the same client after ${ms} ms`,
+      `meanwhile ${made} calls to other servers, ${failed} of them failed`,
+    ],
+  };
+}
+
+async function call(
+  client: Client,
+  { name, args }: { name: string; args: Readonly<Record<string, unknown>> },
+): Promise<string> {
+  const { content } = (await client.callTool({ name, arguments: { ...args } })) as {
+    content: readonly { readonly text?: string }[];
+  };
+  return content.map(({ text = "" }) => text).join("");
+}
+
+async function connect(url: URL, token: string): Promise<Client> {
+  const { Client, StreamableHTTPClientTransport } = await import("@modelcontextprotocol/client");
+  const client = new Client({ name: "foreign-client", version: "1.0.0" });
+  const headers = { authorization: `Bearer ${token}` };
+  await client.connect(new StreamableHTTPClientTransport(url, { requestInit: { headers } }));
+  return client;
+}
