@@ -1,8 +1,8 @@
-/** Every row of the fault tables in docs/reliability.md has a unique id and names existing tests. */
+/** Every row of the fault tables in test/faults/README.md has a unique id and names existing tests. */
 import { existsSync, readFileSync } from "node:fs";
 import { describe, expect, test } from "vitest";
 
-const page = readFileSync("docs/reliability.md", "utf8");
+const page = readFileSync("test/faults/README.md", "utf8");
 
 interface Row {
   readonly id: string;

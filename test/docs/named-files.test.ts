@@ -4,7 +4,7 @@ import { join, posix } from "node:path";
 import { expect, test } from "vitest";
 import { repositoryFiles, root } from "../tree/source-files.js";
 
-const PAGES = /^(docs\/.*|bench\/README|README|CONTRIBUTING|REVIEW|SECURITY)\.md$/;
+const PAGES = /^(docs\/.*|bench\/README|test\/faults\/README|README|CONTRIBUTING|REVIEW|SECURITY)\.md$/;
 /** Pages about the repository itself: a file name without a folder is a name of ours there. */
 const INTERNAL_PAGES =
   /^(docs\/decisions\/.*|docs\/(architecture|performance)|bench\/README|CONTRIBUTING|REVIEW)\.md$/;

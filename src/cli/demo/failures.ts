@@ -2,7 +2,7 @@
 import { randomBytes } from "node:crypto";
 import { createServer } from "node:http";
 import type { Client } from "@modelcontextprotocol/client";
-import type { FallbackRequest, Toolport } from "../../index.js";
+import type { FallbackRequest, Toolport, ToolportEvents } from "../../index.js";
 import { createGateway } from "../../serve/index.js";
 import { listenOnLoopback } from "../../testing/serve-connection.js";
 import { CALL_LIMIT, CALLS, callOnce } from "./connect-and-call.js";
