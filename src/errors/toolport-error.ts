@@ -105,12 +105,12 @@ export class ToolportError<Code extends string = string> extends Error {
     this: Class & { readonly kind: string },
     value: unknown,
   ): value is InstanceType<Class> {
-    return isErrorOf(ToolportError, value);
+    return isErrorOf(this, value);
   }
 
   /** `instanceof` works across copies too: a program may import Toolport in one module and require it in another. */
   static override [Symbol.hasInstance](value: unknown): boolean {
-    return isErrorOf(ToolportError, value);
+    return isErrorOf(this, value);
   }
 }
 
