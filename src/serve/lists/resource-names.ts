@@ -1,3 +1,5 @@
+/** The URIs of resources of many servers, so that each URI leads to one server. */
+
 import { readUri } from "../policy/resource-uri.js";
 
 /** A resource of one server, by the URI that the server uses. */
