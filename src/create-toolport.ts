@@ -5,8 +5,9 @@ import { parseServerEntry } from "./config/parse-servers.js";
 import type { ServerEntry } from "./config/server-entry.js";
 import { failureOf } from "./connection/connection-state.js";
 import type { ServerConnection, WaitOptions } from "./connection/server-connection.js";
+import type { SuspendedForApproval } from "./execution/suspend/suspension.js";
+import type { AnyCallOptions } from "./execution/tool-call.js";
 import { isForModel, type ToolInfo } from "./model/tool-info.js";
-import { createCallTool, requestApproval } from "./port/call-tool.js";
 import { complete } from "./port/complete.js";
 import { getPrompt } from "./port/get-prompt.js";
 import { instructions } from "./port/instructions.js";
@@ -20,9 +21,11 @@ import { readResource } from "./port/resources/read-resource.js";
 import { createSharedParts } from "./port/shared-parts.js";
 import { createSkills } from "./port/skills.js";
 import { takeSnapshot } from "./port/snapshot.js";
+import type { SuspendableCall } from "./port/suspensions/port-suspensions.js";
 import type { TaskHandle } from "./port/tasks/port-tasks.js";
 import { Users } from "./port/users.js";
 import type { Toolport } from "./toolport.js";
+import type { Fields } from "./util/json.js";
 
 /**
  * Creates a port to many MCP servers. It connects nothing before `connect()`, `tools()` or `callTool()`.
@@ -317,6 +320,39 @@ function toToolport(port: Port, all: AllPorts): Toolport {
     },
   };
   return givePort(methods, accessTo(port, all));
+}
+
+/** Saves a call that a person has to approve. Undefined if it needs no approval. */
+async function requestApproval(
+  port: Port,
+  { name, args, options }: SuspendableCall,
+): Promise<SuspendedForApproval | undefined> {
+  await port.opened();
+  const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
+  return target && (await port.suspensions()).requestApproval({ ...target, options });
+}
+
+/** Calls a tool by its name: a tool of a server, or one of the port itself, as a task, with suspension, or plainly. */
+function createCallTool(
+  port: Port,
+): (name: string, args?: Fields, options?: AnyCallOptions) => Promise<unknown> {
+  return async (name, args = {}, options = {}) => {
+    // Not awaited if there is nothing to wait for: a `close()` right after this call must end the call.
+    const opening = port.opened();
+    if (opening !== undefined) await opening;
+    if (options.suspend) return callOrSuspend(port, { name, args, options });
+    if (options.task) return port.tasks.start(name, args, options);
+    const entry = port.catalog.entry(name);
+    if (entry !== undefined) return (await port.run(entry, args, options)).result;
+    return port.own.call(name, args, options) ?? port.callTool(name, args, options);
+  };
+}
+
+async function callOrSuspend(port: Port, { name, args, options }: SuspendableCall): Promise<unknown> {
+  const target = port.catalog.entry(name) === undefined ? port.own.targetOf(name, args) : { name, args };
+  if (target !== undefined) return (await port.suspensions()).call({ ...target, options });
+  const { suspend: _, ...plain } = options;
+  return port.own.call(name, args, plain) ?? port.callTool(name, args, plain);
 }
 
 /** Loaded with the first login of a web application. */

@@ -1,6 +1,6 @@
-/** Functions that a reader can take in at once. */
+/** Functions that a reader can take in at once, and files that are worth opening. */
 import { readFileSync } from "node:fs";
-import { join } from "node:path";
+import { join, posix } from "node:path";
 import ts from "typescript";
 import { describe, expect, it } from "vitest";
 import { filesBelow, root } from "./source-files.js";
@@ -61,5 +61,39 @@ function longFunctions(file: string): string[] {
 describe("functions of src", () => {
   it(`have at most ${MAX_FUNCTION_LINES} lines, except those with a reason`, () => {
     expect(sources.flatMap(longFunctions).sort()).toEqual(Object.keys(LONG).sort());
+  });
+});
+
+const SMALL_LINES = 40;
+/** Files with less lines and one importer, and why they stand alone. */
+const SMALL: Readonly<Record<string, string>> = {
+  "adapters/agents/durable-object/plain.ts": "chosen by a condition of package.json",
+  "adapters/anthropic/index.ts": "an entry point",
+  "adapters/openai/index.ts": "an entry point",
+  "testing/index.ts": "an entry point",
+};
+
+/** The files of `src` that import each file, dynamic imports included. */
+function importersOf(): ReadonlyMap<string, ReadonlySet<string>> {
+  const importers = new Map<string, Set<string>>();
+  for (const file of sources) {
+    const text = readFileSync(join(root, "src", file), "utf8");
+    for (const { fileName } of ts.preProcessFile(text, true, true).importedFiles) {
+      if (!fileName.startsWith(".")) continue;
+      const target = posix.join(posix.dirname(file), fileName).replace(/\.js$/, ".ts");
+      importers.set(target, (importers.get(target) ?? new Set()).add(file));
+    }
+  }
+  return importers;
+}
+
+describe("files of src", () => {
+  it(`with less than ${SMALL_LINES} lines have several importers, except those with a reason`, () => {
+    const importers = importersOf();
+    const small = sources.filter((file) => {
+      const lines = readFileSync(join(root, "src", file), "utf8").split("\n").length - 1;
+      return lines < SMALL_LINES && importers.get(file)?.size === 1;
+    });
+    expect(small.sort()).toEqual(Object.keys(SMALL).sort());
   });
 });
