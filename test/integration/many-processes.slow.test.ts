@@ -1,16 +1,12 @@
 /** Many processes behind a load balancer, over every shared store: any of them serves any user. */
 import { createTestServer } from "toolport/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
-import { openStore, type SharedStore, type StorePlace, sharedStoreKinds } from "../support/oauth-stores.js";
+import { openStore, type StorePlace, sharedStoreKinds } from "../support/oauth-stores.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
-import {
-  type ClusterSource,
-  prepareClusters,
-  type WebCluster,
-  type WebWorker,
-} from "../support/web-workers.js";
+import { prepareClusters, type WebCluster, type WebWorker } from "../support/web-workers.js";
 
 const USERS = ["ada", "grace"] as const;
 const TOOL = "a__whoami";
@@ -19,18 +15,10 @@ const IDLE_MS = 500;
 const WIDTH = 6;
 const PATIENCE = { timeoutMs: 20_000 };
 
-let source: ClusterSource;
-beforeAll(async () => {
-  source = await prepareClusters();
-});
-afterAll(() => source?.[Symbol.dispose]());
+const source = useServer(prepareClusters);
 
 describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (!missing) shared = await start();
-  });
-  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const shared = useServer(start);
 
   test.skipIf(missing)(
     "two logins serve two users in any process, one of them killed and replaced",

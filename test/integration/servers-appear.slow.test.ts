@@ -2,8 +2,9 @@
 import { createToolport, memoryStore, type Store, type Toolport, type ToolportOptions } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeSqlitePlace, openStore, type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
+import { makeSqlitePlace, openStore, sharedStoreKinds } from "../support/oauth-stores.js";
 import { startHost } from "../support/start-host.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 
 /** More than the documented two seconds, for a busy machine. */
@@ -56,11 +57,7 @@ async function openPair(
 }
 
 describe.each(sharedStoreKinds)("through $name", ({ missing, start }) => {
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (!missing) shared = await start();
-  });
-  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const shared = useServer(start);
 
   test.skipIf(missing)("for all users, and for one user", async () => {
     const place = await shared.makePlace();
