@@ -1,6 +1,3 @@
-/** The reference server: the test uses every capability that it declares, and fails if it misses one. */
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import {
   createToolport,
@@ -15,15 +12,10 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { processTree } from "../support/processes.js";
-import { startProgramOnPort } from "../support/program-on-port.js";
+import { programOf, startProgramOnPort } from "../support/program-on-port.js";
 import { waitFor } from "../support/wait-for.js";
 
-const require = createRequire(import.meta.url);
-const manifest = require.resolve("@modelcontextprotocol/server-everything/package.json");
-const program = join(
-  dirname(manifest),
-  Object.values((require(manifest) as { bin: Record<string, string> }).bin)[0]!,
-);
+const program = programOf("everything");
 
 let before: LeakSnapshot;
 beforeEach(() => {

@@ -10,22 +10,22 @@ type Closable =
 
 /** Starts it before the first test of the surrounding `describe`, and closes it after the last one. */
 export function useServer<Server extends Closable>(start: () => Server | Promise<Server>) {
-  const { server, open, close } = createSlot(start);
-  beforeAll(open);
+  const { server, open, close } = createServerSlot<Server>();
+  beforeAll(() => open(start));
   afterAll(close);
   return server;
 }
 
 /** Starts another one for each test, and closes it after the test. */
 export function useServerEach<Server extends Closable>(start: () => Server | Promise<Server>) {
-  const { server, open, close } = createSlot(start);
-  beforeEach(open);
+  const { server, open, close } = createServerSlot<Server>();
+  beforeEach(() => open(start));
   afterEach(close);
   return server;
 }
 
 /** `server` passes everything on to the current one, so that tests use it by its name, like a constant. */
-function createSlot<Server extends Closable>(start: () => Server | Promise<Server>) {
+export function createServerSlot<Server extends Closable>() {
   let current: Server | undefined;
   const server = new Proxy({} as NonNullable<Server>, {
     get(_, name) {
@@ -36,7 +36,7 @@ function createSlot<Server extends Closable>(start: () => Server | Promise<Serve
   });
   return {
     server,
-    async open() {
+    async open(start: () => Server | Promise<Server>) {
       current = await start();
     },
     async close() {
