@@ -41,8 +41,11 @@ export default mergeConfig(
             name: "slow",
             include: [SLOW],
             exclude: OWN_CONFIGURATION,
-            maxWorkers: 3,
+            isolate: false,
+            // Most of these tests wait for processes and time limits, too.
+            maxWorkers: 4,
             sequence: { groupOrder: 2 },
+            setupFiles: ["test/support/shared-worker.ts"],
           },
         },
       ],

@@ -30,6 +30,8 @@ const LINE_LENGTH = 240;
 
 const temporary = mkdtempSync(join(tmpdir(), "toolport-failures-"));
 const failureList = join(temporary, "list.jsonl");
+const env = { ...process.env, TOOLPORT_FAILURE_LIST: failureList };
+const VITEST = "node_modules/vitest/vitest.mjs";
 
 // The output of these would be mixed with that of the tests, so it is shown when they have ended.
 const beside = isFast
@@ -46,29 +48,31 @@ printTable();
 printFailures();
 process.exitCode = rows.every(({ ok }) => ok) ? 0 : 1;
 
-/** One after the other: the fault suite looks at processes and sockets, and the rest may use both cores. */
+/** The fault suite runs alone, because it looks at processes and sockets. Of the last three, each keeps one core busy at most. */
 async function runSlow() {
   await vitest("slow", "--project", "slow");
   if (forVitest.length > 0) return;
   await vitest("faults", "--config", "vitest.faults.config.ts");
-  await vitest("packed package", "--config", "vitest.package.config.ts");
-  await vitest("workerd", "--config", "vitest.workerd.config.ts");
-  await loud("LangChain versions", process.execPath, "scripts/langchain-versions.mjs");
+  await Promise.all([
+    vitest("packed package", "--config", "vitest.package.config.ts"),
+    collect("workerd", process.execPath, [VITEST, "run", "--config", "vitest.workerd.config.ts"]),
+    collect("LangChain versions", process.execPath, ["scripts/langchain-versions.mjs"]),
+  ]);
 }
 
 function vitest(name, ...args) {
-  return loud(name, process.execPath, "node_modules/vitest/vitest.mjs", "run", ...args, ...forVitest);
-}
-
-function loud(name, command, ...args) {
   console.log(`\n== ${name}`);
-  const env = { ...process.env, TOOLPORT_FAILURE_LIST: failureList };
-  return part(name, spawn(command, args, { cwd: root, env, stdio: "inherit" }));
+  const command = [VITEST, "run", ...args, ...forVitest];
+  return part(name, spawn(process.execPath, command, { cwd: root, env, stdio: "inherit" }));
 }
 
-async function quiet(name, ...args) {
-  const shell = process.platform === "win32";
-  const child = spawn(npm, ["--silent", ...args], { cwd: root, stdio: ["ignore", "pipe", "pipe"], shell });
+function quiet(name, ...args) {
+  return collect(name, npm, ["--silent", ...args], { shell: process.platform === "win32" });
+}
+
+/** Runs beside other parts: shows the output only after a failure. */
+async function collect(name, command, args, options = {}) {
+  const child = spawn(command, args, { cwd: root, env, stdio: ["ignore", "pipe", "pipe"], ...options });
   let output = "";
   for (const stream of [child.stdout, child.stderr]) {
     stream.setEncoding("utf8").on("data", (text) => {

@@ -119,7 +119,7 @@ function createServer(): { server: TestServer; seen: Seen } {
   return { server, seen };
 }
 
-describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", () => {
   const { server, seen } = createServer();
   const consoles: { child: ChildProcess; ended: Promise<unknown> }[] = [];
   const errors: string[] = [];
@@ -168,7 +168,7 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60
     await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { travel: { url } } });
     browser = await launchChromium();
     page = await openConsole("--answered-by", "ada", "--timeout", "10000");
-  }, 90_000);
+  });
   afterEach(() => {
     expect(errors).toEqual([]);
   });

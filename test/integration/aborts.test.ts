@@ -76,7 +76,7 @@ describe("while a server is being connected", () => {
     await waitFor(() => http.requestCount === 1);
     abort.abort(REASON);
     await expect(asked).rejects.toBe(REASON);
-    await waitFor(() => http.connectionCount === 0, { timeoutMs: 500 });
+    await waitFor(() => http.connectionCount === 0);
     expect(left(abort.signal)).toBe(0);
   });
 

@@ -74,7 +74,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
     }
     const last = `n${changes}`;
     const names = () => JSON.stringify(toolport.snapshot()[kind]);
-    await waitFor(() => names().includes(last), { timeoutMs: 15_000, label: () => `${last} in ${names()}` });
+    await waitFor(() => names().includes(last), { label: () => `${last} in ${names()}` });
     expect(most[method]).toBe(1);
     expect(asked[method]! - before[method]!).toBeLessThanOrEqual(8);
     // Unchanged lists are not read.
@@ -145,7 +145,7 @@ test("a list that fails after the last change is read again", async () => {
   await waitFor(() => listening().includes("new"));
   failures = 2;
   await server.update(family("tools", "last"));
-  await waitFor(() => listening().includes("last"), { timeoutMs: 15_000 });
+  await waitFor(() => listening().includes("last"));
   expect(failures).toBe(0);
   expect(warnings).toEqual([
     expect.stringContaining("The list of tools could not be read again"),

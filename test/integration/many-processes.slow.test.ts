@@ -13,7 +13,6 @@ const TOOL = "a__whoami";
 const IDLE_MS = 500;
 /** Calls in flight while a process is killed. */
 const WIDTH = 6;
-const PATIENCE = { timeoutMs: 20_000 };
 
 const source = useServer(prepareClusters);
 
@@ -76,9 +75,9 @@ async function logInAnywhere(cluster: WebCluster, bench: OAuthBench, place: Stor
   await waitFor(async () => {
     const states = await connectionsOf(cluster.workers);
     return USERS.every((user) => states.some((state) => state[`${user}/a`]?.opened === 1));
-  }, PATIENCE);
+  });
   const store = openStore(place);
-  await waitFor(async () => (await store.list("catalog/")).length === 2 * USERS.length, PATIENCE);
+  await waitFor(async () => (await store.list("catalog/")).length === 2 * USERS.length);
   await store.close();
 }
 
@@ -102,7 +101,7 @@ async function closeWhenIdle(cluster: WebCluster): Promise<void> {
   await waitFor(async () => {
     const states = (await connectionsOf(cluster.workers)).flatMap((state) => Object.values(state));
     return states.every(({ state }) => state === "closed");
-  }, PATIENCE);
+  });
   const before = await connectionsOf(cluster.workers);
   await callInTurn(cluster);
   const after = await connectionsOf(cluster.workers);
@@ -147,7 +146,7 @@ async function replaceKilled(cluster: WebCluster, bench: OAuthBench): Promise<vo
     }
   };
   const replace = async () => {
-    await waitFor(() => replaced !== undefined, PATIENCE);
+    await waitFor(() => replaced !== undefined);
     newcomer = await replaced;
   };
   const traffic = Array.from({ length: WIDTH }, (_, index) => work(USERS[index % USERS.length] as string));

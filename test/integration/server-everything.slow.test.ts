@@ -127,14 +127,14 @@ const TOOLS: Record<string, Walk> = {
   async "toggle-simulated-logging"(toolport, { logs }) {
     logs.length = 0;
     await call(toolport, "toggle-simulated-logging");
-    await waitFor(() => logs.some(({ server }) => server === "it"), { timeoutMs: 12_000 });
+    await waitFor(() => logs.some(({ server }) => server === "it"));
     await call(toolport, "toggle-simulated-logging");
   },
   async "toggle-subscriber-updates"(toolport, { updates }) {
     const [document] = await toolport.resources();
     const stop = await toolport.subscribe("it", document!.uri, (update) => updates.push(update));
     await call(toolport, "toggle-subscriber-updates");
-    await waitFor(() => updates.length > 0, { timeoutMs: 12_000 });
+    await waitFor(() => updates.length > 0);
     expect(updates[0]).toEqual({ server: "it", uri: document!.uri, missed: false });
     await call(toolport, "toggle-subscriber-updates");
     await stop();
@@ -307,7 +307,7 @@ test("killed during use: a read and a subscription survive", async () => {
   expect((await toolport.readResource("it", uri))[0]?.text).toEqual(expect.any(String));
   await waitFor(() => updates.some(({ missed }) => missed));
   await call(toolport, "toggle-subscriber-updates");
-  await waitFor(() => updates.some(({ missed }) => !missed), { timeoutMs: 12_000 });
+  await waitFor(() => updates.some(({ missed }) => !missed));
   expect(updates.filter(({ missed }) => missed)).toHaveLength(1);
   await stop();
 });

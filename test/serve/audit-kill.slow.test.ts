@@ -105,7 +105,7 @@ describe.each(["batch", "call"])("a log that is written per %s", (write) => {
   });
 });
 
-it.skipIf(withoutRedis)("the keys of a gateway over Redis verify its log", { timeout: 60_000 }, async () => {
+it.skipIf(withoutRedis)("the keys of a gateway over Redis verify its log", async () => {
   using place = createCommandLinePlace();
   await using redis = await startRedis();
   const key = randomBytes(32).toString("base64");

@@ -61,7 +61,7 @@ export async function startProgramOnPort(args: readonly string[]): Promise<Progr
   };
   try {
     const label = () => `${args[0]} to listen on ${port} (${words.trim()})`;
-    await waitFor(() => isListening(port), { timeoutMs: 15_000, label });
+    await waitFor(() => isListening(port), { label });
   } catch (error) {
     await stop();
     throw error;
