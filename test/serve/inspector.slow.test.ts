@@ -45,7 +45,8 @@ afterAll(() => rmSync(home, { recursive: true, force: true }));
 async function inspect(target: readonly string[], era: string, request: readonly string[]): Promise<Fields> {
   const [node, script] = program;
   const options = ["--cli", "--quiet", "--format", "json", "--protocol-era", era, "--method", ...request];
-  const env = { ...process.env, HOME: home };
+  // Each request starts the program again.
+  const env = { ...process.env, HOME: home, NODE_COMPILE_CACHE: join(home, "compiled") };
   const { code, output } = await run(node, [script, ...options, ...target], { timeoutMs: 30_000, env });
   expect([code, output]).toEqual([0, expect.stringContaining('"result"')]);
   return (JSON.parse(output) as { result: Fields }).result;
