@@ -145,7 +145,6 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", () => {
     consoles.push({ child, ended });
     await waitFor(() => shown.includes("\n"), { timeoutMs: 30_000, label: "the URL of the console" });
     const opened = await browser.newPage({ viewport: { width: 1000, height: 900 } });
-    opened.setDefaultTimeout(15_000);
     opened.on("console", (message) => void (message.type() === "error" && errors.push(message.text())));
     opened.on("pageerror", (error) => void errors.push(String(error)));
     await opened.goto((JSON.parse(shown) as { url: string }).url);

@@ -149,7 +149,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     await first.close();
     const second = await server.http({ port: Number(new URL(String(first.entry.url)).port) });
     // The subscription notices the restart although no call is made.
-    await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 20_000 });
+    await waitFor(() => uris(updates).includes("t://a missed"));
     updates.length = 0;
     await updateUntilReported(server, updates);
     expect(uris(updates)).not.toContain("t://a missed");

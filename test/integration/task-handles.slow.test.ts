@@ -138,7 +138,7 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
       for (const way of ["start", "call"]) {
         const child = host(way);
         const ended = once(child, "exit");
-        await waitFor(() => server.made.length === (way === "start" ? 1 : 2), { timeoutMs: 20_000 });
+        await waitFor(() => server.made.length === (way === "start" ? 1 : 2));
         if (way === "start") await once(createInterface({ input: child.stdout }), "line");
         else await waitFor(() => server.made[1]!.polls > 0);
         child.kill("SIGKILL");
