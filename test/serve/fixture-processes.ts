@@ -35,7 +35,7 @@ async function start(args: readonly string[]): Promise<HttpProcess> {
   };
 }
 
-export const startConformanceServer = (): Promise<HttpProcess> => start([fixture("conformance-server.mjs")]);
+const startConformanceServer = (): Promise<HttpProcess> => start([fixture("conformance-server.mjs")]);
 
 /** The arguments of `node` for a gateway with one upstream, whose names have no prefix. */
 export function gatewayArguments(upstream: string, era: UpstreamEra, transport: "http" | "stdio"): string[] {
@@ -43,7 +43,7 @@ export function gatewayArguments(upstream: string, era: UpstreamEra, transport: 
   return [fixture("gateway.mjs"), JSON.stringify({ servers, transport })];
 }
 
-export const startGateway = (upstream: string, era: UpstreamEra): Promise<HttpProcess> =>
+const startGateway = (upstream: string, era: UpstreamEra): Promise<HttpProcess> =>
   start(gatewayArguments(upstream, era, "http"));
 
 /** The conformance server, and a gateway before it for each era, for all tests of a file. */
