@@ -351,6 +351,7 @@ export interface ResumeFailure {
   readonly error: unknown;
 }
 
+/** The outcome of a resumed run. If calls still wait, resume it again. */
 export interface ResumedRun<Message> extends SuspendedRun<Message> {
   /** Calls that still wait because their answer was not accepted, or because their server could not be reached. */
   readonly errors: ResumeFailure[];

@@ -1,19 +1,13 @@
 /** Credentials when the store fails, and when the user logs out. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type FakeAuthorizationServer,
-  startFakeAuthorizationServer,
-} from "../../test/support/fake-authorization-server.js";
+import { describe, expect, it } from "vitest";
+import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
+import { useServerEach } from "../../test/support/use-server.js";
 import { StateError } from "../errors/toolport-error.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 
-let fake: FakeAuthorizationServer;
-beforeEach(async () => {
-  fake = await startFakeAuthorizationServer();
-});
-afterEach(() => fake[Symbol.asyncDispose]());
+const fake = useServerEach(startFakeAuthorizationServer);
 
 const refreshes = () => fake.tokenRequests("refresh_token").length;
 

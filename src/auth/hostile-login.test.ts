@@ -1,21 +1,15 @@
 /** Malicious authorization servers, MCP servers and callbacks: they receive no credentials. */
 import { inspect } from "node:util";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type FakeAuthorizationServer,
-  startFakeAuthorizationServer,
-} from "../../test/support/fake-authorization-server.js";
+import { describe, expect, it } from "vitest";
+import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
 import { createOAuthRig } from "../../test/support/oauth-rig.js";
+import { useServerEach } from "../../test/support/use-server.js";
 import { memoryStore } from "../state/memory-store.js";
 import { checkLoginPage } from "../transports/http/credentials/checked-provider.js";
 import { createFetchClient } from "../transports/http/network/wire-client.js";
 import { finishAuthorization } from "./finish-authorization.js";
 
-let fake: FakeAuthorizationServer;
-beforeEach(async () => {
-  fake = await startFakeAuthorizationServer();
-});
-afterEach(() => fake[Symbol.asyncDispose]());
+const fake = useServerEach(startFakeAuthorizationServer);
 
 const LOGIN_PAGES = [
   "javascript:alert(1)",

@@ -1,19 +1,13 @@
 /** Expiring and rejected tokens: one request for new ones, whichever call notices, and never a loop. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type FakeAuthorizationServer,
-  startFakeAuthorizationServer,
-} from "../../test/support/fake-authorization-server.js";
+import { describe, expect, it } from "vitest";
+import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig, type RigOptions } from "../../test/support/oauth-rig.js";
+import { useServerEach } from "../../test/support/use-server.js";
 import { memoryStore } from "../state/memory-store.js";
 import type { Store } from "../state/store.js";
 import type { ObservedExchange } from "../transports/http/network/guarded-fetch.js";
 
-let fake: FakeAuthorizationServer;
-beforeEach(async () => {
-  fake = await startFakeAuthorizationServer();
-});
-afterEach(() => fake[Symbol.asyncDispose]());
+const fake = useServerEach(startFakeAuthorizationServer);
 
 const refreshes = () => fake.tokenRequests("refresh_token").length;
 

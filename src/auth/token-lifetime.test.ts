@@ -1,16 +1,10 @@
 /** Token responses with an unusable `expires_in`: the token is used until the server rejects it. */
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import {
-  type FakeAuthorizationServer,
-  startFakeAuthorizationServer,
-} from "../../test/support/fake-authorization-server.js";
+import { beforeEach, describe, expect, it } from "vitest";
+import { startFakeAuthorizationServer } from "../../test/support/fake-authorization-server.js";
 import { createClock, createOAuthRig, logInRig } from "../../test/support/oauth-rig.js";
+import { useServerEach } from "../../test/support/use-server.js";
 
-let fake: FakeAuthorizationServer;
-beforeEach(async () => {
-  fake = await startFakeAuthorizationServer();
-});
-afterEach(() => fake[Symbol.asyncDispose]());
+const fake = useServerEach(startFakeAuthorizationServer);
 
 /** 0.4: less than any request takes. 1e300: later than any date. */
 const UNUSABLE = [0, -1, null, "soon", "", "-3600", "0", true, [], [3600], {}, 0.4, 1e300];

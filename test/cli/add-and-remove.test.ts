@@ -1,12 +1,10 @@
 /** `add`, `remove`, `enable` and `disable`: which files they change, and which input they reject. */
 import { stat } from "node:fs/promises";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-// Starts many processes in sequence, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 test("adds a URL to the user's file and connects to check it", async () => {
   using sandbox = createSandbox();

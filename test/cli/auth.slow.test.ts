@@ -43,7 +43,7 @@ test("--no-browser --json prints the login page, waits, and saves the login for 
     { onStart: (child) => child.stdout?.on("data", (chunk) => (lines += String(chunk))) },
     ...["auth", "vault", "--no-browser", "--json", "--timeout", "20000"],
   );
-  await waitFor(() => lines.includes("\n"), { timeoutMs: 15_000, label: "the login page" });
+  await waitFor(() => lines.includes("\n"), { label: "the login page" });
   const { event, url } = JSON.parse(lines.split("\n")[0]!);
   expect(event).toBe("authUrl");
   expect(url.startsWith(bench.issuer)).toBe(true);
@@ -106,7 +106,7 @@ test.skipIf(!hasTerminal)("opens the browser without a shell in a real terminal"
   });
   try {
     await terminal.waitForText("Log in to vault in your browser");
-    await waitFor(() => existsSync(opened), { timeoutMs: 10_000, label: "the browser" });
+    await waitFor(() => existsSync(opened), { label: "the browser" });
     await visit(await readFile(opened, "utf8"));
     expect(await terminal.ended).toBe(0);
     expect(terminal.shown).toContain("Logged in to vault");

@@ -4,12 +4,10 @@ import { chmod } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-// Starts many processes in sequence, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const STDIO_SERVER = fileURLToPath(new URL("../fixtures/servers/stdio-lean.mjs", import.meta.url));
 const run = promisify(execFile);

@@ -2,14 +2,13 @@
 import { existsSync } from "node:fs";
 import { mkdir, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
-import { afterEach, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test } from "vitest";
 import { type CliSandbox, useProgram } from "../support/cli-sandbox.js";
 import { createCommandLinePlace } from "../support/command-line.js";
 import { startRecordingHttpServer } from "../support/recording-http-server.js";
 import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
 
 const createSandbox = useProgram();
-vi.setConfig({ testTimeout: 90_000 });
 
 const CANARY = "canary-of-the-environment";
 const FILE_CANARY = "canary-of-a-private-key";

@@ -45,7 +45,7 @@ test.skipIf(!existsSync(page))(
         },
         ...["console", "--json"],
       );
-      await waitFor(() => shown.includes("\n"), { timeoutMs: 15_000, label: "the address" });
+      await waitFor(() => shown.includes("\n"), { label: "the address" });
       const { url: address } = JSON.parse(shown) as { url: string };
       expect(address).toMatch(/^http:\/\/127\.0\.0\.1:\d+\/#t=/);
       const answer = await fetch(address);

@@ -6,7 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { createToolport } from "toolport";
 import { sqliteStore } from "toolport/sqlite";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
 import { hasOpenssl, makeCertificates } from "../support/certificates.js";
 import { useProgram } from "../support/cli-sandbox.js";
@@ -18,8 +18,6 @@ import { startRecordingHttpServer } from "../support/recording-http-server.js";
 import { startTlsFront } from "../support/tls-front.js";
 
 const createSandbox = useProgram();
-// Starts many processes in sequence, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 interface Check {
   check: string;

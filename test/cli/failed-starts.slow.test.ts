@@ -1,9 +1,8 @@
 /** `list` and `doctor` explain why a server exits at startup or never responds. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-vi.setConfig({ testTimeout: 60_000 });
 
 test("list and doctor show the error message of a server, not its stack trace", async () => {
   using sandbox = createSandbox();

@@ -69,7 +69,7 @@ describe.each([
     const before = startedPids().length;
     const child = bench.start(["call", "lean.slow", "ms:=60000", "--yes"]);
     const end = ended(child);
-    await waitFor(() => startedPids().length >= before + 2, { timeoutMs: 10_000 });
+    await waitFor(() => startedPids().length >= before + 2);
     // The call may start slightly later, which does not affect the cleanup.
     child.kill(signal);
     const { code, stdout, stderr } = await end;
@@ -96,10 +96,10 @@ test("watch prints a JSON line per event, including a crash and a reconnect, unt
   const events: { event: string; server: string; to?: string; at: string }[] = [];
   createInterface({ input: child.stdout! }).on("line", (line) => events.push(JSON.parse(line) as never));
   const states = () => events.filter(({ event }) => event === "state").map(({ to }) => to);
-  await waitFor(() => states().includes("ready"), { timeoutMs: 10_000 });
+  await waitFor(() => states().includes("ready"));
   const [pid] = startedPids().filter(isAlive);
   process.kill(pid!, "SIGKILL");
-  await waitFor(() => states().filter((to) => to === "ready").length === 2, { timeoutMs: 10_000 });
+  await waitFor(() => states().filter((to) => to === "ready").length === 2);
   expect(states()).toContain("reconnecting");
   expect(events[0]).toMatchObject({
     event: "state",

@@ -1,11 +1,9 @@
 /** `search` and `add --from-registry` against a local registry. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 import { startRegistryServer } from "../support/registry-server.js";
 
 const createSandbox = useProgram();
-// Starts many processes in sequence, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const NAME = "io.github.user/weather";
 

@@ -1,13 +1,11 @@
 /** `run` with a local model double in both APIs. Calls that may change something need approval. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { createTestServer } from "../../src/testing/index.js";
 import { type ScriptedTurn, startModelDouble } from "../adapters/model-double.js";
 import { useProgram } from "../support/cli-sandbox.js";
 import { hasTerminal, openTerminal } from "../support/terminal.js";
 
 const createSandbox = useProgram();
-// Starts many processes in sequence, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 const TURNS: readonly ScriptedTurn[] = [
   [{ name: "notes__add", args: { text: "milk" } }],

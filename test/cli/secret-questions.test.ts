@@ -1,11 +1,10 @@
 /** Questions in a real terminal: secrets are never echoed, other answers once. */
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 import { startRegistryServer } from "../support/registry-server.js";
 import { hasTerminal, openTerminal, type Terminal } from "../support/terminal.js";
 
 const createSandbox = useProgram();
-vi.setConfig({ testTimeout: 60_000 });
 
 const variable = (name: string, isSecret: boolean) => ({ name, isRequired: true, isSecret });
 

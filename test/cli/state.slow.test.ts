@@ -2,12 +2,10 @@
 import { rm, stat } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { expect, test, vi } from "vitest";
+import { expect, test } from "vitest";
 import { useProgram } from "../support/cli-sandbox.js";
 
 const createSandbox = useProgram();
-// Starts many processes in sequence, on a machine that may be busy.
-vi.setConfig({ testTimeout: 60_000 });
 
 /** A Node without SQLite. */
 const WITHOUT_SQLITE = {

@@ -12,7 +12,7 @@ import { type BookingServer, createBookingServer, seatForm } from "../suspend/bo
 const createSandbox = useProgram();
 const SEAT = JSON.stringify({ seat: { action: "accept", content: { seat: "12A" } } });
 
-describe("the program", { timeout: 90_000 }, () => {
+describe("the program", () => {
   let sandbox: CliSandbox;
   let travel: BookingServer;
   beforeAll(async () => {

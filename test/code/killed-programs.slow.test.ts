@@ -75,8 +75,8 @@ async function openScene(silentAt?: number) {
   const job = { store: store.place, url: box.url, source: PROGRAM };
   return {
     box,
-    /** Runs the program in a new process up to its first `await`. */
-    begin: () => runAndKill(job),
+    /** Runs the program in a new process up to its first `await`, or to a later one. */
+    begin: (waitAt?: number) => runAndKill({ ...job, waitAt }),
     /** A person approves the call that the program waits for, and a new process continues it. */
     approve: (more: object = {}, until?: Promise<void>) =>
       runAndKill({ ...job, decision: { approve: true }, ...more }, until),
@@ -89,40 +89,40 @@ async function openScene(silentAt?: number) {
 
 type Scene = Awaited<ReturnType<typeof openScene>>;
 
-/** Until the program waits at its call `n`, every process is killed while the program waits. */
-async function untilWaitsAt(scene: Scene, n: number): Promise<void> {
-  expect(await scene.begin()).toBe("waits 1");
-  for (let next = 2; next <= n; next += 1) expect(await scene.approve()).toBe(`waits ${next}`);
+interface Outcome {
+  readonly value: unknown;
+  readonly logs: string[];
+  readonly calls: object[];
 }
 
-/** Continues the program that waits at call `n` to its end, with this decision about call `n`, and returns its outcome. */
-async function finish(
-  scene: Scene,
-  n: number,
-  decision: object = { approve: true },
-): Promise<{ value: unknown; logs: string[]; calls: object[] }> {
-  let line = await scene.approve({ decision });
-  for (let next = n + 1; next <= CALLS; next += 1) {
-    expect(line).toBe(`waits ${next}`);
-    line = await scene.approve();
-  }
+const outcomeOf = (line: string | undefined): Outcome => {
   expect(line).toMatch(/^ends /);
-  return JSON.parse(line!.slice("ends ".length));
+  return JSON.parse(line!.slice("ends ".length)) as Outcome;
+};
+
+/** One process brings the program to its call `n`, and is killed while the program waits. */
+async function untilWaitsAt(scene: Scene, n: number): Promise<void> {
+  expect(await scene.begin(n)).toBe(`waits ${n}`);
 }
+
+/** Continues the program in one process to its end, with this decision about the call that waits. */
+const finish = async (scene: Scene, decision: object = { approve: true }): Promise<Outcome> =>
+  outcomeOf(await scene.approve({ decision, waitAt: Number.MAX_SAFE_INTEGER }));
 
 const NUMBERS = [1, 2, 3, 4, 5];
 
 test.concurrent("killed while it waits at each of its five awaits: each call is made once", async () => {
   await using scene = await openScene();
-  await untilWaitsAt(scene, CALLS);
+  expect(await scene.begin()).toBe("waits 1");
+  for (let next = 2; next <= CALLS; next += 1) expect(await scene.approve()).toBe(`waits ${next}`);
   expect(scene.box.done).toEqual([1, 2, 3, 4]);
-  const { value, logs, calls } = await finish(scene, CALLS);
+  const { value, logs, calls } = await finish(scene);
   expect(value).toEqual(NUMBERS.map((n) => `did ${n}`));
   expect(logs).toEqual(NUMBERS.map((n) => `after ${n}`));
   expect(calls).toMatchObject(NUMBERS.map(() => ({ tool: "box__work", ok: true })));
   expect(scene.box.done).toEqual(NUMBERS);
   // The last process was killed after the end. The next one finds the outcome by the key of the program.
-  expect(JSON.parse((await scene.begin())!.slice("ends ".length))).toMatchObject({ value });
+  expect(outcomeOf(await scene.begin())).toMatchObject({ value });
   expect(scene.box.done).toEqual(NUMBERS);
 });
 
@@ -135,7 +135,7 @@ test.concurrent.each(NUMBERS)(
     const done = NUMBERS.slice(0, n);
     expect(scene.box.done).toEqual(done);
     // The next process continues the same image: the call has its saved result, and is not made again.
-    const { value, logs, calls } = await finish(scene, n);
+    const { value, logs, calls } = await finish(scene);
     expect(value).toEqual(NUMBERS.map((each) => `did ${each}`));
     expect(logs).toEqual(NUMBERS.map((each) => `after ${each}`));
     expect(calls).toMatchObject(NUMBERS.map(() => ({ tool: "box__work", ok: true })));
@@ -154,7 +154,7 @@ test.concurrent.each([1, 3, 5])(
     expect(await scene.approve({}, scene.box.called)).toBeUndefined();
     // The person hears of it first, and decides that the program goes on without the call.
     expect(await scene.approve()).toBe("throws OUTCOME_UNKNOWN");
-    const { value, calls } = await finish(scene, n, { approve: false });
+    const { value, calls } = await finish(scene, { approve: false });
     expect(value).toEqual(unknownAt(n));
     expect(calls[n - 1]).toMatchObject({ ok: false, outcome: "unknown", code: "OUTCOME_UNKNOWN" });
     expect(scene.box.done).toEqual(NUMBERS);
@@ -169,7 +169,7 @@ test.concurrent.each([1, 5])(
     expect(await scene.approve({ stopBefore: n })).toBe("stopped");
     expect(await scene.approve()).toBe("throws OUTCOME_UNKNOWN");
     expect(scene.box.done).toEqual(NUMBERS.slice(0, n - 1));
-    const { value } = await finish(scene, n, { approve: true, again: true });
+    const { value } = await finish(scene, { approve: true, again: true });
     expect(value).toEqual(NUMBERS.map((each) => `did ${each}`));
     expect(scene.box.done).toEqual(NUMBERS);
   },

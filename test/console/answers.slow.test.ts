@@ -31,7 +31,6 @@ describe.skipIf(isWithoutChromium)("answers in Chromium", () => {
     await toolport.connect();
     running = await startConsole({ toolport, answers, pageFolder: built.folder });
     page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-    page.setDefaultTimeout(8_000);
     page.on("pageerror", (error) => errors.push(String(error)));
     await page.goto(running.url);
   });

@@ -101,7 +101,6 @@ describe.skipIf(isWithoutChromium)("apps in Chromium", () => {
     await toolport.connect();
     running = await startConsole({ toolport, pageFolder: built.folder });
     tab = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-    tab.setDefaultTimeout(8_000);
     tab.on("pageerror", (error) => errors.push(String(error)));
     await tab.goto(running.url);
   });

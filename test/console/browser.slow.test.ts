@@ -18,7 +18,6 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", () => {
     [bench, browser] = await Promise.all([startConsoleBench(), launchChromium()]);
     context = await browser.newContext({ viewport: { width: 1280, height: 860 } });
     page = await context.newPage();
-    page.setDefaultTimeout(8_000);
     page.on("console", (message) => {
       if (message.type() === "error" || message.type() === "warning") errors.push(message.text());
     });
@@ -89,7 +88,6 @@ describe.skipIf(isWithoutChromium)("the console in Chromium", () => {
       context.waitForEvent("page"),
       page.getByRole("button", { name: "Authorize vault" }).click(),
     ]);
-    login.setDefaultTimeout(8_000);
     await login.locator('input[name="login"]').fill("ada");
     await login.locator('input[name="password"]').fill("any");
     await login.locator('button[type="submit"]').click();

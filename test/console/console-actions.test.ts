@@ -1,6 +1,6 @@
 /** The console's actions, its redaction of secrets, and its event stream. */
 import { request } from "node:http";
-import { afterAll, beforeAll, describe, expect, it, vi } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import type {
   CallSummary,
   CallView,
@@ -10,14 +10,11 @@ import type {
   ToolView,
 } from "../../src/console/console-api.js";
 import { startConsole } from "../../src/console/start-console.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
-import { CANARY, type HttpBench, JWT, startHttpBench } from "./http-bench.js";
+import { CANARY, JWT, startHttpBench } from "./http-bench.js";
 
-let bench: HttpBench;
-beforeAll(async () => {
-  bench = await startHttpBench();
-});
-afterAll(() => bench?.[Symbol.asyncDispose]());
+const bench = useServer(startHttpBench);
 
 describe("actions", () => {
   it("accept only POST requests with one small JSON object", async () => {

@@ -1,14 +1,11 @@
 /** Access control of the console over HTTP. */
 import { connect } from "node:net";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { startConsole } from "../../src/console/start-console.js";
-import { type HttpBench, startHttpBench } from "./http-bench.js";
+import { useServer } from "../support/use-server.js";
+import { startHttpBench } from "./http-bench.js";
 
-let bench: HttpBench;
-beforeAll(async () => {
-  bench = await startHttpBench();
-});
-afterAll(() => bench?.[Symbol.asyncDispose]());
+const bench = useServer(startHttpBench);
 
 describe("the URL", () => {
   it("is on 127.0.0.1, with 256 random bits after the #", () => {

@@ -1,9 +1,10 @@
 /** The last hour of servers, and adding a server, over HTTP. */
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { HistoryView, StateView } from "../../src/console/console-api.js";
 import { ServerHistory } from "../../src/console/server-history.js";
 import type { CallNews } from "../../src/execution/listeners.js";
-import { type HttpBench, startHttpBench } from "./http-bench.js";
+import { useServer } from "../support/use-server.js";
+import { startHttpBench } from "./http-bench.js";
 
 const ended = (server: string, durationMs: number, outcome: "ok" | "error" | "tool_error" = "ok") =>
   ({
@@ -58,11 +59,7 @@ describe("the history of a server", () => {
 });
 
 describe("the console", () => {
-  let bench: HttpBench;
-  beforeAll(async () => {
-    bench = await startHttpBench();
-  });
-  afterAll(() => bench?.[Symbol.asyncDispose]());
+  const bench = useServer(startHttpBench);
 
   it("counts calls and notes states", async () => {
     await bench.toolport.callTool("things__echo");

@@ -3,19 +3,16 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { createToolport, type ToolportEvents } from "toolport";
 import { createTestServer } from "toolport/testing";
-import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import type { TrafficEntry, TrafficView } from "../../src/console/console-api.js";
 import { TrafficLog } from "../../src/console/logs.js";
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
-import { CANARY, type HttpBench, JWT, startHttpBench } from "./http-bench.js";
+import { CANARY, JWT, startHttpBench } from "./http-bench.js";
 
-let bench: HttpBench;
-beforeAll(async () => {
-  bench = await startHttpBench();
-});
-afterAll(() => bench?.[Symbol.asyncDispose]());
+const bench = useServer(startHttpBench);
 
 describe("messages", () => {
   it("are recorded in both directions on connections that were open before the console", async () => {

@@ -33,7 +33,6 @@ describe.skipIf(isWithoutChromium)("programs in Chromium", () => {
     await toolport.connect();
     running = await startConsole({ toolport, pageFolder: built.folder });
     page = await browser.newPage({ viewport: { width: 1280, height: 860 } });
-    page.setDefaultTimeout(8_000);
     page.on("pageerror", (error) => errors.push(String(error)));
     await page.goto(running.url);
     await page.getByRole("tab", { name: "Programs" }).click();

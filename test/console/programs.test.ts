@@ -1,15 +1,12 @@
 /** Programs of code mode in the console: those that the page runs, and those of the host. */
 import { type CodeExecutor, createCodeMode } from "toolport/code";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { ProgramSummary, ProgramView } from "../../src/console/console-api.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
-import { CANARY, type HttpBench, JWT, startHttpBench } from "./http-bench.js";
+import { CANARY, JWT, startHttpBench } from "./http-bench.js";
 
-let bench: HttpBench;
-beforeAll(async () => {
-  bench = await startHttpBench();
-});
-afterAll(() => bench?.[Symbol.asyncDispose]());
+const bench = useServer(startHttpBench);
 
 let runs = 0;
 const run = (source: string, more: object = {}) =>

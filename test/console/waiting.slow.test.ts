@@ -119,7 +119,7 @@ function createServer(): { server: TestServer; seen: Seen } {
   return { server, seen };
 }
 
-describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60_000 }, () => {
+describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", () => {
   const { server, seen } = createServer();
   const consoles: { child: ChildProcess; ended: Promise<unknown> }[] = [];
   const errors: string[] = [];
@@ -145,7 +145,6 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60
     consoles.push({ child, ended });
     await waitFor(() => shown.includes("\n"), { timeoutMs: 30_000, label: "the URL of the console" });
     const opened = await browser.newPage({ viewport: { width: 1000, height: 900 } });
-    opened.setDefaultTimeout(15_000);
     opened.on("console", (message) => void (message.type() === "error" && errors.push(message.text())));
     opened.on("pageerror", (error) => void errors.push(String(error)));
     await opened.goto((JSON.parse(shown) as { url: string }).url);
@@ -168,7 +167,7 @@ describe.skipIf(isWithoutChromium)("the waiting pane in Chromium", { timeout: 60
     await sandbox.write("home/.config/toolport/toolport.json", { mcpServers: { travel: { url } } });
     browser = await launchChromium();
     page = await openConsole("--answered-by", "ada", "--timeout", "10000");
-  }, 90_000);
+  });
   afterEach(() => {
     expect(errors).toEqual([]);
   });

@@ -1,11 +1,12 @@
 /** What replicas share through a database server: the contract, and the faults of the server. */
 import type { Store } from "toolport";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
 import { Mailbox } from "../../src/serve/replicas/mailbox.js";
 import { createSeal } from "../../src/serve/replicas/seal.js";
 import { createSharedNotes } from "../../src/serve/replicas/shared-notes.js";
 import { slowStore } from "../support/slow-store.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 import { testMailboxProcesses } from "./mailbox-processes.js";
 import { describeReplicas } from "./replica-contract.js";
@@ -18,43 +19,40 @@ export function describeServerReplicas<Service extends DatabaseService>(
   database: ServerStore<Service>,
 ): void {
   describe.skipIf(database.isMissing)(`with ${database.product}`, () => {
-    let service: Service;
+    const service = useServer(() => database.start());
     let count = 0;
-    beforeAll(async () => {
-      service = await database.start();
-    });
-    afterAll(() => service?.[Symbol.asyncDispose]());
 
-    /** Stores on one fresh namespace, closed after the work. */
-    const withStores = async (work: (open: () => Store) => Promise<void>): Promise<void> => {
+    /** Stores on one fresh namespace. */
+    function openNamespace() {
       const namespace = `replicas_${++count}`;
-      const opened: Store[] = [];
-      try {
-        await work(() => {
+      const stores: Store[] = [];
+      return {
+        namespace,
+        open(): Store {
           const store = database.open(service.url, namespace);
-          opened.push(store);
+          stores.push(store);
           return store;
-        });
+        },
+        close: () => Promise.all(stores.map((store) => store.close())),
+      };
+    }
+
+    const withStores = async (work: (open: () => Store) => Promise<void>): Promise<void> => {
+      const { open, close } = openNamespace();
+      try {
+        await work(open);
       } finally {
-        await Promise.all(opened.map((store) => store.close()));
+        await close();
       }
     };
 
     describeReplicas(database.product, async () => {
-      const namespace = `replicas_${++count}`;
-      const opened: Store[] = [];
-      const open = (): Store => {
-        const store = database.open(service.url, namespace);
-        opened.push(store);
-        return store;
-      };
+      const { namespace, open, close } = openNamespace();
       return {
         store: open(),
         another: open,
         contents: () => database.contents(service, namespace),
-        async remove() {
-          await Promise.all(opened.map((store) => store.close()));
-        },
+        remove: async () => void (await close()),
       };
     });
 

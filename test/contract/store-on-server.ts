@@ -1,8 +1,9 @@
 /** The suite of every store on a database server: the store contract, common faults, and many processes. */
 import type { Store } from "toolport";
-import { afterAll, afterEach, beforeAll, describe, expect, test } from "vitest";
+import { afterAll, afterEach, describe, expect, test } from "vitest";
 import { openSockets, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { countTogether, runWorker, storeSource, troubleOf } from "../support/shared-store.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 import type { DatabaseService, ServerStore } from "./server-stores.js";
 import { describeStore } from "./store-contract.js";
@@ -24,22 +25,16 @@ export interface StoreServer<Service extends DatabaseService> {
 export function useStoreServer<Service extends DatabaseService>(
   database: ServerStore<Service>,
 ): StoreServer<Service> {
-  let service: Service;
+  const service = useServer(() => database.start());
   const stores: Store[] = [];
   const closeAfterTest = (store: Store): Store => {
     stores.push(store);
     return store;
   };
-  beforeAll(async () => {
-    service = await database.start();
-  });
   afterEach(() => Promise.all(stores.splice(0).map((store) => store.close())));
-  afterAll(() => service?.[Symbol.asyncDispose]());
   return {
     database,
-    get service() {
-      return service;
-    },
+    service,
     open: (urlOrConnection = service.url, namespace = "trouble") =>
       closeAfterTest(database.open(urlOrConnection, namespace)),
     closeAfterTest,
@@ -51,12 +46,8 @@ export function describeServerContract<Service extends DatabaseService>(
   database: ServerStore<Service>,
 ): void {
   describe.skipIf(database.isMissing)(`with ${database.product}`, () => {
-    let service: Service;
+    const service = useServer(() => database.start());
     let count = 0;
-    beforeAll(async () => {
-      service = await database.start();
-    });
-    afterAll(() => service?.[Symbol.asyncDispose]());
 
     describe.each(ACCESS)("%s", (access) => {
       describeStore(database.kind, async () => {

@@ -44,7 +44,7 @@ export function checkSnippets(
   const texts = new Map([...files].map(([file, { text }]) => [file, `${text}\nexport {};\n`]));
   texts.set(AMBIENT_FILE, names);
 
-  const program = ts.createProgram([...texts.keys()], options, createHost(options, texts));
+  const program = ts.createProgram([...texts.keys()], options, createHost(options, texts, compilerOptions));
   const ambient = problemsIn(program, AMBIENT_FILE).map(({ message }) => `ambient names: ${message}`);
   const found = [...files].flatMap(([file, { path, line }]) =>
     problemsIn(program, file).map((problem) => `${path}:${line + problem.line} ${problem.message}`),
@@ -59,9 +59,19 @@ function readOptions(): ts.CompilerOptions {
   return { ...ts.parseJsonConfigFileContent(config, ts.sys, root).options, noEmit: true };
 }
 
+/** Sources and libraries, parsed once for all calls in a row with the same options: most of the time goes into them. */
+let parsed = { options: "", files: new Map<string, ts.SourceFile | undefined>() };
+
 /** The real file system, plus files that exist only here. */
-function createHost(options: ts.CompilerOptions, texts: ReadonlyMap<string, string>): ts.CompilerHost {
+function createHost(
+  options: ts.CompilerOptions,
+  texts: ReadonlyMap<string, string>,
+  differences: ts.CompilerOptions,
+): ts.CompilerHost {
   const host = ts.createCompilerHost(options);
+  const key = JSON.stringify(differences);
+  if (parsed.options !== key) parsed = { options: key, files: new Map() };
+  const { files } = parsed;
   const { fileExists, readFile, directoryExists } = host;
   return {
     ...host,
@@ -70,9 +80,9 @@ function createHost(options: ts.CompilerOptions, texts: ReadonlyMap<string, stri
     directoryExists: (folder) => folder === FOLDER || (directoryExists?.(folder) ?? true),
     getSourceFile: (file, language, ...rest) => {
       const text = texts.get(file);
-      return text === undefined
-        ? host.getSourceFile(file, language, ...rest)
-        : ts.createSourceFile(file, text, language);
+      if (text !== undefined) return ts.createSourceFile(file, text, language);
+      if (!files.has(file)) files.set(file, host.getSourceFile(file, language, ...rest));
+      return files.get(file);
     },
   };
 }

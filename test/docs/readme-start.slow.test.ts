@@ -16,7 +16,7 @@ test("is short, and complete as it stands", () => {
   expect(program?.text).not.toContain("await using");
 });
 
-test("runs when pasted", { timeout: 60_000 }, async () => {
+test("runs when pasted", async () => {
   const folder = await mkdtemp(join(tmpdir(), "toolport-readme-"));
   onTestFinished(() => rm(folder, { recursive: true }));
   const modules = join(folder, "node_modules");

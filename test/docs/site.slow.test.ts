@@ -144,7 +144,7 @@ describe.skipIf(isWithoutChromium)("in Chromium", () => {
     const { port } = server.address() as AddressInfo;
     addresses = [`http://127.0.0.1:${port}/some/path/`, `${pathToFileURL(site)}/`];
     browser = await launchChromium();
-  }, 60_000);
+  });
 
   afterAll(async () => {
     await browser?.close();

@@ -34,7 +34,7 @@ async function scene(harness: FaultHarness, era: "legacy" | "modern") {
     async comeBack(more: Record<string, TestTool> = {}) {
       main = createTestServer({ era, tools: { ...tools("main"), ...more } });
       await main.http({ port: Number(new URL(url).port) });
-      await waitFor(() => toolport.snapshot().servers["main"]?.state === "ready", { timeoutMs: 10_000 });
+      await waitFor(() => toolport.snapshot().servers["main"]?.state === "ready");
     },
   };
 }

@@ -109,9 +109,9 @@ faultCase(
     const pid = Number((await toolport.callTool("it__pid")).text);
     process.kill(pid, "SIGSTOP");
     // A ping has ten seconds, the old process five to exit.
-    await waitFor(() => server.pids().length === 2, { timeoutMs: 20_000 });
+    await waitFor(() => server.pids().length === 2);
     expect((await toolport.callTool("it__echo", { text: "back" })).text).toBe("back");
-    await waitForExit(pid, 20_000);
+    await waitForExit(pid);
   },
   { skip: !AS_WRITTEN && "a health check waits ten seconds; part of the long run" },
 );

@@ -61,7 +61,7 @@ const redisKind: DatabaseKind<RedisService> = {
       async () =>
         (await command(standby, "info", "replication")).includes("master_link_status:up") &&
         (await offset(redis, "master_repl_offset")) === (await offset(standby, "slave_repl_offset")),
-      { timeoutMs: 15_000, label: "the replica to catch up" },
+      { label: "the replica to catch up" },
     );
   },
   async promote(standby) {

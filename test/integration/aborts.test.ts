@@ -58,7 +58,7 @@ describe("while a server is being connected", () => {
     abort.abort(REASON);
     await expect(asked).rejects.toBe(REASON);
     expect(left(abort.signal)).toBe(0);
-    await waitForExit(scratch.pids()[0]!, 3_000);
+    await waitForExit(scratch.pids()[0]!);
     expect(toolport.snapshot().servers["it"]).toMatchObject({ state: "idle" });
     const again = new AbortController();
     const second = toolport.tools({ signal: again.signal });
@@ -76,7 +76,7 @@ describe("while a server is being connected", () => {
     await waitFor(() => http.requestCount === 1);
     abort.abort(REASON);
     await expect(asked).rejects.toBe(REASON);
-    await waitFor(() => http.connectionCount === 0, { timeoutMs: 500 });
+    await waitFor(() => http.connectionCount === 0);
     expect(left(abort.signal)).toBe(0);
   });
 

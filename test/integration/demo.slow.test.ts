@@ -3,10 +3,7 @@ import { execFile } from "node:child_process";
 import { existsSync } from "node:fs";
 import { fileURLToPath } from "node:url";
 import { promisify } from "node:util";
-import { beforeAll, expect, test, vi } from "vitest";
-
-// Ten times the time that the demo takes.
-vi.setConfig({ testTimeout: 100_000 });
+import { beforeAll, expect, test } from "vitest";
 
 const root = fileURLToPath(new URL("../..", import.meta.url));
 const main = fileURLToPath(new URL("../../dist/cli/main.js", import.meta.url));

@@ -181,7 +181,7 @@ describe("the listening stream", () => {
     const { transport, messages } = await setup.streamable(`${server.url}/mcp`);
     await transport.send(initialize);
     await transport.send(initialized);
-    await waitFor(() => messages.some((message) => "method" in message), { timeoutMs: 8_000 });
+    await waitFor(() => messages.some((message) => "method" in message));
     expect(gets).toBe(3);
   });
 

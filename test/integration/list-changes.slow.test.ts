@@ -14,7 +14,7 @@ const known = (toolport: Toolport, ...names: string[]) =>
       const listed = toolport.snapshot().tools.map(({ sourceName }) => sourceName);
       return listed.length === names.length && names.every((name) => listed.includes(name));
     },
-    { timeoutMs: 8_000, label: () => `${names} instead of ${toolport.snapshot().tools.map((t) => t.name)}` },
+    { label: () => `${names} instead of ${toolport.snapshot().tools.map((t) => t.name)}` },
   );
 
 /** Long enough to notice a second read. */
@@ -26,7 +26,7 @@ async function settled(toolport: Toolport): Promise<void> {
   const off = toolport.on("tools", () => {
     last = performance.now();
   });
-  await waitFor(() => performance.now() - last > 1_500, { timeoutMs: 15_000 });
+  await waitFor(() => performance.now() - last > 1_500);
   off();
 }
 
@@ -81,8 +81,8 @@ async function listening(toolport: Toolport, server: TestServer): Promise<void> 
     await server.update({ tools: named("one") });
     return heard.size === 2;
   };
-  await waitFor(tell, { intervalMs: 150, timeoutMs: 10_000, label: "the subscriptions" });
-  await waitFor(() => performance.now() - lastAt > 500, { timeoutMs: 10_000, label: "silence" });
+  await waitFor(tell, { intervalMs: 150, label: "the subscriptions" });
+  await waitFor(() => performance.now() - lastAt > 500, { label: "silence" });
   off();
 }
 

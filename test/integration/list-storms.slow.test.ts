@@ -1,7 +1,8 @@
 /** A server that keeps announcing changes: its lists are read one at a time, at growing intervals. */
-import { createLinkedTransports, createToolport } from "toolport";
+import { createToolport } from "toolport";
 import { createTestServer, type TestServerDefinition } from "toolport/testing";
 import { describe, expect, test } from "vitest";
+import { handWrittenServer, legacyWelcome } from "../support/hand-written-server.js";
 import { connectListening } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 
@@ -74,7 +75,7 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
     }
     const last = `n${changes}`;
     const names = () => JSON.stringify(toolport.snapshot()[kind]);
-    await waitFor(() => names().includes(last), { timeoutMs: 15_000, label: () => `${last} in ${names()}` });
+    await waitFor(() => names().includes(last), { label: () => `${last} in ${names()}` });
     expect(most[method]).toBe(1);
     expect(asked[method]! - before[method]!).toBeLessThanOrEqual(8);
     // Unchanged lists are not read.
@@ -86,29 +87,20 @@ describe.concurrent.each(["legacy", "modern"] as const)("in the %s era", (era) =
 /** A server that announces a change with every list request. */
 function restless() {
   const seen = { lists: 0, underWay: 0, most: 0 };
-  const transport = async () => {
-    const [client, server] = createLinkedTransports();
-    const say = (message: object) => server.send({ jsonrpc: "2.0", ...message } as never);
-    server.onmessage = async (message) => {
-      const { id, method } = message as { id?: number; method?: string };
-      if (id === undefined) return;
-      const capabilities = { tools: { listChanged: true } };
-      const serverInfo = { name: "restless", version: "1" };
-      if (method === "initialize")
-        return say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } });
-      if (method !== "tools/list") return say({ id, result: { content: [{ type: "text", text: "ok" }] } });
-      seen.lists += 1;
-      seen.most = Math.max(seen.most, ++seen.underWay);
-      for (let round = 0; round < 10; round += 1) {
-        await say({ method: "notifications/tools/list_changed" });
-        await delay(10);
-      }
-      seen.underWay -= 1;
-      await say({ id, result: { tools: [{ name: "one", inputSchema: { type: "object" } }] } });
-    };
-    await server.start();
-    return client;
-  };
+  const transport = handWrittenServer(async ({ id, method }, say) => {
+    if (id === undefined) return;
+    if (method === "initialize")
+      return say({ id, result: legacyWelcome("restless", { tools: { listChanged: true } }) });
+    if (method !== "tools/list") return say({ id, result: { content: [{ type: "text", text: "ok" }] } });
+    seen.lists += 1;
+    seen.most = Math.max(seen.most, ++seen.underWay);
+    for (let round = 0; round < 10; round += 1) {
+      await say({ method: "notifications/tools/list_changed" });
+      await delay(10);
+    }
+    seen.underWay -= 1;
+    return say({ id, result: { tools: [{ name: "one", inputSchema: { type: "object" } }] } });
+  });
   return { seen, entry: { transport, protocol: "legacy" as const } };
 }
 
@@ -145,7 +137,7 @@ test("a list that fails after the last change is read again", async () => {
   await waitFor(() => listening().includes("new"));
   failures = 2;
   await server.update(family("tools", "last"));
-  await waitFor(() => listening().includes("last"), { timeoutMs: 15_000 });
+  await waitFor(() => listening().includes("last"));
   expect(failures).toBe(0);
   expect(warnings).toEqual([
     expect.stringContaining("The list of tools could not be read again"),

@@ -1,36 +1,23 @@
 /** Many processes behind a load balancer, over every shared store: any of them serves any user. */
 import { createTestServer } from "toolport/testing";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
-import { openStore, type SharedStore, type StorePlace, sharedStoreKinds } from "../support/oauth-stores.js";
+import { openStore, type StorePlace, sharedStoreKinds } from "../support/oauth-stores.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
-import {
-  type ClusterSource,
-  prepareClusters,
-  type WebCluster,
-  type WebWorker,
-} from "../support/web-workers.js";
+import { prepareClusters, type WebCluster, type WebWorker } from "../support/web-workers.js";
 
 const USERS = ["ada", "grace"] as const;
 const TOOL = "a__whoami";
 const IDLE_MS = 500;
 /** Calls in flight while a process is killed. */
 const WIDTH = 6;
-const PATIENCE = { timeoutMs: 20_000 };
 
-let source: ClusterSource;
-beforeAll(async () => {
-  source = await prepareClusters();
-});
-afterAll(() => source?.[Symbol.dispose]());
+const source = useServer(prepareClusters);
 
 describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (!missing) shared = await start();
-  });
-  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const shared = useServer(start);
 
   test.skipIf(missing)(
     "two logins serve two users in any process, one of them killed and replaced",
@@ -88,9 +75,9 @@ async function logInAnywhere(cluster: WebCluster, bench: OAuthBench, place: Stor
   await waitFor(async () => {
     const states = await connectionsOf(cluster.workers);
     return USERS.every((user) => states.some((state) => state[`${user}/a`]?.opened === 1));
-  }, PATIENCE);
+  });
   const store = openStore(place);
-  await waitFor(async () => (await store.list("catalog/")).length === 2 * USERS.length, PATIENCE);
+  await waitFor(async () => (await store.list("catalog/")).length === 2 * USERS.length);
   await store.close();
 }
 
@@ -114,7 +101,7 @@ async function closeWhenIdle(cluster: WebCluster): Promise<void> {
   await waitFor(async () => {
     const states = (await connectionsOf(cluster.workers)).flatMap((state) => Object.values(state));
     return states.every(({ state }) => state === "closed");
-  }, PATIENCE);
+  });
   const before = await connectionsOf(cluster.workers);
   await callInTurn(cluster);
   const after = await connectionsOf(cluster.workers);
@@ -159,7 +146,7 @@ async function replaceKilled(cluster: WebCluster, bench: OAuthBench): Promise<vo
     }
   };
   const replace = async () => {
-    await waitFor(() => replaced !== undefined, PATIENCE);
+    await waitFor(() => replaced !== undefined);
     newcomer = await replaced;
   };
   const traffic = Array.from({ length: WIDTH }, (_, index) => work(USERS[index % USERS.length] as string));

@@ -12,27 +12,14 @@ import {
   tryToLogIn,
   WILD_LOGIN_PAGES,
 } from "../support/oauth-hostile-addresses.js";
-import {
-  type Canary,
-  type HostileServer,
-  type Lies,
-  startCanary,
-  startHostileServer,
-} from "../support/oauth-hostile-server.js";
+import { type Lies, startCanary, startHostileServer } from "../support/oauth-hostile-server.js";
+import { useServer } from "../support/use-server.js";
 
 /** At 127.0.0.3, so that all other addresses of this machine count as foreign. */
-let hostile: HostileServer;
+const hostile = useServer(() => startHostileServer("127.0.0.3"));
 /** At 127.0.0.1, where logins are allowed. */
-let near: HostileServer;
-let canary: Canary;
-beforeAll(async () => {
-  [hostile, near, canary] = await Promise.all([
-    startHostileServer("127.0.0.3"),
-    startHostileServer("127.0.0.1"),
-    startCanary(),
-  ]);
-});
-afterAll(() => Promise.all([hostile, near, canary].map((server) => server[Symbol.asyncDispose]())));
+const near = useServer(() => startHostileServer("127.0.0.1"));
+const canary = useServer(startCanary);
 beforeEach(() => {
   hostile.seen.length = near.seen.length = 0;
 });

@@ -1,16 +1,13 @@
 /** OAuth callbacks: a request that belongs to no login changes nothing, and its content is never shown. */
 import { createToolport, type OAuthCallbackOptions, type Toolport } from "toolport";
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { beforeEach, describe, expect, test } from "vitest";
 import { failure } from "../support/failure.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { useServer } from "../support/use-server.js";
 
-let bench: OAuthBench;
-beforeAll(async () => {
-  bench = await startOAuthBench();
-});
-afterAll(() => bench[Symbol.asyncDispose]());
+const bench = useServer(startOAuthBench);
 beforeEach(() => {
   bench.tokenRequests.length = 0;
   bench.revokedFamilies.length = 0;

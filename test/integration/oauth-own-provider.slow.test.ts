@@ -1,11 +1,12 @@
 /** A login with a caller's own `OAuthClientProvider`, finished through Toolport, against a real authorization server. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
 import { type AuthError, createToolport, type ToolportError } from "toolport";
-import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
+import { afterEach, describe, expect, test, vi } from "vitest";
 import { failure } from "../support/failure.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { useServer } from "../support/use-server.js";
 
 type Tokens = Awaited<ReturnType<OAuthClientProvider["tokens"]>>;
 
@@ -45,11 +46,7 @@ class SavingProvider extends Provider {
   }
 }
 
-let bench: OAuthBench;
-beforeAll(async () => {
-  bench = await startOAuthBench();
-});
-afterAll(() => bench[Symbol.asyncDispose]());
+const bench = useServer(startOAuthBench);
 afterEach(() => void vi.restoreAllMocks());
 
 describe.each([

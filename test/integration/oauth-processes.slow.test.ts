@@ -1,25 +1,18 @@
 /** A login started in one process and finished in another, over every shared store. */
 import { createToolport } from "toolport";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
-import { openStore, type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
-import { prepareWorkers, type WorkerSource } from "../support/oauth-workers.js";
+import { openStore, sharedStoreKinds } from "../support/oauth-stores.js";
+import { prepareWorkers } from "../support/oauth-workers.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 
-let workers: WorkerSource;
-beforeAll(async () => {
-  workers = await prepareWorkers();
-});
-afterAll(() => workers?.[Symbol.dispose]());
+const workers = useServer(prepareWorkers);
 
 describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (!missing) shared = await start();
-  });
-  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const shared = useServer(start);
 
   test.skipIf(missing)("another process answers the callback; both are logged in by one code", async () => {
     await using bench = await startOAuthBench();

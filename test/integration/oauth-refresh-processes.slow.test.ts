@@ -1,10 +1,11 @@
 /** An expired token is refreshed once, by one of eight processes that share a store. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
-import { type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
-import { type OAuthWorker, prepareWorkers, type WorkerSource } from "../support/oauth-workers.js";
+import { sharedStoreKinds } from "../support/oauth-stores.js";
+import { type OAuthWorker, prepareWorkers } from "../support/oauth-workers.js";
+import { useServer } from "../support/use-server.js";
 
 const isLong = process.env["TOOLPORT_LONG"] !== undefined;
 const EXPIRIES = isLong ? 20 : 3;
@@ -12,17 +13,8 @@ const PROCESSES = 8;
 const CALLS = 7;
 
 describe.each(sharedStoreKinds)("over $name", ({ missing, start }) => {
-  let source: WorkerSource;
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (missing) return;
-    source = await prepareWorkers();
-    shared = await start();
-  });
-  afterAll(async () => {
-    source?.[Symbol.dispose]();
-    await shared?.[Symbol.asyncDispose]();
-  });
+  const source = useServer(prepareWorkers);
+  const shared = useServer(start);
 
   async function startWorkers(bench: OAuthBench, count: number): Promise<OAuthWorker[]> {
     const store = await shared.makePlace();

@@ -1,16 +1,13 @@
 /** After a refused login a new login URL is available at once, only for the user who refused. */
 import { createToolport, type Toolport } from "toolport";
-import { afterAll, beforeAll, expect, it } from "vitest";
+import { expect, it } from "vitest";
 import { failure } from "../support/failure.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn, refuseLogin } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
+import { useServer } from "../support/use-server.js";
 
-let bench: OAuthBench;
-beforeAll(async () => {
-  bench = await startOAuthBench();
-});
-afterAll(() => bench[Symbol.asyncDispose]());
+const bench = useServer(startOAuthBench);
 
 const open = () => createToolport({ mcpServers: { a: { url: bench.url } }, callbackUrl: CALLBACK_URL });
 const urlOf = (toolport: Toolport) => toolport.snapshot().servers["a"]?.auth_url as string;

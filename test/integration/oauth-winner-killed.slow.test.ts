@@ -1,16 +1,12 @@
 /** The refreshing process dies by kill -9: the others make at most one more request, or ask for a login. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { type OAuthBench, startOAuthBench, type TokenPhase } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
 import { ownerOfPort } from "../support/oauth-socket-owner.js";
-import { type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
-import {
-  type OAuthWorker,
-  prepareWorkers,
-  type WorkerCall,
-  type WorkerSource,
-} from "../support/oauth-workers.js";
+import { sharedStoreKinds } from "../support/oauth-stores.js";
+import { type OAuthWorker, prepareWorkers, type WorkerCall } from "../support/oauth-workers.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 
 const isLong = process.env["TOOLPORT_LONG"] !== undefined;
@@ -19,20 +15,12 @@ const PROCESSES = 3;
 /** Waiting for the lease of a dead process takes long, so these tests run in parallel. */
 const TIMEOUT_MS = 120_000;
 
-let source: WorkerSource;
-beforeAll(async () => {
-  source = await prepareWorkers();
-});
-afterAll(() => source?.[Symbol.dispose]());
+const source = useServer(prepareWorkers);
 
 describe.concurrent.each(sharedStoreKinds)("over $name", ({ name, missing, start }) => {
   /** The rules are the same over every store; the rare cases run over all of them only in the long run. */
   const isRare = missing || (name !== "SQLite" && !isLong);
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (!missing) shared = await start();
-  });
-  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const shared = useServer(start);
 
   async function startWorkers(bench: OAuthBench): Promise<OAuthWorker[]> {
     const store = await shared.makePlace();

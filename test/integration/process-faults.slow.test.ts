@@ -78,7 +78,7 @@ describe("a server that closes its standard output and keeps running", () => {
     );
     const error = await call;
     expect(error).toMatchObject({ name: "ConnectionError", server: "it" });
-    await waitForExit(scratch.pids()[0]!, 3_000);
+    await waitForExit(scratch.pids()[0]!);
     await waitFor(() => scratch.pids().length >= 2);
   });
 
@@ -95,7 +95,7 @@ test("a server that never reads: a call with megabytes of arguments times out, a
   await using toolport = createToolport({ mcpServers: { it: lean("--never-read") }, connectTimeoutMs: 400 });
   const { servers } = await toolport.connect();
   expect(servers["it"]).toMatchObject({ state: "failed", error: { server: "it" } });
-  await waitForExit(scratch.pids()[0]!, 5_000);
+  await waitForExit(scratch.pids()[0]!);
 });
 
 test("a call with megabytes of arguments to a stopped server times out", async () => {

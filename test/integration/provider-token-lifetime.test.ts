@@ -1,17 +1,11 @@
 /** Token responses for a caller's `authProvider` with an unusable `expires_in`. */
 import type { OAuthClientProvider } from "@modelcontextprotocol/client";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { createToolport } from "../../src/create-toolport.js";
-import {
-  type FakeAuthorizationServer,
-  startFakeAuthorizationServer,
-} from "../support/fake-authorization-server.js";
+import { startFakeAuthorizationServer } from "../support/fake-authorization-server.js";
+import { useServerEach } from "../support/use-server.js";
 
-let fake: FakeAuthorizationServer;
-beforeEach(async () => {
-  fake = await startFakeAuthorizationServer();
-});
-afterEach(() => fake[Symbol.asyncDispose]());
+const fake = useServerEach(startFakeAuthorizationServer);
 
 describe.each(["http", "sse"] as const)("a caller's provider over %s", (transport) => {
   it.each([null, "soon", 0])("gets the tokens although expires_in is %j", async (expiresIn) => {

@@ -20,6 +20,7 @@ import { installRebindingResolver, REBINDING_HOST } from "../support/oauth-hosti
 import { startHostileServer } from "../support/oauth-hostile-server.js";
 import { startTinyproxy, type Tinyproxy, withoutTinyproxy } from "../support/tinyproxy-service.js";
 import { startTlsFront } from "../support/tls-front.js";
+import { useServer } from "../support/use-server.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/tls-host.mjs", import.meta.url));
 const execute = promisify(execFile);
@@ -228,11 +229,7 @@ describe.skipIf(withoutTinyproxy)("through tinyproxy", () => {
   });
 
   describe.skipIf(ownAddress === undefined)("by the environment", () => {
-    let reachable: FaultHttpServer;
-    beforeAll(async () => {
-      reachable = await startFaultServer({ host: ownAddress });
-    });
-    afterAll(() => reachable?.close());
+    const reachable = useServer(() => startFaultServer({ host: ownAddress }));
     const call = async (entry: ServerEntry = reachable.entry, options?: ToolportOptions) => {
       await using toolport = open(entry, options);
       return (await toolport.callTool("it__fine")).text;

@@ -1,22 +1,13 @@
 /** Third-party servers: they connect, list and answer over every transport that they support. */
 import { mkdtemp, readFile, rm, writeFile } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createToolport, memoryStore, type ServerEntry, type Toolport } from "toolport";
 import { Agent, fetch as pooledFetch, type RequestInit as UndiciInit } from "undici";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
 import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
-import { type ProgramOnPort, startProgramOnPort } from "../support/program-on-port.js";
-
-const require = createRequire(import.meta.url);
-
-/** The program of a package, started with node directly, because `npx` is slower. */
-function program(name: "everything" | "filesystem" | "memory"): string {
-  const manifest = require.resolve(`@modelcontextprotocol/server-${name}/package.json`);
-  const { bin } = require(manifest) as { bin: Record<string, string> };
-  return join(dirname(manifest), Object.values(bin)[0]!);
-}
+import { programOf, startProgramOnPort } from "../support/program-on-port.js";
+import { useServer } from "../support/use-server.js";
 
 let folder: string;
 let before: LeakSnapshot;
@@ -65,7 +56,7 @@ async function expectEverything(toolport: Toolport): Promise<void> {
 describe("server-everything", () => {
   test("over stdio", async () => {
     await withPort(
-      { command: process.execPath, args: [program("everything"), "stdio"] },
+      { command: process.execPath, args: [programOf("everything"), "stdio"] },
       async (toolport) => {
         await expectEverything(toolport);
         const steps: number[] = [];
@@ -78,7 +69,7 @@ describe("server-everything", () => {
   });
 
   test("over Streamable HTTP", async () => {
-    await using server = await startProgramOnPort([program("everything"), "streamableHttp"]);
+    await using server = await startProgramOnPort([programOf("everything"), "streamableHttp"]);
     await withPort({ url: `http://127.0.0.1:${server.port}/mcp` }, async (toolport) => {
       await expectEverything(toolport);
       expect(toolport.snapshot().servers["it"]).toMatchObject({ transport: "http" });
@@ -87,14 +78,11 @@ describe("server-everything", () => {
 });
 
 describe("server-everything over HTTP+SSE", () => {
-  let server: ProgramOnPort;
+  const server = useServer(() => startProgramOnPort([programOf("everything"), "sse"]));
   let url: string;
-
-  beforeAll(async () => {
-    server = await startProgramOnPort([program("everything"), "sse"]);
+  beforeAll(() => {
     url = `http://127.0.0.1:${server.port}/sse`;
   });
-  afterAll(() => server[Symbol.asyncDispose]());
 
   test("with transport: sse", () => withPort({ transport: "sse", url }, expectEverything));
 
@@ -131,7 +119,7 @@ describe("server-everything over HTTP+SSE", () => {
 
 test("server-filesystem reads and writes allowed files only", async () => {
   await writeFile(join(folder, "note.txt"), "a note");
-  await withPort({ command: process.execPath, args: [program("filesystem"), folder] }, async (toolport) => {
+  await withPort({ command: process.execPath, args: [programOf("filesystem"), folder] }, async (toolport) => {
     expect((await toolport.callTool("it__list_directory", { path: folder })).text).toContain("note.txt");
     expect((await toolport.callTool("it__read_text_file", { path: join(folder, "note.txt") })).text).toBe(
       "a note",
@@ -147,7 +135,7 @@ test("server-filesystem reads and writes allowed files only", async () => {
 test("server-memory remembers from one start to the next", async () => {
   const entry = {
     command: process.execPath,
-    args: [program("memory")],
+    args: [programOf("memory")],
     env: { MEMORY_FILE_PATH: join(folder, "memory.jsonl") },
   };
   await withPort(entry, async (toolport) => {

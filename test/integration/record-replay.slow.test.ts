@@ -1,8 +1,7 @@
 /** Recorded sessions of real servers, replayed without them: the same results through the public API. */
 import { mkdtemp, readFile, rm } from "node:fs/promises";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { join } from "node:path";
 import { createToolport, type Progress, type ServerEntry, type Toolport } from "toolport";
 import { createTestServer, readRecording, recordServer, replayServer } from "toolport/testing";
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
@@ -10,15 +9,10 @@ import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/
 import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { CALLBACK_URL } from "../support/oauth-callback-url.js";
-import { startProgramOnPort } from "../support/program-on-port.js";
+import { programOf, startProgramOnPort } from "../support/program-on-port.js";
 import { waitFor } from "../support/wait-for.js";
 
-const require = createRequire(import.meta.url);
-const manifest = require.resolve("@modelcontextprotocol/server-everything/package.json");
-const program = join(
-  dirname(manifest),
-  Object.values((require(manifest) as { bin: Record<string, string> }).bin)[0]!,
-);
+const program = programOf("everything");
 
 let before: LeakSnapshot;
 let folder: string;

@@ -1,43 +1,15 @@
 /** The response cache of the registry client: revalidated by ETag, and used while the registry is down. */
 import { memoryStore } from "toolport";
-import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
-import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
-import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
+import { afterEach, describe, expect, it, vi } from "vitest";
+import type { McpRegistryClientOptions } from "../../src/registry/registry-options.js";
 import { createStore } from "../../src/state/create-store.js";
 import { createMemoryBackend } from "../../src/state/memory-store.js";
 import { failure } from "../support/failure.js";
-import {
-  type RegistryServerOptions,
-  type RegistryTestServer,
-  seedServers,
-  startRegistryServer,
-} from "../support/registry-server.js";
+import { seedServers, useRegistry } from "../support/registry-server.js";
 
-let registry: RegistryTestServer;
-let warnings: RegistryWarning[];
+const { registry, warnings, client, restart } = useRegistry();
 const name = seedServers[0]!.name;
-
-beforeEach(async () => {
-  warnings = [];
-  registry = await startRegistryServer();
-});
-afterEach(async () => {
-  vi.useRealTimers();
-  await registry.close();
-});
-
-const client = (options: McpRegistryClientOptions = {}): McpRegistryClient =>
-  new McpRegistryClient({
-    baseUrl: registry.url,
-    retry: { baseMs: 1 },
-    onWarning: (warning) => warnings.push(warning),
-    ...options,
-  });
-
-const restart = async (options: RegistryServerOptions): Promise<void> => {
-  await registry.close();
-  registry = await startRegistryServer(options);
-};
+afterEach(() => void vi.useRealTimers());
 
 /** Fakes only `Date`: sockets and timers stay real. */
 const later = (ms: number): void => {

@@ -4,46 +4,15 @@ import { once } from "node:events";
 import { createServer } from "node:net";
 import Ajv2020 from "ajv/dist/2020.js";
 import addFormats from "ajv-formats";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
-import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
+import { describe, expect, it } from "vitest";
 import { type Script, startScriptedServer } from "../fixtures/servers/http-scripted.js";
 import { failure } from "../support/failure.js";
-import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
-import {
-  openApi,
-  type RegistryServerOptions,
-  type RegistryTestServer,
-  seedServers,
-  startRegistryServer,
-} from "../support/registry-server.js";
+import { checkLeaksAfterEach } from "../support/leaks.js";
+import { openApi, seedServers, useRegistry } from "../support/registry-server.js";
 
-let registry: RegistryTestServer;
-let warnings: RegistryWarning[];
-let before: LeakSnapshot;
-
-beforeEach(async () => {
-  before = takeLeakSnapshot();
-  warnings = [];
-  registry = await startRegistryServer();
-});
-afterEach(async () => {
-  await registry.close();
-  await waitForNoLeaks(before);
-});
-
-const client = (options: McpRegistryClientOptions = {}): McpRegistryClient =>
-  new McpRegistryClient({
-    baseUrl: registry.url,
-    retry: { baseMs: 1 },
-    onWarning: (warning) => warnings.push(warning),
-    ...options,
-  });
-
-const restart = async (options: RegistryServerOptions): Promise<void> => {
-  await registry.close();
-  registry = await startRegistryServer(options);
-};
+// Checked when the registry is closed: hooks after a test run in reverse order.
+checkLeaksAfterEach();
+const { registry, warnings, client, restart } = useRegistry();
 
 const collect = async <T>(items: AsyncIterable<T>): Promise<T[]> => {
   const all: T[] = [];

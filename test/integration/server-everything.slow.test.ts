@@ -1,6 +1,3 @@
-/** The reference server: the test uses every capability that it declares, and fails if it misses one. */
-import { createRequire } from "node:module";
-import { dirname, join } from "node:path";
 import { gunzipSync } from "node:zlib";
 import {
   createToolport,
@@ -14,15 +11,10 @@ import {
 import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
 import { processTree } from "../support/processes.js";
-import { startProgramOnPort } from "../support/program-on-port.js";
+import { programOf, startProgramOnPort } from "../support/program-on-port.js";
 import { waitFor } from "../support/wait-for.js";
 
-const require = createRequire(import.meta.url);
-const manifest = require.resolve("@modelcontextprotocol/server-everything/package.json");
-const program = join(
-  dirname(manifest),
-  Object.values((require(manifest) as { bin: Record<string, string> }).bin)[0]!,
-);
+const program = programOf("everything");
 
 let before: LeakSnapshot;
 beforeEach(() => {
@@ -134,14 +126,14 @@ const TOOLS: Record<string, Walk> = {
   async "toggle-simulated-logging"(toolport, { logs }) {
     logs.length = 0;
     await call(toolport, "toggle-simulated-logging");
-    await waitFor(() => logs.some(({ server }) => server === "it"), { timeoutMs: 12_000 });
+    await waitFor(() => logs.some(({ server }) => server === "it"));
     await call(toolport, "toggle-simulated-logging");
   },
   async "toggle-subscriber-updates"(toolport, { updates }) {
     const [document] = await toolport.resources();
     const stop = await toolport.subscribe("it", document!.uri, (update) => updates.push(update));
     await call(toolport, "toggle-subscriber-updates");
-    await waitFor(() => updates.length > 0, { timeoutMs: 12_000 });
+    await waitFor(() => updates.length > 0);
     expect(updates[0]).toEqual({ server: "it", uri: document!.uri, missed: false });
     await call(toolport, "toggle-subscriber-updates");
     await stop();
@@ -314,7 +306,7 @@ test("killed during use: a read and a subscription survive", async () => {
   expect((await toolport.readResource("it", uri))[0]?.text).toEqual(expect.any(String));
   await waitFor(() => updates.some(({ missed }) => missed));
   await call(toolport, "toggle-subscriber-updates");
-  await waitFor(() => updates.some(({ missed }) => !missed), { timeoutMs: 12_000 });
+  await waitFor(() => updates.some(({ missed }) => !missed));
   expect(updates.filter(({ missed }) => missed)).toHaveLength(1);
   await stop();
 });

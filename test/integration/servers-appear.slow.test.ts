@@ -2,12 +2,10 @@
 import { createToolport, memoryStore, type Store, type Toolport, type ToolportOptions } from "toolport";
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import { makeSqlitePlace, openStore, type SharedStore, sharedStoreKinds } from "../support/oauth-stores.js";
+import { makeSqlitePlace, openStore, sharedStoreKinds } from "../support/oauth-stores.js";
 import { startHost } from "../support/start-host.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
-
-/** More than the documented two seconds, for a busy machine. */
-const SOON = { timeoutMs: 15_000 };
 
 let server: TestServer;
 let url = "";
@@ -27,7 +25,6 @@ afterAll(() => server.close());
 const namesOf = (port: Toolport) => Object.keys(port.snapshot().servers).sort();
 const appears = (port: Toolport, ...names: string[]) =>
   waitFor(() => namesOf(port).join() === names.sort().join(), {
-    ...SOON,
     label: () => `${names.join()} instead of ${namesOf(port).join()}`,
   });
 
@@ -56,11 +53,7 @@ async function openPair(
 }
 
 describe.each(sharedStoreKinds)("through $name", ({ missing, start }) => {
-  let shared: SharedStore;
-  beforeAll(async () => {
-    if (!missing) shared = await start();
-  });
-  afterAll(() => shared?.[Symbol.asyncDispose]());
+  const shared = useServer(start);
 
   test.skipIf(missing)("for all users, and for one user", async () => {
     const place = await shared.makePlace();
@@ -89,14 +82,13 @@ test("in another process, over SQLite", async () => {
   const toolport = createToolport({ store });
   await toolport.connect({ servers: [] });
   await toolport.add("a", { url });
-  await waitFor(() => host.reported("servers:a"), { ...SOON, label: () => `a in ${host.said.join("; ")}` });
+  await waitFor(() => host.reported("servers:a"), { label: () => `a in ${host.said.join("; ")}` });
   host.send(`add b ${otherUrl}`);
   await appears(toolport, "a", "b");
   host.send("remove a");
   await appears(toolport, "b");
   await toolport.remove("b");
   await waitFor(() => host.said.includes("servers: []"), {
-    ...SOON,
     label: () => `no server in ${host.said.join("; ")}`,
   });
   host.send("end");
@@ -120,7 +112,7 @@ describe("precedence", () => {
     expect((await there.callTool("web__key")).text).toBe("1");
     await here.remove("web", { keepState: true });
     await here.add("web", { url: otherUrl, headers: { "x-key": "2" } });
-    await waitFor(async () => (await there.callTool("web__key")).text === "2", SOON);
+    await waitFor(async () => (await there.callTool("web__key")).text === "2");
   });
 
   test("new headers reach programs that read the server from the store, not those that configured it", async () => {
@@ -132,7 +124,7 @@ describe("precedence", () => {
     await using third = createToolport({ store: place() });
     await here.remove("web", { keepState: true });
     await here.add("web", { url, headers: { "x-key": "here" } });
-    await waitFor(async () => (await third.callTool("web__key")).text === "here", SOON);
+    await waitFor(async () => (await third.callTool("web__key")).text === "here");
   });
 
   test("a configured server stays, even if others save or remove its name", async () => {
@@ -169,7 +161,7 @@ describe("precedence", () => {
     await using pair = await openPair(place, { there: { restore: "connect" } });
     await using third = createToolport({ store: place(), restore: false });
     await pair.here.add("web", { url });
-    await waitFor(() => pair.there.snapshot().servers["web"]?.state === "ready", SOON);
+    await waitFor(() => pair.there.snapshot().servers["web"]?.state === "ready");
     expect(namesOf(third)).toEqual([]);
   });
 

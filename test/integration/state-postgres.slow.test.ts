@@ -98,7 +98,7 @@ describe.skipIf(withoutPostgres)("the store in postgres", () => {
       store.put("fenced", "late", { lease, ifVersion: version }),
     ];
     const waiting = "select 1 from pg_stat_activity where wait_event_type = 'Lock'";
-    await waitFor(async () => (await run(waiting)).rows.length === 2, { timeoutMs: 3_000 });
+    await waitFor(async () => (await run(waiting)).rows.length === 2);
     await client.query("commit");
     await client.end();
     expect(await Promise.all(writes)).toEqual([undefined, undefined]);

@@ -10,9 +10,9 @@ import {
   ownChildren,
   StdioPeer,
   stdioConfig,
-  until,
   usePidFolder,
 } from "../fixtures/stdio-peer.js";
+import { waitFor } from "../support/wait-for.js";
 
 const context = { maxMessageBytes: 1_000_000 };
 const scratch = usePidFolder();
@@ -111,7 +111,7 @@ describe("a stdio server that exits", () => {
     void peer.request("tools/call", { name: "crash" });
     await peer.closed;
     await expectAllGone(peer);
-    await until(() => scratch.pids().filter(isAlive).length === 0, 1_000);
+    await waitFor(() => scratch.pids().filter(isAlive).length === 0);
   });
 });
 

@@ -4,8 +4,9 @@ import { createInterface } from "node:readline";
 import { fileURLToPath } from "node:url";
 import { Worker } from "node:worker_threads";
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from "vitest";
-import { isAlive, LEAN_SERVER, pidFolder, until } from "../fixtures/stdio-peer.js";
+import { isAlive, LEAN_SERVER, pidFolder } from "../fixtures/stdio-peer.js";
 import { transpileSource } from "../fixtures/transpiled-source.js";
+import { waitFor } from "../support/wait-for.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/stdio-host.mjs", import.meta.url));
 const STUBBORN = ["--ignore-eof", "--ignore-signals", "--child"];
@@ -70,7 +71,7 @@ async function startHost(way: string, servers: string[][], limit?: number) {
 async function expectAllGone(report: Report, servers: number): Promise<void> {
   expect(scratch.pids()).toHaveLength(2 * servers);
   const all = [...report.pids, report.guardian, ...scratch.pids()];
-  await until(() => !all.some(isAlive), 3_000);
+  await waitFor(() => !all.some(isAlive));
 }
 
 describe.skipIf(process.platform === "win32")("the end of the host", () => {
@@ -88,7 +89,7 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
       execFileSync("ps", ["-A", "-o", "ppid=,args="], { encoding: "utf8" })
         .split("\n")
         .some((line) => line.trim().startsWith(`${child.pid} `) && line.includes("/bin/sh -c trap"));
-    await until(() => !isAlive(report.guardian) && isGuardedAgain(), 3_000);
+    await waitFor(() => !isAlive(report.guardian) && isGuardedAgain());
     child.kill("SIGKILL");
     await exited;
     await expectAllGone(report, 1);
@@ -130,7 +131,7 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
     host = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });
     const line = await new Promise<string>((resolve) => host?.stdout?.once("data", resolve));
     const report: Report = JSON.parse(String(line));
-    await until(() => scratch.pids().length === 2);
+    await waitFor(() => scratch.pids().length === 2);
     // The guardian must be running before it can read the end of its input.
     host.kill("SIGKILL");
     await expectAllGone(report, 1);

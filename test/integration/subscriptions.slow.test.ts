@@ -131,7 +131,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     const stop = await toolport.subscribe("it", "t://a", (update) => updates.push(update));
     // The process exits; another one replaces it.
     stdio.dropConnections();
-    await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 15_000 });
+    await waitFor(() => uris(updates).includes("t://a missed"));
     expect(uris(updates)).toEqual(["t://a missed"]);
     expect(await toolport.readResource("it", "t://a")).toMatchObject([{ text: "a" }]);
     await server.resourceUpdated("t://a");
@@ -149,7 +149,7 @@ describe.each(["legacy", "modern"] as const)("%s era", (era) => {
     await first.close();
     const second = await server.http({ port: Number(new URL(String(first.entry.url)).port) });
     // The subscription notices the restart although no call is made.
-    await waitFor(() => uris(updates).includes("t://a missed"), { timeoutMs: 20_000 });
+    await waitFor(() => uris(updates).includes("t://a missed"));
     updates.length = 0;
     await updateUntilReported(server, updates);
     expect(uris(updates)).not.toContain("t://a missed");

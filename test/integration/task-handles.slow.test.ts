@@ -7,11 +7,12 @@ import { join } from "node:path";
 import { createInterface } from "node:readline";
 import { fileURLToPath, pathToFileURL } from "node:url";
 import { createToolport, memoryStore, type ToolportOptions } from "toolport";
-import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from "vitest";
+import { afterEach, beforeEach, describe, expect, test } from "vitest";
 import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 import { startTaskServer, type TaskServer, textResult } from "../fixtures/servers/task-server.js";
 import { failure } from "../support/failure.js";
 import { type LeakSnapshot, takeLeakSnapshot, waitForNoLeaks } from "../support/leaks.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 
 let before: LeakSnapshot;
@@ -20,11 +21,7 @@ beforeEach(() => {
 });
 afterEach(() => waitForNoLeaks(before));
 
-let source: { folder: string } & Disposable;
-beforeAll(async () => {
-  source = await transpileEverything();
-});
-afterAll(() => source?.[Symbol.dispose]());
+const source = useServer(transpileEverything);
 
 const open = (server: TaskServer, options: ToolportOptions = {}) =>
   createToolport({ mcpServers: { jobs: server.entry }, ...options });
@@ -141,7 +138,7 @@ describe.each(["legacy", "modern"] as const)("handles on the %s wire", (wire) =>
       for (const way of ["start", "call"]) {
         const child = host(way);
         const ended = once(child, "exit");
-        await waitFor(() => server.made.length === (way === "start" ? 1 : 2), { timeoutMs: 20_000 });
+        await waitFor(() => server.made.length === (way === "start" ? 1 : 2));
         if (way === "start") await once(createInterface({ input: child.stdout }), "line");
         else await waitFor(() => server.made[1]!.polls > 0);
         child.kill("SIGKILL");

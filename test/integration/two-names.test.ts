@@ -1,10 +1,11 @@
 /** Two names for one URL are two servers: two logins, two lists, two sets of pins. */
 import { createToolport, memoryStore, type Store } from "toolport";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { failure } from "../support/failure.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
+import { useServer } from "../support/use-server.js";
 
 const CALLBACK = "http://127.0.0.1:4545/oauth/callback";
 
@@ -118,11 +119,7 @@ test("removing a server keeps the records of one with the same name and a longer
 });
 
 describe("logins", () => {
-  let bench: OAuthBench;
-  beforeAll(async () => {
-    bench = await startOAuthBench();
-  });
-  afterAll(() => bench[Symbol.asyncDispose]());
+  const bench = useServer(startOAuthBench);
 
   const open = (store: Store) =>
     createToolport({

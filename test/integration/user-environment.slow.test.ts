@@ -67,7 +67,7 @@ test("the process ends when idle, and starts again with the same variables", asy
   await using toolport = createToolport({ mcpServers: { s: local }, idleTimeoutMs: 200 });
   const ada = toolport.as("ada", { env: { TOKEN: "of ada" } });
   const first = await pid(ada);
-  await waitForExit(first, 20_000);
+  await waitForExit(first);
   expect(await variable(ada, "TOKEN")).toBe("of ada");
   const second = await pid(ada);
   await ada.close();

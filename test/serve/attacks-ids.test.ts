@@ -1,10 +1,11 @@
 /** Ids and states that clients carry: of another user, another request, another gateway, changed, expired or used before. */
 import { createTestServer, type TestServer } from "toolport/testing";
 import { afterAll, afterEach, beforeAll, describe, expect, test, vi } from "vitest";
-import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import type { JsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
 import { ACCEPT, type Fields, post } from "./raw-client.js";
 import { UNUSABLE } from "./support/approvals.js";
+import { numbered, startAskingServer } from "./support/asking-server.js";
 
 const CAPABILITIES = {
   elicitation: { form: {} },
@@ -38,46 +39,11 @@ beforeAll(async () => {
       },
     },
   });
-  modernServer = await startJsonRpcServer({
-    "tools/list": () => ({
-      resultType: "complete",
-      ttlMs: 60_000,
-      cacheScope: "private",
-      tools: Array.from({ length: 210 }, (_, index) => ({
-        name: index === 0 ? "ask" : `tool_${String(index).padStart(3, "0")}`,
-        inputSchema: { type: "object" },
-      })),
-    }),
-    "prompts/list": () => ({ resultType: "complete", ttlMs: 60_000, cacheScope: "private", prompts: [] }),
-    "tools/call": ({ params }) => {
-      if (params["name"] !== "ask")
-        return {
-          resultType: "task",
-          taskId: "task-1",
-          status: "working",
-          ttlMs: 60_000,
-          createdAt: "2026-11-16T00:00:00Z",
-          lastUpdatedAt: "2026-11-16T00:00:00Z",
-        };
-      if (params["requestState"] !== undefined) {
-        continued.push(params);
-        return { resultType: "complete", content: [] };
-      }
-      const question = { method: "elicitation/create", params: { message: "?", requestedSchema: form } };
-      return {
-        resultType: "input_required",
-        inputRequests: { seat: question },
-        requestState: "of the server",
-      };
-    },
-    "tasks/get": () => ({
-      resultType: "complete",
-      taskId: "task-1",
-      status: "working",
-      ttlMs: 60_000,
-      createdAt: "2026-11-16T00:00:00Z",
-      lastUpdatedAt: "2026-11-16T00:00:00Z",
-    }),
+  modernServer = await startAskingServer({
+    nameOf: (index) => (index === 0 ? "ask" : `tool_${numbered(index)}`),
+    createsTask: (name) => name !== "ask",
+    requestedSchema: form,
+    onContinued: (params) => continued.push(params),
   });
   const mcpServers = { old: (await legacyServer.http()).entry, new: modernServer.entry };
   scene = await openAttackScene({ mcpServers });

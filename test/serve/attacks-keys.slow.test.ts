@@ -1,49 +1,19 @@
 /** Replicas during a rotation of keys and a rolling update: what one of them sealed, the others open or refuse, and none fails. */
 import { memoryStore, type Store } from "toolport";
-import { afterAll, afterEach, beforeAll, expect, test, vi } from "vitest";
+import { afterEach, expect, test, vi } from "vitest";
 import { GATEWAY_KEYS_RECORD, loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
-import { type JsonRpcServer, startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { useServer } from "../support/use-server.js";
 import { type AttackScene, openAttackScene } from "./attack-scene.js";
+import { numbered, startAskingServer } from "./support/asking-server.js";
 
-let server: JsonRpcServer;
+const server = useServer(() =>
+  startAskingServer({
+    nameOf: (index) => `ask_${numbered(index)}`,
+    createsTask: (name) => name === "ask_001",
+    requestedSchema: { type: "object", properties: {} },
+  }),
+);
 
-beforeAll(async () => {
-  const list = { resultType: "complete", ttlMs: 60_000, cacheScope: "private" };
-  server = await startJsonRpcServer({
-    "tools/list": () => ({
-      ...list,
-      tools: Array.from({ length: 210 }, (_, index) => ({
-        name: `ask_${String(index).padStart(3, "0")}`,
-        inputSchema: { type: "object" },
-      })),
-    }),
-    "tools/call": ({ params }) => {
-      if (params["name"] === "ask_001")
-        return {
-          resultType: "task",
-          taskId: "task-1",
-          status: "working",
-          ttlMs: 60_000,
-          createdAt: "2026-11-16T00:00:00Z",
-          lastUpdatedAt: "2026-11-16T00:00:00Z",
-        };
-      if (params["requestState"] === "of the server") return { resultType: "complete", content: [] };
-      const requestedSchema = { type: "object", properties: {} };
-      const question = { method: "elicitation/create", params: { message: "?", requestedSchema } };
-      return { resultType: "input_required", inputRequests: { a: question }, requestState: "of the server" };
-    },
-    "tasks/get": () => ({
-      resultType: "complete",
-      taskId: "task-1",
-      status: "working",
-      ttlMs: 60_000,
-      createdAt: "2026-11-16T00:00:00Z",
-      lastUpdatedAt: "2026-11-16T00:00:00Z",
-    }),
-  });
-});
-
-afterAll(() => server?.[Symbol.asyncDispose]());
 afterEach(() => void vi.useRealTimers());
 
 const capabilities = { elicitation: { form: {} }, extensions: { "io.modelcontextprotocol/tasks": {} } };
@@ -67,7 +37,7 @@ async function carry(scene: AttackScene): Promise<Carried> {
   };
 }
 
-const inputResponses = { a: { action: "accept", content: {} } };
+const inputResponses = { seat: { action: "accept", content: {} } };
 
 /** The status of a session's request, and the JSON-RPC error codes of the others. */
 async function present(scene: AttackScene, { session, cursor, requestState, taskId }: Carried) {

@@ -1,19 +1,16 @@
 /** Logins of users at servers: a hundred calls without one, and a link that another user opens. */
 import { memoryStore, type Store } from "toolport";
-import { afterAll, beforeAll, expect, test } from "vitest";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { expect, test } from "vitest";
+import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
 import { sendRaw } from "../support/raw-request.js";
+import { useServer } from "../support/use-server.js";
 import { type AttackScene, openAttackScene, URL_OF_GATEWAY } from "./attack-scene.js";
 
 const ORIGIN = new URL(URL_OF_GATEWAY).origin;
 const capabilities = { elicitation: { url: {} } };
 
-let vault: OAuthBench;
-beforeAll(async () => {
-  vault = await startOAuthBench();
-});
-afterAll(() => vault?.[Symbol.asyncDispose]());
+const vault = useServer(startOAuthBench);
 
 /** The user of a browser is the one that its header names. */
 const open = (store: Store): Promise<AttackScene> =>

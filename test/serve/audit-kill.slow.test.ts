@@ -5,7 +5,7 @@ import { once } from "node:events";
 import { readFile, truncate, writeFile } from "node:fs/promises";
 import { join } from "node:path";
 import { fileURLToPath, pathToFileURL } from "node:url";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { openAudit } from "../../src/serve/audit/open-audit.js";
 import type { AuditReport } from "../../src/serve/audit/verify-audit.js";
 import { loadGatewayKeys } from "../../src/serve/replicas/gateway-key.js";
@@ -14,15 +14,12 @@ import { redisStore } from "../../src/state/stores/redis/index.js";
 import { transpileEverything } from "../fixtures/oauth-worker-source.js";
 import { createCommandLinePlace, ended } from "../support/command-line.js";
 import { startRedis, withoutRedis } from "../support/redis-service.js";
+import { useServer } from "../support/use-server.js";
 
 const HOST = fileURLToPath(new URL("../fixtures/hosts/audit-host.mjs", import.meta.url));
 const ROUNDS = 6;
 
-let source: { folder: string } & Disposable;
-beforeAll(async () => {
-  source = await transpileEverything({ useBuild: false });
-});
-afterAll(() => source[Symbol.dispose]());
+const source = useServer(() => transpileEverything({ useBuild: false }));
 
 /** Kills the host after it has reported `count` requests. Returns the number of the last one it reported. */
 async function writeAndKill(args: readonly string[], count: number): Promise<number> {
@@ -108,7 +105,7 @@ describe.each(["batch", "call"])("a log that is written per %s", (write) => {
   });
 });
 
-it.skipIf(withoutRedis)("the keys of a gateway over Redis verify its log", { timeout: 60_000 }, async () => {
+it.skipIf(withoutRedis)("the keys of a gateway over Redis verify its log", async () => {
   using place = createCommandLinePlace();
   await using redis = await startRedis();
   const key = randomBytes(32).toString("base64");

@@ -1,28 +1,12 @@
 /** The clients of both SDKs, in every era they know, get the same through a gateway as from the server itself. */
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { waitFor } from "../support/wait-for.js";
-import {
-  gatewayArguments,
-  type HttpProcess,
-  startConformanceServer,
-  startGateway,
-  type UpstreamEra,
-} from "./fixture-processes.js";
+import { gatewayArguments, type HttpProcess, UPSTREAMS, useGateways } from "./fixture-processes.js";
 import { type ClientKind, type Fields, openClient, type SdkClient, type Target } from "./sdk-clients.js";
 
 const CLIENTS: readonly ClientKind[] = ["v1", "v2-legacy", "v2-modern"];
-const UPSTREAMS: readonly UpstreamEra[] = ["legacy", "modern"];
 
-let server: HttpProcess;
-const gateways = new Map<UpstreamEra, HttpProcess>();
-beforeAll(async () => {
-  server = await startConformanceServer();
-  for (const era of UPSTREAMS) gateways.set(era, await startGateway(server.url, era));
-});
-afterAll(async () => {
-  for (const gateway of gateways.values()) await gateway[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-});
+const { server, gateways } = useGateways();
 
 /** Fields that differ on purpose: each hop has its own. */
 function comparable(value: unknown): unknown {

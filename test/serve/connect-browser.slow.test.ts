@@ -75,7 +75,6 @@ describe.skipIf(isWithoutChromium || !hasOpenssl())("the connect page in Chromiu
   async function newPage(context?: BrowserContext): Promise<Page> {
     const used = context ?? (await browser.newContext({ ignoreHTTPSErrors: true }));
     const page = await used.newPage();
-    page.setDefaultTimeout(10_000);
     return page;
   }
 

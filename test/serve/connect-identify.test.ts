@@ -1,23 +1,18 @@
 /** Connect pages with `identify`, and gateways that have none. */
 import { memoryStore } from "toolport";
-import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import type { GatewayUserOptions } from "../../src/serve/auth/auth-options.js";
 import { createAuthenticator } from "../../src/serve/auth/authenticator.js";
 import { checkConnectOptions, createConnect } from "../../src/serve/auth/connect.js";
-import { type OAuthBench, startOAuthBench } from "../support/oauth-bench.js";
+import { startOAuthBench } from "../support/oauth-bench.js";
 import { logIn } from "../support/oauth-browser.js";
+import { useServer } from "../support/use-server.js";
 import { type ConnectBench, PageBrowser, startConnectBench } from "./connect-bench.js";
 
 const ORIGIN = "https://tools.example.com";
 const ISSUER = "https://login.example.com";
 
-let vault: OAuthBench;
-
-beforeAll(async () => {
-  vault = await startOAuthBench();
-});
-
-afterAll(() => vault?.[Symbol.asyncDispose]());
+const vault = useServer(startOAuthBench);
 
 const start = (users: GatewayUserOptions) =>
   startConnectBench({ url: `${ORIGIN}/mcp`, upstream: vault.url, users });

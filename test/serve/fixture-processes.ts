@@ -2,11 +2,14 @@
 import { spawn } from "node:child_process";
 import { once } from "node:events";
 import { fileURLToPath } from "node:url";
+import { afterAll, beforeAll } from "vitest";
+import { useServer } from "../support/use-server.js";
 
 const fixture = (name: string) => fileURLToPath(new URL(`./fixture/${name}`, import.meta.url));
 
-/** The era that a gateway speaks with the conformance server. */
-export type UpstreamEra = "legacy" | "modern";
+/** The eras that a gateway can speak with the conformance server. */
+export const UPSTREAMS = ["legacy", "modern"] as const;
+export type UpstreamEra = (typeof UPSTREAMS)[number];
 const PROTOCOLS = { legacy: "legacy", modern: { pin: "2026-07-28" } };
 
 export interface HttpProcess extends AsyncDisposable {
@@ -32,7 +35,7 @@ async function start(args: readonly string[]): Promise<HttpProcess> {
   };
 }
 
-export const startConformanceServer = (): Promise<HttpProcess> => start([fixture("conformance-server.mjs")]);
+const startConformanceServer = (): Promise<HttpProcess> => start([fixture("conformance-server.mjs")]);
 
 /** The arguments of `node` for a gateway with one upstream, whose names have no prefix. */
 export function gatewayArguments(upstream: string, era: UpstreamEra, transport: "http" | "stdio"): string[] {
@@ -40,5 +43,18 @@ export function gatewayArguments(upstream: string, era: UpstreamEra, transport: 
   return [fixture("gateway.mjs"), JSON.stringify({ servers, transport })];
 }
 
-export const startGateway = (upstream: string, era: UpstreamEra): Promise<HttpProcess> =>
+const startGateway = (upstream: string, era: UpstreamEra): Promise<HttpProcess> =>
   start(gatewayArguments(upstream, era, "http"));
+
+/** The conformance server, and a gateway before it for each era, for all tests of a file. */
+export function useGateways(): { server: HttpProcess; gateways: ReadonlyMap<UpstreamEra, HttpProcess> } {
+  const server = useServer(startConformanceServer);
+  const gateways = new Map<UpstreamEra, HttpProcess>();
+  beforeAll(async () => {
+    for (const era of UPSTREAMS) gateways.set(era, await startGateway(server.url, era));
+  });
+  afterAll(async () => {
+    for (const gateway of gateways.values()) await gateway[Symbol.asyncDispose]();
+  });
+  return { server, gateways };
+}

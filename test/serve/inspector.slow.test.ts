@@ -3,13 +3,7 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterAll, beforeAll, describe, expect, test } from "vitest";
-import {
-  gatewayArguments,
-  type HttpProcess,
-  startConformanceServer,
-  startGateway,
-  type UpstreamEra,
-} from "./fixture-processes.js";
+import { gatewayArguments, type HttpProcess, UPSTREAMS, useGateways } from "./fixture-processes.js";
 
 const INSPECTOR = "@modelcontextprotocol/inspector";
 const INSPECTOR_VERSION = "2.12.0";
@@ -17,7 +11,6 @@ const INSPECTOR_VERSION = "2.12.0";
 const NODE_MAJOR = 22;
 
 const ERAS = ["legacy", "auto", "modern"] as const;
-const UPSTREAMS: readonly UpstreamEra[] = ["legacy", "modern"];
 const REQUESTS: readonly (readonly string[])[] = [
   ["tools/list"],
   ["tools/call", "--tool-name", "test_multiple_content_types"],
@@ -38,29 +31,23 @@ interface Tools {
   ): Promise<{ code: number; output: string }>;
 }
 const { fetchNode, fetchTool, run } = (await import("../../scripts/fetch-tool.mjs" as string)) as Tools;
-let server: HttpProcess;
 let program: readonly [string, string];
 let home: string;
-const gateways = new Map<UpstreamEra, HttpProcess>();
+const { server, gateways } = useGateways();
 beforeAll(async () => {
   const folder = await fetchTool("inspector", INSPECTOR, INSPECTOR_VERSION);
   program = [await fetchNode(NODE_MAJOR), join(folder, "clients/launcher/build/index.js")];
   home = mkdtempSync(join(tmpdir(), "toolport-inspector-"));
-  server = await startConformanceServer();
-  for (const era of UPSTREAMS) gateways.set(era, await startGateway(server.url, era));
 });
-afterAll(async () => {
-  for (const gateway of gateways.values()) await gateway[Symbol.asyncDispose]();
-  await server[Symbol.asyncDispose]();
-  rmSync(home, { recursive: true, force: true });
-});
+afterAll(() => rmSync(home, { recursive: true, force: true }));
 
 /** @param target arguments that name the server */
 async function inspect(target: readonly string[], era: string, request: readonly string[]): Promise<Fields> {
   const [node, script] = program;
   const options = ["--cli", "--quiet", "--format", "json", "--protocol-era", era, "--method", ...request];
-  const env = { ...process.env, HOME: home };
-  const { code, output } = await run(node, [script, ...options, ...target], { timeoutMs: 30_000, env });
+  // Each request starts the program again.
+  const env = { ...process.env, HOME: home, NODE_COMPILE_CACHE: join(home, "compiled") };
+  const { code, output } = await run(node, [script, ...options, ...target], { timeoutMs: 110_000, env });
   expect([code, output]).toEqual([0, expect.stringContaining('"result"')]);
   return (JSON.parse(output) as { result: Fields }).result;
 }
@@ -95,11 +82,11 @@ describe.each(ERAS)("era %s", (era) => {
   test.each(REQUESTS.map((request) => [request.slice(0, 3).join(" "), request]))(
     "%s",
     async (_name, request) => {
-      const direct = comparable(await inspect(http(server.url), era, request));
-      for (const upstream of UPSTREAMS) {
-        const { url } = gateways.get(upstream) as HttpProcess;
-        expect(comparable(await inspect(http(url), era, request)), upstream).toEqual(direct);
-      }
+      const urls = [server.url, ...UPSTREAMS.map((upstream) => (gateways.get(upstream) as HttpProcess).url)];
+      const [direct, ...through] = await Promise.all(
+        urls.map(async (url) => comparable(await inspect(http(url), era, request))),
+      );
+      for (const [index, upstream] of UPSTREAMS.entries()) expect(through[index], upstream).toEqual(direct);
     },
   );
 

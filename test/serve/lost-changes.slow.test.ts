@@ -1,10 +1,11 @@
 /** Users of a gateway learn of changes, and their servers are not asked again and again. */
 import { createServer, type ServerResponse } from "node:http";
-import { createLinkedTransports, createToolport } from "toolport";
+import { createToolport } from "toolport";
 import { describe, expect, onTestFinished, test, vi } from "vitest";
 import type { Port } from "../../src/port/port.js";
 import { usersOf } from "../../src/serve/users.js";
 import { pause } from "../../src/util/timers.js";
+import { handWrittenServer } from "../support/hand-written-server.js";
 import { followWire, lateServer, nextChange } from "../support/late-listening.js";
 import { waitFor } from "../support/wait-for.js";
 import { PATIENT } from "./support/counting-server.js";
@@ -133,31 +134,25 @@ test("a legacy server gets one stream from a client that stops and listens again
 function failsLater() {
   const counts = { lists: 0, streams: 0 };
   let acknowledge = () => {};
-  const transport = async () => {
-    const [client, server] = createLinkedTransports();
-    const say = (message: object) => server.send({ jsonrpc: "2.0", ...message } as never).catch(() => {});
-    server.onmessage = async (message) => {
-      const { id, method, params } = message as { id?: unknown; method?: string; params?: object };
-      if (method === "server/discover")
-        return say({ id, result: { supportedVersions: ["2026-07-28"], capabilities: CAPABILITIES } });
-      if (method === "tools/list") {
-        counts.lists += 1;
-        const tools = [{ name: "old", inputSchema: { type: "object" } }];
-        const isFirst = counts.lists === 1;
-        // Lets timers run, so that the test ends even if the list is requested in a loop.
-        await pause(1);
-        return say({ id, ...(isFirst ? { result: { resultType: "complete", tools } } : { error: BUSY }) });
-      }
-      if (method !== LISTEN) return;
-      counts.streams += 1;
-      const _meta = { "io.modelcontextprotocol/subscriptionId": id };
-      const named = { method: "notifications/subscriptions/acknowledged" };
-      const { notifications } = params as { notifications?: object };
-      acknowledge = () => void say({ ...named, params: { notifications, _meta } });
-    };
-    await server.start();
-    return client;
-  };
+  const transport = handWrittenServer(async ({ id, method, params }, send) => {
+    const say = (message: object) => send(message).catch(() => {});
+    if (method === "server/discover")
+      return say({ id, result: { supportedVersions: ["2026-07-28"], capabilities: CAPABILITIES } });
+    if (method === "tools/list") {
+      counts.lists += 1;
+      const tools = [{ name: "old", inputSchema: { type: "object" } }];
+      const isFirst = counts.lists === 1;
+      // Lets timers run, so that the test ends even if the list is requested in a loop.
+      await pause(1);
+      return say({ id, ...(isFirst ? { result: { resultType: "complete", tools } } : { error: BUSY }) });
+    }
+    if (method !== LISTEN) return;
+    counts.streams += 1;
+    const _meta = { "io.modelcontextprotocol/subscriptionId": id };
+    const named = { method: "notifications/subscriptions/acknowledged" };
+    const notifications = params?.["notifications"];
+    acknowledge = () => void say({ ...named, params: { notifications, _meta } });
+  });
   return { transport, counts, acknowledge: () => acknowledge() };
 }
 

@@ -1,9 +1,10 @@
 /** Clients of a gateway learn of changes that its servers made while no stream reported them. */
 import type { Client } from "@modelcontextprotocol/client";
-import { createLinkedTransports, createToolport } from "toolport";
+import { createToolport } from "toolport";
 import type { GatewayOptions } from "toolport/serve";
 import { describe, expect, test } from "vitest";
 import { usersOf } from "../../src/serve/users.js";
+import { handWrittenServer, legacyWelcome } from "../support/hand-written-server.js";
 import { followWire, lateServer, nextChange, STREAM } from "../support/late-listening.js";
 import { openGateway } from "./gateway-scene.js";
 import { PATIENT } from "./support/counting-server.js";
@@ -105,23 +106,14 @@ describe("G32 a gateway with users", () => {
 /** A server that reports a change after it has read its list, and before it sends it. */
 function changesWhileRead() {
   const counts = { lists: 0 };
-  const transport = async () => {
-    const [client, server] = createLinkedTransports();
-    const say = (message: object) => server.send({ jsonrpc: "2.0", ...message } as never);
-    server.onmessage = async (message) => {
-      const { id, method } = message as { id?: number; method?: string };
-      if (id === undefined) return;
-      const capabilities = { tools: { listChanged: true } };
-      const serverInfo = { name: "hasty", version: "1" };
-      if (method === "initialize")
-        return say({ id, result: { protocolVersion: "2025-11-25", capabilities, serverInfo } });
-      counts.lists += 1;
-      const tools = [{ name: counts.lists === 1 ? "old" : "new", inputSchema: { type: "object" } }];
-      if (counts.lists === 1) await say({ method: "notifications/tools/list_changed" });
-      return say({ id, result: { tools } });
-    };
-    await server.start();
-    return client;
-  };
+  const transport = handWrittenServer(async ({ id, method }, say) => {
+    if (id === undefined) return;
+    if (method === "initialize")
+      return say({ id, result: legacyWelcome("hasty", { tools: { listChanged: true } }) });
+    counts.lists += 1;
+    const tools = [{ name: counts.lists === 1 ? "old" : "new", inputSchema: { type: "object" } }];
+    if (counts.lists === 1) await say({ method: "notifications/tools/list_changed" });
+    return say({ id, result: { tools } });
+  });
   return { transport, counts };
 }

@@ -1,9 +1,10 @@
 /** A server that asks a client may want to know the progress of the answer. */
 import { EventEmitter, once } from "node:events";
-import { createLinkedTransports, createToolport, type ServerEntry } from "toolport";
+import { createToolport, type ServerEntry } from "toolport";
 import { createGateway } from "toolport/serve";
 import { expect, onTestFinished, test } from "vitest";
 import { startJsonRpcServer } from "../fixtures/servers/http-json-rpc.js";
+import { handWrittenServer, legacyWelcome } from "../support/hand-written-server.js";
 import { openAttackScene } from "./attack-scene.js";
 import { openGateway } from "./gateway-scene.js";
 import type { Fields, RpcMessage } from "./raw-client.js";
@@ -16,43 +17,32 @@ const SAMPLING = { sampling: {} };
 function startAskingServer() {
   const progress: unknown[] = [];
   const news = new EventEmitter();
-  const transport = async () => {
-    const [client, end] = createLinkedTransports();
-    const send = (message: object) => void end.send({ jsonrpc: "2.0", ...message } as never);
-    let waiting: unknown;
+  let waiting: unknown;
+  const transport = handWrittenServer(({ id, method, params, result }, say) => {
     const ask = (meta: Fields) =>
-      send({
+      say({
         id: 99,
         method: "sampling/createMessage",
         params: { messages: [], maxTokens: 1, _meta: { progressToken: 7, "x/kept": 1, ...meta } },
       });
-    end.onmessage = (message) => {
-      const { id, method, params, result } = message as RpcMessage;
-      if (method === "notifications/progress") {
-        progress.push(params);
-        news.emit("progress");
-      } else if (id === 99) send({ id: waiting, result: { content: [], _meta: { "x/answer": result } } });
-      else if (method === "initialize")
-        send({
-          id,
-          result: {
-            protocolVersion: "2025-11-25",
-            capabilities: { tools: {}, tasks: { requests: { tools: { call: {} } } } },
-            serverInfo: { name: "asking", version: "1" },
-          },
-        });
-      else if (method === "tools/list")
-        send({ id, result: { tools: [{ name: "ask", inputSchema: { type: "object" } }] } });
-      else if (method === "tools/call" && params?.["task"] !== undefined)
-        send({ id, result: { task: { taskId: "up", status: "working", ttl: null } } });
-      else if (method === "tools/call" || method === "tasks/result") {
-        waiting = id;
-        ask(method === "tasks/result" ? { [RELATED]: { taskId: "up" } } : {});
-      }
-    };
-    await end.start();
-    return client;
-  };
+    if (method === "notifications/progress") {
+      progress.push(params);
+      news.emit("progress");
+    } else if (id === 99) say({ id: waiting, result: { content: [], _meta: { "x/answer": result } } });
+    else if (method === "initialize")
+      say({
+        id,
+        result: legacyWelcome("asking", { tools: {}, tasks: { requests: { tools: { call: {} } } } }),
+      });
+    else if (method === "tools/list")
+      say({ id, result: { tools: [{ name: "ask", inputSchema: { type: "object" } }] } });
+    else if (method === "tools/call" && params?.["task"] !== undefined)
+      say({ id, result: { task: { taskId: "up", status: "working", ttl: null } } });
+    else if (method === "tools/call" || method === "tasks/result") {
+      waiting = id;
+      ask(method === "tasks/result" ? { [RELATED]: { taskId: "up" } } : {});
+    }
+  });
   const entry: ServerEntry = { transport, protocol: "legacy" };
   return { entry, progress, next: () => once(news, "progress") };
 }

@@ -118,7 +118,7 @@ export async function startLocalService(program: ServiceProgram): Promise<LocalS
       const words = collectWords(running);
       process.on("exit", killNow);
       const label = () => `${name} to answer on ${port} (${words()})`;
-      await waitFor(() => program.isReady(port), { timeoutMs: 15_000, label });
+      await waitFor(() => program.isReady(port), { label });
     },
     stop: () => end((running) => running.kill("SIGINT")),
     kill: () =>

@@ -4,7 +4,11 @@ import { readdirSync, readFileSync } from "node:fs";
 import type { ServerResponse } from "node:http";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
+import { afterEach, beforeEach } from "vitest";
+import { McpRegistryClient } from "../../src/registry/mcp-registry-client.js";
+import type { McpRegistryClientOptions, RegistryWarning } from "../../src/registry/registry-options.js";
 import { type Script, type SeenRequest, startScriptedServer } from "../fixtures/servers/http-scripted.js";
+import { createServerSlot } from "./use-server.js";
 
 const fixtures = fileURLToPath(new URL("../fixtures/registry/", import.meta.url));
 const readJson = (path: string) => JSON.parse(readFileSync(join(fixtures, path), "utf8"));
@@ -190,4 +194,31 @@ function sendProblem(
   response.end(
     JSON.stringify(isPlain ? { error: problem } : { title: "Problem", status, detail: problem, errors }),
   );
+}
+
+/** A registry for each test, and clients of it that do not wait long between attempts. */
+export function useRegistry() {
+  const warnings: RegistryWarning[] = [];
+  const { server: registry, open, close } = createServerSlot<RegistryTestServer>();
+  beforeEach(async () => {
+    warnings.length = 0;
+    await open(startRegistryServer);
+  });
+  afterEach(close);
+  return {
+    registry,
+    warnings,
+    client: (options: McpRegistryClientOptions = {}) =>
+      new McpRegistryClient({
+        baseUrl: registry.url,
+        retry: { baseMs: 1 },
+        onWarning: (warning) => warnings.push(warning),
+        ...options,
+      }),
+    /** Replaces the registry by one at another address. */
+    async restart(options: RegistryServerOptions) {
+      await close();
+      await open(() => startRegistryServer(options));
+    },
+  };
 }

@@ -12,8 +12,8 @@ import { transpileSource } from "../fixtures/transpiled-source.js";
 
 const WORKER = fileURLToPath(new URL("../fixtures/hosts/store-worker.mjs", import.meta.url));
 
-/** A store reports a problem of its server after 5 s at most; a busy machine gets three times that. */
-const TROUBLE_MS = 15_000;
+/** A store reports a problem of its server after 5 s at most; a busy machine gets ten times that. */
+const TROUBLE_MS = 50_000;
 
 /** The error of a call during a server problem: typed, in time, and without the password. */
 export async function troubleOf(call: Promise<unknown>, password: string): Promise<ToolportError> {

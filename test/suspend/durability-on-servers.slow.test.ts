@@ -2,20 +2,17 @@
 import { Cluster } from "ioredis";
 import { postgresStore } from "toolport/postgres";
 import { redisStore } from "toolport/redis";
-import { afterAll, beforeAll, describe, expect, test } from "vitest";
+import { describe, expect, test } from "vitest";
 import { KEY } from "../contract/server-stores.js";
 import { failure } from "../support/failure.js";
-import { type PostgresService, startPostgres, withoutPostgres } from "../support/postgres-service.js";
-import { type RedisService, startRedis, withoutRedis } from "../support/redis-service.js";
+import { startPostgres, withoutPostgres } from "../support/postgres-service.js";
+import { startRedis, withoutRedis } from "../support/redis-service.js";
+import { useServer } from "../support/use-server.js";
 import { waitFor } from "../support/wait-for.js";
 import { openBookings } from "./durability-scene.js";
 
 describe.skipIf(withoutRedis)("Redis", () => {
-  let redis: RedisService;
-  beforeAll(async () => {
-    redis = await startRedis();
-  });
-  afterAll(() => redis?.[Symbol.asyncDispose]());
+  const redis = useServer(startRedis);
 
   const command = async (...words: [string, ...string[]]) => {
     const client = redis.connect();
@@ -109,11 +106,7 @@ describe.skipIf(withoutRedis)("Redis", () => {
 });
 
 describe.skipIf(withoutPostgres)("PostgreSQL", () => {
-  let postgres: PostgresService;
-  beforeAll(async () => {
-    postgres = await startPostgres({ fsync: "on" });
-  });
-  afterAll(() => postgres?.[Symbol.asyncDispose]());
+  const postgres = useServer(() => startPostgres({ fsync: "on" }));
 
   test.each(["on", "local", "off"])("with synchronous_commit %s", async (value) => {
     await postgres.run(`alter role toolport set synchronous_commit = '${value}'`);

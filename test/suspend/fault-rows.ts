@@ -222,7 +222,7 @@ export function testFaultRows(rig: () => FaultRig): void {
     const opened = store.open();
     await vi.waitFor(
       async () => expect((await opened.list("suspended/")).filter((key) => key.includes("key-"))).toEqual([]),
-      { timeout: 10_000, interval: 100 },
+      { timeout: 20_000, interval: 100 },
     );
     if (store.place !== undefined) await opened.close();
     expect(await refused(client, out.token)).toMatchObject(UNKNOWN);

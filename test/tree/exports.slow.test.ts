@@ -101,7 +101,7 @@ describe("dist", () => {
     const { stdout, stderr } = await run(
       process.execPath,
       ["--no-experimental-require-module", "-e", script],
-      { cwd: root, timeout: 15_000 },
+      { cwd: root },
     );
     expect(stderr).toBe("");
     const [imported, required] = JSON.parse(stdout);
