@@ -39,6 +39,8 @@ export class Usage {
 /** The part of a connection that is needed to run something on its session. */
 interface SessionOwner {
   readonly config: ServerConfig;
+  /** This connection, or the one that has replaced it. */
+  readonly current: SessionOwner;
   readonly usage: Usage;
   /** Undefined unless the connection is ready. */
   readonly session: Session | undefined;
@@ -108,10 +110,12 @@ function isRefusedEra(error: ToolportError): boolean {
  * provided that the server cannot have run it, or that it may run twice.
  */
 export async function runOnSession<Result>(
-  connection: SessionOwner,
+  owner: SessionOwner,
   operation: (session: Session) => Promise<Result>,
   options: RunOptions,
 ): Promise<Result> {
+  // An idle connection may have been replaced since the caller got it.
+  const connection = owner.current;
   const { waitMs, signal, patient } = options;
   const deadline = performance.now() + waitMs;
   const acquire = () =>

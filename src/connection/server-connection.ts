@@ -107,8 +107,9 @@ export class ServerConnection {
       case "closed":
         if (this.#state.by !== "idleness") throw serverDown(this.config);
         return this.current.connect(options);
-      case "failed":
       case "idle":
+        return this.current.connect(options);
+      case "failed":
         return this.connect(options);
       default:
         this.#reconnectWait.needed();

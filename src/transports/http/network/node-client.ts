@@ -91,6 +91,10 @@ class NodeClient implements WireClient {
   readonly fetch: typeof globalThis.fetch = async (input, init) =>
     toResponse(await this.open(await toWireRequest(input, init)));
 
+  closeIdle(): boolean {
+    return this.#pools.closeAllIdle();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#pools.destroy();
