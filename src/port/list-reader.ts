@@ -51,6 +51,8 @@ interface FollowedSession {
   readonly refresher: ListRefresher;
   /** When the server began to report changes of a list, in the order of reads and changes. */
   readonly since: ReadonlyMap<ListKey, number>;
+  /** Ends listening. Undefined if no caller listens. */
+  listening?: Promise<() => void> | undefined;
 }
 
 interface Change {
@@ -76,8 +78,6 @@ export class ListReader {
   #followed: Map<Session, FollowedSession> | undefined;
   /** Number of callers that listen. */
   #listeners = 0;
-  /** Ends listening, by session. */
-  #streams: Map<Session, Promise<() => void>> | undefined;
 
   constructor(port: PortCore, provide: ProvideList) {
     this.#port = port;
@@ -333,16 +333,17 @@ export class ListReader {
 
   /** Resolves when the server reports changes, or takes long. */
   async #listenTo(session: Session): Promise<void> {
-    this.#streams ??= new Map();
-    const listening = this.#streams.get(session) ?? session.listen();
-    if (!this.#streams.has(session)) void session.closed.then(() => this.#streams?.delete(session));
-    this.#streams.set(session, listening);
-    await listening;
+    const followed = this.#followed?.get(session);
+    if (followed === undefined) return;
+    followed.listening ??= session.listen();
+    await followed.listening;
   }
 
   #stopListening(): void {
-    for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
-    this.#streams = undefined;
+    for (const followed of this.#followed?.values() ?? []) {
+      void followed.listening?.then((end) => end());
+      followed.listening = undefined;
+    }
   }
 
   /** Notices when these lists are replaced, if they are shared, and whether that has happened already. */
@@ -419,7 +420,8 @@ export class ListReader {
   /** True if the server reports changes of this list to this port now. */
   #isWatched(server: string, key: ListKey): boolean {
     const session = this.#port.pool.peek(server)?.session;
-    return session !== undefined && this.#streams?.has(session) === true && session.isReporting(key);
+    const isListening = session !== undefined && this.#followed?.get(session)?.listening !== undefined;
+    return isListening && session.isReporting(key);
   }
 
   /** Whether a read that began then is too old. */
