@@ -287,6 +287,7 @@ export class Port extends PortCore {
   #freeUnused(): void {
     if (this.pool.created().length > 0) return;
     this.#own = undefined;
+    if (this.#pipeline?.targets.isUnused) this.#pipeline = undefined;
     // Requests outside the pool, of a login or with the capabilities of a caller, continue.
     this.closeIdleSockets().catch(this.parts.report);
   }

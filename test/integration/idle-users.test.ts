@@ -69,6 +69,18 @@ test("a call that waits for its turn outlives the idle timeout", async () => {
   expect((await Promise.all(calls)).map(({ text }) => text)).toEqual(["ok", "ok"]);
 });
 
+test("an idle user keeps its rate limit", async () => {
+  await using one = await countingServer(TOOLS);
+  const rateLimit = { perSecond: 0.001, burst: 1 };
+  const servers = { one: { url: one.url, rateLimit } };
+  await using toolport = createToolport({ mcpServers: servers, idleTimeoutMs: 50, maxQueue: 0 });
+  const ada = toolport.as("ada");
+  const call = () => ada.callTool("one__echo", {});
+  await call();
+  await waitFor(() => usersOf(toolport).peek("ada")!.pool.created().length === 0);
+  await expect(call()).rejects.toMatchObject({ code: "OVERLOADED" });
+});
+
 /** A server whose tool waits until `finish` is called. */
 async function waitingServer(era: "modern" | "legacy") {
   const news = new EventEmitter();
