@@ -272,15 +272,11 @@ function namesFor(tool: string, renamed: Readonly<Record<string, string>>): read
 /** Maximum number of snapshots that are kept for other users. */
 const MAX_SNAPSHOTS = 64;
 
-interface SharedSnapshot {
-  readonly sources: readonly CatalogSource[];
-  readonly snapshot: CatalogSnapshot;
-}
-
 export class SharedSnapshots {
   #filterVersion = -1;
-  /** The last used one comes last. */
-  #recent: SharedSnapshot[] = [];
+  /** Those that a user has, the last used one at the end. A snapshot of a few servers is soon replaced by that of all. */
+  #recent: WeakRef<CatalogSnapshot>[] = [];
+  readonly #sources = new WeakMap<CatalogSnapshot, readonly CatalogSource[]>();
 
   /**
    * The snapshot of these lists. Undefined if it cannot be shared: the user has filters of its own, a tool is withheld, or a
@@ -295,12 +291,13 @@ export class SharedSnapshots {
     if (sources.some(({ refused }) => refused.size > 0)) return undefined;
     if (this.#filterVersion !== filterVersion) this.#recent = [];
     this.#filterVersion = filterVersion;
-    const position = this.#recent.findIndex((shared) => isSame(shared.sources, sources));
-    const found = this.#recent[position] ?? { sources, snapshot: build() };
-    if (position >= 0) this.#recent.splice(position, 1);
-    this.#recent.push(found);
-    if (this.#recent.length > MAX_SNAPSHOTS) this.#recent.shift();
-    return keepsNames(previous, found.snapshot) ? found.snapshot : undefined;
+    const recent = this.#recent.flatMap((snapshot) => snapshot.deref() ?? []);
+    const known = recent.find((snapshot) => isSame(this.#sources.get(snapshot)!, sources));
+    const snapshot = known ?? build();
+    if (known === undefined) this.#sources.set(snapshot, sources);
+    const others = recent.filter((other) => other !== snapshot);
+    this.#recent = [...others, snapshot].slice(-MAX_SNAPSHOTS).map((each) => new WeakRef(each));
+    return keepsNames(previous, snapshot) ? snapshot : undefined;
   }
 }
 

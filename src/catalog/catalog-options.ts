@@ -5,7 +5,6 @@ import type { ListName } from "../protocol/change-watch.js";
 import type { NamingOptions, SharedSnapshots } from "./build-snapshot.js";
 import type { ExportedServer } from "./exported-catalog.js";
 import type { FilterSet } from "./filters/filters.js";
-import type { SharedLists } from "./public-lists.js";
 import type { ChangedTool, Pins } from "./safety/pins.js";
 import type { ScanHook } from "./safety/scan.js";
 import type { ListKey } from "./server-lists.js";
@@ -22,8 +21,6 @@ export interface CatalogOptions {
   onChanged: (server: string) => void;
   /** Snapshots that users with the same lists share; undefined: this port shares none. */
   snapshots?: { readonly shared: SharedSnapshots; readonly filters: FilterSet } | undefined;
-  /** Lists that all users may share. */
-  publicLists: SharedLists;
   /** The lists of a server were read from the server itself. Lists that it was not asked for are missing. */
   onRead?:
     | ((server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]) => void)

@@ -16,24 +16,28 @@ export interface ListLimits {
   readonly signal?: AbortSignal | undefined;
 }
 
+/** How old a list is, and who may have it. */
+export interface ListFacts {
+  /** When it was requested (epoch milliseconds). */
+  readonly readAt: number;
+  /** The server's time to live. */
+  readonly ttlMs?: number | undefined;
+  /**
+   * How long a client may keep it without asking again: the shortest time of all pages, 0 if a page has none. Undefined if that
+   * is not known, or the server has no such list.
+   */
+  readonly keepMs?: number | undefined;
+  /** The server marks it, with every page, as the same for all its users. */
+  readonly isPublic: boolean;
+}
+
 /** A list as the server sent it. */
-export interface PagedList {
+export interface PagedList extends ListFacts {
   readonly items: readonly unknown[];
   /** Why the list is incomplete. */
   readonly cut?: string | undefined;
-  /** The server's time to live of the list. */
-  readonly ttlMs?: number | undefined;
-  /** When the list was requested (epoch milliseconds). */
-  readonly readAt: number;
   /** The server does not have the method. */
   readonly isMissing?: boolean | undefined;
-  /** The server marks every page as public. */
-  readonly isPublic: boolean;
-  /**
-   * How long a client may keep the list without asking again: the shortest time of all pages, 0 if a page has none. Undefined if
-   * that is not known.
-   */
-  readonly keepMs?: number | undefined;
 }
 
 export interface ListKind {

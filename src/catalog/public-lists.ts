@@ -13,18 +13,6 @@ export type PublicList = Pick<PagedList, "items" | "readAt" | "ttlMs">;
 /** A public list of this process. Clocks of processes differ, so `keepMs` of others is not known. */
 type KnownList = PublicList & Pick<PagedList, "keepMs">;
 
-/** The public lists of the servers of one port, by server name. */
-export interface SharedLists {
-  /** A list that is not stale yet. */
-  fresh(server: string, key: ListKey): PagedList | undefined;
-  /** A list was read from the server itself. */
-  keep(server: string, key: ListKey, list: PagedList): void;
-  /** The server reported a change of a list. */
-  changed(server: string, list: ListName): void;
-  /** Calls the listener when a shared list is no longer the one that users got. Returns a function that ends it. */
-  onReplaced(server: string, listener: (key: ListKey) => void): () => void;
-}
-
 /** Maximum time to live of a list that is shared with other users. */
 const MAX_SHARED_MS = 24 * 60 * 60 * 1_000;
 
@@ -35,7 +23,8 @@ export class PublicLists {
   readonly #lists = new Map<string, Map<ListKey, KnownList>>();
   /** When the newest shared list was requested, or its change was reported, by list and server (epoch milliseconds). */
   readonly #newest = new Map<string, number>();
-  readonly #listeners = new Map<string, Set<(key: ListKey) => void>>();
+  /** Called with the identity of a server when users no longer get the list that they got. */
+  readonly replacedListeners = new Set<(identity: string, key: ListKey) => void>();
 
   /** A list was read from the server itself. */
   keep(config: ServerConfig, key: ListKey, { isPublic, items, readAt, ttlMs, keepMs }: PagedList): void {
@@ -48,22 +37,8 @@ export class PublicLists {
       this.#newest.set(`${key} ${identity}`, readAt);
       this.#of(config).set(key, { items, readAt, ttlMs, keepMs });
     } else this.#lists.get(identity)?.delete(key);
-    const listeners = this.#listeners.get(identity);
-    if (before === undefined || listeners === undefined) return;
-    if (!isShared || !isSameJson(before.items, items)) for (const listener of [...listeners]) listener(key);
-  }
-
-  /** Calls the listener when a list is replaced by another one, or is not shared any more. */
-  onReplaced(config: ServerConfig, listener: (key: ListKey) => void): () => void {
-    const identity = configIdentity(config);
-    const listeners = this.#listeners.get(identity) ?? new Set();
-    this.#listeners.set(identity, listeners);
-    listeners.add(listener);
-    return () => {
-      listeners.delete(listener);
-      if (listeners.size === 0 && this.#listeners.get(identity) === listeners)
-        this.#listeners.delete(identity);
-    };
+    if (before === undefined || (isShared && isSameJson(before.items, items))) return;
+    this.#replaced(identity, key);
   }
 
   /** Restores a saved list, unless a newer one is known. */
@@ -89,8 +64,7 @@ export class PublicLists {
     const identity = configIdentity(config);
     for (const key of KEYS[list]) {
       this.#newest.set(`${key} ${identity}`, Date.now());
-      if (this.#lists.get(identity)?.delete(key))
-        for (const listener of [...(this.#listeners.get(identity) ?? [])]) listener(key);
+      if (this.#lists.get(identity)?.delete(key)) this.#replaced(identity, key);
     }
   }
 
@@ -106,6 +80,10 @@ export class PublicLists {
     const identity = configIdentity(config);
     this.#lists.delete(identity);
     for (const key of Object.values(KEYS).flat()) this.#newest.delete(`${key} ${identity}`);
+  }
+
+  #replaced(identity: string, key: ListKey): void {
+    for (const listener of this.replacedListeners) listener(identity, key);
   }
 
   #of(config: ServerConfig): Map<ListKey, KnownList> {

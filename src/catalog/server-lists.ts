@@ -4,7 +4,7 @@ import type { CacheOption } from "../config/server-entry.js";
 import type { ListKey } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
 import { isSameJson } from "../util/json.js";
-import { type ListKind, type ListLimits, listPages, type PagedList } from "./list-pages.js";
+import { type ListFacts, type ListKind, type ListLimits, listPages, type PagedList } from "./list-pages.js";
 import { readTools, type ToolList } from "./source-tool.js";
 
 export type { ListKey };
@@ -25,18 +25,6 @@ export const NO_LISTS: ServerLists = {
   resourceTemplates: [],
   prompts: [],
 };
-
-/** How old a list is, and who may have it. */
-export interface ListFacts {
-  /** When it was requested (epoch milliseconds). */
-  readonly readAt: number;
-  /** The server's time to live. */
-  readonly ttlMs?: number | undefined;
-  /** How long a client may keep it. Undefined if the server has no such list. */
-  readonly keepMs?: number | undefined;
-  /** The server marks it as the same for all its users. */
-  readonly isPublic: boolean;
-}
 
 /** True if a list is too old. The shorter time to live counts. */
 export function isStale({ readAt, ttlMs }: Pick<ListFacts, "readAt" | "ttlMs">, cache: CacheOption): boolean {

@@ -100,7 +100,7 @@ export class ConnectionPool {
   rest(idleMs: number): void {
     for (const connection of this.created()) {
       const { session, usage } = connection;
-      if (usage.idleMs < idleMs) continue;
+      if (usage.idleMs === 0 || usage.idleMs < idleMs) continue;
       if (session !== undefined) {
         if (session.inFlight > 0 || !session.keepAtServer()) continue;
         const { resume } = session;

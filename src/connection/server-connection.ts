@@ -120,8 +120,9 @@ export class ServerConnection {
       case "closed":
         if (this.#state.by !== "idleness") throw serverDown(this.config);
         return this.current.connect(options);
-      case "failed":
       case "idle":
+        return this.current.connect(options);
+      case "failed":
         return this.connect(options);
       default:
         this.#reconnectWait.needed();
@@ -462,10 +463,12 @@ const CLOSING_MS = 500;
  * provided that the server cannot have run it, or that it may run twice.
  */
 export async function runOnSession<Result>(
-  connection: ServerConnection,
+  owner: ServerConnection,
   operation: (session: Session) => Promise<Result>,
   options: RunOptions,
 ): Promise<Result> {
+  // An idle connection may have been replaced since the caller got it.
+  const connection = owner.current;
   const { waitMs, signal, patient } = options;
   const deadline = performance.now() + waitMs;
   const acquire = () =>

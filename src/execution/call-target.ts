@@ -87,6 +87,12 @@ export class CallTargets {
     return this.#parts.catalog.find(server, sourceName)?.source;
   }
 
+  /** False while a later call must know something about an earlier one. */
+  get isUnused(): boolean {
+    const guards = [...this.#guards.values()];
+    return guards.every(({ breaker, limiter, retryBudget }) => !breaker && !limiter && !retryBudget);
+  }
+
   /** Null before the first call to the server. */
   breakerSnapshot(server: string): BreakerSnapshot | null {
     return this.#guards.get(server)?.breaker?.snapshot ?? null;

@@ -36,12 +36,6 @@ function setup({ isOpen }: { isOpen: boolean }) {
   const options = {
     listTimeoutMs: 1_000,
     cache: true,
-    publicLists: {
-      fresh: () => ({ items, readAt: Date.now(), ttlMs: 60_000, isPublic: true }),
-      keep() {},
-      changed() {},
-      onReplaced: () => () => {},
-    },
     onListsChanged() {},
     onWarning() {},
   } as unknown as CatalogOptions;
@@ -54,8 +48,16 @@ function setup({ isOpen }: { isOpen: boolean }) {
       return { same: [], changed: [] };
     },
   };
+  const publicLists = {
+    fresh: () => ({ items, readAt: Date.now(), ttlMs: 60_000, isPublic: true }),
+    keep() {},
+    changed() {},
+    replacedListeners: new Set(),
+  };
+  const parts = { publicLists, settings: { cache: true } };
+  const pool = { peek() {}, configOf: () => ({ name: "s" }) };
   const lists = new ListReader(
-    { catalog, pool: { peek() {} }, reads: "connect" } as unknown as PortCore,
+    { catalog, pool, parts, reads: "connect" } as unknown as PortCore,
     () => undefined,
   );
   return {

@@ -9,6 +9,7 @@
 import type { CatalogOptions } from "../catalog/catalog-options.js";
 import type { Kept, KeptRead, ReadLists } from "../catalog/kept-lists.js";
 import { type DueLists, ListRefresher, type RereadOutcome } from "../catalog/list-refresher.js";
+import type { PublicLists } from "../catalog/public-lists.js";
 import {
   emptyList,
   isStale,
@@ -17,7 +18,7 @@ import {
   readList,
   toOneList,
 } from "../catalog/server-lists.js";
-import type { ServerConfig } from "../config/server-config.js";
+import { configIdentity, type ServerConfig } from "../config/server-config.js";
 import { toToolportError } from "../errors/to-toolport-error.js";
 import { LIST_KEYS, type ListName, listNameOf } from "../protocol/change-watch.js";
 import type { Session } from "../protocol/session.js";
@@ -32,13 +33,6 @@ interface ReadWait {
   readonly signal?: AbortSignal | undefined;
   /** Time limit of each list. @default that of the port */
   readonly timeoutMs?: number | undefined;
-}
-
-/** A read under way. */
-interface Reading {
-  /** In the order of reads and changes. */
-  readonly order: number;
-  readonly promise: Promise<unknown>;
 }
 
 interface ListRequest extends ReadWait {
@@ -56,6 +50,8 @@ interface FollowedSession {
   readonly refresher: ListRefresher;
   /** When the server began to report changes of a list, in the order of reads and changes. */
   readonly since: ReadonlyMap<ListKey, number>;
+  /** Ends listening. Undefined if no caller listens. */
+  listening?: Promise<() => void> | undefined;
 }
 
 interface Change {
@@ -76,15 +72,11 @@ export class ListReader {
   #order = 0;
   /** By list and server. The maps are created when they are needed, because many users are idle. */
   #changes: Map<string, Change> | undefined;
-  /** By list and server. */
-  #readings: Map<string, Reading> | undefined;
+  /** Reads under way, by list and server. */
+  #readings: Map<string, Promise<unknown>> | undefined;
   #followed: Map<Session, FollowedSession> | undefined;
-  /** Ends noticing that shared lists are replaced, by server. */
-  #sharing: Map<string, () => void> | undefined;
   /** Number of callers that listen. */
   #listeners = 0;
-  /** Ends listening, by session. */
-  #streams: Map<Session, Promise<() => void>> | undefined;
 
   constructor(port: PortCore, provide: ProvideList) {
     this.#port = port;
@@ -137,7 +129,6 @@ export class ListReader {
     const isFirst = this.#keptOf(server)?.origin !== "server" && !session.unproven;
     const shared = isFirst ? LIST_KEYS.flatMap((key) => this.#sharedList(session, key) ?? []) : [];
     await this.read(session, LIST_KEYS, { signal }, shared);
-    if (shared.length > 0) this.#followShared(server);
   }
 
   /** Reads the lists of a server again: all, or those that are known. Rejects if the tools cannot be read. */
@@ -151,7 +142,7 @@ export class ListReader {
     const stale = LIST_KEYS.filter((key) => this.#isTooOld(config, key));
     const running = stale.flatMap((key) => this.#readings?.get(idOf(session.server, key)) ?? []);
     if (running.length < stale.length) return this.read(session, stale, wait);
-    await Promise.all(running.map(({ promise }) => promise));
+    await Promise.all(running);
   }
 
   /** Listens for changes until the returned function is called. */
@@ -169,16 +160,14 @@ export class ListReader {
     };
   }
 
-  /** A server was added or removed. Another one may get its name. */
+  /** A server was added or removed. */
   serversChanged(server: string): void {
-    this.#sharing?.get(server)?.();
-    this.#sharing?.delete(server);
     if (this.isListening) this.#emit(server, ["tools", "resources", "prompts"]);
   }
 
   close(): void {
     this.#stopListening();
-    this.#stopSharing();
+    this.#port.parts.publicLists.replacedListeners.delete(this.#replaced);
   }
 
   /**
@@ -221,15 +210,12 @@ export class ListReader {
         return onFailure(key, error);
       }
     };
-    const reading: Reading = {
-      order,
-      promise: Promise.all(keys.map(readOne)).then((lists) =>
-        this.#keep(server, { session, lists: lists.flat(), order }, isCheck),
-      ),
-    };
+    const reading = Promise.all(keys.map(readOne)).then((lists) =>
+      this.#keep(server, { session, lists: lists.flat(), order }, isCheck),
+    );
     this.#readings ??= new Map();
     for (const key of keys) this.#readings.set(idOf(server, key), reading);
-    return (reading.promise as Promise<readonly ListKey[]>).finally(() => {
+    return reading.finally(() => {
       for (const key of keys)
         if (this.#readings?.get(idOf(server, key)) === reading) this.#readings.delete(idOf(server, key));
     });
@@ -241,9 +227,11 @@ export class ListReader {
     // Changes before the read are over: many idle users remember none.
     for (const { key } of read.lists)
       if (!this.isChanged(server, key)) this.#changes?.delete(idOf(server, key));
+    const shared = read.lists.filter(({ isShared }) => isShared).map(({ key }) => key);
+    if (shared.length > 0) this.#followShared(server, shared);
     for (const { key, paged, isShared } of read.lists)
       if (!isShared && paged !== undefined && !this.isOutdated(server, key, read.order))
-        this.#options.publicLists.keep(server, key, paged);
+        this.#shareWith(server, (config, publicLists) => publicLists.keep(config, key, paged));
     // Otherwise changes are reported when the lists have been read again.
     if (this.#isOnDemand && changed.length > 0) this.#emit(server, [...new Set(changed.map(listNameOf))]);
     return same;
@@ -252,13 +240,12 @@ export class ListReader {
   /** Notices changes that the server reports, and those that may have been missed. */
   #follow(session: Session): void {
     const { server } = session;
-    const { publicLists } = this.#options;
     const refresher = new ListRefresher({
       read: (due) => this.#readDue(session, due),
       onRead: (lists) => this.#options.onListsChanged(server, lists),
     });
     const off = session.onListChanged((list) => {
-      publicLists.changed(server, list);
+      this.#shareWith(server, (config, publicLists) => publicLists.changed(config, list));
       for (const key of keysOf(list)) this.markChanged(server, key);
       refresher.changed(list);
     });
@@ -295,7 +282,7 @@ export class ListReader {
     }
     const all = names.flatMap(keysOf);
     // One read at a time, which may be newer than the change.
-    await Promise.allSettled(all.map((key) => this.#readings?.get(idOf(server, key))?.promise));
+    await Promise.allSettled(all.map((key) => this.#readings?.get(idOf(server, key))));
     const keys = all.filter((key) => this.isChanged(server, key));
     const failed = new Set<ListName>();
     const onFailure = (key: ListKey, error: unknown) => {
@@ -340,42 +327,44 @@ export class ListReader {
       since === undefined || (this.#readOf(server, key)?.order ?? 0) < (since.get(key) ?? 0);
     this.#check(server, this.#own(server, LIST_KEYS).filter(isOlder));
     if (session !== undefined) void this.#listenTo(session);
-    if (LIST_KEYS.some((key) => this.#isShared(server, key))) this.#followShared(server);
+    this.#followShared(server, LIST_KEYS);
   }
 
   /** Resolves when the server reports changes, or takes long. */
   async #listenTo(session: Session): Promise<void> {
-    this.#streams ??= new Map();
-    const listening = this.#streams.get(session) ?? session.listen();
-    if (!this.#streams.has(session)) void session.closed.then(() => this.#streams?.delete(session));
-    this.#streams.set(session, listening);
-    await listening;
+    const followed = this.#followed?.get(session);
+    if (followed === undefined) return;
+    followed.listening ??= session.listen();
+    await followed.listening;
   }
 
   #stopListening(): void {
-    for (const stop of this.#streams?.values() ?? []) void stop.then((end) => end());
-    this.#streams = undefined;
-    if (this.#isOnDemand) this.#stopSharing();
+    for (const followed of this.#followed?.values() ?? []) {
+      void followed.listening?.then((end) => end());
+      followed.listening = undefined;
+    }
   }
 
-  /** Notices when a shared list is replaced: always, or while a caller listens. */
-  #followShared(server: string): void {
-    if ((this.#isOnDemand && !this.isListening) || this.#sharing?.has(server)) return;
-    this.#sharing ??= new Map();
-    const stop = this.#options.publicLists.onReplaced(server, (key) => {
-      if (this.#isShared(server, key)) this.#check(server, [key]);
-    });
-    this.#sharing.set(server, stop);
-    // They were not followed until now.
+  /** Notices when these lists are replaced, if they are shared, and whether that has happened already. */
+  #followShared(server: string, keys: readonly ListKey[]): void {
+    this.#port.parts.publicLists.replacedListeners.add(this.#replaced);
+    if (this.#isOnDemand && !this.isListening) return;
     this.#check(
       server,
-      LIST_KEYS.filter((key) => this.#isReplaced(server, key)),
+      keys.filter((key) => this.#isReplaced(server, key)),
     );
   }
 
-  #stopSharing(): void {
-    for (const stop of this.#sharing?.values() ?? []) stop();
-    this.#sharing = undefined;
+  readonly #replaced = (identity: string, key: ListKey): void => {
+    if (this.#isOnDemand && !this.isListening) return;
+    for (const config of this.#port.pool.configs())
+      if (this.#isShared(config.name, key) && configIdentity(config) === identity)
+        this.#check(config.name, [key]);
+  };
+
+  #shareWith(server: string, share: (config: ServerConfig, publicLists: PublicLists) => void): void {
+    const config = this.#port.pool.configOf(server);
+    if (config !== undefined) share(config, this.#port.parts.publicLists);
   }
 
   /** A public list that was read for another user. */
@@ -383,7 +372,9 @@ export class ListReader {
     session: ReadLists["session"] & { readonly server: string },
     key: ListKey,
   ): OneList | undefined {
-    const list = this.#options.publicLists.fresh(session.server, key);
+    const { pool, parts } = this.#port;
+    const config = pool.configOf(session.server);
+    const list = config && parts.publicLists.fresh(config, key, config.cache ?? parts.settings.cache);
     if (list === undefined) return undefined;
     const items = this.#intern?.(key, list.items) ?? list.items;
     return { ...toOneList(key, { ...list, items }, session), isShared: true };
@@ -397,9 +388,7 @@ export class ListReader {
     const changedAt = this.#changes?.get(idOf(server, key))?.at ?? this.#readOf(server, key)?.readAt ?? 0;
     if (list === undefined || list.readAt <= changedAt) return false;
     await this.#keep(server, { session, lists: [list], order: this.#next() }, true);
-    if (this.#isReplaced(server, key)) return false;
-    this.#followShared(server);
-    return true;
+    return !this.#isReplaced(server, key);
   }
 
   #isShared(server: string, key: ListKey): boolean {
@@ -430,7 +419,8 @@ export class ListReader {
   /** True if the server reports changes of this list to this port now. */
   #isWatched(server: string, key: ListKey): boolean {
     const session = this.#port.pool.peek(server)?.session;
-    return session !== undefined && this.#streams?.has(session) === true && session.isReporting(key);
+    const isListening = session !== undefined && this.#followed?.get(session)?.listening !== undefined;
+    return isListening && session.isReporting(key);
   }
 
   /** Whether a read that began then is too old. */

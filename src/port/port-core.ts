@@ -292,6 +292,15 @@ export abstract class PortCore {
     return { server, transport, protocolVersion, address };
   }
 
+  /** Closes idle sockets, and forgets the HTTP clients that have no others. Later requests get new ones. */
+  protected async closeIdleSockets(): Promise<void> {
+    for (const [key, opening] of this.#clients ?? []) {
+      const client = await opening;
+      if (client.closeIdle() && this.#clients?.get(key) === opening) this.#clients.delete(key);
+    }
+    if (this.#clients?.size === 0) this.#clients = undefined;
+  }
+
   /** Closes the HTTP clients. Later requests get new ones. */
   protected async closeClients(): Promise<void> {
     const clients = [...(this.#clients?.values() ?? [])];

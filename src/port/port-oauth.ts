@@ -31,11 +31,6 @@ export class PortOAuth {
     this.#port = port;
   }
 
-  /** True if no server has needed credentials so far. */
-  get isUnused(): boolean {
-    return this.#keepers.size === 0;
-  }
-
   /** Adds credentials to the requests of a server; undefined if the user does that. */
   authorize = (server: string): AuthorizedSend | undefined => {
     const config = this.#configOf(server);

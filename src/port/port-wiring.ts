@@ -2,7 +2,6 @@
 
 import { Catalog } from "../catalog/catalog.js";
 import type { InternedLists } from "../catalog/interned-lists.js";
-import type { SharedLists } from "../catalog/public-lists.js";
 import { Pins } from "../catalog/safety/pins.js";
 import { secretsOf } from "../config/known-secrets.js";
 import type { ConnectionParts, StateChange } from "../connection/connection-state.js";
@@ -47,7 +46,6 @@ export function createPortCatalog(port: PortCore, ownNames: () => readonly strin
     servers: () => port.configs(),
     onChanged: (server) => emitter.emit("tools", { server, principal: principal?.name }),
     snapshots: principal && { shared: parts.snapshots, filters: parts.filters },
-    publicLists: sharedListsOf(port),
     onRead: (server, lists, publicKeys) => port.saved?.keepLists(server, lists, publicKeys),
     onListsChanged: (server, lists) =>
       emitter.emit("listsChanged", { server, lists, principal: principal?.name }),
@@ -57,29 +55,6 @@ export function createPortCatalog(port: PortCore, ownNames: () => readonly strin
     },
     onWarning: warn,
   });
-}
-
-function sharedListsOf(port: PortCore): SharedLists {
-  const { publicLists, settings } = port.parts;
-  const configOf = (server: string) => port.pool.configOf(server);
-  return {
-    fresh(server, key) {
-      const config = configOf(server);
-      return config && publicLists.fresh(config, key, config.cache ?? settings.cache);
-    },
-    keep(server, key, list) {
-      const config = configOf(server);
-      if (config !== undefined) publicLists.keep(config, key, list);
-    },
-    changed(server, list) {
-      const config = configOf(server);
-      if (config !== undefined) publicLists.changed(config, list);
-    },
-    onReplaced(server, listener) {
-      const config = configOf(server);
-      return config === undefined ? () => {} : publicLists.onReplaced(config, listener);
-    },
-  };
 }
 
 /** What the port does when a connection reports something. */

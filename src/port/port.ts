@@ -275,10 +275,21 @@ export class Port extends PortCore {
     if (this.reads === "needed") await this.needs.provide(connection.name, "tools");
   }
 
+  #closed(server: string): void {
+    const state = this.pool.peek(server)?.state;
+    const isIdle = state?.status === "closed" && state.by === "idleness";
+    // Calls in the queue connect the server again.
+    if (isIdle) this.#pipeline?.targets.resetBreaker(server);
+    else this.#pipeline?.targets.disconnected(server);
+  }
+
   /** An idle user keeps no sockets, and nothing that its next call creates again. */
   #freeUnused(): void {
-    if (this.pool.created().length === 0) this.#own = undefined;
-    if (this.pool.created().length === 0 && this.oauth.isUnused) this.closeClients().catch(this.parts.report);
+    if (this.pool.created().length > 0) return;
+    this.#own = undefined;
+    if (this.#pipeline?.targets.isUnused) this.#pipeline = undefined;
+    // Requests outside the pool, of a login or with the capabilities of a caller, continue.
+    this.closeIdleSockets().catch(this.parts.report);
   }
 
   #connectionParts(): ConnectionParts {
@@ -289,7 +300,7 @@ export class Port extends PortCore {
         });
       },
       connectionChanged: (server, to) => {
-        if (to === "closed") return this.#pipeline?.targets.disconnected(server);
+        if (to === "closed") return this.#closed(server);
         this.#pipeline?.targets.reconnected(server);
         this.forgetResources(server);
         this.#subscriptions?.ready(server);

@@ -250,8 +250,6 @@ export class ServerSubscription {
   /** Wakes the loop when the filter changes. */
   #wake: (() => void) | undefined;
   #changed = false;
-  /** The filter grew while the loop was running, and the loop has not seen it yet. */
-  #isNeededAgain = false;
   #lastError: unknown;
   /** Called when the server has acknowledged the subscription, has refused it, or takes long. */
   #onAttempted: (() => void) | undefined;
@@ -275,30 +273,27 @@ export class ServerSubscription {
         this.#running = false;
         this.#onAttempted?.();
         // A caller may have registered while the loop ended.
-        if (this.#waiting.length > 0 || this.#isNeededAgain) this.start();
+        if (this.#waiting.length > 0) this.start();
       });
   }
 
-  /** Like {@link start}, but resolves when the server has acknowledged the subscription, has refused it, or takes long. */
+  /**
+   * Applies a larger filter. Resolves when the server has accepted or refused it, the attempt has failed, or the server takes
+   * long. Never rejects.
+   */
   async begin(): Promise<void> {
+    if (this.#ended.signal.aborted || isEmpty(this.#parts.filter())) return;
     const attempted = new Promise<void>((resolve) => {
       this.#onAttempted = resolve;
     });
-    if (this.#running) {
-      this.#changed = true;
-      this.#isNeededAgain = true;
-      this.#wake?.();
-    }
-    this.start();
-    if (this.#running) await attempted;
+    await Promise.race([this.update().catch(() => {}), attempted]);
     this.#onAttempted = undefined;
   }
 
   /** Applies a larger filter. Resolves with the part that the server accepts. */
   update(): Promise<ListenFilter> {
     const granted = new Promise<ListenFilter>((resolve, reject) => this.#waiting.push({ resolve, reject }));
-    this.#changed = true;
-    this.#wake?.();
+    this.narrow();
     this.start();
     return granted;
   }
@@ -321,7 +316,6 @@ export class ServerSubscription {
     let gap = false;
     for (let attempt = 1; !this.#ended.signal.aborted; attempt += 1) {
       this.#changed = false;
-      this.#isNeededAgain = false;
       const wanted = filter();
       if (isEmpty(wanted)) {
         onLost();

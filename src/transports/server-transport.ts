@@ -105,6 +105,8 @@ export interface HttpClientSettings {
 /** A `fetch` with a pool of sockets. */
 export interface HttpClient {
   readonly fetch: typeof globalThis.fetch;
+  /** Closes idle sockets; requests under way continue. True if no other sockets are left. */
+  closeIdle(): boolean;
   /** Closes idle and open sockets. */
   close(): Promise<void>;
 }

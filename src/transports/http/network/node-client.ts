@@ -94,6 +94,10 @@ class NodeClient implements WireClient {
   readonly fetch: typeof globalThis.fetch = async (input, init) =>
     toResponse(await this.open(await toWireRequest(input, init)));
 
+  closeIdle(): boolean {
+    return this.#pools.closeAllIdle();
+  }
+
   async close(): Promise<void> {
     this.#closed = true;
     await this.#pools.destroy();
@@ -532,6 +536,17 @@ class SocketPools {
     }
   }
 
+  /** Closes all idle sockets. True if no others are left. */
+  closeAllIdle(): boolean {
+    const pools = [...this.#pools.values(), ...this.#singles].filter(
+      (pool): pool is Pool => !(pool instanceof Promise),
+    );
+    for (const { freeSockets } of pools)
+      for (const idle of Object.values(freeSockets)) closeOlder(idle as IdleSocket[], this.idleMark);
+    const isPending = pools.length < this.#pools.size + this.#singles.size || this.#pendingTunnels.size > 0;
+    return !isPending && pools.every(({ sockets, requests }) => isEmpty(sockets) && isEmpty(requests));
+  }
+
   /** Destroys a single pool after its response. */
   discard(pool: Pool): void {
     this.#singles.delete(pool);
@@ -580,6 +595,9 @@ const agentOptions = (lookup: LookupFunction | undefined): AgentOptions & { reje
   rejectUnauthorized: true,
   ...(lookup !== undefined && { lookup }),
 });
+
+const isEmpty = (lists: NodeJS.ReadOnlyDict<readonly unknown[]>): boolean =>
+  Object.values(lists).every((list) => list === undefined || list.length === 0);
 
 /** Loads TLS with the first server that uses it. */
 async function createPool(isSecure: boolean, options: AgentOptions): Promise<Pool> {

@@ -211,6 +211,7 @@ export function createFetchClient(fetch: typeof globalThis.fetch = globalThis.fe
     fetch: guarded,
     open: (request) => openByFetch(guarded, request),
     // The runtime owns its sockets.
+    closeIdle: () => true,
     close: async () => {},
   };
 }
