@@ -187,7 +187,7 @@ export class ConnectionPool {
 
   async close(): Promise<void> {
     await Promise.all([...(this.#resting?.keys() ?? [])].map((name) => this.#wake(name)));
-    await Promise.all([...this.created(), ...this.#leaving].map((connection) => connection.disconnect()));
+    await Promise.all([...this.all(), ...this.#leaving].map((connection) => connection.disconnect()));
   }
 }
 

@@ -7,7 +7,7 @@ import { INPUT_META_KEY, type ToolResult } from "../../execution/tool-result.js"
 import { missingTool } from "../../port/find-tool.js";
 import type { Port } from "../../port/port.js";
 import { type ParamHeader, readParamHeaders } from "../../protocol/param-headers.js";
-import { type Fields, isRecord } from "../../util/json.js";
+import { type Fields, isRecord, toRecord } from "../../util/json.js";
 import { decodeHeaderText } from "../../util/text.js";
 import { badState, Fault, INTERNAL_ERROR, invalidParams, isRpcFailure, toFailedResult } from "../faults.js";
 import { SIGN_IN, signInServer, signInTool } from "../lists/list-entries.js";
@@ -230,11 +230,20 @@ function toOutcome({ result, received }: CallAnswer): CallOutcome {
     content === received["content"] &&
     structuredContent === received["structuredContent"] &&
     isError === (received["isError"] === true) &&
-    _meta === received["_meta"];
+    isSameMeta(_meta, received["_meta"]);
   if (isUnchanged) return { fields: received, server };
   // What a step has removed must not come back.
   const { structuredContent: _, _meta: __, ...others } = received;
   return { fields: { ...others, ...resultFields(result) }, server };
+}
+
+/** Apart from the mark of results that depend on input. */
+function isSameMeta(meta: Fields | undefined, received: unknown): boolean {
+  if (meta?.[INPUT_META_KEY] !== true) return meta === received;
+  const { [INPUT_META_KEY]: _, ...unmarked } = meta;
+  const sent = toRecord(received) ?? {};
+  const keys = Object.keys(unmarked);
+  return keys.length === Object.keys(sent).length && keys.every((key) => unmarked[key] === sent[key]);
 }
 
 /** A tool that fails has a result, too. */
