@@ -418,7 +418,7 @@ class ClosingSessions {
 }
 
 /** Whether a connection is in use, and how long it has been idle. */
-export class Usage {
+class Usage {
   #users = 0;
   #idleSince = 0;
 

@@ -125,7 +125,7 @@ describe.skipIf(process.platform === "win32")("the end of the host", () => {
       "--input-type=module",
       "-e",
       script,
-      `${source.folder}/transports/stdio/guardian.js`,
+      `${source.folder}/transports/stdio/server-process.js`,
       ...stubborn(),
     ];
     host = spawn(process.execPath, args, { stdio: ["ignore", "pipe", "inherit"] });

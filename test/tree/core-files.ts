@@ -1,7 +1,7 @@
 /** The modules of the core: a client of MCP servers, which does not know who serves its tools to others. */
 
 /** Folders and files of `src/`. */
-export const CORE = [
+const CORE = [
   "util",
   "errors",
   "telemetry",

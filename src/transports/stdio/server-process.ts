@@ -249,7 +249,7 @@ const EXIT_WAIT_MS = 500;
  *
  * @public tests of a host without a shell load it from the built file
  */
-class Guardian {
+export class Guardian {
   readonly #groups = new Set<number>();
   readonly #shell: string | null;
   #child: ChildProcess | undefined;
@@ -356,5 +356,9 @@ class Guardian {
   }
 }
 
-/** The guardian of this process. */
-const hostGuardian = new Guardian();
+/**
+ * The guardian of this process.
+ *
+ * @public tests read its pid from a transpiled file
+ */
+export const hostGuardian = new Guardian();
