@@ -10,10 +10,13 @@ import { runOnSession, type ServerConnection, type WaitOptions } from "../connec
 import { ConfigError, ConnectionError } from "../errors/toolport-error.js";
 import type { ArtifactPart } from "../execution/artifacts/artifact-store.js";
 import type { CallEvent } from "../execution/listeners.js";
-import type { AnyCallOptions, CallAnswer, ToolCall } from "../execution/tool-call.js";
+import type { CallSuspension } from "../execution/suspend/call-suspension.js";
+import type { TaskRecord } from "../execution/tasks/task-record.js";
+import type { AnyCallOptions, CallAnswer, CallerRound, CallStep } from "../execution/tool-call.js";
 import type { ToolResult } from "../execution/tool-result.js";
 import type { ServerRequests } from "../protocol/server-requests/server-requests.js";
 import type { Session } from "../protocol/session.js";
+import type { SessionHooks } from "../protocol/session-hooks.js";
 import type { RequestFacts, ServerFacts, TraceMeta } from "../telemetry/open-telemetry.js";
 import type { HttpClient } from "../transports/server-transport.js";
 import { PortOAuth } from "./port-oauth.js";
@@ -23,7 +26,13 @@ import type { ServerRead } from "./server-access.js";
 import type { SharedParts } from "./shared-parts.js";
 
 /** Set for a call that may be suspended, and for one of a caller with capabilities of its own. */
-export type CallRound = Pick<ToolCall, "suspension" | "task" | "hooks" | "round" | "aroundFallback">;
+export interface CallRound {
+  readonly suspension?: CallSuspension | undefined;
+  readonly task?: TaskRecord | undefined;
+  readonly hooks?: SessionHooks | undefined;
+  readonly round?: CallerRound | undefined;
+  readonly aroundFallback?: CallStep | undefined;
+}
 
 /** Counts of one process. */
 export interface SuspensionCounts {
