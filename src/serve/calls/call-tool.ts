@@ -187,8 +187,8 @@ function end(
       const options: CallToolOptions = {
         signal,
         meta: passedRequestMeta(context),
-        ...(onProgress !== undefined && { onProgress }),
-        ...(isExact && { checkArguments: "strict" }),
+        onProgress,
+        checkArguments: isExact ? "strict" : undefined,
       };
       const requestState = round?.kind === "server" ? round.state : undefined;
       const answered = await user.port.run(entry, facts.args, options, {

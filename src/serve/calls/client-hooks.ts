@@ -26,6 +26,13 @@ export function createHooks(context: RequestContext, answer?: AskClient): Sessio
   const canAnswer = isModern || exchange.ask !== undefined;
   const logLevel = client.logLevel ?? (isModern ? undefined : DEFAULT_LEVEL);
   const ask = answer ?? ((question, signal) => askOnStream(context, question, signal));
+  // Requests whose messages are read by no client need no place among the calls in flight on the connection.
+  const hasReader = logLevel !== undefined || parts.feeds.has(client.principal);
+  const onLog = (params: Fields, sent: Fields): void => {
+    parts.feeds.delivered(sent);
+    if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
+      exchange.notify(notificationText("notifications/message", passedParams(params)));
+  };
   return {
     capabilities: canAnswer ? client.capabilities : withoutQuestions(client.capabilities),
     capabilityKey: canAnswer ? client.capabilityKey : "",
@@ -33,14 +40,7 @@ export function createHooks(context: RequestContext, answer?: AskClient): Sessio
     passesInput: isModern,
     answer: (question, signal) =>
       ask({ ...question, params: withClientTask(context, question.params) }, signal),
-    // Requests whose messages are read by no client need no place among the calls in flight on the connection.
-    ...((logLevel !== undefined || parts.feeds.has(client.principal)) && {
-      onLog(params: Fields, sent: Fields) {
-        parts.feeds.delivered(sent);
-        if (logLevel !== undefined && isAtLeast(params["level"], logLevel))
-          exchange.notify(notificationText("notifications/message", passedParams(params)));
-      },
-    }),
+    onLog: hasReader ? onLog : undefined,
   };
 }
 

@@ -42,37 +42,43 @@ export function acceptsStream(request: HttpRequest): boolean {
 export class HttpExchange implements Exchange, TimedRequest {
   slot = -1;
   readonly isBackground = true;
-  readonly signal: AbortSignal;
   readonly #abort = new AbortController();
-  readonly #given: SharedByExchanges & HttpExchangeInit & { readonly acceptsStream: boolean };
+  readonly #shared: SharedByExchanges;
+  readonly #init: HttpExchangeInit;
+  readonly #acceptsStream: boolean;
   readonly #isPrimed: boolean;
   readonly #longAt: number;
   #stream: EventStream | undefined;
 
   constructor(shared: SharedByExchanges, init: HttpExchangeInit) {
     const { client, id, reply, request } = init;
-    this.#given = { ...shared, ...init, acceptsStream: acceptsStream(request) };
+    this.#shared = shared;
+    this.#init = init;
+    this.#acceptsStream = acceptsStream(request);
     const { era, session, version } = client;
-    this.signal = this.#abort.signal;
     this.#isPrimed =
       id !== undefined && era === "legacy" && session !== undefined && version >= FIRST_PRIMED_VERSION;
     this.#longAt = performance.now() + (this.#isPrimed ? LONG_IF_PRIMED_MS : LONG_MS);
     reply.onGone(() => this.abort(new Error("The client is gone")));
-    if (this.#given.acceptsStream) shared.clock.add(this);
+    if (this.#acceptsStream) shared.clock.add(this);
+  }
+
+  get signal(): AbortSignal {
+    return this.#abort.signal;
   }
 
   header(name: string): string | undefined {
-    return this.#given.request.header(name);
+    return this.#init.request.header(name);
   }
 
   get ask(): Exchange["ask"] {
-    const { acceptsStream, client } = this.#given;
-    const canAsk = acceptsStream && client.era === "legacy" && client.session !== undefined;
+    const { client } = this.#init;
+    const canAsk = this.#acceptsStream && client.era === "legacy" && client.session !== undefined;
     return canAsk ? (method, params, signal) => this.#ask(method, params, signal) : undefined;
   }
 
   get hold(): Exchange["hold"] {
-    return this.#given.acceptsStream ? () => this.#hold() : undefined;
+    return this.#acceptsStream ? () => this.#hold() : undefined;
   }
 
   /** When the call counts as long. */
@@ -94,23 +100,23 @@ export class HttpExchange implements Exchange, TimedRequest {
   }
 
   notify(text: string): void {
-    if (this.#given.acceptsStream && !this.signal.aborted) this.#open().send(text);
+    if (this.#acceptsStream && !this.signal.aborted) this.#open().send(text);
   }
 
   /** Ends the exchange with one response. */
   finish(json: Json, status: number, headers?: Headers): void {
-    const { reply, clock } = this.#given;
-    clock.delete(this);
+    this.#shared.clock.delete(this);
     if (this.#stream === undefined)
-      return reply.send(status, { ...this.#given.headers, ...JSON_HEADERS, ...headers }, json);
+      return this.#init.reply.send(status, { ...this.#init.headers, ...JSON_HEADERS, ...headers }, json);
     this.#stream.sendResult(toText(json));
     this.#stream.end();
-    this.#given.streams.delete(this.#stream);
+    this.#shared.streams.delete(this.#stream);
   }
 
   #open(): EventStream {
     if (this.#stream === undefined) {
-      const { reply, headers, parts, client, id, clock } = this.#given;
+      const { reply, headers, client, id } = this.#init;
+      const { parts, clock } = this.#shared;
       clock.delete(this);
       const first = this.#isPrimed ? primingEvent(parts, client.session!, id!) : "";
       this.#stream = new EventStream(reply, headers, first);
@@ -121,17 +127,16 @@ export class HttpExchange implements Exchange, TimedRequest {
   #hold(): OpenStream {
     const stream = this.#open();
     stream.flush();
-    stream.endWithCredential(this.#given.client.expiresAt);
-    this.#given.streams.add(stream);
-    void stream.closed.then(() => this.#given.streams.delete(stream));
+    stream.endWithCredential(this.#init.client.expiresAt);
+    this.#shared.streams.add(stream);
+    void stream.closed.then(() => this.#shared.streams.delete(stream));
     return stream;
   }
 
   #ask(method: string, params: Fields | undefined, signal: AbortSignal): Promise<ClientResponse> {
-    const { parts, client } = this.#given;
     const stream = this.#open();
-    return parts.questions.ask(
-      client.principal,
+    return this.#shared.parts.questions.ask(
+      this.#init.client.principal,
       { method, params, send: (text) => stream.send(text) },
       signal,
     );
