@@ -12,7 +12,7 @@ import {
   takeLogin,
 } from "../transports/http/credentials/provider-authorization.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import type { HttpClient } from "../transports/server-transport.js";
+import type { HttpClient } from "../transports/http/network/wire-client.js";
 import { openDpopSession } from "./access-tokens.js";
 import { findPending, hashState, type PendingAuthorization, readStartedLogin } from "./authorize.js";
 import { loginKey, proofKeyKey, tokensKey } from "./credential-records.js";

@@ -5,7 +5,7 @@ import { toToolportError } from "../errors/to-toolport-error.js";
 import { AuthError, type AuthErrorCode, ToolportError } from "../errors/toolport-error.js";
 import type { Store } from "../state/store.js";
 import { createGuardedFetch, type ObservedExchange } from "../transports/http/network/guarded-fetch.js";
-import type { HttpClient } from "../transports/server-transport.js";
+import type { HttpClient } from "../transports/http/network/wire-client.js";
 
 export interface OAuthContext {
   /** Configured name of the server. */

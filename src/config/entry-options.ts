@@ -2,6 +2,7 @@
 
 import type { AuthProvider, ClientOptions, OAuthClientProvider } from "@modelcontextprotocol/client";
 import { LOG_LEVELS } from "../model/log-levels.js";
+import type { ProxyOption } from "../transports/http/network/proxy/proxy-option.js";
 import { isRecord } from "../util/json.js";
 import { canParseUrl } from "../util/text.js";
 import { SecretRecord, SecretValue } from "./known-secrets.js";
@@ -32,7 +33,6 @@ import type {
   HeadersOption,
   HttpServerEntry,
   ProtocolChoice,
-  ProxyOption,
   ReconnectOptions,
   SseUrlServerEntry,
   StdioServerEntry,

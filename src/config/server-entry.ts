@@ -8,6 +8,7 @@ import type {
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { LogLevel } from "../model/log-levels.js";
 import type { ServerRef, ToolFilter } from "../model/tool-info.js";
+import type { ProxyOption } from "../transports/http/network/proxy/proxy-option.js";
 import type { OAuthOptions } from "./read-oauth.js";
 
 /** A call that has failed on one server. */
@@ -102,12 +103,6 @@ export type FallbackOption =
  * other arguments, `"strict"` rejects all of them, `"off"` sends them unchecked.
  */
 export type CheckArguments = "repair" | "strict" | "off";
-
-/**
- * The proxy for a server: `"env"` uses the environment variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, a
- * URL (`http://user:password@host:port` or `https://…`) names a proxy, `false` connects directly.
- */
-export type ProxyOption = "env" | (string & {}) | false;
 
 /** Network options of servers that have an address. */
 export interface NetworkOptions {

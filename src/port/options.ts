@@ -5,7 +5,7 @@ import type { CatalogExport } from "../catalog/exported-catalog.js";
 import type { ToolFilter } from "../catalog/filters/filters.js";
 import type { PinMode } from "../catalog/safety/pins.js";
 import type { ScanHook } from "../catalog/safety/scan.js";
-import type { CacheOption, CheckArguments, ProxyOption, ServerEntry } from "../config/server-entry.js";
+import type { CacheOption, CheckArguments, ServerEntry } from "../config/server-entry.js";
 import type { ToolportError } from "../errors/toolport-error.js";
 import type { ApproveOption } from "../execution/approve.js";
 import type { BreakerOptions } from "../execution/breaker.js";
@@ -19,6 +19,7 @@ import type { ServerRequestOptions } from "../protocol/server-requests/server-re
 import type { SchemaValidatorFactory } from "../schema/create-validator.js";
 import type { Store } from "../state/store.js";
 import type { Logger } from "../telemetry/logger.js";
+import type { ProxyOption } from "../transports/http/network/proxy/proxy-option.js";
 import type { PromptsAsToolsOption, ResourcesAsToolsOption } from "./own-tools/own-tools.js";
 
 /** What `connect()` does with a server that cannot be connected. */

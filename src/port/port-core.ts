@@ -18,7 +18,7 @@ import type { ServerRequests } from "../protocol/server-requests/server-requests
 import type { Session } from "../protocol/session.js";
 import type { SessionHooks } from "../protocol/session-hooks.js";
 import type { RequestFacts, ServerFacts, TraceMeta } from "../telemetry/open-telemetry.js";
-import type { HttpClient } from "../transports/server-transport.js";
+import type { HttpClient } from "../transports/http/network/wire-client.js";
 import { PortOAuth } from "./port-oauth.js";
 import type { Principal } from "./principal.js";
 import { ResourceCache } from "./resources/resource-cache.js";

@@ -6,7 +6,8 @@ import { secretsOf } from "../config/known-secrets.js";
 import type { HttpConfig, ServerConfig, SseConfig } from "../config/server-config.js";
 import { ConfigError } from "../errors/toolport-error.js";
 import { serverIdentity } from "../state/server-keys.js";
-import type { AuthorizedSend, HttpClient } from "../transports/server-transport.js";
+import type { HttpClient } from "../transports/http/network/wire-client.js";
+import type { AuthorizedSend } from "../transports/server-transport.js";
 import type { SharedParts } from "./shared-parts.js";
 import { authEvents } from "./wire-events.js";
 

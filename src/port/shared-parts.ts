@@ -16,7 +16,7 @@ import { createSchemaValidator, type SchemaValidator } from "../schema/create-va
 import { debugChannel, guardLogger } from "../telemetry/logger.js";
 import { createTelemetry, type Telemetry } from "../telemetry/open-telemetry.js";
 import { createHttpClient } from "../transports/create-transport.js";
-import type { HttpClient, HttpClientSettings } from "../transports/server-transport.js";
+import type { HttpClient, HttpClientSettings } from "../transports/http/network/wire-client.js";
 import { type DropObserver, Emitter, MAX_WAITING_CALLS, OrderedCallback } from "../util/callbacks.js";
 import { CLIENT_INFO } from "../util/version.js";
 import type { ToolportEvents } from "./events.js";

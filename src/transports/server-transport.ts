@@ -7,10 +7,11 @@ import type {
   TransportSendOptions,
 } from "@modelcontextprotocol/client";
 import type { TransportKind } from "../config/server-config.js";
-import type { ProxyOption } from "../config/server-entry.js";
 import type { ConnectionError, ToolportError } from "../errors/toolport-error.js";
 import { isRecord, parseJson } from "../util/json.js";
 import type { AbortSource } from "../util/timers.js";
+import type { ProxyOption } from "./http/network/proxy/proxy-option.js";
+import type { HttpClient } from "./http/network/wire-client.js";
 
 /** Default of `maxMessageBytes`. */
 export const DEFAULT_MAX_MESSAGE_BYTES = 10 * 1024 * 1024;
@@ -90,25 +91,6 @@ export interface TransportContext {
   readonly onStderr?: ((chunk: Uint8Array) => void) | undefined;
   /** Credentials that the port manages. @default none */
   readonly authorize?: AuthorizeRequests | undefined;
-}
-
-/** How an `HttpClient` reaches the network. */
-export interface HttpClientSettings {
-  /** Makes the requests, and then also handles proxies and sockets. @default the client's own */
-  readonly fetch?: typeof globalThis.fetch | undefined;
-  /** @default "env" */
-  readonly proxy?: ProxyOption | undefined;
-  /** Maximum number of sockets for requests to one origin. @default 256 */
-  readonly maxSockets?: number | undefined;
-}
-
-/** A `fetch` with a pool of sockets. */
-export interface HttpClient {
-  readonly fetch: typeof globalThis.fetch;
-  /** Closes idle sockets; requests under way continue. True if no other sockets are left. */
-  closeIdle(): boolean;
-  /** Closes idle and open sockets. */
-  close(): Promise<void>;
 }
 
 /** Sends the request once, with these headers in addition to its own. */

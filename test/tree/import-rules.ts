@@ -8,7 +8,7 @@ export const LAYERS: readonly (readonly string[])[] = [
   ["util"],
   ["errors"],
   ["telemetry"],
-  ["model"],
+  ["model", "network"],
   ["config", "schema", "content"],
   ["transports", "state"],
   ["protocol", "auth"],
@@ -113,6 +113,7 @@ function liesIn(file: string, homes: readonly string[]): boolean {
 }
 
 function moduleOf(file: string): string {
+  if (/^transports\/(http\/network\/|to-plain-text)/.test(file)) return "network";
   if (file.includes("/")) return file.slice(0, file.indexOf("/"));
   // Files directly in `src/` belong to `toolport.ts`; only the public entry point is above it.
   return file === "index.ts" ? "index" : "toolport";

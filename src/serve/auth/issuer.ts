@@ -2,8 +2,8 @@
 import type { JSONWebKeySet } from "jose";
 import { createGuardedFetch } from "../../transports/http/network/guarded-fetch.js";
 import { canonicalHost, isLoopbackHost } from "../../transports/http/network/local-host.js";
+import type { HttpClient } from "../../transports/http/network/wire-client.js";
 import { createFetchClient } from "../../transports/http/network/wire-client.js";
-import type { HttpClient } from "../../transports/server-transport.js";
 import { isRecord, parseJson } from "../../util/json.js";
 import { fixedKeys, type KeySource, type RemoteKeys, remoteKeys } from "./key-source.js";
 import type { AuthSettings } from "./read-auth-options.js";

@@ -1,12 +1,8 @@
 /** What requires Node or a compatible runtime. `#platform` in package.json chooses between this file and `web.ts`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
-import type { ProxyOption } from "../../config/server-entry.js";
-import type {
-  HttpClient,
-  HttpClientSettings,
-  ServerTransport,
-  TransportContext,
-} from "../server-transport.js";
+import type { ProxyOption } from "../http/network/proxy/proxy-option.js";
+import type { HttpClient, HttpClientSettings } from "../http/network/wire-client.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
 
 const isBun = "bun" in process.versions;
 /** Bun and Deno read the proxy variables themselves. */

@@ -1,12 +1,8 @@
 /** The counterpart of `node.ts` for Workers and browsers: no processes, the runtime's own `fetch` and `WebSocket`. */
 import type { DockerConfig, StdioConfig, WebSocketConfig } from "../../config/server-config.js";
 import { ConnectionError } from "../../errors/toolport-error.js";
-import type {
-  HttpClient,
-  HttpClientSettings,
-  ServerTransport,
-  TransportContext,
-} from "../server-transport.js";
+import type { HttpClient, HttpClientSettings } from "../http/network/wire-client.js";
+import type { ServerTransport, TransportContext } from "../server-transport.js";
 
 function noProcesses(server: string): never {
   throw new ConnectionError({

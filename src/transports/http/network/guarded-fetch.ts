@@ -1,10 +1,16 @@
 /** A fetch for URLs learned from the network: refuses private addresses, large bodies and slow servers. */
 import { ConnectionError } from "../../../errors/toolport-error.js";
 import { LightAbort, onSharedAbort } from "../../../util/timers.js";
-import type { HttpClient } from "../../server-transport.js";
 import type { AddressRuleOptions } from "./address-rule.js";
 import { collectBody } from "./response-body.js";
-import { type AddressCheck, openWith, toResponse, toWireRequest, type WireRequest } from "./wire-client.js";
+import {
+  type AddressCheck,
+  type HttpClient,
+  openWith,
+  toResponse,
+  toWireRequest,
+  type WireRequest,
+} from "./wire-client.js";
 
 interface GuardOptions extends AddressRuleOptions {
   /** @default 256 KiB */

@@ -1,8 +1,27 @@
 /** The request, response and client types of Toolport's own HTTP layers, lighter than those of the fetch API. */
 import { type AbortSource, onSharedAbort } from "../../../util/timers.js";
 import { USER_AGENT } from "../../../util/version.js";
-import type { HttpClient } from "../../server-transport.js";
 import { toNetworkError } from "./http-errors.js";
+import type { ProxyOption } from "./proxy/proxy-option.js";
+
+/** How an `HttpClient` reaches the network. */
+export interface HttpClientSettings {
+  /** Makes the requests, and then also handles proxies and sockets. @default the client's own */
+  readonly fetch?: typeof globalThis.fetch | undefined;
+  /** @default "env" */
+  readonly proxy?: ProxyOption | undefined;
+  /** Maximum number of sockets for requests to one origin. @default 256 */
+  readonly maxSockets?: number | undefined;
+}
+
+/** A `fetch` with a pool of sockets. */
+export interface HttpClient {
+  readonly fetch: typeof globalThis.fetch;
+  /** Closes idle sockets; requests under way continue. True if no other sockets are left. */
+  closeIdle(): boolean;
+  /** Closes idle and open sockets. */
+  close(): Promise<void>;
+}
 
 /** Checks an address that a host name resolved to; returns the error to fail with, or undefined. */
 export type AddressCheck = (address: string) => Error | undefined;

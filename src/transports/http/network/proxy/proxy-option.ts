@@ -1,6 +1,11 @@
 /** Reads the `proxy` option without loading the code for proxies. */
-import type { ProxyOption } from "../../../../config/server-entry.js";
 import { ConfigError } from "../../../../errors/toolport-error.js";
+
+/**
+ * The proxy for a server: `"env"` uses the environment variables `HTTP_PROXY`, `HTTPS_PROXY`, `ALL_PROXY` and `NO_PROXY`, a
+ * URL (`http://user:password@host:port` or `https://…`) names a proxy, `false` connects directly.
+ */
+export type ProxyOption = "env" | (string & {}) | false;
 
 const VARIABLES = ["http_proxy", "https_proxy", "all_proxy"];
 

@@ -2,12 +2,12 @@
 
 import { type Agent, request as httpRequest, type RequestOptions } from "node:http";
 import { BlockList, isIP, type LookupFunction, type Socket } from "node:net";
-import type { ProxyOption } from "../../../../config/server-entry.js";
 import { ConfigError, ConnectionError, ToolportError } from "../../../../errors/toolport-error.js";
 import { canParseUrl } from "../../../../util/text.js";
 import { USER_AGENT } from "../../../../util/version.js";
 import { clientClosed, toNetworkError } from "../http-errors.js";
 import { canonicalHost, isLoopbackHost } from "../local-host.js";
+import type { ProxyOption } from "./proxy-option.js";
 
 /** Statuses that do not change with a retry: the proxy's rules or the credentials have to change first. */
 const PERMANENT: ReadonlySet<number> = new Set([400, 401, 403, 405, 407]);

@@ -1,6 +1,6 @@
 import { expect, it } from "vitest";
-import { httpClient, webSocket } from "../../../platform/web.js";
-import type { TransportContext } from "../../../server-transport.js";
+import type { TransportContext } from "../server-transport.js";
+import { httpClient, webSocket } from "./web.js";
 
 it("a runtime that handles proxies itself rejects a proxy address, and accepts other values", async () => {
   const proxy = "http://ada:hush@proxy.example:3128";
