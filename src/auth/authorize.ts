@@ -179,13 +179,10 @@ const WINDOW_MS = 600_000;
 
 /** Limits how often a user is asked to log in, over all calls of one user to one server. Unfinished logins do not count. */
 export class AuthorizationLimit {
-  readonly #now: () => number;
   readonly #reasons = new Set<string>();
   #stepUps: { readonly scope: string; readonly at: number }[] = [];
 
-  constructor(now: () => number) {
-    this.#now = now;
-  }
+  constructor(private readonly now: () => number) {}
 
   /** False if the limit is reached. @param refused the token whose rejection made this login necessary */
   allowsLogin(refused: string | undefined): boolean {
@@ -196,11 +193,11 @@ export class AuthorizationLimit {
   }
 
   allowsStepUp(scope: string): boolean {
-    const since = this.#now() - WINDOW_MS;
+    const since = this.now() - WINDOW_MS;
     this.#stepUps = this.#stepUps.filter(({ at }) => at > since);
     if (this.#stepUps.some((stepUp) => stepUp.scope === scope)) return true;
     if (this.#stepUps.length >= MAX_STEP_UPS) return false;
-    this.#stepUps.push({ scope, at: this.#now() });
+    this.#stepUps.push({ scope, at: this.now() });
     return true;
   }
 

@@ -39,7 +39,6 @@ import { type ListKey, NO_LISTS } from "./server-lists.js";
 const debug = debugChannel("catalog");
 
 export class Catalog {
-  readonly options: CatalogOptions;
   readonly #kept = new Map<string, Kept>();
   #restoring: Promise<void>[] = [];
   /** Servers whose lists the program has given. */
@@ -54,9 +53,7 @@ export class Catalog {
   /** Entries of the lists other than tools, until the next change. */
   #items: Map<ListKey, readonly ListedItem[]> | undefined;
 
-  constructor(options: CatalogOptions) {
-    this.options = options;
-  }
+  constructor(readonly options: CatalogOptions) {}
 
   /** Restores exported or saved lists. */
   restore({ servers }: CatalogExport, origin: "export" | "store" = "export"): void {

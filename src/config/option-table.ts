@@ -25,18 +25,19 @@ export function formatPath(root: string, path: ConfigPath): string {
 
 /** The problems found so far. Messages contain names only, never values, which may be secrets. */
 export class ConfigIssues {
-  readonly #root: string;
   readonly #locate: Locate | undefined;
   readonly #issues: ConfigIssue[] = [];
 
-  constructor(root: string, locate?: Locate) {
-    this.#root = root;
+  constructor(
+    private readonly root: string,
+    locate?: Locate,
+  ) {
     this.#locate = locate;
   }
 
   add(path: ConfigPath, message: string): void {
     const place = this.#locate?.(path);
-    this.#issues.push({ ...place, path: formatPath(this.#root, path), message });
+    this.#issues.push({ ...place, path: formatPath(this.root, path), message });
   }
 
   get list(): readonly ConfigIssue[] {
@@ -68,19 +69,15 @@ interface NumberRule {
 
 /** One object of a configuration. The methods return undefined if a field is missing, or after they reported a problem. */
 export class EntryReader {
-  readonly #record: Readonly<Record<string, unknown>>;
-  readonly #path: ConfigPath;
-  readonly #issues: ConfigIssues;
-
-  constructor(record: Readonly<Record<string, unknown>>, path: ConfigPath, issues: ConfigIssues) {
-    this.#record = record;
-    this.#path = path;
-    this.#issues = issues;
-  }
+  constructor(
+    private readonly record: Readonly<Record<string, unknown>>,
+    private readonly path: ConfigPath,
+    private readonly issues: ConfigIssues,
+  ) {}
 
   /** The unchecked value. Only own fields count, so that a polluted prototype adds nothing. */
   raw(key: string | symbol): unknown {
-    return Object.hasOwn(this.#record, key) ? Reflect.get(this.#record, key) : undefined;
+    return Object.hasOwn(this.record, key) ? Reflect.get(this.record, key) : undefined;
   }
 
   has(key: string): boolean {
@@ -88,12 +85,12 @@ export class EntryReader {
   }
 
   get keys(): string[] {
-    return Object.keys(this.#record).filter((key) => this.has(key));
+    return Object.keys(this.record).filter((key) => this.has(key));
   }
 
   /** Reports a problem with a field, or with a value inside it. */
   report(path: string | ConfigPath, message: string): undefined {
-    this.#issues.add([...this.#path, ...(typeof path === "string" ? [path] : path)], message);
+    this.issues.add([...this.path, ...(typeof path === "string" ? [path] : path)], message);
     return undefined;
   }
 
@@ -182,7 +179,7 @@ export class EntryReader {
     const value = this.raw(key);
     if (value === undefined) return undefined;
     if (!isRecord(value)) return this.report(key, shape);
-    return new EntryReader(value, [...this.#path, key], this.#issues);
+    return new EntryReader(value, [...this.path, key], this.issues);
   }
 
   /** Reports every field that is not in `known`. `explain` may replace the message for a field. */

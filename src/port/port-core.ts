@@ -82,7 +82,6 @@ export interface PortOwner {
 }
 
 export abstract class PortCore {
-  readonly parts: SharedParts;
   readonly principal: Principal | undefined;
   /** All ports, this one included. */
   readonly all: () => readonly PortCore[];
@@ -104,8 +103,10 @@ export abstract class PortCore {
   #resourceCache: ResourceCache | undefined;
   #artifacts: ArtifactPart | undefined;
 
-  constructor(parts: SharedParts, { principal, all = () => [this], reads = "connect", filters }: PortOwner) {
-    this.parts = parts;
+  constructor(
+    readonly parts: SharedParts,
+    { principal, all = () => [this], reads = "connect", filters }: PortOwner,
+  ) {
     this.principal = principal;
     this.all = all;
     this.reads = reads;

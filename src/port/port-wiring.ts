@@ -196,11 +196,8 @@ interface ServerCount {
 export class MalformedCounts {
   /** By connection, so that the count goes away with a removed server. */
   readonly #counts = new WeakMap<ServerConnection, ServerCount>();
-  readonly #warn: (server: string, message: string) => void;
 
-  constructor(warn: (server: string, message: string) => void) {
-    this.#warn = warn;
-  }
+  constructor(private readonly warn: (server: string, message: string) => void) {}
 
   /** @param tool name of the tool on its server */
   add(connection: ServerConnection, tool: string, { count: found, items }: MalformedContent): void {
@@ -212,7 +209,7 @@ export class MalformedCounts {
     const [first] = items;
     const what = `${first?.type}: ${first?.problem}`;
     const more = found > 1 ? `, and ${found - 1} more` : "";
-    this.#warn(connection.name, `The result of ${tool} has malformed content (${what}${more})`);
+    this.warn(connection.name, `The result of ${tool} has malformed content (${what}${more})`);
   }
 
   of(connection: ServerConnection): number {

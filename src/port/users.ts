@@ -17,7 +17,6 @@ const LOOK_EVERY_MS = 15_000;
  * snapshots of the catalog and results of handshakes.
  */
 export class Users {
-  readonly #parts: SharedParts;
   /** By name of the user. */
   readonly #ports = new Map<string, Port>();
   /** Stops watching the store. */
@@ -26,8 +25,7 @@ export class Users {
   /** The port of the program itself. */
   readonly plain: Port;
 
-  constructor(parts: SharedParts) {
-    this.#parts = parts;
+  constructor(private readonly parts: SharedParts) {
     // Without a configured store, no other process can change records.
     if (parts.settings.isSaved)
       this.#watching = import("./watch-keys.js").then(({ watchRecords }) =>
@@ -37,7 +35,7 @@ export class Users {
   }
 
   /** Listens to events of all users. */
-  readonly on: Emitter<ToolportEvents>["on"] = (event, listener) => this.#parts.emitter.on(event, listener);
+  readonly on: Emitter<ToolportEvents>["on"] = (event, listener) => this.parts.emitter.on(event, listener);
 
   /** The port of a user with the newest options of that user. Options that are not given stay. */
   as(name: string, options: PrincipalOptions): Port {
@@ -49,7 +47,7 @@ export class Users {
     if (renewal !== "connections") return port;
     // The connections use the old provider, so they are closed. Headers and environment stay the same.
     this.#ports.delete(name);
-    port.close().catch(this.#parts.report);
+    port.close().catch(this.parts.report);
     return this.#create({ principal: port.principal, filters: port.filters });
   }
 
@@ -87,15 +85,15 @@ export class Users {
     clearInterval(this.#timer);
     (await this.#watching)?.();
     await Promise.all([this.plain, ...this.#ports.values()].map((each) => each.close()));
-    this.#parts.close();
+    this.parts.close();
   }
 
   /** @param of `filters`: those of an earlier port of the same user: new credentials must not make filtered tools visible again */
   #create(of: { principal?: Principal; filters?: FilterSet; reads?: ListsRead } = {}): Port {
     const parent = of.principal && this.plain;
     const all = () => [this.plain, ...this.#ports.values()];
-    const port = new Port(this.#parts, { ...of, parent, all, watching: this.#watching });
-    const configs = parent?.pool.configs() ?? this.#parts.settings.servers.values();
+    const port = new Port(this.parts, { ...of, parent, all, watching: this.#watching });
+    const configs = parent?.pool.configs() ?? this.parts.settings.servers.values();
     for (const config of configs) port.register(config);
     if (of.principal !== undefined) this.#ports.set(of.principal.name, port);
     if (of.reads === "needed") this.#timer ??= unrefTimer(setInterval(() => this.rest(), LOOK_EVERY_MS));

@@ -24,18 +24,16 @@ interface Variant {
 const MAX_VARIANTS = 8;
 
 export class Variants {
-  readonly #createParts: () => ConnectionParts;
-  readonly #idleTimeoutMs: number | undefined;
   /** By server, then by `capabilityKey`. */
   readonly #servers = new Map<string, Map<string, Variant>>();
   #parts: ConnectionParts | undefined;
   #stopUpkeep: (() => void) | undefined;
 
   /** @param createParts creates what the ordinary connections of the port have */
-  constructor(createParts: () => ConnectionParts, idleTimeoutMs: number | undefined) {
-    this.#createParts = createParts;
-    this.#idleTimeoutMs = idleTimeoutMs;
-  }
+  constructor(
+    private readonly createParts: () => ConnectionParts,
+    private readonly idleTimeoutMs: number | undefined,
+  ) {}
 
   /** @param ordinary the connection with the capabilities of the port */
   async connectionFor(
@@ -133,8 +131,8 @@ export class Variants {
   }
 
   #partsOf(): ConnectionParts {
-    this.#parts ??= this.#createParts();
-    this.#stopUpkeep ??= startUpkeep(this, { healthCheckMs: undefined, idleTimeoutMs: this.#idleTimeoutMs });
+    this.#parts ??= this.createParts();
+    this.#stopUpkeep ??= startUpkeep(this, { healthCheckMs: undefined, idleTimeoutMs: this.idleTimeoutMs });
     return this.#parts;
   }
 

@@ -15,18 +15,15 @@ type Listener<T> = (event: T) => unknown;
  */
 export class Emitter<Events extends object> {
   readonly #listeners = new Map<keyof Events, Set<OrderedCallback<unknown>>>();
-  readonly #optionsFor: (name: keyof Events) => OrderedCallbackOptions;
 
-  constructor(optionsFor: (name: keyof Events) => OrderedCallbackOptions) {
-    this.#optionsFor = optionsFor;
-  }
+  constructor(private readonly optionsFor: (name: keyof Events) => OrderedCallbackOptions) {}
 
   /** Adds a listener. Returns a function that removes it. */
   on<Name extends keyof Events>(name: Name, listener: Listener<Events[Name]>): () => void {
     const listeners = this.#listeners.get(name) ?? new Set();
     this.#listeners.set(name, listeners);
     // A new entry per registration: a function registered twice is called twice, and each can be removed.
-    const entry = new OrderedCallback(listener as Listener<unknown>, this.#optionsFor(name));
+    const entry = new OrderedCallback(listener as Listener<unknown>, this.optionsFor(name));
     listeners.add(entry);
     return () => {
       listeners.delete(entry);
@@ -97,17 +94,16 @@ interface OrderedCallbackOptions extends Partial<DropObserver> {
  * ```
  */
 export class OrderedCallback<Value> {
-  readonly #callback: (value: Value) => unknown;
-  readonly #options: OrderedCallbackOptions;
   readonly #concurrency: number;
   /** Created when the first call has to wait: most callbacks are synchronous. */
   #waiting: LinkedQueue<Value> | undefined;
   #running = 0;
   #dropped = 0;
 
-  constructor(callback: (value: Value) => unknown, options: OrderedCallbackOptions) {
-    this.#callback = callback;
-    this.#options = options;
+  constructor(
+    private readonly callback: (value: Value) => unknown,
+    private readonly options: OrderedCallbackOptions,
+  ) {
     this.#concurrency = options.concurrency ?? 1;
   }
 
@@ -129,11 +125,11 @@ export class OrderedCallback<Value> {
     if (this.#waiting.size <= MAX_WAITING_CALLS) return;
     this.#waiting.shift();
     this.#dropped += 1;
-    this.#options.onDropped?.(this.#dropped);
+    this.options.onDropped?.(this.#dropped);
   }
 
   #start(value: Value): void {
-    const ending = callSafely(() => this.#callback(value), this.#options.report);
+    const ending = callSafely(() => this.callback(value), this.options.report);
     if (ending === undefined) return;
     this.#running += 1;
     ending.then(this.#ended, this.#ended);
@@ -145,6 +141,6 @@ export class OrderedCallback<Value> {
     if (this.#dropped === 0 || this.#waiting?.size) return;
     const dropped = this.#dropped;
     this.#dropped = 0;
-    this.#options.onCaughtUp?.(dropped);
+    this.options.onCaughtUp?.(dropped);
   };
 }

@@ -314,18 +314,15 @@ interface ListedPrompt {
 }
 
 export class PromptNames {
-  readonly #naming: Pick<NameOptions, "prefix" | "additionalToolNamePrefix">;
   #named: { readonly prompts: readonly ListedPrompt[]; readonly names: readonly string[] } | undefined;
   #given: ReadonlyMap<string, string> | undefined;
 
-  constructor(naming: Pick<NameOptions, "prefix" | "additionalToolNamePrefix">) {
-    this.#naming = naming;
-  }
+  constructor(private readonly naming: Pick<NameOptions, "prefix" | "additionalToolNamePrefix">) {}
 
   /** One name for each prompt, in their order; computed once for the same array. Prompts that had a name before keep it. */
   of(prompts: readonly ListedPrompt[]): readonly string[] {
     if (this.#named?.prompts === prompts) return this.#named.names;
-    const { prefix, additionalToolNamePrefix } = this.#naming;
+    const { prefix, additionalToolNamePrefix } = this.naming;
     const refs = new Map(prompts.map(({ server }) => [server, { name: server }]));
     const named = prompts.map(({ server, item }) => {
       const name = item["name"] as string;

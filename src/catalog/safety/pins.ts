@@ -43,15 +43,13 @@ interface PinParts {
 }
 
 export class Pins {
-  readonly mode: PinMode;
-  readonly #parts: PinParts;
   /** Hashes of the last list, for `approve`. */
   readonly #current = new Map<string, Hashes>();
 
-  constructor(mode: PinMode, parts: PinParts) {
-    this.mode = mode;
-    this.#parts = parts;
-  }
+  constructor(
+    readonly mode: PinMode,
+    private readonly parts: PinParts,
+  ) {}
 
   /** Compares a list with the pins, and pins new tools. Never throws. */
   async check(server: string, tools: readonly SourceTool[]): Promise<PinCheck> {
@@ -112,7 +110,7 @@ export class Pins {
       throw error;
     },
   ): Promise<Hashes> {
-    const { store, principal, identityOf } = this.#parts;
+    const { store, principal, identityOf } = this.parts;
     const key = `${userPrefix("pins", principal)}${identityOf(server) ?? encodeURIComponent(server)}`;
     for (;;) {
       const record = await store.get(key);

@@ -116,38 +116,35 @@ export class ArtifactStore {
 }
 
 export class ArtifactPart implements Artifacts {
-  readonly #store: ArtifactStore;
   readonly #entries = new Map<string, Entry>();
   #isClosed = false;
 
-  constructor(store: ArtifactStore) {
-    this.#store = store;
-  }
+  constructor(private readonly store: ArtifactStore) {}
 
   keep(text: string, facts: ArtifactFacts = {}): string | undefined {
-    this.#store.removeExpired();
+    this.store.removeExpired();
     const bytes = utf8Length(text);
-    if (this.#isClosed || bytes > this.#store.maxBytes) return undefined;
-    const name = this.#store.hash(text);
+    if (this.#isClosed || bytes > this.store.maxBytes) return undefined;
+    const name = this.store.hash(text);
     for (let copy = 1; ; copy += 1) {
       // Two texts may have the same hash.
       const id = copy === 1 ? name : `${name}-${copy}`;
       const known = this.#entries.get(id);
       if (known?.text === text) {
-        this.#store.touch(known);
+        this.store.touch(known);
         return id;
       }
       if (known !== undefined) continue;
       const { server, tool, mimeType } = facts;
-      this.#entries.set(id, this.#store.add({ id, text, bytes, server, tool, mimeType, owner: this }));
+      this.#entries.set(id, this.store.add({ id, text, bytes, server, tool, mimeType, owner: this }));
       return id;
     }
   }
 
   get(id: string): KeptArtifact | undefined {
-    this.#store.removeExpired();
+    this.store.removeExpired();
     const entry = this.#entries.get(id);
-    if (entry !== undefined) this.#store.touch(entry);
+    if (entry !== undefined) this.store.touch(entry);
     return entry;
   }
 
@@ -159,6 +156,6 @@ export class ArtifactPart implements Artifacts {
   /** Removes all texts of this user, and keeps none from now on. */
   close(): void {
     this.#isClosed = true;
-    for (const entry of this.#entries.values()) this.#store.remove(entry);
+    for (const entry of this.#entries.values()) this.store.remove(entry);
   }
 }

@@ -43,13 +43,10 @@ interface FollowOptions {
 const CANCEL_TIMEOUT_MS = 5_000;
 
 export class TaskRuns {
-  readonly #parts: TaskRunsParts;
   /** By the array that all attempts of one call share: a repeated attempt continues with the same task. */
   #started: WeakMap<readonly CallAttempt[], StartedTask> | undefined;
 
-  constructor(parts: TaskRunsParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: TaskRunsParts) {}
 
   /** The task that this attempt continues with. */
   of({ task, attempts, tool }: ToolCall): StartedTask | undefined {
@@ -74,7 +71,7 @@ export class TaskRuns {
     const started = { record, state, usedInput };
     this.#started ??= new WeakMap();
     this.#started.set(attempts, started);
-    await this.#parts.keep(record);
+    await this.parts.keep(record);
     return started;
   }
 
@@ -98,7 +95,7 @@ export class TaskRuns {
           deadline: call.deadline,
           signal: over.signal,
           onStatus: options.progress.statusChanged,
-          onNews: (listener) => this.#parts.onNews(record, listener),
+          onNews: (listener) => this.parts.onNews(record, listener),
         },
         state,
       );
@@ -135,7 +132,7 @@ export class TaskRuns {
       },
       { repeatable: true, waitMs: timeoutMs },
     );
-    if (isCancelled) await this.#parts.drop(record);
+    if (isCancelled) await this.parts.drop(record);
     return isCancelled;
   }
 
@@ -147,13 +144,13 @@ export class TaskRuns {
 
   #forget({ attempts }: ToolCall, record: TaskRecord): void {
     this.#started?.delete(attempts);
-    void this.#parts.drop(record);
+    void this.parts.drop(record);
   }
 
   /** Aborts `over` with the caller's signal, the port or the deadline; returns a function that removes all three. */
   #endWith(over: AbortController, call: ToolCall): () => void {
     const { tool, deadline, startedAt, options } = call;
-    const signals = [options.signal, this.#parts.closing].filter((signal) => signal !== undefined);
+    const signals = [options.signal, this.parts.closing].filter((signal) => signal !== undefined);
     const stops = signals.map((signal) => {
       if (signal.aborted) over.abort(signal.reason);
       return onSharedAbort(signal, () => over.abort(signal.reason));

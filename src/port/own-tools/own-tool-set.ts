@@ -41,14 +41,12 @@ export interface ShownSelection {
 }
 
 export class OwnToolSet {
-  readonly #port: PortCore;
   readonly #deferred: DeferredView;
   readonly #families: readonly { family: OwnToolFamily; infos: readonly ToolInfo[] }[];
   readonly #byName = new Map<string, OwnTool>();
 
-  constructor(port: PortCore) {
+  constructor(private readonly port: PortCore) {
     const { resourcesAsTools, promptsAsTools } = port.parts.settings;
-    this.#port = port;
     this.#deferred = new DeferredView(port);
     const families = [
       ...(resourcesAsTools ? [createResourceTools(port, resourcesAsTools)] : []),
@@ -77,7 +75,7 @@ export class OwnToolSet {
     const others = this.#families.filter(
       ({ family }) => servers === undefined || family.isCoveredBy(servers),
     );
-    const { maxResultBytes } = this.#port.parts.settings;
+    const { maxResultBytes } = this.port.parts.settings;
     const reader = typeof maxResultBytes === "object" && maxResultBytes.read ? [readArtifactInfo] : [];
     return [...deferred, ...[...others.flatMap(({ infos }) => infos), ...reader].filter(isWanted)];
   }
@@ -95,7 +93,7 @@ export class OwnToolSet {
     if (this.#find(name) === undefined) return { name, args };
     const call = name === CALL_TOOL_NAME ? readCallArguments(args) : undefined;
     if (call === undefined || "problem" in call) return undefined;
-    const found = this.#port.catalog.entry(call.name)?.info;
+    const found = this.port.catalog.entry(call.name)?.info;
     return found === undefined || isForModel(found) ? call : undefined;
   }
 
@@ -106,7 +104,7 @@ export class OwnToolSet {
     options: CallToolOptions,
   ): Promise<ToolResult> | undefined {
     const tool = this.#find(name);
-    return tool && callOwnTool(this.#port, tool, { args, options });
+    return tool && callOwnTool(this.port, tool, { args, options });
   }
 
   /** True for a tool that {@link callUnder} can call. */
@@ -122,7 +120,7 @@ export class OwnToolSet {
   ): Promise<ToolResult> | undefined {
     const tool = this.#findRuled(name);
     const call: OwnTool["call"] = (...given) => tool!.callUnder(rules, ...given);
-    return tool && callOwnTool(this.#port, { ...tool, call }, { args, options });
+    return tool && callOwnTool(this.port, { ...tool, call }, { args, options });
   }
 
   #findRuled(name: string): RuledTool | undefined {

@@ -169,17 +169,14 @@ export const cleanText = (value: unknown): string | null =>
   typeof value === "string" ? sanitiseText(value).text : null;
 
 export class ExposedServers {
-  readonly #pool: ConnectionPool;
-  readonly #only: readonly string[] | undefined;
-
   /** @param only the servers that the option selects; undefined: all */
-  constructor(pool: ConnectionPool, only: readonly string[] | undefined) {
-    this.#pool = pool;
-    this.#only = only;
-  }
+  constructor(
+    private readonly pool: ConnectionPool,
+    private readonly only: readonly string[] | undefined,
+  ) {}
 
   names(): string[] {
-    return this.#pool.names.filter((name) => this.#only?.includes(name) ?? true);
+    return this.pool.names.filter((name) => this.only?.includes(name) ?? true);
   }
 
   has(server: string): boolean {

@@ -25,28 +25,25 @@ interface Subscription {
 }
 
 export class Subscriptions {
-  readonly #port: PortCore;
   readonly #open = new Map<string, Map<string, Subscription>>();
   /** Subscriptions that are ending. A new subscription to the same resource waits for that. */
   readonly #ending = new Map<string, Promise<void>>();
 
-  constructor(port: PortCore) {
-    this.#port = port;
-  }
+  constructor(private readonly port: PortCore) {}
 
   /** Resolves when the server has accepted the subscription, with a function that ends it. */
   async add(
     { server, uri, listener }: { server: string; uri: string; listener: ResourceListener },
     { context, ...wait }: AccessOptions,
   ): Promise<() => Promise<void>> {
-    const connection = this.#port.pool.require(server);
+    const connection = this.port.pool.require(server);
     const access = { kind: "subscription", server, uri, message: { uri }, context } as const;
-    const feed = new UpdateFeed(listener, this.#port.parts.report);
+    const feed = new UpdateFeed(listener, this.port.parts.report);
     const subscription = this.#subscriptionOf(connection, uri);
     subscription.feeds.add(feed);
     const remove = () => this.#remove(subscription, feed);
     try {
-      await this.#port.observe(access, () => this.#granted(subscription, wait));
+      await this.port.observe(access, () => this.#granted(subscription, wait));
     } catch (error) {
       await remove();
       throw error;
@@ -69,7 +66,7 @@ export class Subscriptions {
       if (subscription.session === subscription.connection.session) continue;
       this.#begin(subscription).catch((error: unknown) => {
         if (this.#of(server).includes(subscription))
-          this.#port.parts.warn(server, `The subscription to ${subscription.uri} was lost: ${String(error)}`);
+          this.port.parts.warn(server, `The subscription to ${subscription.uri} was lost: ${String(error)}`);
       });
     }
   }
@@ -109,7 +106,7 @@ export class Subscriptions {
     if (subscription.session !== undefined && subscription.session === connection.session)
       return Promise.resolve();
     const opening = subscription.opening ?? this.#begin(subscription);
-    const limitMs = timeoutMs ?? this.#port.parts.settings.timeoutMs;
+    const limitMs = timeoutMs ?? this.port.parts.settings.timeoutMs;
     return withDeadline(opening, {
       signal,
       timeoutMs: limitMs,
@@ -138,15 +135,15 @@ export class Subscriptions {
   async #openOn(subscription: Subscription): Promise<void> {
     const { connection, uri } = subscription;
     await this.#ending.get(keyOf(subscription));
-    const { timeoutMs, maxTimeoutMs } = this.#port.parts.settings;
+    const { timeoutMs, maxTimeoutMs } = this.port.parts.settings;
     const limits = { timeoutMs: connection.config.timeoutMs ?? timeoutMs, maxTimeoutMs };
     const onGap = () => this.#notify(subscription, { uri, missed: true });
     do {
-      const { session, end } = await this.#port
+      const { session, end } = await this.port
         .read(
           connection,
           (on) =>
-            this.#port.trace(on, { method: "resources/subscribe", uri }, async () => ({
+            this.port.trace(on, { method: "resources/subscribe", uri }, async () => ({
               session: on,
               end: await on.watchResource(uri, onGap, limits),
             })),
@@ -168,8 +165,8 @@ export class Subscriptions {
     what: Pick<ResourceUpdate, "uri" | "missed">,
   ) {
     const { name: server } = connection;
-    const principal = this.#port.principal?.name;
-    this.#port.resourceCache.forget(server, what.uri);
+    const principal = this.port.principal?.name;
+    this.port.resourceCache.forget(server, what.uri);
     for (const feed of [...feeds])
       feed.add({ server, ...what, ...(principal !== undefined && { principal }) }, subscribed);
   }
@@ -229,16 +226,14 @@ const MAX_WAITING = 100;
 
 /** Passes updates of a resource to one listener, one at a time, and merges updates that wait. */
 export class UpdateFeed {
-  readonly #listener: ResourceListener;
-  readonly #report: (error: unknown) => void;
   readonly #waiting = new Map<string, ResourceUpdate>();
   #busy = false;
   #closed = false;
 
-  constructor(listener: ResourceListener, report: (error: unknown) => void) {
-    this.#listener = listener;
-    this.#report = report;
-  }
+  constructor(
+    private readonly listener: ResourceListener,
+    private readonly report: (error: unknown) => void,
+  ) {}
 
   /** @param subscribed the URI that is reported instead of all others when there are too many */
   add(update: ResourceUpdate, subscribed: string): void {
@@ -250,7 +245,7 @@ export class UpdateFeed {
       const missed = update.missed || (this.#waiting.get(update.uri)?.missed ?? false);
       this.#waiting.set(update.uri, { ...update, missed });
     }
-    if (!this.#busy) this.#drain().catch(this.#report);
+    if (!this.#busy) this.#drain().catch(this.report);
   }
 
   close(): void {
@@ -262,7 +257,7 @@ export class UpdateFeed {
     this.#busy = true;
     for (const [uri, update] of this.#waiting) {
       this.#waiting.delete(uri);
-      const ending = callSafely(() => this.#listener(Object.freeze(update)), this.#report);
+      const ending = callSafely(() => this.listener(Object.freeze(update)), this.report);
       if (ending !== undefined) await ending;
     }
     this.#busy = false;

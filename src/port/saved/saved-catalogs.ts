@@ -24,14 +24,11 @@ export interface SavedCatalogsParts {
 type OwnLists = Partial<ExportedServer>;
 
 export class SavedCatalogs {
-  readonly #parts: SavedCatalogsParts;
   /** The last written value, by key: most reads find nothing new. */
   readonly #written = new Map<string, string>();
   #merging: Promise<void> = Promise.resolve();
 
-  constructor(parts: SavedCatalogsParts) {
-    this.#parts = parts;
-  }
+  constructor(private readonly parts: SavedCatalogsParts) {}
 
   /** Saves the lists of a server. Never throws. */
   save(config: ServerConfig, lists: Partial<ExportedServer>, publicKeys: readonly ListKey[]): Promise<void> {
@@ -47,7 +44,7 @@ export class SavedCatalogs {
     lists: Partial<ExportedServer>,
     publicKeys: readonly ListKey[],
   ): Promise<void> {
-    const { principal, publicLists, warn } = this.#parts;
+    const { principal, publicLists, warn } = this.parts;
     const own = Object.entries(lists).filter(([key]) => !publicKeys.includes(key as ListKey));
     const { written } = publicLists;
     const unread = LIST_KEYS.filter((key) => lists[key] === undefined);
@@ -65,7 +62,7 @@ export class SavedCatalogs {
 
   /** The saved lists of these servers. */
   async restore(configs: readonly ServerConfig[]): Promise<Record<string, ExportedServer>> {
-    const { store, principal } = this.#parts;
+    const { store, principal } = this.parts;
     const found = await Promise.all(
       configs.map(async (config): Promise<[string, ExportedServer] | undefined> => {
         const [own, shared] = await Promise.all([
@@ -82,12 +79,12 @@ export class SavedCatalogs {
 
   /** The records of a server are deleted, so its next lists are saved again. */
   forget(config: ServerConfig): void {
-    this.#written.delete(ownKey(this.#parts.principal, config));
-    this.#parts.publicLists.written.delete(publicKey(config));
+    this.#written.delete(ownKey(this.parts.principal, config));
+    this.parts.publicLists.written.delete(publicKey(config));
   }
 
   async #readPublic(config: ServerConfig): Promise<OwnLists | undefined> {
-    const { store, publicLists } = this.#parts;
+    const { store, publicLists } = this.parts;
     const record = await store.get(publicKey(config));
     if (record === undefined) return undefined;
     if (!publicLists.written.has(publicKey(config))) publicLists.written.set(publicKey(config), "");
@@ -101,7 +98,7 @@ export class SavedCatalogs {
   /** What is stored of lists that were not read now: it is kept. */
   async #stored(key: string, unread: readonly ListKey[]): Promise<Partial<Record<ListKey, unknown>>> {
     if (unread.length === 0) return {};
-    const record = await this.#parts.store.get(key);
+    const record = await this.parts.store.get(key);
     const stored = readLists(record?.value) ?? {};
     return Object.fromEntries(unread.flatMap((list) => (list in stored ? [[list, stored[list]]] : [])));
   }
@@ -112,7 +109,7 @@ export class SavedCatalogs {
     if (written.get(key) === print) return;
     written.set(key, print);
     try {
-      await this.#parts.store.put(key, JSON.parse(text), { ttlMs: MAX_AGE_MS });
+      await this.parts.store.put(key, JSON.parse(text), { ttlMs: MAX_AGE_MS });
     } catch (error) {
       written.delete(key);
       throw error;

@@ -27,8 +27,6 @@ type ServerNews = { readonly name: string } & (
 
 export class SavedServers {
   readonly prefix: string;
-  readonly #store: Store;
-  readonly #warn: Warn;
   /** Fingerprints of the records that this process last read or wrote, by name. */
   readonly #known = new Map<string, string>();
   /** Our own writes, which are completed before a read. */
@@ -36,10 +34,12 @@ export class SavedServers {
   #writes = 0;
 
   /** @param principal the user who adds them; undefined for the plain port, whose servers all users have */
-  constructor(store: Store, principal: string | undefined, warn: Warn) {
-    this.#store = store;
+  constructor(
+    private readonly store: Store,
+    principal: string | undefined,
+    private readonly warn: Warn,
+  ) {
     this.prefix = userPrefix("servers", principal);
-    this.#warn = warn;
   }
 
   async save(name: string, entry: ServerEntry): Promise<void> {
@@ -51,12 +51,12 @@ export class SavedServers {
     };
     this.#known.set(name, printOf(record));
     // Secret, because an entry contains headers and variables, and may start a process.
-    await this.#attempt(name, "saved", () => this.#store.put(this.#key(name), record, { secret: true }));
+    await this.#attempt(name, "saved", () => this.store.put(this.#key(name), record, { secret: true }));
   }
 
   async forget(name: string): Promise<void> {
     this.#known.delete(name);
-    await this.#attempt(name, "deleted from the store", () => this.#store.delete(this.#key(name)));
+    await this.#attempt(name, "deleted from the store", () => this.store.delete(this.#key(name)));
   }
 
   /** Deletes the saved server of this name if it is the same one. */
@@ -64,12 +64,12 @@ export class SavedServers {
     const key = this.#key(config.name);
     const saved = await this.#read(key);
     if (typeof saved === "object" && configIdentity(saved.config) === configIdentity(config))
-      await this.#store.delete(key);
+      await this.store.delete(key);
   }
 
   /** All saved servers that can be read. Incomplete ones are blocked, with the reason. */
   async restore(): Promise<ServerConfig[]> {
-    const keys = await this.#store.list(this.prefix);
+    const keys = await this.store.list(this.prefix);
     const found = await Promise.all(keys.map((key) => this.#read(key)));
     return found.flatMap((saved) => (typeof saved === "object" ? this.#take(saved) : []));
   }
@@ -98,7 +98,7 @@ export class SavedServers {
   async #read(key: string): Promise<ReadServer | "missing" | "unreadable"> {
     const name = this.#nameOf(key);
     try {
-      const record = await this.#store.get(key);
+      const record = await this.store.get(key);
       if (record === undefined) return "missing";
       const saved = record.value as SavedServer;
       const { entry, unsaved } = saved;
@@ -107,7 +107,7 @@ export class SavedServers {
       const print = printOf(saved);
       return { config: blocked === undefined ? config : freezeConfig({ ...config, blocked }), print };
     } catch (error) {
-      this.#warn(name, `The saved server could not be restored: ${toToolportError(error).message}`);
+      this.warn(name, `The saved server could not be restored: ${toToolportError(error).message}`);
       return "unreadable";
     }
   }
@@ -127,7 +127,7 @@ export class SavedServers {
       try {
         await run();
       } catch (error) {
-        this.#warn(name, `The server could not be ${what}: ${toToolportError(error).message}`);
+        this.warn(name, `The server could not be ${what}: ${toToolportError(error).message}`);
       }
     };
     const written = attempt();

@@ -12,8 +12,6 @@ import { SavedServers } from "./saved-servers.js";
 export class SavedState {
   /** Settles when the state is restored; never rejects. */
   readonly restored: Promise<void>;
-  readonly #port: PortCore;
-  readonly #parent: PortCore | undefined;
   readonly #servers: SavedServers;
   readonly #catalogs: SavedCatalogs;
   readonly #writing = new Set<Promise<void>>();
@@ -21,11 +19,12 @@ export class SavedState {
   #following: Promise<void> = Promise.resolve();
   #isStopped = false;
 
-  constructor(port: PortCore, parent: PortCore | undefined) {
+  constructor(
+    private readonly port: PortCore,
+    private readonly parent: PortCore | undefined,
+  ) {
     const { settings, warn } = port.parts;
     const principal = port.principal?.name;
-    this.#port = port;
-    this.#parent = parent;
     this.#servers = new SavedServers(settings.store, principal, warn);
     const { store } = settings;
     this.#catalogs = new SavedCatalogs({ store, principal, publicLists: port.parts.publicLists, warn });
@@ -65,8 +64,8 @@ export class SavedState {
 
   /** The lists of a server were read. */
   keepLists(server: string, lists: () => Partial<ExportedServer>, publicKeys: readonly ListKey[]): void {
-    const config = this.#port.pool.configOf(server);
-    if (config !== undefined && config.cache !== false && this.#port.parts.settings.cache !== false)
+    const config = this.port.pool.configOf(server);
+    if (config !== undefined && config.cache !== false && this.port.parts.settings.cache !== false)
       void this.#track(this.#catalogs.save(config, lists(), publicKeys));
   }
 
@@ -79,7 +78,7 @@ export class SavedState {
   }
 
   async #restore(parent: PortCore | undefined): Promise<void> {
-    const port = this.#port;
+    const port = this.port;
     const { settings, warn } = port.parts;
     try {
       if (parent !== undefined) {
@@ -98,7 +97,7 @@ export class SavedState {
 
   /** Restores the saved lists of these servers, unless newer ones are known. */
   async restoreLists(configs: readonly ServerConfig[]): Promise<void> {
-    const { catalog, parts } = this.#port;
+    const { catalog, parts } = this.port;
     const unknown = configs.filter(
       ({ name, cache }) => (cache ?? parts.settings.cache) !== false && !catalog.knows(name),
     );
@@ -108,16 +107,16 @@ export class SavedState {
 
   /** Another process added, changed or removed a server. Never rejects. */
   async #follow(key: string): Promise<void> {
-    const { settings, warn } = this.#port.parts;
+    const { settings, warn } = this.port.parts;
     try {
       const news = await this.#servers.reread(key);
       // Servers of the program take precedence, then those of the plain port.
       const isConfigured =
-        settings.servers.has(news.name) || this.#parent?.pool.configOf(news.name) !== undefined;
+        settings.servers.has(news.name) || this.parent?.pool.configOf(news.name) !== undefined;
       if (this.#isStopped || news.kind === "same" || isConfigured) return;
       const { followServer } = await import("./change-servers.js");
       const ports = await followServer(
-        this.#port,
+        this.port,
         news.name,
         news.kind === "changed" ? news.config : undefined,
       );
@@ -138,7 +137,7 @@ export class SavedState {
 
   /** Connects the servers that waited for the login. */
   async #onTokens(): Promise<void> {
-    const waiting = this.#port.pool
+    const waiting = this.port.pool
       .created()
       .filter(({ state }) => ["authenticating", "connecting"].includes(state.status));
     await Promise.all(waiting.map((connection) => this.#connectAfterLogin(connection)));
@@ -148,7 +147,7 @@ export class SavedState {
     // An attempt under way may have begun without the new tokens.
     if (connection.state.status === "connecting") await connection.connect().catch(() => {});
     if (connection.state.status !== "authenticating") return;
-    if (await this.#port.oauth.hasNewCredentials(connection.name)) await connection.connect().catch(() => {});
+    if (await this.port.oauth.hasNewCredentials(connection.name)) await connection.connect().catch(() => {});
   }
 
   #track(work: Promise<void>): Promise<void> {

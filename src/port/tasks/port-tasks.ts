@@ -63,17 +63,15 @@ const NEWS: readonly string[] = ["notifications/tasks/status", "notifications/ta
 
 export class PortTasks implements TaskRunsParts {
   readonly runs = new TaskRuns(this);
-  readonly #port: PortCore;
-  readonly #waitForResult: CallHandler;
   readonly #closing = new AbortController();
   readonly #writing = new Set<Promise<void>>();
   #records: TaskRecords | undefined;
 
   /** @param waitForResult runs the pipeline for a task that an earlier call started */
-  constructor(port: PortCore, waitForResult: CallHandler) {
-    this.#port = port;
-    this.#waitForResult = waitForResult;
-  }
+  constructor(
+    private readonly port: PortCore,
+    private readonly waitForResult: CallHandler,
+  ) {}
 
   get closing(): AbortSignal {
     return this.#closing.signal;
@@ -85,14 +83,14 @@ export class PortTasks implements TaskRunsParts {
     args: Readonly<Record<string, unknown>>,
     options: TaskCallOptions,
   ): Promise<TaskHandle> {
-    const result = await this.#port.callTool(name, args, options);
+    const result = await this.port.callTool(name, args, options);
     const record = receiptOf(result);
     return record === undefined ? answeredTask(name, result) : this.#handle(record, result.repaired);
   }
 
   /** The running tasks of the servers of this port. */
   async list(): Promise<TaskHandle[]> {
-    return (await this.#saved().list(this.#port.configs())).map((record) => this.#handle(record));
+    return (await this.#saved().list(this.port.configs())).map((record) => this.#handle(record));
   }
 
   async find(id: string): Promise<TaskHandle | undefined> {
@@ -100,18 +98,18 @@ export class PortTasks implements TaskRunsParts {
   }
 
   keep(record: TaskRecord): Promise<void> {
-    const config = this.#port.pool.get(record.server)?.config;
+    const config = this.port.pool.get(record.server)?.config;
     return config === undefined ? Promise.resolve() : this.#track(this.#saved().save(config, record));
   }
 
   drop({ server, taskId }: TaskRecord): Promise<void> {
-    const config = this.#port.pool.get(server)?.config;
+    const config = this.port.pool.get(server)?.config;
     return config === undefined ? Promise.resolve() : this.#track(this.#saved().delete(config, taskId));
   }
 
   onNews({ server, taskId }: TaskRecord, listener: () => void): () => void {
-    const principal = this.#port.principal?.name;
-    return this.#port.parts.emitter.on("notification", (news) => {
+    const principal = this.port.principal?.name;
+    return this.port.parts.emitter.on("notification", (news) => {
       if (news.server !== server || news.principal !== principal || !NEWS.includes(news.method)) return;
       if (news.params["taskId"] === taskId) listener();
     });
@@ -141,7 +139,7 @@ export class PortTasks implements TaskRunsParts {
         finished ??= { ...(await this.#result(record, options)), ...(repaired && { repaired }) };
         return finished as ToolResult<never>;
       },
-      cancel: async ({ timeoutMs = this.#port.parts.settings.timeoutMs } = {}) => {
+      cancel: async ({ timeoutMs = this.port.parts.settings.timeoutMs } = {}) => {
         const connection = await this.#connection(server);
         if (await this.runs.cancel(connection, record, timeoutMs)) return;
         throw new CatalogError({
@@ -157,13 +155,13 @@ export class PortTasks implements TaskRunsParts {
 
   async #status(
     record: TaskRecord,
-    { timeoutMs = this.#port.parts.settings.timeoutMs, signal }: WaitOptions,
+    { timeoutMs = this.port.parts.settings.timeoutMs, signal }: WaitOptions,
   ): Promise<TaskStatus> {
     const limits = { timeoutMs, maxTimeoutMs: timeoutMs, signal };
     const connection = await this.#connection(record.server);
     try {
       const read = (session: Session) => getTask(session, record.taskId, limits);
-      return (await this.#port.read(connection, read, { timeoutMs, signal })).status;
+      return (await this.port.read(connection, read, { timeoutMs, signal })).status;
     } catch (error) {
       if (!isUnknownTask(error)) throw error;
       await this.drop(record);
@@ -180,34 +178,34 @@ export class PortTasks implements TaskRunsParts {
       args: {},
       options: limits,
       task: record,
-      principal: this.#port.principal?.name,
+      principal: this.port.principal?.name,
       attempts: [],
       startedAt,
       deadline: startedAt + maxTimeoutMs,
       patient: true,
-      budget: this.#port.parts.validator.createBudget(),
+      budget: this.port.parts.validator.createBudget(),
     };
-    const result = await this.#waitForResult(call);
+    const result = await this.waitForResult(call);
     return { ...result, server: name, durationMs: performance.now() - startedAt };
   }
 
   /** The tool as listed now. A tool that is no longer listed has no output schema. */
   async #tool({ server, sourceName, tool }: TaskRecord): Promise<ToolInfo> {
-    const { catalog, pool } = this.#port;
-    if (!catalog.knows(server)) await this.#port.bringUp([pool.require(server)], {});
+    const { catalog, pool } = this.port;
+    if (!catalog.knows(server)) await this.port.bringUp([pool.require(server)], {});
     const listed = catalog.find(server, sourceName)?.info;
     return listed ?? { name: tool, server, sourceName, inputSchema: { type: "object" } };
   }
 
   async #connection(server: string) {
-    this.#port.assertOpen();
-    await this.#port.restored();
-    return this.#port.pool.require(server);
+    this.port.assertOpen();
+    await this.port.restored();
+    return this.port.pool.require(server);
   }
 
   #saved(): TaskRecords {
-    const { settings, warn } = this.#port.parts;
-    this.#records ??= new TaskRecords(settings.store, this.#port.principal?.name, warn);
+    const { settings, warn } = this.port.parts;
+    this.#records ??= new TaskRecords(settings.store, this.port.principal?.name, warn);
     return this.#records;
   }
 

@@ -136,25 +136,26 @@ const TOP: Place = { path: "$", level: 0 };
 const asIs = (value: unknown, isWhole: boolean): RepairedValue => ({ value, repairs: [], isWhole });
 
 export class ValueRepairer {
-  readonly #parts: SchemaParts;
   readonly #maxLevels: number;
   readonly #deadline: number;
   #steps = 0;
 
   /** @param deadline when the search ends (`performance.now()`) */
-  constructor(parts: SchemaParts, { maxLevels, deadline }: { maxLevels: number; deadline: number }) {
-    this.#parts = parts;
+  constructor(
+    private readonly parts: SchemaParts,
+    { maxLevels, deadline }: { maxLevels: number; deadline: number },
+  ) {
     this.#maxLevels = maxLevels;
     this.#deadline = deadline;
   }
 
   repair(value: unknown): RepairedValue {
-    return this.#repair([this.#parts.lenient.compiled.root], value, TOP);
+    return this.#repair([this.parts.lenient.compiled.root], value, TOP);
   }
 
   /** The same for a value that is known to be invalid, which saves one check. */
   repairInvalid(value: unknown): RepairedValue {
-    return this.#repairInvalid([this.#parts.lenient.compiled.root], value, TOP);
+    return this.#repairInvalid([this.parts.lenient.compiled.root], value, TOP);
   }
 
   #repair(parts: readonly Part[], value: unknown, place: Place): RepairedValue {
@@ -210,7 +211,7 @@ export class ValueRepairer {
       seen.add(part);
       nodes.push(part);
       const { $ref, allOf, anyOf, if: condition, dependentSchemas } = part;
-      if (typeof $ref === "string") open.push(this.#parts.lenient.compiled.targets[$ref]);
+      if (typeof $ref === "string") open.push(this.parts.lenient.compiled.targets[$ref]);
       if (Array.isArray(allOf)) open.push(...allOf);
       // The lenient reading has no `oneOf`.
       if (Array.isArray(anyOf)) choices.push(anyOf);
@@ -324,7 +325,7 @@ export class ValueRepairer {
       const before = parts.length;
       const own = node["properties"] as Record<string, Part> | undefined;
       if (own !== undefined && Object.hasOwn(own, name)) parts.push(own[name]!);
-      if (node["patternProperties"] !== undefined) parts.push(...this.#parts.patternParts(node, name));
+      if (node["patternProperties"] !== undefined) parts.push(...this.parts.patternParts(node, name));
       const others = node["additionalProperties"] as Part | undefined;
       if (parts.length === before && others !== undefined) parts.push(others);
     }
@@ -335,7 +336,7 @@ export class ValueRepairer {
 
   #fits(parts: readonly Part[], value: unknown): boolean {
     if (performance.now() > this.#deadline) throw new RepairGivenUp();
-    return parts.every((part) => this.#parts.fits(part, value));
+    return parts.every((part) => this.parts.fits(part, value));
   }
 
   #step(): void {

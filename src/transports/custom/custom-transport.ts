@@ -39,15 +39,13 @@ class CustomTransport implements ServerTransport {
   setProtocolVersion?: (version: string) => void;
   setSupportedProtocolVersions?: (versions: string[]) => void;
   endSession?: () => Promise<void>;
-
-  readonly #server: string;
-  readonly #inner: ServerTransport | Transport;
   #state: "open" | "closing" | "closed" = "open";
   #closing: Promise<void> | undefined;
 
-  constructor(server: string, inner: ServerTransport | Transport) {
-    this.#server = server;
-    this.#inner = inner;
+  constructor(
+    private readonly server: string,
+    private readonly inner: ServerTransport | Transport,
+  ) {
     if (inner.setProtocolVersion) this.setProtocolVersion = (version) => inner.setProtocolVersion?.(version);
     if (inner.setSupportedProtocolVersions) {
       this.setSupportedProtocolVersions = (versions) => inner.setSupportedProtocolVersions?.(versions);
@@ -57,19 +55,19 @@ class CustomTransport implements ServerTransport {
   }
 
   get sessionId(): string | undefined {
-    return this.#inner.sessionId;
+    return this.inner.sessionId;
   }
 
   get hasPerRequestStream(): boolean {
-    return this.#inner.hasPerRequestStream ?? false;
+    return this.inner.hasPerRequestStream ?? false;
   }
 
   async start(): Promise<void> {
     if (!this.#isOpen()) throw this.#notOpen();
     try {
-      await this.#inner.start();
+      await this.inner.start();
     } catch (error) {
-      throw toTypedError(this.#server, error, "The transport could not be started");
+      throw toTypedError(this.server, error, "The transport could not be started");
     }
     // It may have been closed meanwhile.
     if (!this.#isOpen()) throw this.#notOpen();
@@ -77,7 +75,7 @@ class CustomTransport implements ServerTransport {
 
   async send(message: JSONRPCMessage, options?: TransportSendOptions): Promise<void> {
     if (!this.#isOpen()) throw this.#notOpen();
-    await this.#inner.send(message, options);
+    await this.inner.send(message, options);
   }
 
   close(): Promise<void> {
@@ -93,7 +91,7 @@ class CustomTransport implements ServerTransport {
     if (!this.#isOpen()) return;
     this.#state = "closing";
     try {
-      await this.#inner.close();
+      await this.inner.close();
     } catch (error) {
       this.onerror?.(error as Error);
     } finally {
@@ -131,13 +129,13 @@ class CustomTransport implements ServerTransport {
   }
 
   #closedByItself(): ToolportError {
-    const known = (this.#inner as { closeError?: unknown }).closeError;
+    const known = (this.inner as { closeError?: unknown }).closeError;
     if (ToolportError.isInstance(known)) return known;
     return new ConnectionError({
       code: "CLOSED",
       what: "The transport closed unexpectedly",
       next: "The next call opens a new connection",
-      server: this.#server,
+      server: this.server,
       retryable: true,
     });
   }
@@ -146,7 +144,7 @@ class CustomTransport implements ServerTransport {
     return new ConnectionError({
       code: "CLOSED",
       what: "The connection is not open",
-      server: this.#server,
+      server: this.server,
       retryable: true,
       outcome: "unsent",
       cause: this.closeError,

@@ -45,20 +45,16 @@ export class WebSocketTransport implements ServerTransport {
   onclose?: () => void;
   ondiscard?: ServerTransport["ondiscard"];
   closeError: ToolportError | undefined;
-
-  readonly #options: WebSocketTransportOptions;
   readonly #opening = new AbortController();
   #state: "idle" | "opening" | "open" | "closed" = "idle";
   #connection: WebSocketConnection | undefined;
   #closing: Promise<void> | undefined;
   #warned = false;
 
-  constructor(options: WebSocketTransportOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: WebSocketTransportOptions) {}
 
   async start(): Promise<void> {
-    const { server, open, handshakeTimeoutMs } = this.#options;
+    const { server, open, handshakeTimeoutMs } = this.options;
     if (this.#state !== "idle") throw notOpen(server, this.closeError);
     this.#state = "opening";
     const listener: WebSocketListener = {
@@ -86,7 +82,7 @@ export class WebSocketTransport implements ServerTransport {
   async send(message: JSONRPCMessage): Promise<void> {
     const connection = this.#connection;
     if (this.#state !== "open" || !connection?.isOpen()) {
-      throw notOpen(this.#options.server, this.closeError);
+      throw notOpen(this.options.server, this.closeError);
     }
     await connection.send(JSON.stringify(message));
   }
@@ -99,7 +95,7 @@ export class WebSocketTransport implements ServerTransport {
   async #end(): Promise<void> {
     const connection = this.#state === "open" ? this.#connection : undefined;
     this.#state = "closed";
-    this.#opening.abort(closedWhileOpening(this.#options.server));
+    this.#opening.abort(closedWhileOpening(this.options.server));
     await connection?.close();
     if (this.closeError === undefined) this.onclose?.();
   }
@@ -111,7 +107,7 @@ export class WebSocketTransport implements ServerTransport {
       this.onmessage?.(message as JSONRPCMessage);
       return;
     }
-    const error = skippedFrame(this.#options.server);
+    const error = skippedFrame(this.options.server);
     for (const id of message ?? []) this.ondiscard?.({ id, error });
     if (!this.#warned) this.onerror?.(error);
     this.#warned = true;

@@ -275,38 +275,35 @@ class NodeClient implements WireClient {
 
 /** The body of a response of Node. */
 class IncomingBody implements ResponseBody {
-  readonly #outgoing: ClientRequest;
-  readonly #incoming: IncomingMessage;
-  readonly #onOver: () => void;
   #sink: BodySink | undefined;
   #isOver = false;
   /** The error that broke the body before it was piped. */
   #broken: { readonly error: unknown } | undefined;
 
   /** @param onOver called when the body has ended or is cancelled */
-  constructor(outgoing: ClientRequest, incoming: IncomingMessage, onOver: () => void) {
-    this.#outgoing = outgoing;
-    this.#incoming = incoming;
-    this.#onOver = onOver;
-  }
+  constructor(
+    private readonly outgoing: ClientRequest,
+    private readonly incoming: IncomingMessage,
+    private readonly onOver: () => void,
+  ) {}
 
   pipe(sink: BodySink): void {
     if (this.#broken !== undefined) return sink.fail(this.#broken.error);
     if (this.#isOver) return;
     this.#sink = sink;
-    this.#incoming.on("end", () => {
+    this.incoming.on("end", () => {
       if (this.#isOver) return;
       this.#end();
       sink.end();
     });
     // Starts the flow in a later turn.
-    this.#incoming.on("data", (chunk: Uint8Array) => {
-      if (this.#sink !== undefined && !this.#sink.chunk(chunk)) this.#incoming.pause();
+    this.incoming.on("data", (chunk: Uint8Array) => {
+      if (this.#sink !== undefined && !this.#sink.chunk(chunk)) this.incoming.pause();
     });
   }
 
   resume(): void {
-    this.#incoming.resume();
+    this.incoming.resume();
   }
 
   cancel(): void {
@@ -314,8 +311,8 @@ class IncomingBody implements ResponseBody {
     if (this.#isOver) return;
     this.#end();
     // The whole body has arrived: the socket can be reused.
-    if (this.#incoming.complete) this.#incoming.resume();
-    else this.#outgoing.destroy();
+    if (this.incoming.complete) this.incoming.resume();
+    else this.outgoing.destroy();
   }
 
   /** The exchange has failed. */
@@ -330,29 +327,25 @@ class IncomingBody implements ResponseBody {
   #end(): void {
     this.#sink = undefined;
     this.#isOver = true;
-    this.#onOver();
+    this.onOver();
   }
 }
 
 /** Response headers over the object that Node provides (lower-case names). */
 class IncomingHeaders implements ResponseHeaders {
-  readonly #fields: IncomingHttpHeaders;
-
-  constructor(fields: IncomingHttpHeaders) {
-    this.#fields = fields;
-  }
+  constructor(private readonly fields: IncomingHttpHeaders) {}
 
   get(name: string): string | null {
-    const value = this.#fields[name.toLowerCase()];
+    const value = this.fields[name.toLowerCase()];
     return value === undefined ? null : Array.isArray(value) ? value.join(", ") : value;
   }
 
   has(name: string): boolean {
-    return this.#fields[name.toLowerCase()] !== undefined;
+    return this.fields[name.toLowerCase()] !== undefined;
   }
 
   *[Symbol.iterator](): Iterator<[string, string]> {
-    for (const [name, value] of Object.entries(this.#fields)) {
+    for (const [name, value] of Object.entries(this.fields)) {
       if (typeof value === "string") yield [name, value];
       else for (const one of value ?? []) yield [name, one];
     }
@@ -475,7 +468,6 @@ const LONGEST_MS = 60_000;
 type Pool = HttpAgent | HttpsAgent;
 
 class SocketPools {
-  readonly #options: PoolOptions;
   readonly #pools = new Map<string, Pool | Promise<Pool>>();
   readonly #singles = new Set<Pool>();
   /** Tunnels being opened, which are in no pool yet. */
@@ -483,9 +475,7 @@ class SocketPools {
   /** Incremented with every socket that becomes idle: a larger mark means a later time. */
   idleMark = 0;
 
-  constructor(options: PoolOptions) {
-    this.#options = options;
-  }
+  constructor(private readonly options: PoolOptions) {}
 
   async open(isSecure: boolean, request: PoolRequest): Promise<Pool> {
     const { purpose, via } = request;
@@ -508,14 +498,14 @@ class SocketPools {
     const isForwarding = via !== undefined && !isSecure;
     // Proxies (tinyproxy, for example) close such sockets without notice: a call on a kept one could be lost.
     const keepAlive = purpose !== "single" && !isForwarding;
-    const options = { ...agentOptions(lookup ?? this.#options.lookup), keepAlive };
+    const options = { ...agentOptions(lookup ?? this.options.lookup), keepAlive };
     // Plain HTTP is sent to the proxy itself, which may use TLS.
     const pool = await createPool(isForwarding ? via.protocol === "https:" : isSecure, options);
     if (keepAlive) this.#honourKeepAlive(pool);
     if (purpose === "background") unrefSockets(pool);
     if (via !== undefined && isSecure) {
       const { connectThrough } = await import("./proxy/proxy-routes.js");
-      const { connectTimeoutMs: timeoutMs, lookup: proxyLookup } = this.#options;
+      const { connectTimeoutMs: timeoutMs, lookup: proxyLookup } = this.options;
       const isUnref = purpose === "background";
       connectThrough(via, pool, this.#pendingTunnels, { timeoutMs, lookup: proxyLookup, isUnref });
     }
@@ -554,7 +544,7 @@ class SocketPools {
 
   #honourKeepAlive(pool: Pool): void {
     pool.keepSocketAlive = (socket: IdleSocket) => {
-      const ms = socket[KEEP_ALIVE]?.ms ?? this.#options.keepAliveMs;
+      const ms = socket[KEEP_ALIVE]?.ms ?? this.options.keepAliveMs;
       if (ms <= 0) return false;
       this.idleMark += 1;
       socket[IDLE_SINCE] = this.idleMark;
@@ -647,18 +637,15 @@ function unrefSockets(pool: Pool): void {
 
 /** Limits how many requests have a socket to one origin; the others wait in order of arrival. */
 class OriginSlots {
-  readonly #max: number;
   readonly #used = new Map<string, number>();
   readonly #waiting = new Map<string, Set<() => void>>();
 
-  constructor(max: number) {
-    this.#max = max;
-  }
+  constructor(private readonly max: number) {}
 
   /** Takes a slot, as soon as one is free. Rejects with the reason of the signal. */
   async take(origin: string, signal?: AbortSource | null): Promise<void> {
     const used = this.#used.get(origin) ?? 0;
-    if (used < this.#max) return void this.#used.set(origin, used + 1);
+    if (used < this.max) return void this.#used.set(origin, used + 1);
     const queue = this.#waiting.get(origin) ?? new Set();
     this.#waiting.set(origin, queue);
     await new Promise<void>((resolve, reject) => {

@@ -20,11 +20,12 @@ export class ProxyServer {
   readonly protocol: "http:" | "https:";
   /** The value of `Proxy-Authorization`. */
   readonly authorization: string | undefined;
-  /** Where it is configured: the name of a variable, or `proxy` for the option. */
-  readonly source: string;
 
   /** @throws ConfigError that names the source but not the value, which may contain a password */
-  constructor(address: string, source: string) {
+  constructor(
+    address: string /** Where it is configured: the name of a variable, or `proxy` for the option. */,
+    readonly source: string,
+  ) {
     const text = address.trim();
     // `proxy.example:3128` would be read as a scheme.
     const url = toUrl(/^[a-z][a-z\d+.-]*:\/\//i.test(text) ? text : `http://${text}`, source);
@@ -34,7 +35,6 @@ export class ProxyServer {
     this.hostname = hostname.startsWith("[") ? hostname.slice(1, -1) : hostname;
     this.port = Number(port) || (protocol === "https:" ? 443 : 80);
     this.host = `${hostname}:${this.port}`;
-    this.source = source;
     if (username !== "" || password !== "") {
       const pair = `${decode(username)}:${decode(password)}`;
       this.authorization = `Basic ${Buffer.from(pair).toString("base64")}`;
